@@ -1,4 +1,5 @@
 // Compares the environment of this worker with the records of a run, before it does work for it.
+import { GauntletError } from '../core/errors.js';
 import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
 import { enterEnvironment } from '../store/environments.js';
 import { readRecord } from '../store/records.js';
@@ -27,8 +28,8 @@ export function environmentCheck(deps: ActivityDeps): (input: unknown, part: Env
     try {
       await enterEnvironment(deps.store, run.runId, { part, facts, details }, deps.acceptsEnvironment ?? false);
     } catch (error) {
-      // perhaps Docker did not answer when the sandbox was opened, and answers at the next attempt
-      if (part === 'sandbox') await deps.forgetSandbox?.(config);
+      const differs = error instanceof GauntletError && error.code === 'ENVIRONMENT_CHANGED';
+      if (differs && part === 'sandbox') await deps.forgetFallback?.(config).catch(() => undefined);
       throw error;
     }
     entered.add(key);

@@ -20,6 +20,7 @@ import type { BaseRef, PrepareSolvingInput, PrepareSolvingOutput, RunRef, Sampli
 const inputSchema = solveProblemsInputSchema.extend({
   run: z.custom<RunRef>().optional(),
   measures: z.boolean().optional(),
+  gateOf: z.string().optional(),
 });
 
 export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Promise<PrepareSolvingOutput> {
@@ -28,8 +29,8 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   const loaded = input.run
     ? (await readProblems(scope.store, input.run.problems)).set
     : await scope.deps.loadProblems(config.problems);
-  const { checkpoint, measures, limit } = input;
-  const set = measures && checkpoint ? await withoutQuarantined(scope.store, checkpoint.runId, loaded) : loaded;
+  const { measures, gateOf, limit } = input;
+  const set = gateOf === undefined ? loaded : await withoutQuarantined(scope.store, gateOf, loaded);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
   const test = measures && limit ? new RandomStream('measured', limit).sample(all, limit) : all.slice(0, limit);

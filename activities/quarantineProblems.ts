@@ -51,7 +51,7 @@ export async function quarantineProblems(
 /** A set of problems as the run used it, if it is the set of the run; else the set as it is. */
 export async function withoutQuarantined(store: Store, runId: string, set: ProblemSet): Promise<ProblemSet> {
   const record = await readParsed(store, runId, QUARANTINE, recordSchema);
-  return record?.problems === digestJson(set) ? healthyOf(set, record) : set;
+  return record && record.problems === digestJson(set) ? healthyOf(set, record) : set;
 }
 
 function healthyOf({ rejected = [], ...set }: ProblemSet, { quarantined }: Quarantine): Record<Split, Problem[]> {

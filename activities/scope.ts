@@ -24,8 +24,8 @@ export interface ActivityDeps {
   rolloutServer?(config: RolloutsConfig): RolloutServer;
   /** Opens the sandbox of a configuration. The last two stay open. Without `containers`, their defaults apply. */
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers' | 'model'>>): Promise<Sandbox>;
-  /** Closes it: the next call opens another one, perhaps of another kind. */
-  forgetSandbox?(config: RunConfig): Promise<void>;
+  /** If Docker was not there when the sandbox was opened, the next call looks for it again. */
+  forgetFallback?(config: RunConfig): Promise<void>;
   /** Built-in problems by name, or a problem file. */
   loadProblems(source: string): Promise<ProblemSet>;
   /** What this worker would do a part of the work with. Absent: it is not compared with the run. */

@@ -331,7 +331,9 @@ export interface SolveProblemsResult {
   tests?: string; // digest of TestBatch
 }
 /** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
-export type EvaluateCheckpointInput = Omit<SolveProblemsInput, 'tests'>;
+export interface EvaluateCheckpointInput extends Omit<SolveProblemsInput, 'tests'> {
+  gateOf?: string | undefined; // the run whose health gate leaves problems out; default: that of the checkpoint
+}
 export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
   problems: number;
   samples: number; // of each problem
@@ -353,7 +355,8 @@ export interface MeasureEvaluationOutput {
 }
 export interface PrepareSolvingInput extends SolveProblemsInput {
   run?: RunRef; // the run that ends here: its engine settings and problems are used
-  measures?: boolean; // without the problems that the run left out, and `limit` draws at random
+  measures?: boolean; // `limit` draws at random, always the same problems
+  gateOf?: string | undefined; // without the problems that the health gate of this run left out
 }
 export interface PrepareSolvingOutput {
   run: RunRef;

@@ -136,10 +136,7 @@ export async function openSession(
       dataConverter: dataConverter(process.env),
       interceptors: tracing && { workflow: [tracing.clientInterceptor] },
     });
-    const served = workers === 'if-none-poll' && (await hasPollers(client));
-    if (served && (options.sandbox || options.device))
-      output.note('--sandbox and --device have no effect: workers that run already do the work');
-    if (workers === 'here' || (workers === 'if-none-poll' && !served)) {
+    if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
       const { startWorkers } = await import('../workers/start.js'); // loading it takes half a second
       running = await startWorkers({
         connection: server.connection,
@@ -160,6 +157,13 @@ export async function openSession(
     await close();
     throw error;
   }
+}
+
+/** For commands whose options configure nothing but the workers that they start. */
+export function noteUnused({ workers }: Session, { sandbox, device }: ConnectionOptions, { note }: Output): void {
+  const unused = [...(sandbox ? ['--sandbox'] : []), ...(device ? ['--device'] : [])];
+  if (workers === undefined && unused.length > 0)
+    note(`${unused.join(' and ')}: without effect, because workers that run already do the work`);
 }
 
 type Interceptors = NonNullable<ClientConnectionOptions['interceptors']>;

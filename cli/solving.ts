@@ -22,7 +22,7 @@ import { CHECKPOINT, chooseCheckpoint } from './naming.js';
 import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
 import type { Output } from './output.js';
 import { noteProblems } from './problemSource.js';
-import { type ConnectionOptions, interruptible, withSession, withStore } from './session.js';
+import { type ConnectionOptions, interruptible, noteUnused, withSession, withStore } from './session.js';
 
 export type SolvingFlags = ConnectionOptions & {
   base?: string;
@@ -59,7 +59,9 @@ export async function solveWith(
 ): Promise<ChainView[]> {
   await noteProblems(input.source, output.note);
   const { store, policy, name } = await choosePolicy(checkpointId, flags);
-  return withSession(flags, output, 'if-none-poll', ({ client }) => {
+  return withSession(flags, output, 'if-none-poll', (session) => {
+    noteUnused(session, flags, output);
+    const { client } = session;
     output.note(`sampling from ${name}: a large model takes minutes`);
     return solve({ client, store, note: output.note }, { ...input, ...policy });
   });

@@ -3,7 +3,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
@@ -82,10 +82,9 @@ async function external(
   const isOpen = await accepts(address);
   const answer = isOpen ? connect(settings, 5_000) : Promise.reject(new Error('connection refused'));
   const connection = await answer.catch((error: unknown) => {
-    const start = `start it, or unset ${from.startsWith('profile') ? 'TEMPORAL_PROFILE' : from} to use the embedded one`;
-    const way = isOpen
-      ? 'the port is open: check TLS (TEMPORAL_TLS, its certificates and server name) and the API key'
-      : start;
+    const unset = `unset ${from.startsWith('profile') ? 'TEMPORAL_PROFILE' : from} to use the embedded one`;
+    const check = 'the port is open: check TLS (TEMPORAL_TLS, certificates, server name) and the API key';
+    const way = `${isOpen ? check : 'start it'}, or ${unset}`;
     throw new GauntletError(
       'SERVER_UNAVAILABLE',
       `no Temporal server answers at ${address} (${from}${reasonOf(error)}): ${way}`,
@@ -153,7 +152,7 @@ async function startEmbedded(
   });
   await refuseNetworkFolder(storeDir);
   // Of two servers that start at once for two stores, the second must not choose the port that the first is about to take.
-  return withLock(join(tmpdir(), `gauntlet-ports-${userInfo().uid}.lock`), async () => {
+  return withLock(join(tmpdir(), `gauntlet-${process.getuid?.() ?? ''}`, 'ports.lock'), async () => {
     // The server also takes ports of its own choice, which another program may take first.
     for (let start = 1; ; start++) {
       try {

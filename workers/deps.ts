@@ -92,7 +92,11 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       engine: async (model, config) => engines.open(await folderOf(model), engineOptions(config, options)),
       rolloutServer,
       sandbox: (config) => sandboxes.open(...sandboxOf(config)),
-      forgetSandbox: (config) => sandboxes.forget(...sandboxOf(config)),
+      async forgetFallback(config) {
+        const [kind, ...rest] = sandboxOf(config);
+        const { info } = await sandboxes.open(kind, ...rest);
+        if (kind === 'auto' && info.kind === 'wasm') await sandboxes.forget(kind, ...rest);
+      },
       loadProblems: loadInThread,
       codeVersion: version,
       renderReport: (runId) => renderRunReport(store, runId),

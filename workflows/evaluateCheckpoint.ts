@@ -21,8 +21,8 @@ export async function measure(
   activities: Activities,
   input: EvaluateCheckpointInput,
 ): Promise<EvaluateCheckpointResult> {
-  const { samples = SAMPLES, seed = 0 } = input;
-  const prepared = await activities.prepareSolving({ ...input, seed, measures: true });
+  const { samples = SAMPLES, seed = 0, gateOf = input.checkpoint?.runId } = input;
+  const prepared = await activities.prepareSolving({ ...input, seed, gateOf, measures: true });
   const { run, stages, selfRepair, generator, discriminator, problems } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;

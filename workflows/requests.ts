@@ -85,7 +85,9 @@ async function stopIfOverBudget(context: RunContext, state: RunState): Promise<R
   const step = nextStep(state);
   if (step === undefined) return state;
   const reason = exhaustedBudget(state.config.budget, state.used, state.latestUsage[step.role] ?? NO_USAGE);
-  return reason === undefined ? state : recordAndApply(context, state, { action: 'budget', reason });
+  if (reason === undefined) return state;
+  context.hooks.requests?.close?.(); // before the record is written
+  return recordAndApply(context, state, { action: 'budget', reason });
 }
 
 /** Ends the run. An epoch that has begun gets its checkpoint, so that no step is lost. */

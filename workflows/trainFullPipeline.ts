@@ -28,6 +28,7 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
   const monitor = new RunMonitor(snapshot?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 });
   const requests = new RequestQueue(snapshot?.requests);
   if (snapshot !== undefined) requests.configure(snapshot.state.config, snapshot.state.recordedRequests);
+  if (snapshot?.state.stopped !== undefined) requests.close();
   const control = new RunControl(monitor, requests); // handles updates that have arrived
   const modelWorker = new ModelWorker(snapshot?.claim);
   const activities = createActivityProxies({

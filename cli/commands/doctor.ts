@@ -1,7 +1,8 @@
-// `gauntlet doctor`: what this machine has, and what to do about what is missing. It may build the Docker image.
+// `gauntlet doctor`: what this machine has, and what to do about what is missing. Like the first run, it may make what the
+// sandboxes need: the Docker image, the snapshot of the interpreter.
 import { existsSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
-import { availableParallelism, freemem, totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { shippedModelPath } from '../../data/paths.js';
@@ -10,6 +11,7 @@ import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import { listProviders, type Provider, resolveDevice } from '../../ml/device/providers.js';
+import { availableMemory } from '../../ml/engine/memory.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { connectDocker, describeDaemon } from '../../sandbox/docker/daemon.js';
 import { hasImage, IMAGES } from '../../sandbox/docker/image.js';
@@ -39,7 +41,7 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
     }),
     machine: async () => ({
       required: false,
-      detail: `${availableParallelism()} cores, ${gib(freemem())} of ${gib(totalmem())} GiB memory free`,
+      detail: `${availableParallelism()} cores, ${gib(availableMemory())} of ${gib(totalmem())} GiB memory free`,
     }),
     store: async () => {
       if (isS3(store)) {
@@ -66,7 +68,7 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
       return { required: true, detail: `${architecture}, ${(parameters / 1e6).toFixed(2)} M parameters` };
     },
     'sandbox docker': () => dockerCheck(note),
-    'sandbox wasm': wasmCheck,
+    'sandbox wasm': () => wasmCheck(note),
     'temporal cli': async () => {
       const path = await findTemporalCli();
       return {
@@ -135,8 +137,8 @@ async function dockerCheck(note: (line: string) => void): ReturnType<Check> {
   };
 }
 
-async function wasmCheck(): Promise<Omit<Finding, 'name'>> {
-  const sandbox = await openSandbox('wasm', { size: 1 });
+async function wasmCheck(note: (line: string) => void): ReturnType<Check> {
+  const sandbox = await openSandbox('wasm', { log: note, size: 1 });
   try {
     const [result] = await sandbox.run([{ id: 'doctor', code: 'def f(): return 1', entry: 'f', inputs: [[]] }]);
     const [call] = result!.calls;

@@ -20,7 +20,7 @@ import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../naming.js';
 import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../options.js';
 import { counted, createOutput, type Output, percent, tableText } from '../output.js';
 import { noteProblems } from '../problemSource.js';
-import { type ConnectionOptions, withSession, withStore } from '../session.js';
+import { type ConnectionOptions, noteUnused, withSession, withStore } from '../session.js';
 
 interface Flags extends ConnectionOptions {
   against?: string;
@@ -66,7 +66,9 @@ export function addEvaluate(program: Command): void {
     const other = flags.against === undefined ? undefined : await chooseOther(store, checkpoint, flags.against);
     const shared = await inputOf(store, checkpoint, flags);
     await noteProblems(shared.source, output.note);
-    const [measured, reference] = await withSession(flags, output, 'if-none-poll', async ({ client }) => {
+    const [measured, reference] = await withSession(flags, output, 'if-none-poll', async (session) => {
+      noteUnused(session, flags, output);
+      const { client } = session;
       const { runId, name } = checkpoint;
       const context = { client, store, note: output.note };
       const own = await measure(context, `${runId}/${name}`, { ...shared, checkpoint });
@@ -114,6 +116,7 @@ async function inputOf(
   const { config } = await readRun(store, runId);
   return {
     ...heldOut(config.problems, problems, split),
+    gateOf: runId, // also for a checkpoint to compare with, which may belong to another run
     samples,
     limit,
     temperature: temperature ?? config.evaluation.temperature, // also that of a checkpoint to compare with

@@ -37,8 +37,8 @@ function standardOutput(): Results {
 async function intoFile(path: string, flag: string): Promise<Results> {
   const folder = dirname(resolve(path));
   if (!existsSync(folder)) throw new GauntletError('BAD_INPUT', `${flag} ${path}: there is no folder ${folder}`);
-  if (existsSync(path) && !statSync(path).isFile())
-    throw new GauntletError('BAD_INPUT', `${flag} ${path}: is not a file; leave the option out to print the rows`);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw new GauntletError('BAD_INPUT', `${flag} ${path}: is not a file; name another one`);
   const fresh = `${resolve(path)}.new-${process.pid}`;
   let file: FileHandle | undefined = await open(fresh, 'w').catch((error: NodeJS.ErrnoException) => {
     throw new GauntletError('BAD_INPUT', `${flag} ${path}: cannot be written (${error.code})`);

@@ -45,7 +45,7 @@ export interface TestRates {
   bugCatchRate: number | undefined; // turns with a valid test that the program fails
 }
 
-/** @param groups turns for the same problem */
+/** @param groups the turns of each group, whose tests are for the same problem */
 export function testRates(groups: readonly JudgedTurn[][]): TestRates {
   const turns = groups.flat();
   const tests = turns.flatMap((turn) => turn.tests);

@@ -20,7 +20,7 @@ const rewardMetricsSchema = z.strictObject({
   generatedPassRate: rate.optional(), // valid generated tests only; absent without such a test
   validity: rate.optional(), // of generated tests
   bugCatchRate: rate.optional(), // turns with a valid test that the program fails
-  uniqueInputs: rate.optional(), // distinct inputs / generated tests
+  uniqueInputs: rate.optional(), // distinct inputs of each group / generated tests
   outcomes: z.partialRecord(z.enum(OUTCOME_NAMES), z.int()), // samples with each outcome
   suiteSize: z.number(), // mean number of tests
   typeCheckRate: rate.optional(), // programs without a type error; absent without the type check

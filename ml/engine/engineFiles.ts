@@ -18,8 +18,8 @@ type Adapters = 'initAdapter' | 'newOptimizerState' | 'exportAdapter' | 'importA
 
 /** How others find the base of an adapter: the id of a model of the hub's cache, else the name of the folder. */
 export function baseName(folder: string): string {
-  const [, owner, name] = /[\\/]models--([^\\/]+?)--([^\\/]+)[\\/]snapshots[\\/][0-9a-f]{40}$/.exec(folder) ?? [];
-  return owner === undefined ? basename(folder) : `${owner}/${name}`;
+  const [, id] = /[\\/]models--([^\\/]+)[\\/]snapshots[\\/][0-9a-f]{40}$/.exec(folder) ?? [];
+  return id?.replace('--', '/') ?? basename(folder);
 }
 
 export class EngineFiles implements Pick<Engine, Text | Adapters> {

@@ -64,7 +64,7 @@ describe('the environment of a run', () => {
     const deps: ActivityDeps = {
       ...world.deps,
       environment: async (part) => (part === 'sandbox' ? sandbox : ENGINE),
-      forgetSandbox: async () => {
+      forgetFallback: async () => {
         sandbox = SANDBOX;
       },
     };

@@ -4,6 +4,7 @@ import { createActivities } from '../../activities/index.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
 import { readResult } from '../../store/runs.js';
+import { measure } from '../../workflows/evaluateCheckpoint.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 
@@ -94,10 +95,18 @@ describe('the health gate', () => {
       return (await world.deps.store.getJson<ProblemSet>(run.problems)).test.map(({ id }) => id);
     };
     const healthy = problemSet().test.map(({ id }) => id);
-    assert.deepEqual(await ids({ measures: true }), healthy);
+    assert.deepEqual(await ids({ gateOf: 'run' }), healthy);
     assert.deepEqual(await ids({}), [...healthy, 'add-51']);
+    await runPipeline(acts, 'ungated', { ...IN_FILE, healthGate: false });
+    const checkpoint = { runId: 'ungated', name: 'latest' };
+    const both = { samples: 1, source: 'own.jsonl', split: 'test', gateOf: 'run' } as const;
+    const measured = [await measure(acts, { ...both, ...input }), await measure(acts, { ...both, checkpoint })];
+    assert.deepEqual(
+      measured.map(({ problems }) => problems),
+      [healthy.length, healthy.length],
+    );
     set.test.push(addProblem(60)); // now another file
-    assert.deepEqual(await ids({ measures: true }), [...healthy, 'add-51', 'add-60']);
+    assert.deepEqual(await ids({ gateOf: 'run' }), [...healthy, 'add-51', 'add-60']);
   });
 
   it('checks problem files, but not the shipped problems', async () => {
