@@ -107,6 +107,9 @@ const configOf = lastRead(async (store, digest) => runConfigSchema.parse(await s
 export const readConfig = (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>
   configOf(store, config);
 
+/** The rows of an update, which its minibatches read one after the other. */
+export const readTrajectories = lastRead((store, digest) => store.getJson<TrajectoryList>(digest));
+
 export const readProblems = lastRead(async (store, digest) => {
   const set = await store.getJson<ProblemSet>(digest);
   const byId = new Map([...set.train, ...set.validation, ...set.test].map((problem) => [problem.id, problem]));

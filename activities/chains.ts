@@ -22,10 +22,15 @@ export function preferComplete(chains: ChainList, indices: number[]): number[] {
   return complete.length > 0 ? complete : indices;
 }
 
-/** Targets may refer to several lists, because archived chains come from earlier batches. Each list is read once. */
+/**
+ * Targets may refer to several lists, because archived chains come from earlier batches. Lists are large: one is read at a
+ * time, and only the chains of targets are kept.
+ */
 export async function chainReader(scope: Scope, targets: TestTarget[]): Promise<(target: TestTarget) => Chain> {
-  const lists = new Map<string, ChainList>();
-  for (const digest of new Set(targets.map(({ chain }) => chain.chains)))
-    lists.set(digest, await scope.store.getJson<ChainList>(digest));
-  return ({ chain }) => lists.get(chain.chains)![chain.index]!;
+  const found = new Map<TestTarget, Chain>();
+  for (const [digest, own] of groupBy(targets, ({ chain }) => chain.chains)) {
+    const list = await scope.store.getJson<ChainList>(digest);
+    for (const target of own) found.set(target, list[target.chain.index]!);
+  }
+  return (target) => found.get(target)!;
 }

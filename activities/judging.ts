@@ -111,21 +111,33 @@ interface ReferenceJob {
   positions: Map<string, number>; // input key → index in `job.inputs`
 }
 
-/** One job per problem: its reference solution on every distinct generated input. */
+/**
+ * One job per problem: its reference solution on every distinct generated input. Each turn adds the time of a program, so
+ * that slow inputs of one sample do not use up the time of the others.
+ */
 function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Limits): Map<string, ReferenceJob> {
   const references = new Map<string, ReferenceJob>();
   tasks.forEach(({ problem }, t) => {
-    for (const { args } of parsed[t]!.flatMap(({ tests }) => tests)) {
+    for (const { tests } of parsed[t]!) {
+      if (tests.length === 0) continue;
       const { id, entry, calling } = problem;
       const { job, positions } = references.get(id) ?? {
-        job: { id: `reference:${id}`, code: problem.referenceSolution, entry, calling, inputs: [], limits },
+        job: { id: `reference:${id}`, code: problem.referenceSolution, entry, calling, inputs: [] },
         positions: new Map<string, number>(),
       };
+      const { cpuSeconds = 0, wallSeconds = 0 } = job.limits ?? {};
+      job.limits = {
+        ...limits,
+        cpuSeconds: cpuSeconds + limits.cpuSeconds,
+        wallSeconds: wallSeconds + limits.wallSeconds,
+      };
       references.set(id, { job, positions });
-      const key = inputKey(args);
-      if (positions.has(key)) continue;
-      positions.set(key, positions.size);
-      job.inputs.push(args);
+      for (const { args } of tests) {
+        const key = inputKey(args);
+        if (positions.has(key)) continue;
+        positions.set(key, positions.size);
+        job.inputs.push(args);
+      }
     }
   });
   return references;
@@ -146,7 +158,8 @@ function buildSuite(
     const answer = reference(test.args);
     if (answer.kind !== 'value') continue;
     const { args, expected = answer.value } = test;
-    if (judge(answer, expected, problem.comparison) === 'pass') usable.set(test, { args, expected });
+    // the answer of the reference is expected, which may be a float where the test has an int
+    if (judge(answer, expected, problem.comparison) === 'pass') usable.set(test, { args, expected: answer.value });
     else if (corrects) usable.set(test, { args, expected: answer.value, corrected: true });
   }
   const generated = [...usable.values()].map(({ args, expected }) => ({ args, expected }));

@@ -9,6 +9,7 @@ import {
   type OpenRole,
   ofTrained,
   openRole,
+  readTrajectories,
   type TokenNumbers,
   type TrajectoryList,
 } from './artifacts.js';
@@ -44,7 +45,7 @@ export interface Update {
 
 /** Undefined if there is nothing to train. */
 export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promise<Update | undefined> {
-  const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
+  const rows = await readTrajectories(scope.store, input.trajectories);
   if (rows.length === 0) return undefined;
   const opened = await openRole(scope, input.run, input.role);
   const { config } = opened;

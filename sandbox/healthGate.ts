@@ -46,10 +46,12 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
     inputs: [...given.map(({ args }) => args), ...unanswered],
     limits,
   };
-  const results = await sandbox.run(
-    Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) })),
-    { signal },
-  );
+  const jobs = Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) }));
+  const results = await sandbox.run(jobs, { signal }).catch((error: unknown) => {
+    if (error instanceof GauntletError && error.code === 'BAD_INPUT') return error; // its inputs are too large
+    throw error;
+  });
+  if (results instanceof GauntletError) return { reason: results.message };
   const runs = results.map(({ calls }) => calls);
   const reason = faultOfCalls(problem, given, runs);
   if (reason !== undefined) return { reason };

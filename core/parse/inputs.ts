@@ -8,23 +8,29 @@ import { parsePython, singleExpression } from './tree.js';
 
 export interface SalvagedInputs {
   inputs: Value[][]; // the arguments of each call, in the order of the text
-  malformed: number; // calls that cannot be read
+  malformed: number; // calls at the start of a line that cannot be read; others are prose or programs
 }
 
 const MAX_TEXT = 100_000;
-const MAX_MALFORMED = 64; // reading stops after so many
+const MAX_UNREAD = 64; // reading stops after so many calls that cannot be read
+const LINE_START = /^[\s`*>•-]*(?:\d+[.):])?[\s`*]*(?:print\(|assert\s+)?$/;
 
 /** Reads `f(1, [2])` anywhere outside definitions; what surrounds a call is ignored. Never throws. */
 export function salvageInputs(answer: string, options: SalvageOptions): SalvagedInputs {
   const text = answer.slice(0, MAX_TEXT).replace(/\r\n?/g, '\n');
   const calls = new RegExp(`(?<!\\w|def |class )${nameOf(options.entry)}(?=\\()`, 'g');
   const found: SalvagedInputs = { inputs: [], malformed: 0 };
+  let unread = 0;
   for (let call = calls.exec(text); call !== null; call = calls.exec(text)) {
-    if (found.inputs.length === options.limit || found.malformed === MAX_MALFORMED) break;
+    if (found.inputs.length === options.limit || unread === MAX_UNREAD) break;
     const { end, closed } = takePiece(text, call.index, false);
     const args = closed ? argumentsIn(text.slice(call.index, end), options) : undefined;
-    if (args === undefined) found.malformed++;
-    else found.inputs.push(args);
+    if (args !== undefined) found.inputs.push(args);
+    else {
+      unread++;
+      const line = text.slice(text.lastIndexOf('\n', call.index) + 1, call.index);
+      if (LINE_START.test(line)) found.malformed++;
+    }
     if (closed) calls.lastIndex = end;
   }
   return found;

@@ -112,7 +112,10 @@ class Salvager {
     }
     if (char === '(' && this.startsTest(at)) return this.takeTuple(at);
     const bullet = this.before === '\n' ? BULLET.exec(this.text.slice(at, at + 6)) : null;
-    if (bullet) return at + bullet[0].length; // the line starts after it
+    if (bullet) {
+      this.lineBlank = true; // the line starts after it
+      return at + bullet[0].length;
+    }
     if (char === '[' && (this.listDepth > 0 ? '[,' : '\n=').includes(this.before)) this.listDepth++;
     else if (char === ']' && this.listDepth > 0) this.listDepth--;
     this.before = char;
@@ -177,7 +180,7 @@ class Salvager {
 
   private takeAssert(at: number): number {
     const piece = takePiece(this.text, at, true);
-    const source = this.text.slice(at, piece.end);
+    const source = this.text.slice(at, piece.end).replace(/[`\s]+$/, ''); // it may be quoted
     this.before = '\n';
     if (!piece.closed) {
       this.reject(piece.cut ? 'truncated' : 'syntax', firstLine(source));

@@ -98,7 +98,7 @@ const instruct: PromptRules = {
   discriminator: (problem, stage, work, { testsPerTurn, expected }) => {
     const spec = STAGE_SPECS[stage];
     const shown = (text: string): string =>
-      stage === 5 ? fenced(extractCode(text, 'instruct') || text.trim()) : text.trim();
+      stage === 5 ? fenced(extractCode(text, 'instruct', problem.entry) || text.trim()) : text.trim();
     const { system, noun, format } = expected === 'model' ? WHOLE_TESTS : INPUTS_ONLY;
     return [
       { role: 'system', content: system },

@@ -71,7 +71,9 @@ function reweighed(
     if (weight > 0) entries.set(key, { test, weight });
     else entries.delete(key);
   }
-  return withoutEmpty({ ...book, [problemId]: [...entries.values()] });
+  if (entries.size > 0) return { ...book, [problemId]: [...entries.values()] };
+  const { [problemId]: _, ...others } = book;
+  return others;
 }
 
 const withoutEmpty = (book: MistakeBook): MistakeBook =>

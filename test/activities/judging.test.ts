@@ -95,6 +95,20 @@ describe('judging', () => {
       assert.equal(out.executions, 4); // the reference and three distinct programs
     });
 
+    it('gives the reference the time of a program for each turn, and expects what it returns', async () => {
+      const { run } = prepared;
+      const seconds: (number | undefined)[] = [];
+      const execute = world.sandbox.run.bind(world.sandbox);
+      world.sandbox.run = (jobs) => {
+        for (const { id, limits } of jobs) if (id.startsWith('reference:')) seconds.push(limits?.cpuSeconds);
+        return execute(jobs);
+      };
+      const written = await tests([chain(0, GOOD)], [['((7,), 8)', '((3,), 4)', 'no test']]);
+      const chains = await put([chain(0, GOOD)]);
+      await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains, tests: written });
+      assert.deepEqual(seconds, [2 * prepared.config.limits.cpuSeconds]);
+    });
+
     for (const prompts of ['tiny', 'instruct'] as const)
       it(`takes the expected values of inputs from the reference (${prompts} prompts)`, async () => {
         const input = { ...SMALL_RUN, prompts, discriminator: { expected: 'reference' } };

@@ -25,6 +25,47 @@ describe('extractCode', () => {
     assert.equal(extractCode(`import re\n${PROGRAM}\n`, 'instruct'), `import re\n${PROGRAM}`);
   });
 
+  describe('finds the program in ordinary answers of public models', () => {
+    const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+    const indented = (text: string): string => text.replace(/^/gm, '   ');
+    const ANSWERS: Record<string, string> = {
+      'an indented block in a list': `1. Here:\n${indented(block(PROGRAM))}`,
+      'a block that starts an item of a list': `- ${block(indented(PROGRAM)).trimStart()}`,
+      'a quotation': block(PROGRAM).replace(/^/gm, '> '),
+      'bare code before an explanation': `${PROGRAM}\n\nThis function returns x unchanged.`,
+      'bare code before a closing fence': `${PROGRAM}\n\`\`\``,
+      'bare code before a closing fence and an explanation': `${PROGRAM}\n\`\`\`\nThis function returns x.`,
+      'an opening fence at the end of a sentence': `Here is the code: ${block(PROGRAM)}\nIt returns x.`,
+      'a closing fence at the end of the code': `\`\`\`python\n${PROGRAM}\`\`\`\nIt returns x.`,
+      'text after the closing fence': `${block(PROGRAM)} It returns x.`,
+      'a header as explanation': `${block(PROGRAM)}\nThe header:\n${block('def f(x):')}`,
+      'a stub as explanation': `${block(PROGRAM)}\nThe shape:\n${block('def f(x):\n    ...')}`,
+      'a block that is not closed before the next': `\`\`\`python\n${PROGRAM}\n\`\`\`bash\nls\n\`\`\``,
+    };
+    for (const [what, answer] of Object.entries(ANSWERS))
+      it(what, () => assert.equal(extractCode(answer, 'instruct', 'f'), PROGRAM, answer));
+
+    it('a program for standard input before an example of its output', () => {
+      const answer = `${block('print(int(input()) + 1)')}\nExample:\n\`\`\`\n10\n\`\`\``;
+      assert.equal(extractCode(answer, 'instruct', 'main'), 'print(int(input()) + 1)');
+    });
+
+    it('a program with a mistake as it is', () => {
+      for (const code of ['def f(x)\n    return x', 'def f(x):\n    return x +', 'def f(x):\n    if x:\n  return x'])
+        for (const answer of [code, block(code)]) assert.equal(extractCode(answer, 'instruct', 'f'), code);
+    });
+
+    it('none in prose', () => {
+      for (const answer of ['definitely, the answer is x', 'classes are not needed', ''])
+        assert.equal(extractCode(answer, 'instruct', 'f'), '');
+    });
+
+    it('a large answer in little time', () => {
+      const text = `def f(x):\n${'  ) (\n'.repeat(20_000)}`;
+      assert.equal(extractCode(text, 'instruct', 'f'), text.trimEnd());
+    });
+  });
+
   it('returns an empty text without a program', () => {
     assert.equal(extractCode('I cannot do that.', 'instruct'), '');
     assert.equal(extractCode('', 'tiny'), '');

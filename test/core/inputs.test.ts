@@ -27,6 +27,11 @@ describe('salvageInputs', () => {
     assert.deepEqual(read('solve(1)', { arity: undefined }), [['(1)'], 0]);
   });
 
+  it('does not count calls in prose and programs', () => {
+    assert.deepEqual(read('Three inputs for `solve(nums, k)`:\nsolve(1, 2)'), [['(1, 2)'], 0]);
+    assert.deepEqual(read('  return solve(n - 1, k)\n1. `solve(n, 1)`\nprint(solve(n, 1))'), [[], 2]);
+  });
+
   it('ignores definitions and other functions', () => {
     assert.deepEqual(read('def solve(nums, k):\n    return unsolve(1, 2) + solver(1, 2)'), [[], 0]);
     assert.deepEqual(read('Solution().run(1, 2)', { entry: 'Solution.run' }), [['(1, 2)'], 0]);

@@ -92,6 +92,12 @@ describe('instruct prompts', () => {
     assert.ok(textOf(discriminatorPrompt('instruct', problem, 1, '', request(1))[1]!.content).includes('1 test.'));
   });
 
+  it('show the discriminator the program that is judged, not a later block', () => {
+    const work = '```python\ndef solve(nums):\n    return 7\n```\nTry it:\n```python\ndef test(): pass\n```';
+    const text = textOf(discriminatorPrompt('instruct', problem, 5, work, request(1))[1]!.content);
+    assert.ok(text.includes('return 7') && !text.includes('def test'), text);
+  });
+
   it('show the discriminator no work if there is none', () => {
     const user = (style: 'instruct' | 'tiny') =>
       textOf(discriminatorPrompt(style, problem, 4, undefined, request(3)).at(-1)!.content);

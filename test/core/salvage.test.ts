@@ -45,6 +45,11 @@ const CASES: [string, string, string[]][] = [
   ['a quote too many costs its own line only', "(('it's',), 1)\n(('b',), 2)", ["('b',)→2", 'syntax']],
   ['reads tests over several lines', '[\n  ((\n    [1,\n     2],\n  ), 3),\n]', ['([1, 2],)→3']],
   ['reads numbered and bulleted tests', '1. ((1,), 2)\n2) ((2,), 3)\n- `((3,), 4)`', ['(1,)→2', '(2,)→3', '(3,)→4']],
+  [
+    'reads numbered, bulleted and quoted asserts',
+    '1. assert f(1) == 2\n- assert f(2) == 3\n- `assert f(3) == 4`\n`assert f(4) == 5`',
+    ['(1,)→2', '(2,)→3', '(3,)→4', '(4,)→5'],
+  ],
   ['reads a test inside a sentence, not a call in it', 'Unlike f((1, 2), 3), test #1: ((4,), 5) is fine', ['(4,)→5']],
   ['reads tests without a separator', '((1,), 2)((3,), 4)', ['(1,)→2', '(3,)→4']],
   ['skips commented tests', '# ((1,), 2)\n((3,), 4) # ((5,), 6)', ['(3,)→4']],

@@ -86,7 +86,9 @@ describe('the package', function () {
     const version = await gauntlet('--version');
     assert.match(version.text, /^\d+\.\d+\.\d+\n$/);
     const { text } = await gauntlet('doctor', '--json');
-    const { findings } = JSON.parse(text.slice(text.indexOf('{'))) as { findings: { name: string; ok: boolean; detail: string }[] };
+    const { findings } = JSON.parse(text.slice(text.indexOf('{'))) as {
+      findings: { name: string; ok: boolean; detail: string }[];
+    };
     for (const name of ['node', 'store', 'onnx runtime', 'tiny model', 'sandbox wasm'])
       assert.ok(findings.find((finding) => finding.name === name)?.ok, text);
   });

@@ -43,6 +43,14 @@ describe('the health gate', () => {
     assert.deepEqual(await examine(answering([RIGHT])), { problem });
   });
 
+  it('leaves out a problem whose inputs are too large for the sandbox', async () => {
+    const refusing = { ...answering([RIGHT]) };
+    refusing.run = async () => {
+      throw new GauntletError('BAD_INPUT', 'a program and its inputs have 200 MiB');
+    };
+    assert.equal(await reasonOf(refusing), 'a program and its inputs have 200 MiB');
+  });
+
   it('names the first test that the reference fails, with both values', async () => {
     const third = RIGHT.with(3, value(4));
     assert.equal(await reasonOf(answering([third])), 'hidden test 2 fails: expected 3, the reference answers 4');

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { sampleTurns } from '../../activities/sampling.js';
+import { FakeEngine } from '../support/doubles.js';
+
+describe('the text of a sampled turn', () => {
+  const engine = new FakeEngine();
+  const chat = engine.chat();
+  /** The text that is judged, if a model answers so. */
+  const judged = async (prompt: string, answer: string, isCut = true): Promise<string> => {
+    const tokens = [...engine.encode(answer), ...(isCut ? [] : engine.info.eosTokens)];
+    const generate = async () => [{ tokens, finished: !isCut }];
+    const rows = [{ turns: [], prompt: engine.encode(prompt), key: [1, 2] as [number, number] }];
+    const scope = { heartbeat: () => undefined };
+    const sampler = { generate } as unknown as FakeEngine;
+    const { turns } = await sampleTurns(scope, { engine, chat, sampler }, rows, { maxNewTokens: 99, temperature: 1 });
+    return turns[0]!.text;
+  };
+
+  it('is empty if the thinking was not ended, whether the answer or the prompt began it', async () => {
+    assert.equal(await judged('q', '<think>Try:\n```python\ndef f(): pass\n```\nNo, so'), '');
+    assert.equal(await judged('q <think>\n', 'solve(1) is 2', false), '');
+  });
+
+  it('is the answer otherwise', async () => {
+    assert.equal(await judged('q', 'solve(1)'), 'solve(1)');
+    assert.equal(await judged('q <think>\n\n</think>\n\n', 'solve(1)', false), 'solve(1)');
+    assert.equal(await judged('what is <think>? ', 'a tag: <think>', false), 'a tag: <think>');
+  });
+});
