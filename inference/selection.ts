@@ -99,11 +99,12 @@ export async function judgeSamples(
     const counts = new Map<string, number>();
     for (const { [t]: call } of calls)
       if (call!.kind === 'value') counts.set(call!.value.key, (counts.get(call!.value.key) ?? 0) + 1);
-    const most = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0])[0];
+    const [key, count] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0]);
+    const most = count > 1 || programs.length === 1 ? key : undefined; // one of several programs is no majority
     const verdicts = calls.map(({ [t]: call }, p): Verdict => {
       if (call!.kind !== 'value') return call!.kind;
-      const { key, passes = key === most } = call!.value;
-      agreement[p]! += counts.get(key)! - 1;
+      const { key: own, passes = own === most } = call!.value;
+      agreement[p]! += counts.get(own)! - 1;
       return passes ? 'pass' : 'fail';
     });
     const call = `${task.entry}${formatArguments(args)}`;

@@ -103,11 +103,14 @@ describe('solving a problem in one process', () => {
   it('expects what most programs return if a test is an input only', async () => {
     const code = (n: number): string => `def solve(x):\n    return x + ${n}`;
     const programs = [code(1), code(2), code(2), '', 'def solve(x):\n    while True: pass'];
-    const judged = await judgeSamples(solver, addProblem(2), programs, [{ sample: 0, stage: 1, args: [5] }], undefined);
+    const written = [{ sample: 0, stage: 1 as const, args: [5] }];
+    const judged = await judgeSamples(solver, addProblem(2), programs, written, undefined);
     assert.deepEqual(judged.tests[0]!.verdicts, ['fail', 'pass', 'pass', 'error', 'timeout']);
     assert.deepEqual([judged.tests[0]!.call, judged.tests[0]!.expected], ['solve(5)', null]);
     assert.deepEqual(judged.agreement, [0, 1, 1, 0, 0]);
     assert.deepEqual(judged.baseline[1], ['pass', 'pass']);
+    const alone = await judgeSamples(solver, addProblem(2), [code(1), code(2), code(3)], written, undefined);
+    assert.deepEqual(alone.tests[0]!.verdicts, ['fail', 'fail', 'fail'], 'one program is no majority');
   });
 
   it('counts equal answers as the same, whatever the order of a dict', async () => {
