@@ -112,8 +112,8 @@ interface ReferenceJob {
 }
 
 /**
- * One job per problem: its reference solution on every distinct generated input. Each turn adds the time of a program, so
- * that slow inputs of one sample do not use up the time of the others.
+ * One job per problem: its reference solution on every distinct generated input. Each turn adds the time of a program:
+ * slow inputs of one sample should not make the tests of the others invalid.
  */
 function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Limits): Map<string, ReferenceJob> {
   const references = new Map<string, ReferenceJob>();

@@ -118,14 +118,14 @@ export async function sampleTurns(
     tokens += answerTokens.length;
     const thinking = chat.thinkingRange(row.prompt, answerTokens);
     const start = Math.max(0, (thinking?.[1] ?? 0) - row.prompt.length);
-    const decoded = engine.decode(answerTokens.slice(start, finished ? -1 : undefined));
-    const text = isThinking(engine.decode(row.prompt.slice(-8)), decoded) ? '' : decoded;
+    const isThinking = !finished && thinks(engine.decode(row.prompt.slice(-8)), engine.decode(answerTokens));
+    const text = isThinking ? '' : engine.decode(answerTokens.slice(start, finished ? -1 : undefined));
     const turn = { promptTokens: row.prompt, answerTokens, thinking, text, truncated: !finished };
     return { ...turn, logprobs };
   });
   return { turns, tokens };
 }
 
-/** Whether an answer has no end of its thinking, which its prompt or the answer began. It holds nothing to judge. */
-const isThinking = (promptEnd: string, text: string): boolean =>
-  !text.includes('</think>') && (/^\s*<think>/.test(text) || /<think>\s*$/.test(promptEnd));
+/** Whether an answer that was cut has not ended the thinking which it or its prompt began. It holds nothing to judge. */
+const thinks = (promptEnd: string, answer: string): boolean =>
+  !answer.includes('</think>') && (/^\s*<think>/.test(answer) || /<think>\s*$/.test(promptEnd));

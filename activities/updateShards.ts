@@ -29,11 +29,11 @@ export async function applyGradients(scope: Scope, input: ApplyGradientsInput): 
   const update = await openUpdate(scope, updateOf(input));
   const progress = update && (await readState(files, update, minibatch));
   if (progress === undefined) return {};
-  const shards = shardsOf(input.of);
-  const found = await Promise.all(shards.map((shard) => files.read(gradientsFile(minibatch, shard))));
   const parts: GradientPart[] = [];
-  for (const [i, shard] of shards.entries())
-    parts.push(...(found[i] ? decodeParts(found[i]) : await ownParts(scope, update!, progress, shard)));
+  for (const shard of shardsOf(input.of)) {
+    const found = await files.read(gradientsFile(minibatch, shard));
+    parts.push(...(found ? decodeParts(found) : await ownParts(scope, update!, progress, shard)));
+  }
   const { sequences, loss } = update!.minibatch(minibatch);
   const sums = update!.opened.engine.sumGradients(sequences, { adapter: progress.adapter, loss }, parts);
   const seconds = progress.seconds + input.seconds + (performance.now() - started) / 1000;

@@ -100,7 +100,7 @@ export async function judgeSamples(
     for (const { [t]: call } of calls)
       if (call!.kind === 'value') counts.set(call!.value.key, (counts.get(call!.value.key) ?? 0) + 1);
     const [key, count] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0]);
-    const most = count > 1 || programs.length === 1 ? key : undefined; // one of several programs is no majority
+    const most = count > 1 || counts.size === 1 ? key : undefined; // one of several answers is no majority
     const verdicts = calls.map(({ [t]: call }, p): Verdict => {
       if (call!.kind !== 'value') return call!.kind;
       const { key: own, passes = own === most } = call!.value;

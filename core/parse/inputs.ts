@@ -13,6 +13,7 @@ export interface SalvagedInputs {
 
 const MAX_TEXT = 100_000;
 const MAX_UNREAD = 64; // reading stops after so many calls that cannot be read
+const MAX_LINE_START = 64; // characters
 const LINE_START = /^[\s`*>•-]*(?:\d+[.):])?[\s`*]*(?:print\(|assert\s+)?$/;
 
 /** Reads `f(1, [2])` anywhere outside definitions; what surrounds a call is ignored. Never throws. */
@@ -29,7 +30,7 @@ export function salvageInputs(answer: string, options: SalvageOptions): Salvaged
     else {
       unread++;
       const line = text.slice(text.lastIndexOf('\n', call.index) + 1, call.index);
-      if (LINE_START.test(line)) found.malformed++;
+      if (line.length < MAX_LINE_START && LINE_START.test(line)) found.malformed++;
     }
     if (closed) calls.lastIndex = end;
   }

@@ -179,8 +179,9 @@ class Salvager {
   }
 
   private takeAssert(at: number): number {
-    const piece = takePiece(this.text, at, true);
-    const source = this.text.slice(at, piece.end).replace(/[`\s]+$/, ''); // it may be quoted
+    const quote = this.text[at - 1] === '`' ? this.text.indexOf('`', at) : -1;
+    const piece = quote < 0 ? takePiece(this.text, at, true) : { end: quote, closed: true, cut: false };
+    const source = this.text.slice(at, piece.end);
     this.before = '\n';
     if (!piece.closed) {
       this.reject(piece.cut ? 'truncated' : 'syntax', firstLine(source));

@@ -15,6 +15,7 @@ export interface WasmOptions {
   cache?: string; // folder of the interpreter's snapshot; default: the user's cache
 }
 
+const CPU_SECONDS = 120; // of a job in a process; a job with more needs another process
 const DEPTH = 4; // jobs per process, so that it never waits for a busy host
 
 /** Opens the backend. Processes start with the first jobs. */
@@ -26,7 +27,7 @@ export async function openWasm({
   let snapshot = await ensureSnapshot(log, cache);
   const open = async (job: { limits: Limits }) => {
     try {
-      return await WasmProcess.start(snapshot, Math.max(10, job.limits.cpuSeconds));
+      return await WasmProcess.start(snapshot, Math.max(CPU_SECONDS, job.limits.cpuSeconds));
     } catch (error) {
       fs.rmSync(snapshot, { force: true }); // the snapshot may be damaged: make it again
       snapshot = await ensureSnapshot(log, cache);

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { sampleTurns } from '../../activities/sampling.js';
+import type { Chat } from '../../ml/engine/engine.js';
 import { FakeEngine } from '../support/doubles.js';
 
 describe('the text of a sampled turn', () => {
   const engine = new FakeEngine();
-  const chat = engine.chat();
+  /** Leaves out thinking, as the templates of models that think do. */
+  const chat: Chat = {
+    ...engine.chat(),
+    thinkingRange: (prompt, answer) => {
+      const end = engine.decode([...answer]).indexOf('</think>');
+      return end < 0 ? undefined : [prompt.length, prompt.length + end + '</think>'.length];
+    },
+  };
   /** The text that is judged, if a model answers so. */
   const judged = async (prompt: string, answer: string, isCut = true): Promise<string> => {
     const tokens = [...engine.encode(answer), ...(isCut ? [] : engine.info.eosTokens)];
@@ -18,11 +26,14 @@ describe('the text of a sampled turn', () => {
 
   it('is empty if the thinking was not ended, whether the answer or the prompt began it', async () => {
     assert.equal(await judged('q', '<think>Try:\n```python\ndef f(): pass\n```\nNo, so'), '');
-    assert.equal(await judged('q <think>\n', 'solve(1) is 2', false), '');
+    assert.equal(await judged('q <think>\n', 'solve(1) is 2'), '');
   });
 
   it('is the answer otherwise', async () => {
     assert.equal(await judged('q', 'solve(1)'), 'solve(1)');
+    assert.equal(await judged('q <think>\n', 'a thought</think>solve(1)', false), 'solve(1)');
+    assert.equal(await judged('q <think>\n', 'a thought</think>solve(1)'), 'solve(1)');
+    assert.equal(await judged('q <think>\n', 'solve(1)', false), 'solve(1)');
     assert.equal(await judged('q <think>\n\n</think>\n\n', 'solve(1)', false), 'solve(1)');
     assert.equal(await judged('what is <think>? ', 'a tag: <think>', false), 'a tag: <think>');
   });

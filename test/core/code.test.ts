@@ -55,6 +55,34 @@ describe('extractCode', () => {
         for (const answer of [code, block(code)]) assert.equal(extractCode(answer, 'instruct', 'f'), code);
     });
 
+    it('a program with fences in it', () => {
+      for (const line of [
+        '    # removes a trailing ```',
+        '    """ ```f(1) -> 1``` """',
+        '    text = """\n~~~~~\n"""',
+      ]) {
+        const code = `def f(x):\n${line}\n    return x`;
+        assert.equal(extractCode(`${block(code)}\nDone.`, 'instruct', 'f'), code);
+      }
+    });
+
+    it('the last program, also with what a grammar may not know', () => {
+      const draft = block('def f(x):\n    return 0');
+      for (const line of [
+        'total = 0.',
+        'yield',
+        'x = 2.*x',
+        'match x:\n        case 1: pass',
+        'print(f"{x!r:>{x}}")',
+      ]) {
+        const code = `import math\nINF = 1.\n\ndef f(x):\n    ${line}\n    return x`;
+        assert.equal(extractCode(`${draft}\nBetter:\n${block(code)}`, 'instruct', 'f'), code);
+        assert.equal(extractCode(code, 'instruct', 'f'), code);
+      }
+      const code = 'def f(x):\n    try:\n        print(int(x))\n    except ValueError:\n        pass';
+      assert.equal(extractCode(`${draft}\n${block(code)}`, 'instruct', 'f'), code);
+    });
+
     it('none in prose', () => {
       for (const answer of ['definitely, the answer is x', 'classes are not needed', ''])
         assert.equal(extractCode(answer, 'instruct', 'f'), '');
@@ -63,6 +91,8 @@ describe('extractCode', () => {
     it('a large answer in little time', () => {
       const text = `def f(x):\n${'  ) (\n'.repeat(20_000)}`;
       assert.equal(extractCode(text, 'instruct', 'f'), text.trimEnd());
+      for (const hostile of ['\n'.repeat(99_000), `\`\`\`${'a'.repeat(99_000)}\``, `\`\`\`\n${'>'.repeat(99_000)}`])
+        extractCode(`def f(x): return x${hostile}`, 'instruct', 'f');
     });
   });
 

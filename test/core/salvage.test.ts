@@ -47,7 +47,7 @@ const CASES: [string, string, string[]][] = [
   ['reads numbered and bulleted tests', '1. ((1,), 2)\n2) ((2,), 3)\n- `((3,), 4)`', ['(1,)→2', '(2,)→3', '(3,)→4']],
   [
     'reads numbered, bulleted and quoted asserts',
-    '1. assert f(1) == 2\n- assert f(2) == 3\n- `assert f(3) == 4`\n`assert f(4) == 5`',
+    '1. assert f(1) == 2\n- assert f(2) == 3\n- `assert f(3) == 4` checks 3\n`assert f(4) == 5`',
     ['(1,)→2', '(2,)→3', '(3,)→4', '(4,)→5'],
   ],
   ['reads a test inside a sentence, not a call in it', 'Unlike f((1, 2), 3), test #1: ((4,), 5) is fine', ['(4,)→5']],
