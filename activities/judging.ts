@@ -1,5 +1,6 @@
 // Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
 import { comparesWith, judge, parses, verdictOf } from '../core/compare.js';
+import { groupBy } from '../core/groups.js';
 import { salvageInputs } from '../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../core/parse/salvage.js';
 import { arityOf } from '../core/parse/signature.js';
@@ -112,34 +113,31 @@ interface ReferenceJob {
 }
 
 /**
- * One job per problem: its reference solution on every distinct generated input. Each turn adds the time of a program:
- * slow inputs of one sample should not make the tests of the others invalid.
+ * One job per problem: its reference solution on every distinct generated input. It has the time of one program for each
+ * turn: slow inputs of one sample should not make the tests of the others invalid.
  */
 function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Limits): Map<string, ReferenceJob> {
   const references = new Map<string, ReferenceJob>();
-  tasks.forEach(({ problem }, t) => {
-    for (const { tests } of parsed[t]!) {
-      if (tests.length === 0) continue;
-      const { id, entry, calling } = problem;
-      const { job, positions } = references.get(id) ?? {
-        job: { id: `reference:${id}`, code: problem.referenceSolution, entry, calling, inputs: [] },
-        positions: new Map<string, number>(),
-      };
-      const { cpuSeconds = 0, wallSeconds = 0 } = job.limits ?? {};
-      job.limits = {
-        ...limits,
-        cpuSeconds: cpuSeconds + limits.cpuSeconds,
-        wallSeconds: wallSeconds + limits.wallSeconds,
-      };
-      references.set(id, { job, positions });
-      for (const { args } of tests) {
-        const key = inputKey(args);
-        if (positions.has(key)) continue;
-        positions.set(key, positions.size);
-        job.inputs.push(args);
-      }
-    }
-  });
+  for (const [id, own] of groupBy(tasks.keys(), (t) => tasks[t]!.problem.id)) {
+    const turns = own.flatMap((t) => parsed[t]!).filter(({ tests }) => tests.length > 0);
+    if (turns.length === 0) continue;
+    const inputs = new Map<string, Value[]>();
+    for (const { args } of turns.flatMap(({ tests }) => tests))
+      if (!inputs.has(inputKey(args))) inputs.set(inputKey(args), args);
+    const { referenceSolution: code, entry, calling } = tasks[own[0]!]!.problem;
+    const time = { cpuSeconds: turns.length * limits.cpuSeconds, wallSeconds: turns.length * limits.wallSeconds };
+    references.set(id, {
+      job: {
+        id: `reference:${id}`,
+        code,
+        entry,
+        calling,
+        inputs: [...inputs.values()],
+        limits: { ...limits, ...time },
+      },
+      positions: new Map([...inputs.keys()].map((key, i) => [key, i])),
+    });
+  }
   return references;
 }
 

@@ -23,27 +23,31 @@ interface Block {
 export function extractCode(text: string, style: PromptStyle, entry?: string): string {
   if (style === 'tiny') return text.trimEnd(); // the shipped model answers with the bare program
   const source = text.replace(/\r\n?/g, '\n');
-  const defines = ({ code }: Pick<Block, 'code'>): boolean =>
+  const defines = (code: string): boolean =>
     entry === undefined ? /\bdef\s/.test(code) : entry.split('.').every((name) => defined(name).test(code));
-  // a fence in a line of code may end the block or belong to the program: the first that gives a whole program is right
+  // A fence in a line of code may end the block, or belong to the program. The first reading with a whole program counts.
   const readings = [true, false].map((strict) =>
     blocksOf(source, strict).filter(({ language, code }) => PYTHON.test(language) && code.trim() !== ''),
   );
-  const defining = readings.map((blocks) => blocks.filter(defines));
+  const defining = readings.map((blocks) => blocks.map(({ code }) => code).filter(defines));
   // the last block: those after it show how to use it, or parts of it
-  for (const blocks of defining) {
-    const whole = blocks.findLast(({ code }) => !isStub(code) && errorsIn(code).length === 0);
-    if (whole) return whole.code.trimEnd();
+  for (const codes of defining) {
+    const whole = codes.findLast((code) => !isStub(code) && errorsIn(code).length === 0);
+    if (whole !== undefined) return whole.trimEnd();
   }
   const broken = defining[0]!.at(-1) ?? defining[1]!.at(-1);
-  if (broken) return broken.code.trimEnd();
-  const bare = { code: bareProgram(source) };
+  if (broken !== undefined) return broken.trimEnd();
+  const bare = bareProgram(source);
+  if (defines(bare)) return bare.trimEnd(); // its only fence may be at its end
   const blocks = readings[1]!;
-  const other = blocks.findLast(({ language }) => language !== '') ?? blocks.at(-1) ?? bare;
-  return (defines(bare) ? bare : other).code.trimEnd(); // a bare program may have one fence, at its end
+  const other = blocks.findLast(({ language }) => language !== '') ?? blocks.at(-1);
+  return (other?.code ?? bare).trimEnd();
 }
 
-/** The fenced blocks of an answer; the last one may be open. @param strict only a fence alone on its line ends a block */
+/**
+ * The fenced blocks of an answer. The last one may be open.
+ * @param strict only a fence alone on its line ends a block
+ */
 function blocksOf(text: string, strict: boolean): Block[] {
   const blocks: Block[] = [];
   let open: { language: string; lines: string[] } | undefined;
@@ -70,7 +74,7 @@ function blocksOf(text: string, strict: boolean): Block[] {
   return blocks;
 }
 
-/** Without the mark of a quotation and the indentation that all lines share. */
+/** Removes the marks of a quotation, and the indentation that all lines share. */
 function dedented(lines: readonly string[]): string {
   const isFilled = (line: string): boolean => line.trim() !== '';
   const isQuoted = lines.every((line) => !isFilled(line) || /^\s*>/.test(line));
