@@ -11,6 +11,6 @@ export async function renderReport(
   const chain = example === undefined ? undefined : (await store.getJson<ChainView[]>(example))[0];
   await writeResult(store, runId, result, chain);
   if (!deps.renderReport) return {};
-  await writeReport(store, runId, await deps.renderReport(runId, result));
+  await writeReport(store, runId, await deps.renderReport(runId));
   return { path: store.locate(`runs/${runId}/report.html`) };
 }

@@ -4,7 +4,6 @@ import { Context } from '@temporalio/activity';
 import type { EngineConfig, RolloutsConfig, RunConfig } from '../core/schema/config.js';
 import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
-import type { RunResult } from '../core/schema/run.js';
 import type { ProblemSet } from '../data/problems.js';
 import type { Engine } from '../ml/engine/engine.js';
 import type { RolloutServer } from '../ml/remote/rolloutServer.js';
@@ -35,7 +34,7 @@ export interface ActivityDeps {
   /** The version of this program, recorded in manifests and checkpoints. */
   codeVersion: string;
   /** Renders the files of a run to one self-contained page. Absent if no renderer is installed. */
-  renderReport?(runId: string, result: RunResult): Promise<string>;
+  renderReport?(runId: string): Promise<string>;
   /** Whether the server knows this project's search attributes. The workflow sets them only then. */
   searchAttributes?: boolean;
   log?: ActivityLog;

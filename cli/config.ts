@@ -11,7 +11,7 @@ import { portableName } from '../data/modelFolder.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
-import type { ConfigFlags } from './options.js';
+import type { ConfigFlags, FieldFlags } from './options.js';
 import { note } from './output.js';
 import { noteProblems } from './problemSource.js';
 import { provideModel } from './provideModel.js';
@@ -25,13 +25,13 @@ export const CONFIG_FILE = 'gauntlet.config.json';
  */
 export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   const fromFile = await readConfigFile(flags.config);
-  const direct: Record<string, unknown> = {};
-  for (const key of ['preset', 'seed', 'model', 'problems', 'sandbox'] as const) {
-    if (flags[key] !== undefined) direct[key] = flags[key];
-  }
-  if (flags.device !== undefined) direct.engine = { device: flags.device };
-  const input = merged(merged(fromFile, direct), parseAssignments(flags.set)) as RunConfigInput;
-  return checkInput(input);
+  return checkInput(merged(fromFile, fieldsOf(flags)) as RunConfigInput);
+}
+
+/** The fields that the flags of a command set; --set comes last. */
+export function fieldsOf({ preset, seed, model, problems, sandbox, device, set }: FieldFlags): Record<string, unknown> {
+  const engine = device && { device };
+  return [{ preset, seed, model, problems, sandbox, engine }, parseAssignments(set)].reduce(merged, {});
 }
 
 /** The input with absolute paths, after a check of its problem file and its models. @throws what readConfig throws */

@@ -80,15 +80,18 @@ export const setOption = (): Option =>
 export const templateArgumentOption = (): Option =>
   repeatable('--template-argument <name=value>', 'set one argument of the chat template, e.g. enable_thinking=false');
 
-export interface ConfigFlags {
+export interface FieldFlags {
   preset?: string;
-  config?: string;
   seed?: number;
   model?: string;
   problems?: string;
   sandbox?: RunConfig['sandbox'];
   device?: Device;
   set: string[];
+}
+
+export interface ConfigFlags extends FieldFlags {
+  config?: string;
 }
 
 export function withConfig(command: Command): Command {

@@ -7,15 +7,11 @@ export async function* inOrder<T, R>(
   work: (row: T) => Promise<R>,
 ): AsyncGenerator<R> {
   const running: Promise<R>[] = [];
-  try {
-    for await (const row of rows) {
-      const result = work(row);
-      result.catch(() => undefined); // avoids an unhandled rejection; awaited below
-      running.push(result);
-      if (running.length >= window) yield await running.shift()!;
-    }
-    while (running.length > 0) yield await running.shift()!;
-  } finally {
-    void Promise.allSettled(running); // the consumer stopped; later failures do not matter
+  for await (const row of rows) {
+    const result = work(row);
+    result.catch(() => undefined); // awaited below, unless the consumer stops; later failures then do not matter
+    running.push(result);
+    if (running.length >= window) yield await running.shift()!;
   }
+  while (running.length > 0) yield await running.shift()!;
 }

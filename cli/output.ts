@@ -12,8 +12,7 @@ const UNANSWERED: readonly number[] = [4, 14]; // gRPC: deadline exceeded (an ov
 
 export interface Output {
   readonly json: boolean;
-  /** A line for people; not printed with --json. */
-  say(line?: string): void;
+
   /** Progress or a warning, on standard error. */
   note(line: string): void;
   /** The result: `value` as one line of JSON with --json, otherwise `human()`. */
@@ -42,9 +41,7 @@ export function note(line: string): void {
 export function createOutput(json = false): Output {
   return {
     json,
-    say: (line = '') => {
-      if (!json) process.stdout.write(`${line}\n`);
-    },
+
     note,
     result: (value, human) => {
       lineHolder?.clear();

@@ -16,8 +16,9 @@ const WINDOW = 12; // recent steps for the estimate: later stages are slower, an
 /** What a run waits for and how to continue; undefined if it needs nobody. */
 export function attentionOf({ runId, state, failure, requested }: RunProgress): string | undefined {
   if (failure !== undefined) {
-    const skip = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
-    return `${failure.activity} failed: ${failure.code}: ${visible(failure.message)}; try again with: ${commandLine(`resume ${runId}`)}${skip}`;
+    const others = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
+    const again = commandLine(`resume ${runId}`);
+    return `${failure.activity} failed: ${failure.code}: ${visible(failure.message)}; try again with: ${again}${state === 'failed' ? '' : others}`;
   }
   if (requested !== undefined) return `requested: ${requested.join(', ')} (after the current step)`;
   return state === 'paused' ? `paused; continue with: ${commandLine(`resume ${runId}`)}` : undefined;

@@ -1,5 +1,5 @@
 // What `gauntlet resume` does with a run in each state. Finished work is never lost: it is in the store.
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import proto, { type temporal } from '@temporalio/proto';
 import type { Decision } from '../core/control.js';
 import { GauntletError } from '../core/errors.js';
@@ -32,7 +32,7 @@ export async function resumeRun(session: Resuming, id: string, decision: Decisio
   const found = await describeExecution(client, id);
   if (found === undefined) return resumeFromStore(session, id, decision);
   checkIsRun(found, 'resume');
-  if (isOpen(found)) return resumeOpen(session, id, decision);
+  if (isOpen(found)) return resumeOpen(session, found, decision);
   const status = inWords(found.status.name);
   if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' is ${status}: it needs no decision`);
   const joined = { handle: client.workflow.getHandle(id), how: 'finished' } as const;
@@ -67,11 +67,16 @@ async function resumeFromStore({ client, store }: Resuming, id: string, decision
   return { joined, said: `is not on this server: ${STARTED_AGAIN} (steps done: ${steps})` };
 }
 
-async function resumeOpen(session: Resuming, id: string, decision: Decision): Promise<Resumed> {
+async function resumeOpen(
+  session: Resuming,
+  found: WorkflowExecutionDescription,
+  decision: Decision,
+): Promise<Resumed> {
   const { client } = session;
+  const { workflowId: id } = found;
   const handle = client.workflow.getHandle(id);
   const joined = { handle, how: 'joined' } as const;
-  const paused = (await heldActivities(client, await handle.describe())).filter((held) => held.paused);
+  const paused = (await heldActivities(client, found)).filter((held) => held.paused);
   for (const held of paused) await unpause(client, id, held);
   if (session.workers === undefined && !(await hasPollers(client))) {
     if (decision !== 'retry') throw noWorker();

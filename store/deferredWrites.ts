@@ -1,5 +1,5 @@
-// Writes artifacts in the background, so that a computation goes on meanwhile. Reads of artifacts, memo rows and files of a
-// run wait until all earlier artifacts are written, and fail if one of them could not be written.
+// Writes artifacts in the background, so that a computation goes on meanwhile. Reads of artifacts, and writes of memo rows
+// and files of a run, wait until all earlier artifacts are written, and fail if one of them could not be written.
 import { digestBytes } from './canonicalJson.js';
 import { allEnded } from './inParallel.js';
 import type { Digest, Store } from './store.js';

@@ -1,12 +1,12 @@
 // The bundle of the workflow code, built once for each version of the compiled workflows. With it, a worker starts in
 // less than a second and needs a third of the memory.
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { cacheFolder } from '../ml/hf/files.js';
+import { cacheFolder, writeAtomically } from '../ml/hf/files.js';
 
 const DIST = fileURLToPath(new URL('..', import.meta.url));
 
@@ -21,10 +21,7 @@ export async function workflowBundle(): Promise<string> {
     workflowInterceptorModules: [join(DIST, 'workflows', 'traceContext.js')],
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
   });
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}`;
-  await writeFile(temporary, code);
-  await rename(temporary, path);
+  writeAtomically(path, (fd) => writeFileSync(fd, code));
   return path;
 }
 

@@ -120,6 +120,9 @@ function tracedEngine(engine: Engine, model: string): Engine {
     scores: (sequences, options) => call('scores', sequences.length, () => engine.scores(sequences, options)),
     values: (sequences, options) => call('values', sequences.length, () => engine.values(sequences, options)),
     gradients: (sequences, options) => call('gradients', sequences.length, () => engine.gradients(sequences, options)),
+    scoreShard: (sequences, options) => call('scores', sequences.length, () => engine.scoreShard(sequences, options)),
+    gradientShard: (sequences, options) =>
+      call('gradients', sequences.length, () => engine.gradientShard(sequences, options)),
   });
 }
 

@@ -1,6 +1,7 @@
 // What a run shows while it is running: the `progress` query, search attributes, and details in the Web UI.
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { RequestQueue } from '../core/control.js';
 import { progressDetails } from '../core/progressDetails.js';
 import type { RunProgress } from '../core/schema/run.js';
 import { SEARCH_ATTRIBUTES, type SearchAttribute } from '../core/searchAttributes.js';
@@ -12,15 +13,17 @@ const progressQuery = defineQuery<RunProgress>('progress');
 export class RunMonitor {
   /** Set if the server knows the search attributes; a write to an unknown one would fail the workflow task. */
   model: string | undefined;
-  /** Kinds of the requests that were accepted and have no effect yet. */
-  requested: () => NonNullable<RunProgress['requested']> = () => [];
 
-  constructor(public progress: RunProgress) {
+  /** @param requests that were accepted; those without effect yet are shown */
+  constructor(
+    public progress: RunProgress,
+    private readonly requests: RequestQueue,
+  ) {
     setHandler(progressQuery, () => this.shown);
   }
 
   private get shown(): RunProgress {
-    const requested = this.requested();
+    const requested = this.requests.snapshot.pending.map(({ kind }) => kind);
     return requested.length > 0 ? { ...this.progress, requested } : this.progress;
   }
 

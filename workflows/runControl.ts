@@ -21,9 +21,8 @@ export class RunControl {
 
   constructor(
     private readonly monitor: RunMonitor,
-    readonly queue: RequestQueue,
+    queue: RequestQueue,
   ) {
-    monitor.requested = () => queue.snapshot.pending.map(({ kind }) => kind);
     const accept = (request: Pick<Request, 'kind'>): string => {
       queue.accept({ ...request, at: new Date().toISOString() } as Request);
       monitor.update({});
@@ -44,8 +43,6 @@ export class RunControl {
       validator: (decision) => validateDecision(decision, this.decision ? undefined : this.failure),
     });
   }
-
-  waitForRequest = (): Promise<void> => condition(() => !this.queue.isEmpty);
 
   /** Waits for a person; 'abort' if nobody decides in time. Failures wait one after the other. */
   async decide(failure: RunFailure): Promise<Decision> {

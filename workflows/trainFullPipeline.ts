@@ -1,6 +1,6 @@
 // A training run. The workflow id is the run id. Without input it trains the embedded model with the tiny preset. Each
 // stage is one execution: the run continues as new between stages, and earlier if the server suggests it.
-import { ContinueAsNew, continueAsNew, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { ContinueAsNew, condition, continueAsNew, isCancellation, workflowInfo } from '@temporalio/workflow';
 import { RequestQueue } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { stepsLeft } from '../core/schedule.js';
@@ -25,8 +25,8 @@ export interface RunSnapshot {
 /** @param snapshot given by the run itself when it continues as new */
 export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot): Promise<RunResult> {
   const runId = workflowInfo().workflowId;
-  const monitor = new RunMonitor(snapshot?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 });
   const requests = new RequestQueue(snapshot?.requests);
+  const monitor = new RunMonitor(snapshot?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 }, requests);
   if (snapshot !== undefined) requests.configure(snapshot.state.config, snapshot.state.recordedRequests);
   if (snapshot?.state.stopped !== undefined) requests.close();
   const control = new RunControl(monitor, requests); // handles updates that have arrived
@@ -38,14 +38,14 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
   });
   const onConfig = (state: RunState): void => {
     control.failureSettings = state.config.failure;
-    control.queue.configure(state.config, state.recordedRequests);
+    requests.configure(state.config, state.recordedRequests);
     if (state.searchAttributes) monitor.model = state.config.model;
     monitor.update({ totalSteps: state.step + stepsLeft(state) });
   };
   let stage = snapshot?.state.stage;
   const hooks: RunHooks = {
-    requests: control.queue,
-    waitForRequest: control.waitForRequest,
+    requests,
+    waitForRequest: () => condition(() => !requests.isEmpty),
     onProgress: (update) => monitor.update(update),
     onConfig,
     runShards: reissueStragglers,
@@ -55,7 +55,7 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
     },
     continueAsNew: (state) => {
       const { progress } = monitor;
-      const next: RunSnapshot = { state, progress, requests: control.queue.snapshot, claim: modelWorker.claim };
+      const next: RunSnapshot = { state, progress, requests: requests.snapshot, claim: modelWorker.claim };
       return continueAsNew<typeof trainFullPipeline>(input, next);
     },
   };

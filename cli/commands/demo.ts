@@ -1,12 +1,12 @@
 // `gauntlet demo` (npm run demo): trains the tiny preset and shows what it learned.
 import type { Command } from 'commander';
-import type { RunConfig } from '../../core/schema/config.js';
+
 import { checkRunId } from '../../store/checks.js';
 import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import { chainText } from '../chainText.js';
 import { commandLine, quoted } from '../commandLine.js';
-import { checkInput, parseAssignments } from '../config.js';
+import { checkInput, fieldsOf } from '../config.js';
 import { deviceOption, integer, jsonOption, sandboxOption, setOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resultTable } from '../results.js';
@@ -16,7 +16,6 @@ import { checkpointFolder } from './checkpoints.js';
 
 interface Flags extends ConnectionOptions {
   seed: number;
-  sandbox?: RunConfig['sandbox'];
   json?: boolean;
   set: string[];
 }
@@ -39,12 +38,7 @@ export function addDemo(program: Command): void {
     const output = createOutput(flags.json);
     const id = named ?? `demo-seed-${flags.seed}`;
     checkRunId(id);
-    const input = await checkInput({
-      preset: 'tiny',
-      seed: flags.seed,
-      ...(flags.sandbox && { sandbox: flags.sandbox }),
-      ...parseAssignments(flags.set),
-    });
+    const input = await checkInput(fieldsOf({ ...flags, preset: 'tiny' }));
     output.note(GREETING);
     await withSession(flags, output, 'if-none-poll', async (session) => {
       const ui = session.server.uiUrl ?? 'see your server';
@@ -55,13 +49,17 @@ export function addDemo(program: Command): void {
       if (result === undefined) return;
       const store = await openStore(flags.store);
       const report = result.report ?? store.locate(`runs/${id}/report.html`);
-      if (output.json) return output.result({ ...result, report }, () => '');
-      output.say(`\n${resultTable(result)}\n`);
       const { chain } = await readResult(store, id);
-      if (chain) output.say(`${chainText(chain)}\n`);
-      output.say(`best checkpoint  ${checkpointFolder(store, id, result.best)}`);
-      output.say(`report           ${report}`);
-      output.say(`Temporal UI      ${ui}${session.server.owned ? `  (open again with: ${commandLine('up')})` : ''}`);
+      const again = session.server.owned ? `  (open again with: ${commandLine('up')})` : '';
+      output.result({ ...result, report }, () =>
+        [
+          `\n${resultTable(result)}\n`,
+          ...(chain ? [`${chainText(chain)}\n`] : []),
+          `best checkpoint  ${checkpointFolder(store, id, result.best)}`,
+          `report           ${report}`,
+          `Temporal UI      ${ui}${again}`,
+        ].join('\n'),
+      );
     });
   });
 }

@@ -8,7 +8,7 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { readConfigAt, readInput } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
-import { parseAssignments, withPaths } from '../config.js';
+import { fieldsOf, withPaths } from '../config.js';
 import { type CheckpointId, chooseCheckpoint, REQUIRED_CHECKPOINT } from '../naming.js';
 import { deviceOption, jsonOption, OF_RUN, sandboxOption, setOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
@@ -66,10 +66,7 @@ export function addFork(program: Command): void {
     const output = createOutput(flags.json);
     const store = await openStore(flags.store);
     const checkpoint = await chooseCheckpoint(store, from);
-    const { sandbox, device } = flags;
-    const direct = { ...(sandbox && { sandbox }), ...(device && { engine: { device } }) };
-    const fields = merged(direct, parseAssignments(flags.set));
-    const { id, input, name } = await prepareFork(store, checkpoint, fields, named);
+    const { id, input, name } = await prepareFork(store, checkpoint, fieldsOf(flags), named);
     await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
       const joined = await startOrJoin(session.client, id, input);
       output.note(`${joined.how} run '${id}' from ${name} of run '${checkpoint.runId}'`);

@@ -1,5 +1,5 @@
 // `gauntlet status [RUN]`: lists the runs of this store, or shows one. It never starts a server.
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
@@ -10,20 +10,12 @@ import { RESULT } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { commandLine } from '../commandLine.js';
-import { checkIsRun, describeExecution, type Held, heldActivities, heldText, inWords } from '../executions.js';
+import { checkIsRun, describeExecution, type Held, heldActivities, heldText, inWords, isOpen } from '../executions.js';
 import { jsonOption } from '../options.js';
 import { createOutput, describeError, type Output, tableText, visible } from '../output.js';
 import { attentionOf, progressLine } from '../progress.js';
 import { resultTable } from '../results.js';
-import {
-  type ConnectionOptions,
-  hasPollers,
-  hasServer,
-  type Session,
-  statusOf,
-  withSession,
-  withStore,
-} from '../session.js';
+import { type ConnectionOptions, hasPollers, hasServer, type Session, withSession, withStore } from '../session.js';
 import { storedRun } from '../stored.js';
 import { follow, type TrainingHandle } from '../training.js';
 import { queryProgress } from '../watch.js';
@@ -154,17 +146,24 @@ export async function statusOfRun(
   checkIsRun(found, 'status');
   const { client } = session;
   const handle = client.workflow.getHandle<typeof trainFullPipeline>(id);
+  let execution = found;
   if (watch && found.status.name === 'RUNNING') {
     if (!(await hasPollers(client))) watch.note(`no worker serves the run: ${commandLine(`resume ${id} --watch`)}`);
     if ((await follow(session, handle, watch, commandLine(`status ${id} --watch`))) === undefined) return undefined;
+    execution = (await describeExecution(client, id)) ?? found;
   }
-  return currentStatus(client, handle, (await statusOf(client, id)) ?? found.status.name);
+  return currentStatus(client, handle, execution);
 }
 
-async function currentStatus(client: Client, handle: TrainingHandle, status: string): Promise<RunStatus> {
+async function currentStatus(
+  client: Client,
+  handle: TrainingHandle,
+  execution: WorkflowExecutionDescription,
+): Promise<RunStatus> {
   const id = handle.workflowId;
-  if (status === 'RUNNING' || status === 'PAUSED') {
-    const held = await heldActivities(client, await handle.describe());
+  const status = execution.status.name;
+  if (isOpen(execution)) {
+    const held = await heldActivities(client, execution);
     const served = status === 'RUNNING' && (await hasPollers(client)); // without a worker the query would time out
     const progress = served ? await queryProgress(handle) : undefined;
     return { id, status, ...(held.length > 0 && { held }), progress };
