@@ -1,6 +1,6 @@
 // Recomputes the rewards of a past step from its recorded artifacts, without a model. Anyone with the store can check the
 // training data of an update.
-import type { StepMetrics } from '../core/schema/metrics.js';
+import { recordsOf, type StepMetrics } from '../core/schema/metrics.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { readMetrics, readRun } from '../store/runs.js';
 import { computeRewards } from './computeRewards.js';
@@ -20,7 +20,7 @@ export interface StepReplay {
 /** The recorded steps of a run. @throws GauntletError NOT_FOUND */
 export async function recordedSteps({ store }: Pick<ActivityDeps, 'store'>, runId: string): Promise<StepMetrics[]> {
   await readRun(store, runId);
-  return (await readMetrics(store, runId)).filter((record) => record.kind === 'step');
+  return recordsOf(await readMetrics(store, runId), 'step');
 }
 
 /** With `execute`, it also runs the programs again and compares the verdicts. */

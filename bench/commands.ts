@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { ROOT } from '../infra/root.mjs';
 import { BenchError } from './options.js';
 
+const STOP_MS = 30_000;
+
 const alive = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of alive) child.kill(); // they would continue
@@ -37,9 +39,15 @@ export async function answerOf(args: string[]): Promise<unknown> {
   return line ? JSON.parse(line) : undefined;
 }
 
+export const isAlive = (child: ChildProcess | undefined): boolean =>
+  child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
+
+/** Ends a process, by force if it takes too long. */
 export async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'close');
+  if (!isAlive(child)) return;
+  const exited = once(child, 'exit');
   child.kill('SIGTERM');
-  await ended;
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+  await exited;
+  clearTimeout(timer);
 }

@@ -1,9 +1,9 @@
 // `npm run bench -- device`: how fast a device scores, trains and samples, and how far its results are from the CPU's.
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readAdapterFolder } from '../cli/model/adapterFolder.js';
 import { deriveKey } from '../core/random.js';
 import { ROOT } from '../infra/root.mjs';
-import { DEVICES, type Device, type Engine } from '../ml/engine/engine.js';
+import type { Device, Engine } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
 import type { Adapter } from '../ml/nn/layout.js';
 import { relativeError } from '../ml/selfTest/selfTest.js';
@@ -36,8 +36,8 @@ export interface DeviceFigures {
 export async function benchDevice(args: string[]): Promise<void> {
   const flags = readFlags(args, { name: TEXT, shape: TEXT, rounds: TEXT, out: TEXT, help: FLAG });
   if (flags.help) return console.log(USAGE);
-  const device = flags.name as Device | undefined;
-  if (device === undefined || !DEVICES.includes(device)) throw new BenchError('--name must be cuda or webgpu', 2);
+  const device = flags.name;
+  if (device !== 'cuda' && device !== 'webgpu') throw new BenchError('--name must be cuda or webgpu', 2);
   const shape = (flags.shape ?? 'smollm2') as ShapeName;
   if (!Object.hasOwn(SHAPES, shape))
     throw new BenchError(`--shape must be one of ${Object.keys(SHAPES).join(', ')}`, 2);
@@ -106,9 +106,7 @@ async function measure(
 ): Promise<DeviceFigures[]> {
   const engines = { cpu: await openEngine(model), device: await openEngine(model, { device }) };
   try {
-    const folder = join(model, 'adapter');
-    const files = readdirSync(folder).map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))] as const);
-    const adapter = engines.cpu.importAdapter(new Map(files));
+    const adapter = await readAdapterFolder(engines.cpu, join(model, 'adapter'));
     const all: DeviceFigures[] = [];
     for (const { name, run, compare } of works) {
       const results = { cpu: await run(engines.cpu, adapter), device: await run(engines.device, adapter) };

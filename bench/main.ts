@@ -8,7 +8,7 @@ import { GauntletError } from '../core/errors.js';
 import { ROOT } from '../infra/root.mjs';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
 import { benchDevice } from './device.js';
-import { BUSY, describeMachine, say } from './machine.js';
+import { BUSY, describeIdleMachine, say } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { benchOrchestration } from './orchestration/main.js';
 import { benchOriginal } from './original/main.js';
@@ -37,11 +37,9 @@ async function bench(all: readonly Case[], options: BenchOptions, save: (results
     return;
   }
   const python = await environment(options);
-  const machine = describeMachine();
+  const machine = describeIdleMachine();
   const threads = options.threads ?? availableParallelism();
   say(`${machine.cpu}, ${machine.cores} cores, load ${machine.loadAtStart}; ${threads} threads on each side`);
-  if (machine.loadAtStart > BUSY)
-    say(`WARNING: load ${machine.loadAtStart}: other programs are running, ratios will be wrong`);
   const started = new Date();
   const { contenders, rounds, seconds } = options;
   const start = (name: Contender) => startPeer(name, python, options);

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
+import { parseAs } from '../core/issues.js';
 import type { ControlAnswer, ControlRequest, LiveStates, LiveView } from './api.js';
 
 export interface Controls {
@@ -34,8 +35,5 @@ export async function readControlRequest(request: IncomingMessage): Promise<Cont
   if (!/^application\/json\s*(;|$)/.test(type)) refuse('the content type must be application/json');
   if (!(Number(length) <= MAX_BYTES)) refuse(`the content must have a length of at most ${MAX_BYTES} bytes`);
   const body = await json(request).catch(() => refuse('the content is not JSON'));
-  const parsed = controlRequestSchema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  return refuse(`${issue!.path.join('.') || 'content'}: ${issue!.message}`);
+  return parseAs(controlRequestSchema, body, 'BAD_INPUT', 'control request: ');
 }

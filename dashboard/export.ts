@@ -4,6 +4,7 @@ import type { RunList, RunView, StepView } from './api.js';
 import type { Resources } from './data/resources.js';
 import { unlessRemoved } from './data/rollouts.js';
 import { pageFiles } from './server.js';
+import { scriptPath } from './web/scriptPath.js';
 
 /** Relative paths and contents, in the order in which they are read. */
 export async function* reportFiles(resources: Resources, run: string): AsyncGenerator<[string, string | Buffer]> {
@@ -29,12 +30,6 @@ export async function* reportFiles(resources: Resources, run: string): AsyncGene
     }
   }
 }
-
-/** web/data.ts finds it by the same rule. */
-export const scriptPath = (resource: string): string => {
-  const [, run, ...rest] = resource.split('/');
-  return `data/${run === undefined ? 'runs' : ['run', ...rest].join('/')}.js`;
-};
 
 const script = (path: string, data: unknown): [string, string] => [
   scriptPath(path),

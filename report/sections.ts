@@ -1,5 +1,6 @@
 // The parts of the page about the run as a whole: its results, its training, its checkpoints and its inputs.
 import { fieldsText } from '../core/liveConfig.js';
+import { recordsOf } from '../core/schema/metrics.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import { bestName, rewardChart, solvedChart, statisticsCharts, testsChart, warmStartChart } from './curves.js';
 import type { ReportData } from './data.js';
@@ -114,9 +115,7 @@ ${table({
 
 /** Requests of people while the run went on, and budgets that ended it. */
 export function requests(data: ReportData): Html | undefined {
-  const controls = data.metrics
-    .filter((record) => record.kind === 'control')
-    .sort((a, b) => a.step - b.step || a.index - b.index);
+  const controls = recordsOf(data.metrics, 'control').sort((a, b) => a.step - b.step || a.index - b.index);
   if (controls.length === 0) return undefined;
   return html`<h2>Control requests</h2>
 ${table({

@@ -2,7 +2,7 @@
 import { planStage } from '../core/schedule.js';
 import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { EvaluationMetrics, StepMetrics, SupervisedMetrics } from '../core/schema/metrics.js';
+import { type EvaluationMetrics, recordsOf, type StepMetrics, type SupervisedMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import type { ReportData } from './data.js';
 
@@ -39,25 +39,16 @@ export function stageBands(data: Pick<ReportData, 'config' | 'metrics' | 'result
 }
 
 function validations(data: ReportData): EvaluationMetrics[] {
-  return data.metrics
-    .filter((record) => record.kind === 'evaluation')
-    .filter((record) => record.split === 'validation')
-    .sort((a, b) => a.step - b.step);
+  return recordsOf(data.metrics, 'evaluation').filter(({ split }) => split === 'validation');
 }
 
 export function steps(data: Pick<ReportData, 'metrics'>, role?: Role): StepMetrics[] {
-  return data.metrics
-    .filter((record) => record.kind === 'step')
-    .filter((record) => role === undefined || record.role === role)
-    .sort((a, b) => a.step - b.step);
+  return recordsOf(data.metrics, 'step').filter((record) => role === undefined || record.role === role);
 }
 
 /** Of the warm start. */
 export function supervisedSteps({ metrics }: Pick<ReportData, 'metrics'>, role?: Role): SupervisedMetrics[] {
-  return metrics
-    .filter((record) => record.kind === 'supervised')
-    .filter((record) => role === undefined || record.role === role)
-    .sort((a, b) => a.step - b.step);
+  return recordsOf(metrics, 'supervised').filter((record) => role === undefined || record.role === role);
 }
 
 export function validationCurve(data: ReportData, rate: RateName): Point[] {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { withRecordedChanges } from '../core/liveConfig.js';
 import { type RunConfig, runIdentity } from '../core/schema/config.js';
+import { recordsOf } from '../core/schema/metrics.js';
 import { ROOT } from '../infra/root.mjs';
 import { inThread } from '../ml/pool/inThread.js';
 import { type Control, controlSchema, type ReportData } from '../report/data.js';
@@ -62,9 +63,8 @@ export async function controlOf(store: Store, runId: string, command: string): P
   const { result } = await readResult(store, runId);
   if (config.discriminator.enabled) throw new GauntletError('BAD_INPUT', `run ${runId} has a discriminator`);
   if (result === undefined) throw new GauntletError('BAD_INPUT', `run ${runId} has not finished`);
-  const points = (await readMetrics(store, runId))
-    .filter((record) => record.kind === 'evaluation')
-    .filter(({ split }) => split === 'validation');
+  const evaluations = recordsOf(await readMetrics(store, runId), 'evaluation');
+  const points = evaluations.filter(({ split }) => split === 'validation');
   return controlSchema.parse({
     config,
     digest: result.digests.generator,

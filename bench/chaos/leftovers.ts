@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { listContainers } from '../../sandbox/docker/daemon.js';
-import { OWNER } from '../../sandbox/docker/reaper.js';
+import { OWNER, ownerIn } from '../../sandbox/docker/reaper.js';
 
 /** `sessions`: pids of workers that started a session each; their children stay in it. */
 export function leftProcesses(folder: string, sessions: ReadonlySet<number>): string[] {
@@ -23,7 +23,7 @@ export function leftProcesses(folder: string, sessions: ReadonlySet<number>): st
 /** Containers of these workers, in any state. */
 export async function leftContainers(docker: Docker, workers: ReadonlySet<number>): Promise<string[]> {
   return (await listContainers(docker, OWNER))
-    .filter(({ Labels }) => workers.has(ownerOf(Labels[OWNER])))
+    .filter(({ Labels }) => workers.has(ownerIn(Labels[OWNER])[1]))
     .map(({ Id, State, Names }) => `${Id.slice(0, 12)} ${State} ${Names.join(' ')}`);
 }
 
@@ -34,14 +34,6 @@ export async function settled(look: () => string[] | Promise<string[]>, withinMs
     const left = await look();
     if (left.length === 0 || Date.now() > deadline) return left;
     await sleep(100);
-  }
-}
-
-function ownerOf(label: string | undefined): number {
-  try {
-    return (JSON.parse(label ?? '') as [string, number, string])[1];
-  } catch {
-    return -1;
   }
 }
 

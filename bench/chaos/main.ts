@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { FLAG, readFlags, TEXT } from '../options.js';
@@ -86,7 +87,7 @@ function number(name: string, text: string, isRight: (value: number) => boolean)
   return value;
 }
 
-if (process.argv[1] && import.meta.url === new URL(`file://${process.argv[1]}`).href) {
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   try {

@@ -11,6 +11,7 @@ import { interceptorsUntil } from '../../cli/session.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
 import { SILENCE_SECONDS } from '../../sandbox/docker/options.js';
+import { isAlive, stop } from '../commands.js';
 import type { Notice } from './instrument.js';
 import { leftContainers, leftProcesses, settled } from './leftovers.js';
 import type { OwnDocker } from './ownDocker.js';
@@ -237,23 +238,11 @@ export class World {
   }
 }
 
-async function stop(worker: ChildProcess): Promise<void> {
-  if (!isAlive(worker)) return;
-  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  worker.kill('SIGTERM');
-  const timer = setTimeout(() => worker.kill('SIGKILL'), STOP_MS);
-  await exited;
-  clearTimeout(timer);
-}
-
 async function processOf(docker: OwnDocker, container: string): Promise<number> {
   const pid = await docker.processOf(container);
   if (pid <= 0) throw new Error(`container ${container} has exited`); // kill(0) would hit this process group
   return pid;
 }
-
-const isAlive = (child: ChildProcess | undefined): boolean =>
-  child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
 
 /** The leaves of the process tree: interpreters, not their parents. */
 function descendants(pid: number | undefined): number[] {

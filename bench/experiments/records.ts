@@ -1,10 +1,11 @@
 // One record for each arm and seed, and the file that holds them: JSON lines, in the order of arms and seeds.
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
 import { evaluationRatesSchema } from '../../core/schema/run.js';
 import { ROOT } from '../../infra/root.mjs';
+import { writeAtomically } from '../../ml/hf/files.js';
 import { ARMS, FAMILIES } from './arms.js';
 
 export const recordSchema = z.strictObject({
@@ -53,7 +54,6 @@ function order(a: Key, b: Key): number {
 /** Replaces the record with the same key. */
 export function saveRecord(path: string, record: ExperimentRecord): void {
   const records = [...readRecords(path).filter((one) => !sameKey(one, record)), record];
-  const sorted = records.toSorted(order);
-  writeFileSync(`${path}.new`, sorted.map((one) => `${JSON.stringify(one)}\n`).join(''));
-  renameSync(`${path}.new`, path);
+  const lines = records.toSorted(order).map((one) => `${JSON.stringify(one)}\n`);
+  writeAtomically(path, (fd) => writeFileSync(fd, lines.join('')));
 }

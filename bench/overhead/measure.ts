@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { choosePorts } from '../../infra/ports.js';
 import { startS3 } from '../../test/support/s3Server.js';
 import { openChromium } from '../chromium.js';
 import { firstAnswer, start, stop } from '../commands.js';
@@ -58,7 +59,7 @@ export async function measureRun(options: RunOptions, kind: Kind | 'plain'): Pro
       const collector = await startCollector(received);
       closing.push(collector.close);
       env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
-      const port = await freePort();
+      const { port } = await choosePorts(0, 0);
       watching.push('--metrics', `127.0.0.1:${port}`);
       const scraping = setInterval(() => {
         fetch(`http://127.0.0.1:${port}/metrics`).then(
@@ -151,13 +152,4 @@ async function startCollector(received: Received): Promise<{ url: string; close:
     server.closeAllConnections();
   };
   return { url: `http://127.0.0.1:${port}`, close };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,7 +1,7 @@
 // This project's engine as a contender: its public port, in a process that answers JSON lines.
-import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { readAdapterFolder } from '../../cli/model/adapterFolder.js';
 import { deriveKey } from '../../core/random.js';
 import type { Adapter, Engine, OptimizerState } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
@@ -36,9 +36,7 @@ const handlers: Record<string, (request: Request) => unknown> = {
     await engine?.close();
     const bits = quantization === 'int4' ? 4 : 8;
     engine = await openEngine(model, quantization && { quantization: { bits, groupSize: 32 } });
-    const folder = join(model, 'adapter');
-    const files = readdirSync(folder).map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))] as const);
-    const adapter = engine.importAdapter(new Map(files));
+    const adapter = await readAdapterFolder(engine, join(model, 'adapter'));
     trained = { adapter, state: engine.newOptimizerState(adapter) };
     return {};
   },

@@ -1,5 +1,6 @@
 // Peak memory of the containers of one process, from their cgroups.
 import Docker from 'dockerode';
+import { OWNER, ownerIn } from '../../sandbox/docker/reaper.js';
 
 interface MemoryStats {
   max_usage?: number; // cgroup v1: the peak
@@ -8,11 +9,8 @@ interface MemoryStats {
 
 export async function containerBytes(pid: number): Promise<number> {
   const docker = new Docker();
-  const containers = await docker.listContainers({ filters: { label: ['gauntlet.sandbox.owner'] } });
-  const own = containers.filter(({ Labels }) => {
-    const [, owner] = JSON.parse(Labels['gauntlet.sandbox.owner']!) as [string, number];
-    return owner === pid;
-  });
+  const containers = await docker.listContainers({ filters: { label: [OWNER] } });
+  const own = containers.filter(({ Labels }) => ownerIn(Labels[OWNER])[1] === pid);
   const bytes = await Promise.all(
     own.map(async ({ Id }) => {
       const stats = (await docker.getContainer(Id).stats({ stream: false })) as { memory_stats: MemoryStats };

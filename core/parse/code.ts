@@ -1,6 +1,7 @@
 // Extracts the program from a stage-5 answer.
 import { parser } from '@lezer/python';
 import type { PromptStyle } from '../schema/config.js';
+import { escapeRegExp } from './text.js';
 
 /** At the start of a line, perhaps in a list or a quotation, or at its end with the name of the language. */
 const OPENING =
@@ -111,5 +112,4 @@ function errorsIn(code: string): number[] {
   return errors;
 }
 
-const defined = (name: string): RegExp => new RegExp(`\\b(?:def|class)\\s+${escapeForRegExp(name)}\\b`);
-const escapeForRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const defined = (name: string): RegExp => new RegExp(`\\b(?:def|class)\\s+${escapeRegExp(name)}\\b`);

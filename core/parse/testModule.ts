@@ -9,8 +9,6 @@ import { parsePython, statementsOf } from './tree.js';
 
 export interface ModuleTests {
   tests: TestCase[];
-  /** True if `tests` holds everything that the source checks. */
-  complete: boolean;
   /** The source without the statements that `tests` covers completely; undefined if nothing is left to run. */
   rest: string | undefined;
 }
@@ -27,7 +25,7 @@ export function testsOfModule(source: string, entry: string, arity?: number): Mo
   try {
     parsed = parsePython(given);
   } catch (error) {
-    if (error instanceof LiteralProblem) return { tests: [], complete: false, rest: source };
+    if (error instanceof LiteralProblem) return { tests: [], rest: source };
     throw error;
   }
   const { text, top } = parsed;
@@ -41,8 +39,8 @@ export function testsOfModule(source: string, entry: string, arity?: number): Mo
     if (found.complete && tests.length <= MAX_TESTS) taken.push(statement);
     else complete = false;
   }
-  if (complete) return { tests, complete, rest: undefined };
-  return { tests: tests.slice(0, MAX_TESTS), complete, rest: taken.length === 0 ? source : without(text, taken) };
+  if (complete) return { tests, rest: undefined };
+  return { tests: tests.slice(0, MAX_TESTS), rest: taken.length === 0 ? source : without(text, taken) };
 }
 
 function without(text: string, nodes: readonly SyntaxNode[]): string {

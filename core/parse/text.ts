@@ -74,6 +74,9 @@ function decodeEscapes(body: string, bytes: boolean): string | undefined {
   return out;
 }
 
+/** A regular expression of the text itself. */
+export const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
 export const toBase64 = (bytes: readonly number[]): string =>
   btoa(bytes.map((byte) => String.fromCharCode(byte)).join(''));
 

@@ -105,3 +105,9 @@ export const runMetricsSchema = z.discriminatedUnion('kind', [
   controlMetricsSchema,
 ]);
 export type RunMetrics = z.infer<typeof runMetricsSchema>;
+
+/** The records of a kind by step. */
+export function recordsOf<K extends RunMetrics['kind']>(metrics: readonly RunMetrics[], kind: K) {
+  const isOfKind = (record: RunMetrics): record is Extract<RunMetrics, { kind: K }> => record.kind === kind;
+  return metrics.filter(isOfKind).sort((a, b) => a.step - b.step);
+}

@@ -2,7 +2,7 @@
 import { withRecordedChanges } from '../../core/liveConfig.js';
 import { PHASES, type Phase, type PlannedStep, planStage, planWarmStart } from '../../core/schedule.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import type { ControlMetrics, RunMetrics, StepMetrics, SupervisedMetrics } from '../../core/schema/metrics.js';
+import { type RunMetrics, recordsOf } from '../../core/schema/metrics.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { readPointer } from '../../store/checkpoints.js';
 import { listFolder } from '../../store/inventory.js';
@@ -32,14 +32,12 @@ export async function readRunRecords(
 }
 
 /** Requests of one step are in the order in which they were made; their file names are not: 10 is before 9. */
-export const controlsOf = ({ metrics }: Pick<RunRecords, 'metrics'>): ControlMetrics[] =>
-  metrics.filter((record) => record.kind === 'control').sort((a, b) => a.index - b.index);
+export const controlsOf = ({ metrics }: Pick<RunRecords, 'metrics'>) =>
+  recordsOf(metrics, 'control').sort((a, b) => a.index - b.index);
 
-export const stepsOf = ({ metrics }: Pick<RunRecords, 'metrics'>): StepMetrics[] =>
-  metrics.filter((record) => record.kind === 'step').sort((a, b) => a.step - b.step);
+export const stepsOf = ({ metrics }: Pick<RunRecords, 'metrics'>) => recordsOf(metrics, 'step');
 
-export const supervisedOf = ({ metrics }: Pick<RunRecords, 'metrics'>): SupervisedMetrics[] =>
-  metrics.filter((record) => record.kind === 'supervised').sort((a, b) => a.step - b.step);
+const supervisedOf = ({ metrics }: Pick<RunRecords, 'metrics'>) => recordsOf(metrics, 'supervised');
 
 /**
  * The phases of the run in order. What is over has the updates that it recorded, because N and K may have changed; what is

@@ -1,6 +1,7 @@
 // Loads resources (api.ts): from the server, or in a static report from script files, because a page that was opened from
 // a file may load scripts but no JSON.
 import { useEffect, useState } from 'preact/hooks';
+import { scriptPath } from './scriptPath.js';
 
 /** The run of a report that was written to files. */
 export const exportedRun = document.querySelector<HTMLMetaElement>('meta[name="gauntlet-run"]')?.content;
@@ -26,12 +27,6 @@ export async function loadJson(path: string, options?: RequestInit): Promise<unk
   const body = await response.json();
   if (!response.ok) throw new Error(body.error?.message ?? response.statusText);
   return body;
-}
-
-/** Where dashboard/export.ts writes a resource. */
-function scriptPath(path: string): string {
-  const [, run, ...rest] = path.split('/');
-  return `data/${run === undefined ? 'runs' : ['run', ...rest].join('/')}.js`;
 }
 
 function loadScript(path: string): Promise<unknown> {

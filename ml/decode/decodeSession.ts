@@ -89,11 +89,11 @@ export class DecodeSession {
   private adapter: IdentifiedAdapter | undefined;
   private readonly sampler: Sampler;
   private readonly minBatch: number;
+  private threads = 1;
 
   constructor(
     private readonly model: SessionModel,
     private readonly contextLength: number,
-    private threads = 1,
     private readonly device: UsableDevice = { provider: 'cpu' },
   ) {
     this.sampler = new Sampler(model.config.vocab);

@@ -1,6 +1,6 @@
 // The block formats of ggml: weights of a block share scales (ggml-quants.c in github.com/ggml-org/llama.cpp defines them).
 // A product of a scale and a code is exact in a double, so every weight is rounded to f32 once, as by ggml.
-import { toFloat32 } from '../hf/safetensors.js';
+import { HALVES, toFloat32 } from '../hf/safetensors.js';
 
 export type BlockType = 'F32' | 'F16' | 'BF16' | 'Q4_0' | 'Q4_1' | 'Q5_0' | 'Q5_1' | 'Q8_0' | 'Q4_K' | 'Q5_K' | 'Q6_K';
 
@@ -33,8 +33,6 @@ export function dequantize(type: BlockType, data: Uint8Array, count: number): Fl
   for (let block = 0; block < count / weights; block++) decode(data, block * bytes, half, out, block * weights);
   return out;
 }
-
-const HALVES = toFloat32(new Uint8Array(Uint16Array.from({ length: 1 << 16 }, (_, h) => h).buffer), 'F16', '');
 
 /** 32 codes of four bits in 16 bytes, the first half of them in the low bits; a fifth bit of each in `high`, if given. */
 function codesOf32(

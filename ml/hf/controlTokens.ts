@@ -1,5 +1,6 @@
 // Text that spells a control token (`<|im_end|>`) must stay text: it comes from models and problem files. Templates read
 // content before it is encoded, so the content is marked, and the marks are removed when it is encoded.
+import { escapeRegExp } from '../../core/parse/text.js';
 
 /** A code point that Unicode keeps for internal use. It breaks up what would be read as a control token. */
 const MARK = '\uFDD0';
@@ -25,10 +26,10 @@ export class ControlTokens {
   constructor(added: readonly AddedToken[]) {
     const tokens = added.filter(isControl).sort((a, b) => b.content.length - a.content.length);
     this.contents = tokens.map(({ content }) => content);
-    this.spelled = new RegExp(this.contents.map(escaped).join('|') || NEVER, 'gu');
+    this.spelled = new RegExp(this.contents.map(escapeRegExp).join('|') || NEVER, 'gu');
     const blanks = (strips = false): string => (strips ? '\\s*' : '');
     const patterns = tokens.map(
-      ({ content, lstrip, rstrip }) => `${blanks(lstrip)}${escaped(content)}${blanks(rstrip)}`,
+      ({ content, lstrip, rstrip }) => `${blanks(lstrip)}${escapeRegExp(content)}${blanks(rstrip)}`,
     );
     this.written = new RegExp(`(${patterns.join('|') || NEVER})`, 'u');
   }
@@ -55,7 +56,6 @@ export class ControlTokens {
 }
 
 const NEVER = '(?!)';
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
 /** Whether a proper end (`side` −1) or a proper beginning (1) of the token passes the test. */
 function borders(token: string, test: (part: string) => boolean, side: 1 | -1): boolean {

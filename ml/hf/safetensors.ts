@@ -202,7 +202,8 @@ export function toFloat32(
   return out;
 }
 
-const HALVES = Float32Array.from({ length: 1 << 16 }, (_, h) => halfToNumber(h));
+/** The number of each half-precision bit pattern. */
+export const HALVES = Float32Array.from({ length: 1 << 16 }, (_, h) => halfToNumber(h));
 
 function halfToNumber(h: number): number {
   const sign = h & 0x8000 ? -1 : 1;

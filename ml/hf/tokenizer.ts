@@ -18,8 +18,6 @@ export interface TextTokenizer {
   protectSampled(tokens: number[]): string;
   /** Keeps special tokens. An id outside the vocabulary becomes the unknown token. */
   decode(tokens: number[]): string;
-  /** The id of one token of the vocabulary. */
-  tokenId(token: string): number | undefined;
   /** The content of tokenizer_config.json; {} if there is none. */
   readonly config: Record<string, unknown>;
 }
@@ -94,7 +92,6 @@ export function makeTokenizer(
         .join('');
     },
     decode,
-    tokenId: (token) => tokenizer.token_to_id(token),
   };
 }
 

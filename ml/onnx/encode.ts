@@ -176,7 +176,7 @@ class Operands {
 const nameOf = (value: Value | undefined): string => value?.name ?? '';
 
 /** The bytes of the model, after verifying the graph. `external` constants stay in their files. */
-export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
+export function encodeModel(graph: Graph): Uint8Array {
   verify(graph);
   const operands = new Operands();
   const nodes = graph.nodes.map((node, i): object => {
@@ -210,7 +210,7 @@ export function encodeModel(graph: Graph, name = 'gauntlet'): Uint8Array {
       { domain: MICROSOFT, version: 1 },
     ],
     graph: {
-      name,
+      name: 'gauntlet',
       node: [...nodes, ...exits],
       initializer: [...constants, ...operands.initializers],
       input: graph.inputs.map((v) => valueInfo(v.name, v)),

@@ -21,7 +21,7 @@ const model: SessionModel =
   init.base.kind === 'fed'
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, locations: init.base.locations };
-const decoder = new DecodeSession(model, init.contextLength, 1, init.device);
+const decoder = new DecodeSession(model, init.contextLength, init.device);
 const trainer = new TrainSession(model, { checkpointing: init.checkpointing, keepGraphs: init.keepGraphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };

@@ -59,14 +59,13 @@ export class RolloutServer {
     const failed = new AbortController();
     const signal = AbortSignal.any([deadline, failed.signal, ...(batch.signal ? [batch.signal] : [])]);
     const answers: Required<Generated>[] = new Array(requests.length);
-    let [next, done, tokens] = [0, 0, 0];
+    let [next, done] = [0, 0];
     const work = async (): Promise<void> => {
       while (next < requests.length) {
         const i = next++;
         answers[i] = await this.complete(requests[i]!, batch, signal);
         done++;
-        tokens += answers[i]!.tokens.length;
-        batch.onProgress?.(tokens);
+        batch.onProgress?.(answers[i]!.tokens.length);
       }
     };
     let fault: unknown;

@@ -1,5 +1,4 @@
 // Started as a process by providers.ts. Prints the result of the self-test as JSON in its last line.
-import { fileURLToPath } from 'node:url';
 import type { DeviceCheck, Provider } from '../device/providers.js';
 import { reasonOf } from '../device/reason.js';
 import { GraphSession, tensor, useProvider } from '../device/runtime.js';
@@ -27,7 +26,5 @@ async function check(provider: Provider): Promise<DeviceCheck> {
   return selfTest(provider);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const result = await check(process.argv[2] as Provider);
-  process.stdout.write(`${JSON.stringify(result)}\n`);
-}
+const result = await check(process.argv[2] as Provider);
+process.stdout.write(`${JSON.stringify(result)}\n`);

@@ -98,7 +98,7 @@ export function smallModelPrograms(): { programs: Program[]; close: () => void }
     name: `decoding${kind}`,
     tolerance,
     async run(device) {
-      const session = new DecodeSession(model, CONTEXT, 1, device);
+      const session = new DecodeSession(model, CONTEXT, device);
       session.use(adapter);
       const requests = rows.map(({ tokens }, i) => {
         return { prompt: tokens, key: [0, i] as const, sampled: [[tokens.length - ANSWER, tokens.length]] as const };

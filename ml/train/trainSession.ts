@@ -178,15 +178,7 @@ export class TrainSession {
 
   private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {
     if (!adapter) return {};
-    const { rank, values } = adapter;
-    const layout = adapterLayout(this.config, adapter);
-    const size = layoutSize(layout);
-    if (values.length !== size)
-      throw new GauntletError(
-        'BAD_ADAPTER',
-        `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
-      );
-    return tensors(viewsOf(layout, values));
+    return tensors(viewsOf(adapterLayout(this.config, adapter), adapter.values));
   }
 
   private pack(sequences: readonly Tokens[]): Batch {

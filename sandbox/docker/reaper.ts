@@ -32,7 +32,7 @@ export const ownLabels = (): Record<string, string> => ({
 });
 
 /** The owner in a label; nobody for an unknown label, so that the container's age decides. */
-function ownerIn(label = ''): [host: string, pid: number, start: string] {
+export function ownerIn(label = ''): [host: string, pid: number, start: string] {
   const nobody: ReturnType<typeof ownerIn> = ['', 0, ''];
   try {
     const owner: unknown = JSON.parse(label);

@@ -262,7 +262,8 @@ async function runJob(job, uid) {
 
 function serve() {
   const { silence, uid } = JSON.parse(process.argv[1]);
-  let data = Buffer.alloc(0);
+  let parts = []; // of the next message
+  let missing = 4; // bytes of it, as far as its length is known
   let timer;
   const listen = () => {
     clearTimeout(timer);
@@ -270,10 +271,14 @@ function serve() {
   };
   process.stdin.on('end', () => process.exit(0)); // the host went away
   process.stdin.on('data', (part) => {
-    data = Buffer.concat([data, part]);
-    while (data.length >= 4 && data.length >= 4 + data.readUInt32BE(0)) {
-      const job = JSON.parse(data.toString('utf8', 4, 4 + data.readUInt32BE(0)));
-      data = data.subarray(4 + data.readUInt32BE(0));
+    parts.push(part);
+    missing -= part.length;
+    if (missing > 0) return;
+    let data = Buffer.concat(parts);
+    const needed = () => 4 + (data.length < 4 ? 0 : data.readUInt32BE(0));
+    while (data.length >= needed()) {
+      const job = JSON.parse(data.toString('utf8', 4, needed()));
+      data = data.subarray(needed());
       listen();
       if (job.alive) continue;
       clearTimeout(timer);
@@ -283,6 +288,8 @@ function serve() {
         listen();
       });
     }
+    parts = [data];
+    missing = needed() - data.length;
   });
   listen();
   process.stdout.write('GAUNTLT1');

@@ -82,12 +82,7 @@ describe('architectures', () => {
       it('greedy tokens equal those of transformers with mapped weights, in whole prompts and in short blocks', async () => {
         const { config, stored } = describeModel(join(FOLDER, name));
         for (const device of [{ provider: 'cpu' }, { provider: 'cpu', promptBlock: 31 }] as const) {
-          const session = new DecodeSession(
-            { config, locations: locateWeights(stored) },
-            config.contextLength,
-            1,
-            device,
-          );
+          const session = new DecodeSession({ config, locations: locateWeights(stored) }, config.contextLength, device);
           const { answers } = await session.generate(requests, GREEDY);
           await session.close();
           assert.deepEqual(

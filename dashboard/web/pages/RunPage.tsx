@@ -253,43 +253,37 @@ function Checkpoints({ view }: { view: RunView }) {
         The score is measured on validation problems: 0.7 × (mean share of passed tests − 0.5) + 0.3 × share of valid
         tests.
       </p>
-      <CheckpointTable view={view} />
-    </>
-  );
-}
-
-function CheckpointTable({ view }: { view: RunView }) {
-  return (
-    <Scroll label="Checkpoints">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Checkpoint</th>
-            <th scope="col" class="number">
-              Step
-            </th>
-            <th scope="col" class="number">
-              Score
-            </th>
-            <th scope="col">Digest</th>
-          </tr>
-        </thead>
-        <tbody>
-          {view.checkpoints.map(({ name, step, score, digest }) => (
-            <tr key={name}>
-              <th scope="row">
-                {name}
-                {name === view.best && ' (best)'}
+      <Scroll label="Checkpoints">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Checkpoint</th>
+              <th scope="col" class="number">
+                Step
               </th>
-              <td class="number">{step}</td>
-              <td class="number">{decimal(score)}</td>
-              <td>
-                <code>{digest.slice(7, 19)}</code>
-              </td>
+              <th scope="col" class="number">
+                Score
+              </th>
+              <th scope="col">Digest</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+          </thead>
+          <tbody>
+            {view.checkpoints.map(({ name, step, score, digest }) => (
+              <tr key={name}>
+                <th scope="row">
+                  {name}
+                  {name === view.best && ' (best)'}
+                </th>
+                <td class="number">{step}</td>
+                <td class="number">{decimal(score)}</td>
+                <td>
+                  <code>{digest.slice(7, 19)}</code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
   );
 }

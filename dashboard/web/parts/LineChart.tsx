@@ -171,7 +171,7 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
       spanGaps,
       points: { show: false },
     });
-    series.push(bound(`${line.name} + std`), bound(`${line.name} − std`));
+    series.push(bound(`${line.name}, upper 95 % bound`), bound(`${line.name}, lower 95 % bound`));
     intervals.push({ series: [series.length - 2, series.length - 1], fill: `${stroke}22` });
   }
   return {

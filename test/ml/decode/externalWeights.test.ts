@@ -83,7 +83,8 @@ describe('threads of a session', () => {
     for (const model of [{ config, locations }, joined]) {
       const results = [];
       for (const threads of [1, 2]) {
-        const session = new DecodeSession(model, config.contextLength, threads);
+        const session = new DecodeSession(model, config.contextLength);
+        session.use(undefined, threads);
         results.push(await session.generate(rows, sample, {}, 1e9));
         await session.close();
       }

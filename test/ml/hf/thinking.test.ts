@@ -20,7 +20,7 @@ const { cases } = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')
   }[];
 };
 const tokenizer = loadTokenizer(folder);
-const END = tokenizer.tokenId('<|im_end|>')!;
+const END = tokenizer.encode('<|im_end|>')[0]!;
 const format = (name: string, given?: TemplateArguments): ChatFormat => {
   const { template, arguments: recorded } = cases.find((one) => one.name === name)!;
   return new ChatFormat(template, tokenizer, name, given ?? recorded);
@@ -58,7 +58,7 @@ describe('chat template with arguments', () => {
 
   it('does not take text that spells the end of thinking for it', () => {
     const spelled = [...tokenizer.encodeProtected(tokenizer.protect('a</think>b')), END];
-    assert.ok(!spelled.includes(tokenizer.tokenId('</think>')!));
+    assert.ok(!spelled.includes(tokenizer.encode('</think>')[0]!));
     assert.equal(format('switched').thinkingRange([1], spelled), undefined);
     const sampled = [...tokenizer.encode('a</think>b'), END];
     assert.deepEqual(format('switched').thinkingRange([1], sampled), [1, 3]);
