@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readAdapterFolder } from '../cli/model/adapterFolder.js';
 import { deriveKey } from '../core/random.js';
 import { ROOT } from '../infra/root.mjs';
-import type { Device, Engine } from '../ml/engine/engine.js';
+import { DEVICES, type Device, type Engine } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
 import type { Adapter } from '../ml/nn/layout.js';
 import { relativeError } from '../ml/selfTest/selfTest.js';
@@ -36,8 +36,8 @@ export interface DeviceFigures {
 export async function benchDevice(args: string[]): Promise<void> {
   const flags = readFlags(args, { name: TEXT, shape: TEXT, rounds: TEXT, out: TEXT, help: FLAG });
   if (flags.help) return console.log(USAGE);
-  const device = flags.name;
-  if (device !== 'cuda' && device !== 'webgpu') throw new BenchError('--name must be cuda or webgpu', 2);
+  const device = flags.name as Device | undefined; // 'cpu' for a test of the benchmark itself
+  if (device === undefined || !DEVICES.includes(device)) throw new BenchError('--name must be cuda or webgpu', 2);
   const shape = (flags.shape ?? 'smollm2') as ShapeName;
   if (!Object.hasOwn(SHAPES, shape))
     throw new BenchError(`--shape must be one of ${Object.keys(SHAPES).join(', ')}`, 2);

@@ -12,7 +12,6 @@ const UNANSWERED: readonly number[] = [4, 14]; // gRPC: deadline exceeded (an ov
 
 export interface Output {
   readonly json: boolean;
-
   /** Progress or a warning, on standard error. */
   note(line: string): void;
   /** The result: `value` as one line of JSON with --json, otherwise `human()`. */
@@ -41,7 +40,6 @@ export function note(line: string): void {
 export function createOutput(json = false): Output {
   return {
     json,
-
     note,
     result: (value, human) => {
       lineHolder?.clear();

@@ -22,6 +22,7 @@ import {
 } from '@temporalio/interceptors-opentelemetry';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/index.js';
+import { isIn, type Shard } from '../core/shards.js';
 import type { Engine } from '../ml/engine/engine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { overlaid } from './overlay.js';
@@ -120,11 +121,16 @@ function tracedEngine(engine: Engine, model: string): Engine {
     scores: (sequences, options) => call('scores', sequences.length, () => engine.scores(sequences, options)),
     values: (sequences, options) => call('values', sequences.length, () => engine.values(sequences, options)),
     gradients: (sequences, options) => call('gradients', sequences.length, () => engine.gradients(sequences, options)),
-    scoreShard: (sequences, options) => call('scores', sequences.length, () => engine.scoreShard(sequences, options)),
+    scoreShard: (sequences, options) =>
+      call('scores', shareOf(sequences, options), () => engine.scoreShard(sequences, options)),
     gradientShard: (sequences, options) =>
-      call('gradients', sequences.length, () => engine.gradientShard(sequences, options)),
+      call('gradients', shareOf(sequences, options), () => engine.gradientShard(sequences, options)),
   });
 }
+
+/** Sequences of a shard, before rows that begin alike are joined. */
+const shareOf = (sequences: readonly unknown[], { shard }: { shard: Shard }): number =>
+  sequences.filter((_, i) => isIn(i, shard)).length;
 
 function tracedSandbox(sandbox: Sandbox): Sandbox {
   const call = <T>(name: string, programs: number, work: () => Promise<T>): Promise<T> =>

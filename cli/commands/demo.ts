@@ -1,6 +1,5 @@
 // `gauntlet demo` (npm run demo): trains the tiny preset and shows what it learned.
 import type { Command } from 'commander';
-
 import { checkRunId } from '../../store/checks.js';
 import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
@@ -49,7 +48,7 @@ export function addDemo(program: Command): void {
       if (result === undefined) return;
       const store = await openStore(flags.store);
       const report = result.report ?? store.locate(`runs/${id}/report.html`);
-      const { chain } = await readResult(store, id);
+      const { chain } = output.json ? {} : await readResult(store, id);
       const again = session.server.owned ? `  (open again with: ${commandLine('up')})` : '';
       output.result({ ...result, report }, () =>
         [

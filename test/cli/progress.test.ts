@@ -77,6 +77,7 @@ describe('attentionOf', () => {
     const waiting = at(1, 'waiting');
     assert.equal(attentionOf({ ...waiting, failure }), `${line} (--skip skips the step, --abort ends the run)`);
     assert.equal(attentionOf({ ...waiting, failure: { ...failure, inStep: false } }), `${line} (--abort ends the run)`);
+    assert.equal(attentionOf({ ...at(1, 'failed'), failure }), line);
     const requested = 'requested: pause (after the current step)';
     assert.equal(attentionOf({ ...at(1), requested: ['pause'] }), requested);
     assert.equal(attentionOf(at(1, 'paused')), 'paused; continue with: npx gauntlet resume r');
