@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { readAdapterFolder } from '../cli/model/adapterFolder.js';
 import { deriveKey } from '../core/random.js';
+import { CUDA_ACTIVATION_MEGABYTES } from '../core/schema/config.js';
 import { ROOT } from '../infra/root.mjs';
 import { DEVICES, type Device, type Engine } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
@@ -104,7 +105,12 @@ async function measure(
   rounds: number,
   say: (line: string) => void,
 ): Promise<DeviceFigures[]> {
-  const engines = { cpu: await openEngine(model), device: await openEngine(model, { device }) };
+  // both sides cut the work in the same parts, as the workers of one run do
+  const activationBytes = device === 'cuda' ? CUDA_ACTIVATION_MEGABYTES * 2 ** 20 : undefined;
+  const engines = {
+    cpu: await openEngine(model, { activationBytes }),
+    device: await openEngine(model, { device, activationBytes }),
+  };
   try {
     const adapter = await readAdapterFolder(engines.cpu, join(model, 'adapter'));
     const all: DeviceFigures[] = [];

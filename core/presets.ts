@@ -1,7 +1,7 @@
 // Presets, and the validation of untrusted input: a RunConfig is a preset with overridden fields.
 import { GauntletError } from './errors.js';
 import { parseAs } from './issues.js';
-import { type RunConfig, type RunConfigInput, runConfigSchema } from './schema/config.js';
+import { CUDA_ACTIVATION_MEGABYTES, type RunConfig, type RunConfigInput, runConfigSchema } from './schema/config.js';
 
 /** Trains the embedded model in minutes on a CPU. docs/notebook.md has the measurements behind every value. */
 const TINY: RunConfigInput = {
@@ -80,7 +80,10 @@ export function resolveConfig(input?: unknown): RunConfig {
     throw new GauntletError('BAD_CONFIG', `preset: must be a name, one of ${PRESET_NAMES.join(', ')}, custom`);
   }
   const fields = merged(presetFields(preset), given);
-  return parseAs(runConfigSchema, { ...fields, schedule: trainedStages(fields), preset }, 'BAD_CONFIG');
+  const config = parseAs(runConfigSchema, { ...fields, schedule: trainedStages(fields), preset }, 'BAD_CONFIG');
+  const { device, activationMegabytes } = config.engine;
+  if (device !== 'cuda' || activationMegabytes !== undefined) return config;
+  return { ...config, engine: { ...config.engine, activationMegabytes: CUDA_ACTIVATION_MEGABYTES } };
 }
 
 function presetFields(preset: string): Record<string, unknown> {

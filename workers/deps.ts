@@ -117,7 +117,7 @@ async function loadInThread(source: string): Promise<ProblemSet> {
 
 /** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */
 export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {
-  const { quantization, groupSize, checkpointing, kvCacheMegabytes, force } = config;
+  const { quantization, groupSize, checkpointing, kvCacheMegabytes, activationMegabytes, force } = config;
   const cores = own.threads ?? config.threads;
   return {
     device: own.device ?? config.device,
@@ -126,6 +126,7 @@ export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'thre
     ...(checkpointing === null ? {} : { checkpointing }),
     ...(force ? { force } : {}),
     ...(kvCacheMegabytes === null ? {} : { kvCacheBytes: kvCacheMegabytes * 2 ** 20 }),
+    ...(activationMegabytes === undefined ? {} : { activationBytes: activationMegabytes * 2 ** 20 }),
   };
 }
 

@@ -1,6 +1,7 @@
 // Options that the `gauntlet model` commands share, and the engine options they stand for.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
+import { CUDA_ACTIVATION_MEGABYTES } from '../../core/schema/config.js';
 import type { Device, EngineOptions } from '../../ml/engine/engine.js';
 import { deviceOption, integer, jsonOption } from '../options.js';
 
@@ -65,6 +66,7 @@ export function engineOptions(flags: Omit<EngineFlags, 'model'>): EngineOptions 
     ...(quantize && { quantization: { bits: quantize === 'int4' ? 4 : 8, groupSize: flags.groupSize ?? GROUP_SIZE } }),
     ...(threads && { cores: threads }),
     checkpointing,
+    ...(device === 'cuda' && { activationBytes: CUDA_ACTIVATION_MEGABYTES * 2 ** 20 }),
     force,
   };
 }

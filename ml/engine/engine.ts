@@ -16,7 +16,7 @@ export type { Adapter };
 export const DEVICES = ['cpu', 'cuda', 'webgpu', 'auto'] as const;
 export type Device = (typeof DEVICES)[number];
 
-/** How a model is opened. Only `quantization` and other hardware (`device`) can change a bit of a result. */
+/** How a model is opened. Only `quantization`, `activationBytes` and other hardware (`device`) can change a bit of a result. */
 export interface EngineOptions {
   cores?: number; // to use; default: GAUNTLET_THREADS, else all
   workers?: number; // worker threads; default: depends on the size of the model and the number of cores
@@ -24,6 +24,7 @@ export interface EngineOptions {
   device?: Device; // default cpu
   quantization?: Quantization;
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
+  activationBytes?: number; // of sequences that are trained together, for a GPU; default: what suits a CPU
   kvCacheBytes?: number; // limit of the keys and values cached between calls; 0: no cache; default a tenth of the free memory
   force?: boolean; // open the model even if the estimated memory is not available
 }

@@ -26,6 +26,7 @@ export interface MemoryUse {
   rank: number; // of the adapter; 0: none
   quantization?: Quantization;
   checkpointing?: boolean; // as EngineOptions
+  activationBytes?: number; // as EngineOptions
 }
 
 const F32 = 4;
@@ -70,7 +71,9 @@ function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): numb
 function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: MemoryUse): number {
   const { config: c } = model;
   const most = [8, 4, 2, 1].filter((count) => count <= sequences);
-  const together = isLarge(model) ? most.find((count) => fitsOneRun(c, { sequences: count, length }, rank)) : most[0];
+  const together = isLarge(model)
+    ? most.find((count) => fitsOneRun(c, { sequences: count, length }, rank, use.activationBytes))
+    : most[0];
   const batch = { sequences: together ?? 1, length: paddedLength(length) };
   const tokens = batch.sequences * batch.length;
   const unpacked = unpacks(model, use.quantization);
@@ -79,7 +82,7 @@ function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: M
   const layerWeights = unpacked ? projectionSizes(model).reduce((a, b) => a + b, 0) * F32 : 0;
   const layer = layerActivations(c, batch, rank);
   const entering = F32 * tokens * c.hidden * (c.layers + 1);
-  const checkpointing = use.checkpointing ?? shouldRecompute(c, batch, rank);
+  const checkpointing = use.checkpointing ?? shouldRecompute(c, batch, rank, use.activationBytes);
   const stored = entering + (checkpointing ? 0 : layer * c.layers);
   return stored + Math.max(head, layerWeights + 2 * layer);
 }

@@ -60,7 +60,7 @@ interface Tokens {
 type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
-export interface PoolOptions extends Pick<EngineOptions, 'checkpointing'> {
+export interface PoolOptions extends Pick<EngineOptions, 'checkpointing' | 'activationBytes'> {
   device?: UsableDevice;
   keepGraphs?: boolean; // see WorkerInit; default true
 }
@@ -69,10 +69,11 @@ export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
   { workers }: ThreadPlan,
-  { device = { provider: 'cpu' }, checkpointing, keepGraphs = true }: PoolOptions = {},
+  { device = { provider: 'cpu' }, keepGraphs = true, ...options }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
-  const init: WorkerInit = { config, contextLength, base, device, checkpointing, keepGraphs };
+  const { checkpointing, activationBytes } = options;
+  const init: WorkerInit = { config, contextLength, base, device, checkpointing, activationBytes, keepGraphs };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
 
@@ -301,11 +302,12 @@ class OrtEngine extends EngineFiles implements Engine {
     refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
   }
 
-  /** The parts depend only on the model, the adapter's rank and the lengths, because sums depend on the parts. */
+  /** Sums depend on the parts, so the parts depend on the request, the model and the run's configuration only. */
   private partsOf(sequences: readonly Tokens[], size: number, adapter: Adapter | undefined): number[][] {
     const { config } = this.model;
+    const { activationBytes } = this.options;
     const fits = (count: number, length: number): boolean =>
-      !isLarge(this.model) || fitsOneRun(config, { sequences: count, length }, adapter?.rank ?? 0);
+      !isLarge(this.model) || fitsOneRun(config, { sequences: count, length }, adapter?.rank ?? 0, activationBytes);
     return partsByLength(sequences, ({ tokens }) => tokens.length, size, fits);
   }
 

@@ -5,8 +5,11 @@ import type { Value } from '../ir/op.js';
 /** Added to the score of a position that must not be seen: its probability is exactly 0. */
 export const MASKED = -1e9;
 
-/** Queries that are computed together. Smaller blocks skip more of the future; larger ones make fewer nodes to compile. */
-export const QUERY_BLOCK = { small: 32, large: 128 };
+/**
+ * Queries that are computed together. Smaller blocks skip more of the future; larger ones make fewer nodes to compile, and
+ * fewer kernels to start on a GPU.
+ */
+export const QUERY_BLOCK = { small: 32, large: 128, device: 1024 };
 
 /**
  * softmax(q·kᵀ/√hd)·v over the past of each query. q [B, H, T, hd], k and v [B, KV, T, hd] → [B, H, T, hd].

@@ -27,6 +27,7 @@ export interface BatchShape {
   sequences: number;
   length: number;
   branched?: boolean; // rows have branches, see train/branches.ts
+  queryBlock?: number; // queries that attention computes together; default: what suits a CPU
 }
 
 /**
@@ -36,7 +37,7 @@ export interface BatchShape {
 export function decoderForward(
   g: Graph,
   c: DecoderConfig,
-  { sequences, length, branched }: BatchShape,
+  { sequences, length, branched, queryBlock }: BatchShape,
   lora?: LoraShape,
   locations?: WeightLocations,
 ): DecoderForward {
@@ -46,7 +47,7 @@ export function decoderForward(
   const [cos, sin] = ropeConstants(g, c, length);
   // otherwise positions count from zero in every sequence
   const positions = branched ? g.input('positions', 'int64', [sequences, length]) : g.indices([0]);
-  const block = locations ? QUERY_BLOCK.large : QUERY_BLOCK.small; // the weights of large and of quantized models are in files
+  const block = queryBlock ?? (locations ? QUERY_BLOCK.large : QUERY_BLOCK.small); // large and quantized models are in files
   const maskOf = branched
     ? partsOfMask(g, g.input('visible', 'float32', [sequences, 1, length, length]))
     : causalMask(g, length, block);

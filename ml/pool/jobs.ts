@@ -15,6 +15,7 @@ export interface WorkerInit {
   contextLength: number;
   base: Base;
   checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: depends on their size
+  activationBytes: number | undefined; // as EngineOptions
   device: UsableDevice;
   keepGraphs: boolean; // memory suffices for the graphs of generation and those of training
 }

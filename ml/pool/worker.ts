@@ -22,7 +22,8 @@ const model: SessionModel =
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, locations: init.base.locations };
 const decoder = new DecodeSession(model, init.contextLength, init.device);
-const trainer = new TrainSession(model, { checkpointing: init.checkpointing, keepGraphs: init.keepGraphs });
+const { checkpointing, activationBytes, keepGraphs } = init;
+const trainer = new TrainSession(model, { checkpointing, activationBytes, keepGraphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 

@@ -7,10 +7,10 @@ import { paddedLength } from './batch.js';
 
 const F32 = 4;
 const MIN_KEPT_BYTES = 512e6; // up to this size, memory is cheaper than a third more time
-/** Bytes of activations and f32 weights, if the model leaves more than the minimum. */
+/** On a CPU: bytes of activations and f32 weights, if the model leaves more than the minimum. */
 const TOTAL_BYTES = { together: 2e9, kept: 3e9 };
 
-/** The bytes that the activations may take. They depend on the model only, because shards, and so sums, depend on them. */
+/** The bytes that the activations may take on a CPU. They depend on the model only, because shards, and so sums, depend on them. */
 const limit = (c: DecoderConfig, total: number): number =>
   Math.max(MIN_KEPT_BYTES, total - F32 * layoutSize(parameterLayout(c)));
 
@@ -21,14 +21,21 @@ export function layerActivations(c: DecoderConfig, { sequences, length }: BatchS
   return F32 * sequences * length * (widths + 4 * c.hidden + 2 * c.ffn + attention);
 }
 
-const exceeds = (c: DecoderConfig, batch: BatchShape, rank: number, total: number): boolean =>
-  c.layers * layerActivations(c, batch, rank) > limit(c, total);
+const activations = (c: DecoderConfig, batch: BatchShape, rank: number): number =>
+  c.layers * layerActivations(c, batch, rank);
 
-/** The default for gradient checkpointing. It changes no result. */
-export const shouldRecompute = (c: DecoderConfig, batch: BatchShape, rank: number): boolean =>
-  exceeds(c, batch, rank, TOTAL_BYTES.kept);
+/** The default for gradient checkpointing. It changes no result. @param bytes EngineOptions.activationBytes */
+export const shouldRecompute = (c: DecoderConfig, batch: BatchShape, rank: number, bytes?: number): boolean =>
+  activations(c, batch, rank) > (bytes ?? limit(c, TOTAL_BYTES.kept));
 
-/** Whether to train rows of this length together: if their activations are small and no row is padding. */
-export const fitsOneRun = (c: DecoderConfig, { sequences, length }: BatchShape, rank: number): boolean =>
-  Number.isInteger(Math.log2(sequences)) &&
-  !exceeds(c, { sequences, length: paddedLength(length) }, rank, TOTAL_BYTES.together);
+/**
+ * Whether to train rows of this length together: if their activations are small and no row is padding.
+ * @param bytes EngineOptions.activationBytes
+ */
+export const fitsOneRun = (
+  c: DecoderConfig,
+  { sequences, length }: BatchShape,
+  rank: number,
+  bytes = limit(c, TOTAL_BYTES.together),
+): boolean =>
+  Number.isInteger(Math.log2(sequences)) && activations(c, { sequences, length: paddedLength(length) }, rank) <= bytes;

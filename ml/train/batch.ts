@@ -49,11 +49,12 @@ export class Batch {
   readonly target: Tensor; // [N, 1]: the next token
   readonly layout: Record<string, Tensor>; // positions and visible tokens, if a row has branches
 
-  constructor(sequences: readonly BatchRow[], lengthStep?: number) {
+  constructor(sequences: readonly BatchRow[], lengthStep?: number, queryBlock?: number) {
     const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
     const length = paddedLength(longest, lengthStep);
     const branched = sequences.some(({ branches }) => branches);
-    this.shape = { sequences: 2 ** Math.ceil(Math.log2(sequences.length)), length, branched };
+    const count = 2 ** Math.ceil(Math.log2(sequences.length));
+    this.shape = { sequences: count, length, branched, ...(queryBlock && { queryBlock }) };
     this.layout = branched ? branchLayout(sequences, this.shape) : {};
     const n = this.positions;
     const [ids, target] = [new BigInt64Array(n), new BigInt64Array(n)];

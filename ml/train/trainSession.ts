@@ -8,6 +8,7 @@ import type { Adapter, GradientSums, LossConfig, TokenScores } from '../engine/e
 import type { Graph } from '../ir/graph.js';
 import { projectedRows } from '../loss/head.js';
 import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';
+import { QUERY_BLOCK } from '../nn/attention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
 import { shouldRecompute } from './activations.js';
@@ -18,6 +19,7 @@ import { GradientTotal } from './statistics.js';
 export interface TrainSessionOptions {
   lengthStep?: number; // sequences are padded to a multiple of this
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
+  activationBytes?: number; // as EngineOptions
   keepGraphs?: boolean; // default true; false: one compiled graph
 }
 /** A sequence of full-parameter training. mask 1: the token is trained; without a mask, all but the first are. */
@@ -93,7 +95,8 @@ export class TrainSession {
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
     const trained = this.projected(batch, sequences);
     const projected = trained?.dims[0];
-    const { checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank) } = this.options;
+    const { activationBytes } = this.options;
+    const { checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank, activationBytes) } = this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
     const options = { locations: this.model.locations, checkpointing };
     const build = (): Graph => buildPpoGraph(this.config, batch.shape, lora, loss, options, projected);
@@ -186,7 +189,8 @@ export class TrainSession {
       tokens.length === 0 || tokens.some((id) => !(id >= 0 && id < this.config.vocab));
     if (sequences.some(invalid))
       throw new GauntletError('BAD_INPUT', `a row is empty or has a token outside 0..${this.config.vocab - 1}`);
-    return new Batch(sequences, this.options.lengthStep);
+    const { lengthStep, activationBytes } = this.options;
+    return new Batch(sequences, lengthStep, activationBytes === undefined ? undefined : QUERY_BLOCK.device);
   }
 
   /** The compiled graph of a key. Each is built once; the least recently used one is closed to make room. */

@@ -135,11 +135,16 @@ describe('presets', () => {
 
   it('excludes worker settings from the identity of a run', () => {
     const config = resolveConfig();
-    const here = { device: 'cuda', threads: 7, checkpointing: true, kvCacheMegabytes: 5 };
+    const here = { device: 'webgpu', threads: 7, checkpointing: true, kvCacheMegabytes: 5 };
     assert.deepEqual(runIdentity(resolveConfig({ engine: here })), runIdentity(config));
     const four = resolveConfig({ engine: { quantization: 'int4', groupSize: 64 } });
     assert.deepEqual(runIdentity(four).engine, four.engine);
     assert.notDeepEqual(runIdentity(four), runIdentity(config));
+    const gpu = resolveConfig({ engine: { device: 'cuda' } });
+    assert.deepEqual(gpu.engine.activationMegabytes, 16_000);
+    assert.deepEqual(runIdentity(gpu).engine, { ...config.engine, activationMegabytes: 16_000 });
+    assert.equal(resolveConfig({ engine: { device: 'cuda', activationMegabytes: 9 } }).engine.activationMegabytes, 9);
+    assert.ok(!('activationMegabytes' in runIdentity(config).engine), 'absent, so digests of other runs are as before');
   });
 
   it('uses one adapter in unified mode, and allows a separate base for the discriminator', () => {

@@ -60,6 +60,16 @@ describe('a training session', () => {
     for (const [k, row] of rows.entries()) assert.deepEqual((await session.score([row], adapter, 1))[0], together[k]);
   });
 
+  it('computes attention in one block if the run sets its activation memory, up to rounding', async () => {
+    const [adapter, long] = [adapterOf(2), [rowOf(70, 'd'), rowOf(50, 'e')]]; // blocks of a small model have 32 queries
+    const one = new TrainSession({ config: CONFIG, weights }, { activationBytes: 1e9 });
+    const [blocks, whole] = [await session.ppo(long, adapter, LOSS), await one.ppo(long, adapter, LOSS)];
+    assert.ok(relativeError(whole.gradients, blocks.gradients) < 1e-5);
+    const together = await one.score(long, adapter, 1);
+    for (const [k, row] of long.entries()) assert.deepEqual((await one.score([row], adapter, 1))[0], together[k]);
+    await one.close();
+  });
+
   it('gives the entropy of the distribution before each token, and the log-probs without entropies', async () => {
     const adapter = adapterOf(2);
     const { tokens } = rowOf(7, 'a');
