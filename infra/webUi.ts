@@ -2,16 +2,17 @@
 // rebind their name, so it listens where browsers do not connect. This proxy applies the access rules and passes requests on.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
-import { createAccess, type Listener, limitConnections, listen } from './httpServer.js';
+import { createAccess, type Listener, limitConnections, listen, patience } from './httpServer.js';
 
 const HOST = '127.0.0.1';
 const MAX_CONNECTIONS = 256;
+const REQUEST_MS = 30_000; // to send a request
 const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'upgrade', 'proxy-connection'];
 
 /** Like the server's process, it does not keep this program alive. */
 export async function startWebUi(port: number, ui: { host: string; port: number }): Promise<Listener> {
   const access = createAccess(HOST, 'up');
-  const server = createServer((asked, response) => {
+  const server = createServer(patience(REQUEST_MS), (asked, response) => {
     const refused = access.refusal(asked);
     if (refused) refuse(response, refused.status, refused.message);
     else forward(asked, response, ui);
