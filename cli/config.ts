@@ -11,6 +11,7 @@ import { portableName } from '../data/modelFolder.js';
 import { loadChatFormat } from '../ml/hf/chat.js';
 import { parseModelConfig } from '../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
+import { rolloutTarget } from '../workers/rolloutTarget.js';
 import type { ConfigFlags, FieldFlags } from './options.js';
 import { note } from './output.js';
 import { noteProblems } from './problemSource.js';
@@ -43,6 +44,15 @@ export async function checkInput(given: RunConfigInput): Promise<RunConfigInput>
   const { model } = config.discriminator;
   if (model !== null) await checkModel(model, templateArgumentsOf(config, 'discriminator'));
   return input;
+}
+
+/**
+ * For a process whose own workers do the work: stops before anything starts if they would refuse to sample for the run.
+ * @throws GauntletError BAD_CONFIG naming the variable to set
+ */
+export function checkRollouts(input: RunConfigInput, store: string): void {
+  const { rollouts } = resolveConfig(input);
+  if (rollouts !== undefined) rolloutTarget(rollouts, store, process.env);
 }
 
 /** The same fields with absolute paths, since the worker may run in another folder. They need not be valid. */

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
-import { cookieName, createAccess, listen, sendJson, urlOf } from '../infra/httpServer.js';
+import { cookieName, createAccess, limitConnections, listen, patience, sendJson, urlOf } from '../infra/httpServer.js';
 import { ROOT } from '../infra/root.mjs';
-import { streamChanges } from './changes.js';
+import { Changes } from './changes.js';
 import { type Controls, readControlRequest } from './controls.js';
 import { decoded, type Resources } from './data/resources.js';
 
@@ -21,6 +21,9 @@ export interface Dashboard {
   url: string; // with the token, if one is needed
   close(): Promise<void>;
 }
+
+const REQUEST_MS = 30_000; // to send a request
+const MAX_CONNECTIONS = 256; // more than pages may be open (changes.ts)
 
 const FILES: Readonly<Record<string, string>> = {
   'index.html': 'text/html; charset=utf-8',
@@ -54,10 +57,12 @@ export function dashboardServer(
 ): { server: Server; token?: string } {
   const access = createAccess(host, 'dashboard');
   const { token } = access;
-  const server = createServer((request, response) => {
+  const changes = new Changes(resources);
+  const server = createServer(patience(REQUEST_MS), (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => sendError(response, error));
   });
+  limitConnections(server, MAX_CONNECTIONS);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const isPost = request.method === 'POST';
@@ -81,7 +86,7 @@ export function dashboardServer(
     }
     if (path === 'api/live') return sendJson(response, 200, await controls.states());
     if (about === 'live') return sendJson(response, 200, await controls.live(decoded(run!)));
-    if (path === 'api/events') return streamChanges(response, resources);
+    if (path === 'api/events') return changes.tell(response);
     if (path.startsWith('api/')) return sendJson(response, 200, await resources.read(path.slice('api/'.length)));
     const file = files.get(path);
     if (file === undefined) return refuse(response, 404, 'there is no such page');

@@ -2,7 +2,7 @@
 // the sandbox; here requests are checked and wait for their turn. A client that leaves cancels its request.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GauntletError } from '../core/errors.js';
-import { createAccess, sendJson, urlOf } from '../infra/httpServer.js';
+import { createAccess, limitConnections, patience, sendJson, urlOf } from '../infra/httpServer.js';
 import { ApiError, Completion, parseRequest } from './completions.js';
 import type { Solver } from './policies.js';
 import { solveTask } from './solver.js';
@@ -29,13 +29,13 @@ export function inferenceServer(options: InferenceOptions): { server: Server; to
   const { model } = options;
   const access = createAccess(options.host, 'serve');
   const turns = new Turns(options.queue);
-  const server = createServer({ requestTimeout: BODY_SECONDS * 1000 }, (request, response) => {
+  const server = createServer(patience(BODY_SECONDS * 1000), (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => {
       if (!response.destroyed) sendError(response, apiError(error, options.log)); // otherwise the client left
     });
   });
-  server.maxConnections = MAX_CONNECTIONS;
+  limitConnections(server, MAX_CONNECTIONS);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refused = access.refusal(request);

@@ -1,9 +1,9 @@
-// What the servers of `dashboard` and `serve` share: whom they answer, and the address that they listen at. They answer
-// no request of a foreign web page, on loopback only those for their own host, and beyond loopback only those with a random
-// token.
+// What the servers of `dashboard`, `serve` and the Web UI share: whom they answer, how many connections they hold, and the
+// address that they listen at. They answer no request of a foreign web page, on loopback only those for their own host, and
+// beyond loopback only those with a random token.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { type AddressInfo, BlockList, isIP } from 'node:net';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import { type AddressInfo, BlockList, isIP, type Socket } from 'node:net';
 import { GauntletError } from '../core/errors.js';
 
 export interface Access {
@@ -57,6 +57,44 @@ export async function listen(server: Server, host: string, port: number): Promis
   };
 }
 
+const HEADERS_MS = 10_000; // to send the headers of a request, also the first one
+const CHECK_MS = 2_000;
+
+/** Options of createServer that end a connection whose request does not come. @param bodyMs for a whole request */
+export const patience = (bodyMs: number): ServerOptions => ({
+  headersTimeout: Math.min(HEADERS_MS, bodyMs),
+  requestTimeout: bodyMs,
+  connectionsCheckingInterval: CHECK_MS,
+});
+
+/**
+ * Holds at most `limit` connections. Another one ends the oldest of those without a request in work, so that silent ones
+ * shut nobody out: a client sends its request at once, and one without a token is answered at once.
+ */
+export function limitConnections(server: Server, limit: number): void {
+  const open = new Set<Socket>();
+  const waiting = new Set<Socket>(); // the oldest first
+  server.on('connection', (socket) => {
+    socket.once('close', () => {
+      open.delete(socket);
+      waiting.delete(socket);
+    });
+    open.add(socket);
+    waiting.add(socket);
+    if (open.size <= limit) return;
+    const [oldest] = waiting;
+    open.delete(oldest!);
+    waiting.delete(oldest!);
+    oldest!.destroy();
+  });
+  server.prependListener('request', ({ socket }, response) => {
+    waiting.delete(socket);
+    response.once('close', () => {
+      if (open.has(socket)) waiting.add(socket);
+    });
+  });
+}
+
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
 }
@@ -74,11 +112,12 @@ function isOwnHost(header: string | undefined): boolean {
   return isLoopback(name?.[1] ?? name?.[2] ?? '');
 }
 
-/** True for a request that a page of another origin makes. Following a link from there is allowed. */
+/** True for a request that a page of another origin makes, also of another port. Following a link from there is allowed. */
 function isForeign({ headers }: IncomingMessage): boolean {
   const { origin, host } = headers;
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return true; // https: by a proxy
-  return headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate';
+  const isOfAnother = ['cross-site', 'same-site'].includes(headers['sec-fetch-site'] as string);
+  return isOfAnother && headers['sec-fetch-mode'] !== 'navigate';
 }
 
 /** Cookies do not tell ports apart, so the name does. */

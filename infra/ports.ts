@@ -1,4 +1,5 @@
-// Ports for a server on the loopback interface: the requested one, or the next free one.
+// Ports for a server on the loopback interface: the requested one, or the next free one. Ports without access rules of their
+// own are those to which browsers refuse to connect.
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { GauntletError } from '../core/errors.js';
@@ -8,9 +9,17 @@ export interface Ports {
   uiPort: number;
 }
 
+const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 7233; // the default of every Temporal client
 const UI_OFFSET = 1000; // as the Temporal CLI does
 const TRIES = 100;
+/**
+ * Ports that need no root, from the list of the Fetch standard ("port blocking"): every browser refuses to connect to them,
+ * whatever a page does. Left out are 2049 (NFS) and 6000 (X11), which programs of this machine may look for.
+ */
+export const BLOCKED_BY_BROWSERS = [
+  6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080, 6566, 5060, 5061, 4190, 4045, 3659, 1719, 1720, 1723,
+] as const;
 const SERVER_PORTS = [20_000, 32_768] as const; // from 32,768 on, Linux gives ports to outgoing connections
 
 /** A requested port that is taken is an error; the default moves to the next free one. @throws GauntletError PORT_TAKEN */
@@ -33,8 +42,40 @@ async function choose(asked: number | undefined, first: number, what: string, no
   return anyFree(not);
 }
 
-export function isFree(port: number): Promise<boolean> {
-  return listen(port).then(
+export interface HiddenPorts {
+  ui: { host: string; port: number };
+  metrics: number;
+  http: number;
+}
+
+/**
+ * Ports for what the server offers without access rules. On Linux the UI has an address of its own, so that it needs none
+ * of the few ports that all servers share. If these are taken, the ports of metrics and HTTP are random ones.
+ * @throws GauntletError PORT_TAKEN if there is none for the UI
+ */
+export async function hiddenPorts(candidates: readonly number[] = BLOCKED_BY_BROWSERS): Promise<HiddenPorts> {
+  const shared = await freeOf(candidates, LOOPBACK);
+  const own = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  const [ownPort] = process.platform === 'linux' ? await freeOf(candidates, own) : [];
+  const port = ownPort ?? shared.shift();
+  if (port === undefined) {
+    const ports = candidates.join(', ');
+    throw new GauntletError(
+      'PORT_TAKEN',
+      `the Web UI needs one of the ports ${ports}, and all are taken: end a server`,
+    );
+  }
+  const ui = { host: ownPort === undefined ? LOOPBACK : own, port };
+  return { ui, metrics: shared[0] ?? (await anyFree()), http: shared[1] ?? (await anyFree()) };
+}
+
+async function freeOf(ports: readonly number[], host: string): Promise<number[]> {
+  const free = await Promise.all(ports.map((port) => isFree(port, host)));
+  return ports.filter((_, i) => free[i]);
+}
+
+export function isFree(port: number, host = LOOPBACK): Promise<boolean> {
+  return listen(port, host).then(
     () => true,
     () => false,
   );
@@ -49,11 +90,11 @@ async function anyFree(not?: number): Promise<number> {
   return listen(0);
 }
 
-function listen(port: number): Promise<number> {
+function listen(port: number, host = LOOPBACK): Promise<number> {
   return new Promise((settle, fail) => {
     const server = createServer();
     server.once('error', fail);
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+    server.listen({ port, host, exclusive: true }, () => {
       const address = server.address();
       const got = typeof address === 'object' && address !== null ? address.port : port;
       server.close(() => settle(got));

@@ -1,9 +1,10 @@
 // The process of an embedded server: its flags, and a shell guard that ends it when this process dies.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { GauntletError } from '../core/errors.js';
 import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
-import type { Ports } from './ports.js';
+import type { HiddenPorts } from './ports.js';
 
 // Without these an empty activity takes 100 ms (two 50 ms ticks of the stock server) instead of 15 ms.
 const TUNING = [
@@ -34,8 +35,18 @@ wait "$server"; code=$?
 kill "$watch" 2>/dev/null
 exit $code`;
 
+/**
+ * The HTTP API answers requests for hosts of a list only: one random name, which no page knows. The server has no Nexus
+ * endpoints; without this value it accepts requests for some on the same port, whatever host they name.
+ */
+const withoutHttp = (): Record<string, string> => ({
+  'frontend.httpAllowedHosts': `["${randomUUID()}.invalid"]`,
+  'system.enableNexus': 'false',
+});
+
 export function serverArguments(
-  { port, uiPort }: Ports,
+  port: number,
+  { ui, metrics, http }: HiddenPorts,
   database: string,
   namespace: string,
   dynamicConfig: Record<string, string | number> = {},
@@ -45,10 +56,22 @@ export function serverArguments(
     `${name}=${type}`,
   ]);
   return [
-    ...['server', 'start-dev', '--ip', '127.0.0.1', '--ui-ip', '127.0.0.1'],
-    ...['--port', String(port), '--ui-port', String(uiPort), '--db-filename', database],
+    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--db-filename', database],
+    ...[
+      '--ui-ip',
+      ui.host,
+      '--ui-port',
+      String(ui.port),
+      '--metrics-port',
+      String(metrics),
+      '--http-port',
+      String(http),
+    ],
     ...['--log-level', 'warn', '--log-format', 'json', ...attributes, ...TUNING, ...PRAGMAS],
-    ...Object.entries(dynamicConfig).flatMap(([name, value]) => ['--dynamic-config-value', `${name}=${value}`]),
+    ...Object.entries({ ...withoutHttp(), ...dynamicConfig }).flatMap(([name, value]) => [
+      '--dynamic-config-value',
+      `${name}=${value}`,
+    ]),
     ...(namespace === 'default' ? [] : ['--namespace', namespace]),
   ];
 }

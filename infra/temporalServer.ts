@@ -8,14 +8,16 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
+import type { Listener } from './httpServer.js';
 import { isAlive, withLock } from './lock.mjs';
 import { isHere, PLACE } from './place.mjs';
-import { choosePorts } from './ports.js';
+import { choosePorts, hiddenPorts } from './ports.js';
 import { claimFolder, refuseNetworkFolder } from './sharedFolder.js';
 import { provideTemporalCli } from './temporal-cli.mjs';
 import { connect, prepareNamespace } from './temporalNamespace.js';
 import { launch, serverArguments } from './temporalProcess.js';
 import { type ConnectionSettings, type TemporalTarget, temporalTarget } from './temporalTarget.js';
+import { startWebUi } from './webUi.js';
 
 export interface TemporalServer {
   address: string; // host:port of the frontend
@@ -48,7 +50,7 @@ interface ServerState {
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
 const STARTS = 3; // of a server that loses a port to another program
-const LOST_PORT = /address already in use|free port|ephemeral port/;
+const LOST_PORT = /address already in use|EADDRINUSE|free port|ephemeral port/;
 const REFUSED = [7, 16]; // PERMISSION_DENIED and UNAUTHENTICATED of gRPC
 
 /** Returns a server that is ready for workflows. @throws GauntletError SERVER_UNAVAILABLE | PORT_TAKEN */
@@ -171,8 +173,8 @@ async function launchEmbedded(
   options: ServerOptions & { env: Record<string, string | undefined> },
   log: (line: string) => void,
 ): Promise<TemporalServer> {
-  const ports = await choosePorts(options.port, options.uiPort);
-  const { port, uiPort } = ports;
+  const { port, uiPort } = await choosePorts(options.port, options.uiPort);
+  const hidden = await hiddenPorts();
   if (options.port === undefined && port !== 7233) {
     log(
       `port 7233 is taken by another program: the server takes ${port} (for the Temporal CLI: export TEMPORAL_ADDRESS=127.0.0.1:${port})`,
@@ -182,17 +184,22 @@ async function launchEmbedded(
   const logFile = join(storeDir, 'temporal.log');
   const logStart = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
   const claim = await claimFolder(storeDir, { server: true });
-  const { child, pid } = await launch(
-    program,
-    serverArguments(ports, database, namespace, options.dynamicConfig),
-    logFile,
-    options.env,
-  ).catch(async (error: unknown) => {
+  let webUi: Listener | undefined;
+  const release = async () => {
+    await webUi?.close();
     await claim.release();
+  };
+  const start = async () => {
+    webUi = await startWebUi(uiPort, hidden.ui);
+    const args = serverArguments(port, hidden, database, namespace, options.dynamicConfig);
+    return launch(program, args, logFile, options.env);
+  };
+  const { child, pid } = await start().catch(async (error: unknown) => {
+    await release();
     throw error;
   });
   const exited = new Promise<void>((settle) => child.once('exit', () => settle()));
-  const close = () => stop(child, pid, exited, storeDir).finally(claim.release);
+  const close = () => stop(child, pid, exited, storeDir).finally(release);
   claim.lost.catch(close); // another machine uses the database
   const address = `127.0.0.1:${port}`;
   try {

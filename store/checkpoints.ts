@@ -10,6 +10,7 @@ import {
   checkpointPointerSchema,
 } from '../core/schema/checkpoint.js';
 import { digestBytes, digestJson, parseJson, renderedJson } from './canonicalJson.js';
+import { isInTheWay } from './checks.js';
 import { inParallel } from './inParallel.js';
 import { layout } from './layout.js';
 import type { ObjectStore } from './objectStore.js';
@@ -169,9 +170,9 @@ export async function readPointer(
   runId: string,
   pointer: string,
 ): Promise<CheckpointPointer | undefined> {
-  const bytes = await store.readRunFile(runId, `${CHECKPOINTS}/${pointer}`);
+  const bytes = await readUnlessRefused(store, runId, `${CHECKPOINTS}/${pointer}`);
   if (bytes === undefined) return undefined;
-  const parsed = checkpointPointerSchema.safeParse(parseJson(bytes));
+  const parsed = checkpointPointerSchema.safeParse(typeof bytes === 'string' ? undefined : parseJson(bytes));
   if (parsed.success && renderedJson(parsed.data) === Buffer.from(bytes).toString('utf8')) {
     if (parsed.data.digest === pointerDigest(runId, pointer, parsed.data)) return parsed.data;
   }
@@ -234,8 +235,8 @@ export async function movePointers(store: Store, runId: string): Promise<void> {
       if (target === undefined) return;
       const { name, score } = target;
       const text = renderedJson({ name, score, digest: pointerDigest(runId, pointer, { name, score }) });
-      const bytes = await store.readRunFile(runId, `${CHECKPOINTS}/${pointer}`);
-      if (bytes !== undefined && text === Buffer.from(bytes).toString('utf8')) return;
+      const bytes = await readUnlessRefused(store, runId, `${CHECKPOINTS}/${pointer}`);
+      if (typeof bytes === 'object' && text === Buffer.from(bytes).toString('utf8')) return;
       await store.writeRunFile(runId, `${CHECKPOINTS}/${pointer}`, text);
       moved = true;
     });
@@ -248,8 +249,11 @@ async function readMetadata(
   runId: string,
   name: string,
 ): Promise<CheckpointMetadata | string | undefined> {
-  const bytes = await store.readRunFile(runId, at(name, METADATA));
-  if (bytes === undefined) return undefined;
+  const bytes = await store.readRunFile(runId, at(name, METADATA)).catch((error: unknown) => {
+    if (isInTheWay(error)) return `${METADATA} is not a file`;
+    throw error;
+  });
+  if (bytes === undefined || typeof bytes === 'string') return bytes;
   const parsed = checkpointMetadataSchema.safeParse(parseJson(bytes));
   if (!parsed.success) return `${METADATA} is damaged (${parsed.error.issues[0]?.message ?? 'not readable'})`;
   const { digest, ...body } = parsed.data;

@@ -6,24 +6,33 @@ const RUN_ID = /^[A-Za-z0-9_][A-Za-z0-9_.:@=+-]{0,199}$/;
 const MEMO_KEY = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
+export const isRunId = (name: string): boolean => RUN_ID.test(name);
+
 /** @throws GauntletError BAD_INPUT */
 export function checkRunId(runId: string): void {
-  if (!RUN_ID.test(runId)) {
+  if (!isRunId(runId)) {
     throw new GauntletError('BAD_INPUT', `run id ${JSON.stringify(runId)}: use 1–200 of A–Z a–z 0–9 _ . : @ = + -`);
   }
 }
 
-/** A relative path without '.', '..' or empty segments, backslashes or control characters. @throws GauntletError BAD_INPUT */
-export function checkRunPath(path: string): void {
-  const bad = path.split('/').some((part) => {
+/** A relative path without '.', '..' or empty segments, backslashes or control characters. */
+export function isRunPath(path: string): boolean {
+  return !path.split('/').some((part) => {
     const odd = [...part].some((char) => char < ' ' || char === '\\' || char === '\u007f');
     return part === '' || part === '.' || part === '..' || odd || Buffer.byteLength(part) > 255;
   });
-  if (bad) throw new GauntletError('BAD_INPUT', `path ${JSON.stringify(path)}: not a plain path inside a run`);
 }
 
+/** @throws GauntletError BAD_INPUT */
+export function checkRunPath(path: string): void {
+  if (!isRunPath(path))
+    throw new GauntletError('BAD_INPUT', `path ${JSON.stringify(path)}: not a plain path inside a run`);
+}
+
+export const isMemoKey = (name: string): boolean => MEMO_KEY.test(name);
+
 export function checkMemoKey(key: string): void {
-  if (!MEMO_KEY.test(key)) throw new GauntletError('BAD_INPUT', `memo key ${JSON.stringify(key)} is not a plain name`);
+  if (!isMemoKey(key)) throw new GauntletError('BAD_INPUT', `memo key ${JSON.stringify(key)} is not a plain name`);
 }
 
 export function checkDigest(digest: string): void {
@@ -66,3 +75,12 @@ export function faultOf(error: unknown, doing: string, path: string): Error {
   }
   return new GauntletError('STORE_FAULT', `${doing} ${path}: ${why} (${code})`, { cause: error });
 }
+
+/** Whether something else than a file is at the place of a file. A link that leads out of the store does not count. */
+export const isInTheWay = (error: unknown): boolean =>
+  error instanceof GauntletError && error.code === 'BAD_INPUT' && /in the way|not a regular file/.test(error.message);
+
+/** Whether the machine cannot read this file, which says nothing about the other files. */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof GauntletError && error.code === 'STORE_FAULT' && UNREADABLE.has(errnoOf(error.cause));
+const UNREADABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EIO']);

@@ -1,5 +1,7 @@
 // Lists and reads the files of a store for checks and sweeps, without changing anything.
+import type { GauntletError } from '../core/errors.js';
 import { digestBytes } from './canonicalJson.js';
+import { isInTheWay, isMemoKey } from './checks.js';
 import { BLOBS, layout, MEMO, parseMemo } from './layout.js';
 import type { ObjectStore } from './objectStore.js';
 import type { Digest, MemoKind } from './store.js';
@@ -31,17 +33,26 @@ export async function listBlobs(store: ObjectStore): Promise<{ blobs: StoredFile
 /** The content of a file, if it is as it was written. */
 export type Inspected<T> = T | 'missing' | 'damaged';
 
-export async function inspectBlob({ objects }: ObjectStore, digest: Digest): Promise<Inspected<Uint8Array>> {
-  const bytes = await objects.read(layout.blob(digest));
-  if (bytes === undefined) return 'missing';
-  return digestBytes(bytes) === digest ? bytes : 'damaged';
+export async function inspectBlob(store: ObjectStore, digest: Digest): Promise<Inspected<Uint8Array>> {
+  const bytes = await readFile(store, layout.blob(digest));
+  return typeof bytes === 'string' || digestBytes(bytes) === digest ? bytes : 'damaged';
 }
 
 export async function inspectMemo(
-  { objects }: ObjectStore,
+  store: ObjectStore,
   key: string,
 ): Promise<Inspected<{ digest: Digest; kind: MemoKind }>> {
-  const bytes = await objects.read(layout.memo(key));
-  if (bytes === undefined) return 'missing';
-  return parseMemo(key, bytes) ?? 'damaged';
+  if (!isMemoKey(key)) return 'damaged';
+  const bytes = await readFile(store, layout.memo(key));
+  return typeof bytes === 'string' ? bytes : (parseMemo(key, bytes) ?? 'damaged');
+}
+
+/** Damaged: a link, a folder or a pipe in the place of the file, or one that is larger than any of a store. */
+async function readFile({ objects }: ObjectStore, path: string): Promise<Inspected<Uint8Array>> {
+  try {
+    return (await objects.read(path)) ?? 'missing';
+  } catch (error) {
+    if (isInTheWay(error) || (error as GauntletError).code === 'CORRUPT_ARTIFACT') return 'damaged';
+    throw error;
+  }
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { GauntletError } from '../core/errors.js';
 import type { BlobCache } from './blobCache.js';
 import { canonicalJson, digestBytes, hexOf } from './canonicalJson.js';
-import { checkDigest } from './checks.js';
+import { checkDigest, isMemoKey, isRunId, isRunPath } from './checks.js';
 import { layout, MEMO, memoText, parseMemo, RUNS } from './layout.js';
 import type { Objects } from './objects.js';
 import type { Digest, MemoKind, Store } from './store.js';
@@ -99,7 +99,7 @@ export class ObjectStore implements Store {
   }
 
   async memoKeys(): Promise<string[]> {
-    return (await this.objects.names(MEMO)).sort();
+    return (await this.objects.names(MEMO)).filter(isMemoKey).sort();
   }
 
   async writeRunFile(runId: string, path: string, bytes: Uint8Array | string): Promise<void> {
@@ -120,7 +120,10 @@ export class ObjectStore implements Store {
 
   async listRunFiles(runId: string, folder: string): Promise<string[]> {
     const names = await this.objects.names(layout.run(runId, folder || undefined));
-    return names.map((name) => (folder === '' ? name : `${folder}/${name}`)).sort();
+    return names
+      .filter(isRunPath)
+      .map((name) => (folder === '' ? name : `${folder}/${name}`))
+      .sort();
   }
 
   async runFileUsedAt(runId: string, path: string): Promise<number | undefined> {
@@ -128,7 +131,12 @@ export class ObjectStore implements Store {
   }
 
   async listRuns(): Promise<string[]> {
-    return (await this.objects.folders(RUNS)).sort();
+    return (await this.objects.folders(RUNS)).filter(isRunId).sort();
+  }
+
+  /** Folders among the runs that no run can have, such as a copy that a person made. */
+  async strayRuns(): Promise<string[]> {
+    return (await this.objects.folders(RUNS)).filter((name) => !isRunId(name)).sort();
   }
 
   /** Restores a blob that a sweep has taken and not yet removed (store/sweep.ts). */

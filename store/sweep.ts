@@ -18,7 +18,7 @@ import {
 } from './checkpoints.js';
 import { inParallel } from './inParallel.js';
 import { inspectBlob, inspectMemo, listBlobs, listFolder, listMemos, type StoredFile } from './inventory.js';
-import { ASIDE, layout, TAKEN } from './layout.js';
+import { ASIDE, layout, RUNS, TAKEN } from './layout.js';
 import { kindOfRow } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { DIGESTS } from './records.js';
@@ -144,13 +144,13 @@ async function namedByRows(store: ObjectStore, rows: readonly StoredFile[]): Pro
   return named.flatMap((row) => (typeof row === 'string' ? [] : [row.digest]));
 }
 
-/** Every digest in any JSON file of a run. */
-async function namedByRuns(store: ObjectStore, gone: ReadonlySet<string>): Promise<Digest[]> {
+/** Every digest in any JSON file of a run, also of a copy or of a run that somebody renamed. */
+async function namedByRuns({ objects }: ObjectStore, gone: ReadonlySet<string>): Promise<Digest[]> {
   const digests: Digest[] = [];
-  for (const runId of await store.listRuns()) {
-    await inParallel(await store.listRunFiles(runId, ''), async (path) => {
+  for (const runId of await objects.folders(RUNS)) {
+    await inParallel(await objects.names(`${RUNS}/${runId}`), async (path) => {
       if (!path.endsWith('.json') || path.startsWith(`${DIGESTS}/`) || gone.has(checkpointOf(runId, path))) return;
-      const bytes = await store.readRunFile(runId, path);
+      const bytes = await objects.read(`${RUNS}/${runId}/${path}`);
       if (bytes !== undefined) digests.push(...digestsInText(Buffer.from(bytes).toString('utf8')));
     });
   }

@@ -4,6 +4,7 @@ import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
 import { digestBytes, parseJson } from './canonicalJson.js';
 import { CHECKPOINT_FILES, CHECKPOINTS, isMetadataPath, listCheckpoints, verifyCheckpoints } from './checkpoints.js';
+import { isInTheWay, isUnreadable } from './checks.js';
 import { inspectBlob, inspectMemo, listBlobs, listMemos } from './inventory.js';
 import { layout } from './layout.js';
 import { kindOfRow, memoKey, memoRecordSchema, recordKey } from './memo.js';
@@ -34,6 +35,7 @@ const RECOMPUTED = 'it is computed again when it is next needed';
 /** @param runId checks only this run and the artifacts that it names; memo rows belong to no run */
 export async function verifyStore(store: ObjectStore, runId?: string): Promise<Verified> {
   const verifier = new Verifier(store);
+  if (runId === undefined) await verifier.strays();
   for (const run of runId === undefined ? await store.listRuns() : [runId]) await verifier.run(run);
   if (runId === undefined) {
     await verifier.memos();
@@ -54,9 +56,14 @@ class Verifier {
   async run(runId: string): Promise<void> {
     this.checked.runs++;
     const before = this.findings.length;
-    await this.records(runId);
+    await this.reporting(runId, () => this.records(runId));
     if (this.findings.length === before) await this.contents(runId);
-    await this.checkpoints(runId);
+    await this.reporting(runId, () => this.checkpoints(runId));
+  }
+
+  async strays(): Promise<void> {
+    for (const name of await this.store.strayRuns())
+      this.notes.push(`runs/${name}: is ignored, because this is not the name of a run: rename it or move it away`);
   }
 
   async memos(): Promise<void> {
@@ -64,10 +71,7 @@ class Verifier {
     const keys = new Set(rows.map(({ name }) => name));
     for (const { name: key, path } of rows) {
       this.checked.memos++;
-      const row = await inspectMemo(this.store, key).catch((error: unknown) => {
-        if (error instanceof GauntletError && error.code === 'BAD_INPUT') return 'damaged' as const; // not a regular file
-        throw error;
-      });
+      const row = await inspectMemo(this.store, key).catch(damagedIfUnreadable);
       if (row === 'damaged') this.add('memo', path, 'is damaged', RECOMPUTED);
       if (typeof row === 'string') continue;
       const { kind, of } = kindOfRow(key);
@@ -92,7 +96,10 @@ class Verifier {
     if (all.length > 0 && !all.includes(MANIFEST)) this.inRun(runId, MANIFEST, 'is missing', resumed);
     for (const path of all.filter((one) => isRunRecord(one) || isMetadataPath(one))) {
       this.checked.records++;
-      const { hasDigest, problem } = await checkRecord(this.store, runId, path);
+      const { hasDigest, problem } = await checkRecord(this.store, runId, path).catch((error: unknown) => {
+        if (!isInTheWay(error)) throw error;
+        return { hasDigest: true, problem: { path, what: `is not a file (${(error as Error).message})` } };
+      });
       if (problem) this.inRun(runId, problem.path, problem.what, helpFor(path, runId));
       else if (!hasDigest) {
         const what = 'is missing: lost, or its writer was killed before it wrote it';
@@ -103,14 +110,22 @@ class Verifier {
 
   /** Parses the records and follows the digests in the manifest. */
   private async contents(runId: string): Promise<void> {
-    try {
+    await this.reporting(runId, async () => {
       const { dataDigest } = await readRun(this.store, runId);
       await this.follow([dataDigest], `the manifest of run ${runId}`);
       await readMetrics(this.store, runId);
       await readResult(this.store, runId);
       await readEvaluations(this.store, runId);
+    });
+  }
+
+  /** A failure of this run is a finding; the others are checked, too. */
+  private async reporting(runId: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
     } catch (error) {
-      if (!(error instanceof GauntletError) || error.code === 'STORE_FAULT') throw error;
+      if (!(error instanceof GauntletError)) throw error;
+      if (error.code === 'STORE_FAULT' && !isUnreadable(error)) throw error;
       this.inRun(runId, '', error.message, helpFor(MANIFEST, runId));
     }
   }
@@ -136,7 +151,7 @@ class Verifier {
   /** The record of a row: name, version and inputs must give the key of the row. */
   private async memoRecord(key: string, path: string, digest: Digest, hasRow: boolean): Promise<void> {
     await this.blob(digest, path);
-    const blob = await inspectBlob(this.store, digest);
+    const blob = await inspectBlob(this.store, digest).catch(damagedIfUnreadable);
     if (typeof blob === 'string') return;
     const { data } = memoRecordSchema.safeParse(parseJson(blob));
     if (!data || isTooDeep(data.inputs) || memoKey(data.name, data.version, data.inputs) !== key) {
@@ -150,7 +165,7 @@ class Verifier {
   private async blob(digest: Digest, referrer: string): Promise<void> {
     if (this.seen.has(digest)) return;
     this.seen.add(digest);
-    const blob = await inspectBlob(this.store, digest);
+    const blob = await inspectBlob(this.store, digest).catch(damagedIfUnreadable);
     if (blob === 'missing') this.add('blob', digest, `is missing, and ${referrer} names it`, RECOMPUTED);
     else if (blob === 'damaged')
       this.add('blob', digest, `is damaged at ${this.store.locate(layout.blob(digest))}`, RECOMPUTED);
@@ -172,6 +187,11 @@ class Verifier {
   private add(kind: Finding['kind'], name: string, problem: string, help: string): void {
     this.findings.push({ kind, name, problem, help });
   }
+}
+
+function damagedIfUnreadable(error: unknown): 'damaged' {
+  if (isUnreadable(error)) return 'damaged';
+  throw error;
 }
 
 const otherCheckpoint = (runId: string): string =>

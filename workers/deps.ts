@@ -20,6 +20,7 @@ import { openStore } from '../store/openStore.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
 import { renderRunReport } from './report.js';
+import { rolloutTarget } from './rolloutTarget.js';
 
 const DAEMON_RESTART_MS = 15_000; // time in which a service manager restarts a killed Docker daemon
 
@@ -55,10 +56,10 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   };
   const servers = new Map<string, RolloutServer>();
   const rolloutServer = (config: RolloutsConfig): RolloutServer => {
-    const { GAUNTLET_ROLLOUTS_ENDPOINT: endpoint = config.endpoint, GAUNTLET_ROLLOUTS_API_KEY: key } = process.env;
-    const name = JSON.stringify([endpoint, config]);
-    const server = servers.get(name) ?? new RolloutServer({ ...config, endpoint, key });
-    if (!servers.has(name)) say(`training rollouts come from ${endpoint}: their samples cannot be reproduced`);
+    const target = rolloutTarget(config, options.store, process.env);
+    const name = JSON.stringify([target.endpoint, config]);
+    const server = servers.get(name) ?? new RolloutServer({ ...config, ...target });
+    if (!servers.has(name)) say(`training rollouts come from ${target.endpoint}: their samples cannot be reproduced`);
     servers.set(name, server);
     return server;
   };

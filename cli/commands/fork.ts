@@ -8,11 +8,11 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { readConfigAt, readInput } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
-import { fieldsOf, withPaths } from '../config.js';
+import { checkRollouts, fieldsOf, withPaths } from '../config.js';
 import { type CheckpointId, chooseCheckpoint, REQUIRED_CHECKPOINT } from '../naming.js';
 import { deviceOption, jsonOption, OF_RUN, sandboxOption, setOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
-import { type ConnectionOptions, withSession, withStore } from '../session.js';
+import { type ConnectionOptions, hasServer, withSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
 
 type Flags = ConnectionOptions & { set: string[]; watch?: boolean; json?: boolean };
@@ -67,7 +67,9 @@ export function addFork(program: Command): void {
     const store = await openStore(flags.store);
     const checkpoint = await chooseCheckpoint(store, from);
     const { id, input, name } = await prepareFork(store, checkpoint, fieldsOf(flags), named);
+    if (!hasServer(flags.store)) checkRollouts(input, flags.store); // this machine will have the workers
     await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
+      if (session.workers !== undefined) checkRollouts(input, flags.store);
       const joined = await startOrJoin(session.client, id, input);
       output.note(`${joined.how} run '${id}' from ${name} of run '${checkpoint.runId}'`);
       await conclude(session, joined, output, flags.watch === true);

@@ -96,7 +96,7 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
   }
   for (const id of await store.listRuns()) {
     if (runs.has(id)) continue;
-    runs.set(id, { id, status: STORED, finished: (await store.readRunFile(id, RESULT)) !== undefined });
+    runs.set(id, { id, status: STORED, finished: (await store.runFileUsedAt(id, RESULT)) !== undefined });
   }
   return [...runs.values()];
 }

@@ -59,12 +59,13 @@ function addCopy(group: Command): void {
 
 /** The findings with what to do about each, then what was checked. */
 function verifiedText({ ok, findings, checked, notes }: Verified): string {
-  const finding = ({ name, problem, help }: Finding): string => `✗ ${name}: ${problem}\n    ${help}`;
+  const line = (text: string): string => text.replaceAll('\n', '\\n'); // names of files may have line breaks
+  const finding = ({ name, problem, help }: Finding): string => `✗ ${line(`${name}: ${problem}`)}\n    ${line(help)}`;
   const { runs, checkpoints, records, memos, blobs, bytes } = checked;
   const total = `${runs} ${runs === 1 ? 'run' : 'runs'}, ${checkpoints} checkpoints and pointers, ${records} records, ${memos} memo rows, ${blobs} artifacts (${megabytes(bytes)})`;
   const lines = [
     ...findings.map(finding),
-    ...notes.map((note) => `- ${note}`),
+    ...notes.map((note) => `- ${line(note)}`),
     ok ? `✓ whole: ${total}` : `${findings.length} damaged or missing among ${total}`,
   ];
   return visible(lines.join('\n'));

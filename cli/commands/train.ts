@@ -1,10 +1,10 @@
 // `gauntlet train`: starts a training run and, with --watch, follows it to its result.
 import type { Command } from 'commander';
 import { checkRunId } from '../../store/checks.js';
-import { readConfig } from '../config.js';
+import { checkRollouts, readConfig } from '../config.js';
 import { type ConfigFlags, jsonOption, watchOption, withConfig } from '../options.js';
 import { createOutput } from '../output.js';
-import { type ConnectionOptions, withSession, withStore } from '../session.js';
+import { type ConnectionOptions, hasServer, withSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
 
 type Flags = ConfigFlags & ConnectionOptions & { watch?: boolean; json?: boolean };
@@ -20,7 +20,9 @@ export function addTrain(program: Command): void {
     const input = await readConfig(flags);
     const id = named ?? `train-${input.preset ?? 'tiny'}-seed-${input.seed ?? 0}`;
     checkRunId(id);
+    if (!hasServer(flags.store)) checkRollouts(input, flags.store); // this machine will have the workers
     await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
+      if (session.workers !== undefined) checkRollouts(input, flags.store);
       const joined = await startOrJoin(session.client, id, input);
       output.note(`${joined.how} run '${id}' · Temporal UI: ${session.server.uiUrl ?? session.server.address}`);
       await conclude(session, joined, output, flags.watch === true);

@@ -4,6 +4,8 @@ import type { RunList, RunSummary } from '../api.js';
 import type { MetricsReader } from './metricsReader.js';
 import { lastRecord, readRunRecords, summarise } from './records.js';
 
+const UNREADABLE = { at: 0, version: 'unreadable' };
+
 export class RunLister {
   private readonly known = new Map<string, { version: string; summary: RunSummary }>();
 
@@ -26,7 +28,7 @@ export class RunLister {
   /** Run id → a text that changes whenever the run records something. */
   async versions(): Promise<Record<string, string>> {
     const ids = await this.store.listRuns();
-    const records = await Promise.all(ids.map((id) => lastRecord(this.store, id)));
+    const records = await Promise.all(ids.map((id) => lastRecord(this.store, id).catch(() => UNREADABLE)));
     return Object.fromEntries(ids.map((id, i) => [id, records[i]!.version]));
   }
 
@@ -37,7 +39,7 @@ export class RunLister {
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       const none = { step: 0, totalSteps: 0, sampledTokens: 0, seconds: 0 };
-      const { at: recordedAt } = await lastRecord(this.store, id);
+      const { at: recordedAt } = await lastRecord(this.store, id).catch(() => UNREADABLE);
       return { id, state: 'damaged', problem, model: '', ...none, recordedAt };
     }
   }

@@ -12,6 +12,7 @@ import { isAlive } from '../../infra/lock.mjs';
 import { isHere, PLACE } from '../../infra/place.mjs';
 import { hubAddress, hubCache } from './environment.js';
 import { authorization, type HubFile, InvalidAnswer, listModel } from './listing.js';
+import { type Pace, watchPace } from './pace.js';
 
 export interface DownloadProgress {
   file: string;
@@ -101,6 +102,7 @@ class WrongContent extends InvalidAnswer {}
 async function transfer(url: string, file: HubFile, partial: string, report: (bytes: number) => void): Promise<void> {
   const { name, size, digest } = file;
   const handle = await open(partial, 'a');
+  let pace: Pace | undefined;
   try {
     let done = (await handle.stat()).size;
     if (done > size) {
@@ -111,7 +113,8 @@ async function transfer(url: string, file: HubFile, partial: string, report: (by
     if (done < size) {
       const headers = new Headers(authorization());
       if (done > 0) headers.set('range', `bytes=${done}-`);
-      const response = await fetch(url, { headers });
+      pace = watchPace();
+      const response = await fetch(url, { headers, signal: pace.signal });
       if (!response.ok) throw new HubApiError(url, response.status);
       const continues = response.headers.get('content-range')?.startsWith(`bytes ${done}-`) === true;
       if (done > 0 && !(response.status === 206 && continues)) {
@@ -120,6 +123,7 @@ async function transfer(url: string, file: HubFile, partial: string, report: (by
       }
       for await (const chunk of response.body ?? []) {
         done += chunk.length;
+        pace.count(chunk.length);
         if (done > size) throw new WrongContent(`${name} is longer than listed`);
         await handle.appendFile(chunk);
         hash.update(chunk);
@@ -134,6 +138,7 @@ async function transfer(url: string, file: HubFile, partial: string, report: (by
     if (error instanceof WrongContent) await rm(partial);
     throw error;
   } finally {
+    pace?.end();
     await handle.close();
   }
 }

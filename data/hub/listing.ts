@@ -2,6 +2,7 @@
 // digests become paths of the cache, and sizes decide how much is downloaded.
 import { listFiles, modelInfo } from '@huggingface/hub';
 import { hubToken } from './environment.js';
+import { watchPace } from './pace.js';
 
 export interface HubFile {
   name: string;
@@ -23,6 +24,7 @@ const MAX_ENTRIES = 10_000;
 const MAX_TEXT = 256 * 2 ** 20;
 const MAX_WEIGHTS = 2 ** 40;
 const MAX_ANSWER = 32 * 2 ** 20;
+const MAX_REQUESTS = 100; // a page of the hub has up to 1,000 entries
 
 /** The message repeats nothing that the hub wrote, except names of files that are needed. */
 export class InvalidAnswer extends Error {}
@@ -79,21 +81,30 @@ function hasWeights(names: readonly string[]): boolean {
   return count !== undefined && shards.length === Number(count) && names.includes(INDEX);
 }
 
-/** fetch for the hub's API: it sends the token to the hub only, and reads answers of a limited size. */
+/** fetch for the hub's API: it sends the token to the hub only, and reads a limited number of answers of a limited size. */
 function hubFetch(hubUrl: string): typeof fetch {
+  let requests = 0;
   return async (input, init) => {
     const url = new URL(String(input));
     if (url.origin !== new URL(hubUrl).origin) throw new InvalidAnswer('it continues on another host');
-    const response = await fetch(url, { ...init, headers: { ...authorization(), ...(init?.headers as object) } });
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body ?? []) {
-      size += chunk.length;
-      if (size > MAX_ANSWER) throw new InvalidAnswer('its answer is too long');
-      chunks.push(chunk);
+    if (++requests > MAX_REQUESTS) throw new InvalidAnswer(`its list of files has more than ${MAX_REQUESTS - 1} pages`);
+    const pace = watchPace();
+    try {
+      const headers = { ...authorization(), ...(init?.headers as object) };
+      const response = await fetch(url, { ...init, headers, signal: pace.signal });
+      const chunks: Uint8Array[] = [];
+      let size = 0;
+      for await (const chunk of response.body ?? []) {
+        size += chunk.length;
+        pace.count(chunk.length);
+        if (size > MAX_ANSWER) throw new InvalidAnswer('its answer is too long');
+        chunks.push(chunk);
+      }
+      const { status, headers: answered } = response;
+      return new Response(size === 0 ? null : Buffer.concat(chunks), { status, headers: answered });
+    } finally {
+      pace.end();
     }
-    const { status, headers } = response;
-    return new Response(size === 0 ? null : Buffer.concat(chunks), { status, headers });
   };
 }
 

@@ -13,7 +13,7 @@ export type { ServedAdapter } from './adapterFolder.js';
 
 export interface RolloutServerOptions
   extends Pick<RolloutsConfig, 'endpoint' | 'adapters' | 'concurrency' | 'timeoutSeconds'> {
-  key?: string; // sent as a bearer token
+  key?: string | undefined; // sent as a bearer token
   retryMs?: number; // before the second attempt; doubles
 }
 

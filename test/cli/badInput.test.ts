@@ -54,6 +54,18 @@ describe('command-line validation', () => {
     refuses(['train', '--config', file('broken.json'), ...store], /broken\.json: not JSON: .*\[BAD_INPUT\]/));
   it('refuses a configuration that is not an object', () =>
     refuses(['train', '--config', file('list.json'), ...store], /list\.json: must hold an object/));
+  it('refuses rollouts that its own workers would refuse, and starts nothing', async () => {
+    const rollouts = (adapters: string) =>
+      `rollouts={"endpoint":"http://gpu:8000","adapters":${JSON.stringify(adapters)}}`;
+    const train = (adapters: string) => ['train', '--preset', 'tiny', '--set', rollouts(adapters), ...store];
+    const outside = /rollouts\.adapters: \/shared is outside of the store: set GAUNTLET_ROLLOUTS_ADAPTERS .*BAD_CONFIG/;
+    await refuses(train('/shared'), outside);
+    const env = { GAUNTLET_ROLLOUTS_API_KEY: 'secret', GAUNTLET_ROLLOUTS_ENDPOINT: undefined };
+    const { code, err } = await withEnvironment(env, ...train(file('store/adapters')));
+    assert.equal(code, EXIT.usage);
+    assert.match(err, /^error: rollouts\.endpoint: .* set GAUNTLET_ROLLOUTS_ENDPOINT .*BAD_CONFIG.*\n$/);
+    assert.equal(existsSync(file('store')), false);
+  });
   it('refuses an unknown field in a configuration', () =>
     refuses(
       ['train', '--config', file('field.json'), ...store],

@@ -32,7 +32,8 @@ Inside a checkout every command is \`npx gauntlet …\`.
 | \`GAUNTLET_CACHE\` | folder of what can be made or fetched again: the Temporal CLI, models, quantized weights, artifacts of a store in a bucket; default: \`gauntlet\` in your cache folder |
 | \`GAUNTLET_ACCEPT_ENVIRONMENT=1\` | continue a run that has another Python, sandbox, engine or device; the change is recorded |
 | \`GAUNTLET_ROLLOUTS_ENDPOINT\` | address of the rollout server, instead of the one in the configuration |
-| \`GAUNTLET_ROLLOUTS_API_KEY\` | key of the rollout server |
+| \`GAUNTLET_ROLLOUTS_API_KEY\` | key of the rollout server; sent only to the address in \`GAUNTLET_ROLLOUTS_ENDPOINT\` |
+| \`GAUNTLET_ROLLOUTS_ADAPTERS\` | folders, separated by \`:\`, that \`rollouts.adapters\` may be in, besides the store |
 | \`GAUNTLET_CODEC_KEYS\` | file of keys that encrypt what the Temporal server stores, see [encrypt payloads](how-to/run-on-a-cluster.md#encrypt-payloads) |
 | \`GAUNTLET_BUILD_ID\` | build of the workers, for [worker versions](how-to/run-on-a-cluster.md#deploy-a-new-version) |
 | \`GAUNTLET_LOG\` | level of \`worker.log\` in the store, or beside one in a bucket |

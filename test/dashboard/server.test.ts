@@ -5,10 +5,11 @@ import { rm } from 'node:fs/promises';
 import { request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import type { ControlRequest } from '../../dashboard/api.js';
-import { streamChanges } from '../../dashboard/changes.js';
+import { Changes } from '../../dashboard/changes.js';
 import type { Controls } from '../../dashboard/controls.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { type Dashboard, dashboardServer, startDashboard } from '../../dashboard/server.js';
@@ -16,6 +17,7 @@ import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { sampleStep } from '../report/sample.js';
+import { holdConnections } from '../support/connections.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
 
 interface Answer {
@@ -119,7 +121,12 @@ describe('the server of the dashboard', () => {
       ] as const)
         assert.equal((await get(path, { [name]: value })).status, 403, `${path} ${name}`);
     assert.equal((await get('/api/runs', { origin: `http://${host}` })).status, 200);
-    assert.equal((await get('/api/runs', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })).status, 403);
+    for (const site of ['cross-site', 'same-site']) // same-site: another port of this machine
+      assert.equal((await get('/api/runs', { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' })).status, 403, site);
+    assert.equal(
+      (await get('/api/runs', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'no-cors' })).status,
+      200,
+    );
     assert.equal((await get('/', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })).status, 200);
     assert.equal((await get('/api/runs', {}, 'PUT')).status, 405);
   });
@@ -183,10 +190,16 @@ describe('the server of the dashboard', () => {
     assert.deepEqual(JSON.parse(changed), { changed: ['run'] });
   });
 
+  /** A page whose reads the test controls. */
+  function openPage(): ServerResponse & PassThrough {
+    const page = new PassThrough() as unknown as ServerResponse & PassThrough;
+    page.writeHead = () => page;
+    return page;
+  }
+
   it('stops looking for changes if the page goes away, even before the first look has ended', async () => {
     let looks = 0;
-    const page = new PassThrough() as unknown as ServerResponse;
-    page.writeHead = () => page;
+    const page = openPage();
     const versions = async () => {
       if (++looks === 1) {
         page.destroy();
@@ -194,8 +207,54 @@ describe('the server of the dashboard', () => {
       }
       return {};
     };
-    await assert.rejects(streamChanges(page, { versions }, 0), { name: 'AbortError' });
+    const changes = new Changes({ versions }, 0);
+    changes.tell(page);
+    await sleep(50);
     assert.equal(looks, 1);
+    const next = openPage();
+    changes.tell(next);
+    while (looks < 3) await sleep(5); // it looks again for the next page
+    next.destroy();
+  });
+
+  it('looks at the store once for all open pages, and holds a bounded number of them', async () => {
+    let looks = 0;
+    const changes = new Changes({ versions: async () => ({ run: String(++looks) }) }, 20);
+    const pages = Array.from({ length: 100 }, openPage);
+    for (const page of pages) changes.tell(page);
+    assert.throws(() => changes.tell(openPage()), { code: 'SERVER_UNAVAILABLE', message: /100 pages are open/ });
+    const told = await Promise.all(
+      pages.map(async (page) => {
+        for await (const part of page) if (String(part).includes('data:')) return String(part);
+        return '';
+      }),
+    );
+    assert.ok(told.every((text) => text.includes('data: {"changed":["run"]}')));
+    assert.ok(looks <= 20, `${looks} looks for 100 pages`);
+    while (pages.some((page) => !page.closed)) await sleep(5);
+    await sleep(5);
+    const next = openPage();
+    changes.tell(next); // the others have gone
+    next.destroy();
+  });
+
+  it('ends the answers if the store cannot be read, and that of a page that reads nothing', async () => {
+    const unreadable = openPage();
+    new Changes({ versions: () => Promise.reject(new Error('no store')) }, 0).tell(unreadable);
+    await once(unreadable, 'close');
+    let looks = 0;
+    const runs = (time: number) =>
+      Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`run-${i}`, `${time}`]));
+    const silent = openPage();
+    new Changes({ versions: async () => runs(++looks) }, 0).tell(silent);
+    await once(silent, 'close');
+    assert.ok(looks < 100);
+  });
+
+  it('answers while others hold its connections: silent ones, and those without a whole request', async () => {
+    const sockets = await holdConnections(dashboard.url, 300);
+    assert.equal((await get('/api/runs')).status, 200);
+    for (const socket of sockets) socket.destroy();
   });
 
   it('reports an address that it cannot use', async () => {

@@ -7,6 +7,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { PACE } from '../../data/hub/pace.js';
 import { commitOf, modelFolder } from '../../data/modelFolder.js';
 import { ROOT } from '../../infra/root.mjs';
 import { COMMIT, digestOf, type Entry, type FakeHub, openHub, TOKEN } from '../support/hub.js';
@@ -107,6 +108,47 @@ describe('a model of the Hugging Face hub', function () {
     hub.requests.length = 0;
     await modelFolder('some/model');
     assert.deepEqual(sent(), ['cdn undefined', 'hub Bearer hf_other']);
+  });
+
+  it('ends a list of files that has no end', async () => {
+    hub.listing = () => [];
+    hub.link = `<${hub.url}/api/models/some/model/tree/${COMMIT}?cursor=x>; rel="next"`;
+    await refused('HUB_FAULT', /sent an invalid answer: its list of files has more than 99 pages$/);
+    assert.equal(hub.requests.length, 100);
+  });
+
+  describe('that sends a byte from time to time', () => {
+    const { ms } = PACE;
+    const slow = /cannot be reached \(it sends less than 256 KiB in 0\.1 s\)/;
+    const drip = (response: ServerResponse): true => {
+      const timer = setInterval(() => response.write('x'), 10);
+      response.once('close', () => clearInterval(timer));
+      return true;
+    };
+    beforeEach(() => {
+      PACE.ms = 100;
+    });
+    afterEach(() => {
+      PACE.ms = ms;
+    });
+
+    it('instead of a file fails after some attempts', async () => {
+      let asked = 0;
+      hub.send = (name, _request, response) => name === 'model.safetensors' && ++asked > 0 && drip(response);
+      await refused('HUB_FAULT', slow);
+      assert.equal(asked, 4);
+      assert.ok(!blobs().includes(digestOf('model.safetensors', WEIGHTS)));
+    });
+
+    it('instead of the list of files fails, too', async () => {
+      hub.drip = drip;
+      await refused('HUB_FAULT', slow);
+    });
+
+    it('or nothing at all fails, too', async () => {
+      hub.drip = () => true;
+      await refused('HUB_FAULT', slow);
+    });
   });
 
   it('continues a transfer that breaks off', async () => {

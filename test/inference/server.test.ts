@@ -1,5 +1,6 @@
 // The OpenAI-compatible server: read by OpenAI's own client, and asked by hostile ones.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request } from 'node:http';
 import OpenAI, { APIError } from 'openai';
 import { GauntletError } from '../../core/errors.js';
@@ -7,6 +8,7 @@ import { parseRequest } from '../../inference/completions.js';
 import { openSolver } from '../../inference/policies.js';
 import { type InferenceOptions, inferenceServer } from '../../inference/server.js';
 import { type Listener, listen } from '../../infra/httpServer.js';
+import { holdConnections } from '../support/connections.js';
 import { type Doubles, memoryDoubles } from '../support/doubles.js';
 
 const MODEL = 'run/best';
@@ -251,6 +253,19 @@ describe('the server of solve requests', () => {
     assert.equal(await statusWith({ host: 'box.test', origin: 'https://box.test', authorization }), 200);
     assert.equal(await statusWith({ host: 'box.test', origin: 'https://evil.example', authorization }), 403);
   });
+
+  it('answers while others hold its connections without a request, and ends such a connection soon', async () => {
+    await listener.close();
+    await start({ host: 'gpu.test' }); // beyond loopback, with a token
+    const authorization = `Bearer ${token}`;
+    const sockets = await holdConnections(listener.origin, 300);
+    const ended = Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')));
+    assert.equal(await statusWith({ authorization }), 200);
+    const again = await holdConnections(listener.origin, 300); // at once
+    assert.equal(await statusWith({ authorization }), 200);
+    for (const socket of again) socket.destroy();
+    await ended; // within 12 s, although nobody needs a connection
+  }).timeout(30_000);
 
   it('reads numbers of tests as a problem file does', () => {
     const gauntlet = { function_signature: 'def solve(x):', baseline_tests: ['A'] };

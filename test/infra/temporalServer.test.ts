@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +10,7 @@ import { GauntletError } from '../../core/errors.js';
 import { SEARCH_ATTRIBUTES } from '../../core/searchAttributes.js';
 import { isAlive } from '../../infra/lock.mjs';
 import { PLACE } from '../../infra/place.mjs';
-import { choosePorts, isFree } from '../../infra/ports.js';
+import { BLOCKED_BY_BROWSERS, choosePorts, hiddenPorts, isFree } from '../../infra/ports.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { connect, prepareNamespace } from '../../infra/temporalNamespace.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
@@ -83,6 +84,16 @@ describe('ensureServer', () => {
       await connection.close();
     }
     assert.equal((await fetch(one!.uiUrl!)).status, 200);
+    const uiPort = new URL(one!.uiUrl!).port;
+    const asked = (headers: Record<string, string>) =>
+      new Promise<number>((settle, fail) => {
+        const options = { host: '127.0.0.1', port: uiPort, headers };
+        get(options, (answer) => settle(answer.resume().statusCode!)).once('error', fail);
+      });
+    assert.equal(await asked({ host: `localhost:${uiPort}`, origin: `http://localhost:${uiPort}` }), 200);
+    assert.equal(await asked({ host: `evil.example:${uiPort}` }), 403);
+    assert.equal(await asked({ origin: 'https://evil.example' }), 403);
+    assert.equal(await asked({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }), 403);
     assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // keeps its port
 
     const owner = one!.owned ? one! : two!;
@@ -184,6 +195,28 @@ describe('ensureServer', () => {
     assert.ok(second.port > first.port);
     assert.equal(second.uiPort >= second.port + 1000, true);
     listener.close();
+  });
+
+  it('hides what has no access rules at ports that browsers do not connect to, or says that all are taken', async () => {
+    for (const port of BLOCKED_BY_BROWSERS) {
+      const refused = await fetch(`http://127.0.0.1:${port}`).catch((error: Error) => error);
+      assert.equal(((refused as Error).cause as Error).message, 'bad port', String(port)); // as Node does
+    }
+    const hidden = await hiddenPorts();
+    for (const port of [hidden.ui.port, hidden.metrics, hidden.http])
+      assert.ok((BLOCKED_BY_BROWSERS as readonly number[]).includes(port), String(port));
+    assert.notEqual(hidden.metrics, hidden.http);
+    const { port, listener } = await occupied();
+    try {
+      if (process.platform === 'linux') {
+        const { ui, metrics, http } = await hiddenPorts([port]); // the UI has an address of its own
+        assert.equal(ui.port, port);
+        assert.notEqual(ui.host, '127.0.0.1');
+        for (const other of [metrics, http]) assert.ok(other !== port && (await isFree(other)));
+      } else await assert.rejects(hiddenPorts([port]), coded('PORT_TAKEN', /needs one of the ports \d+, and all are/));
+    } finally {
+      listener.close();
+    }
   });
 
   it('ends the server when its parent is killed, and the next start ignores its state file', async () => {

@@ -197,6 +197,16 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.equal(await store.readRunFile('r', 'a/b.json'), undefined);
       });
 
+      it('of folders and files with names that no run can have are left out', async () => {
+        await store.writeRunFile('r', 'a.json', '');
+        for (const key of ['runs/demo (copy)/a.json', 'runs/-x/a.json', 'runs/r/b\\c.json', 'memo/a row'])
+          await store.objects.write(key, 'x', 'create');
+        assert.deepEqual(await store.listRuns(), ['r']);
+        assert.deepEqual(await store.strayRuns(), ['-x', 'demo (copy)']);
+        assert.deepEqual(await store.listRunFiles('r', ''), ['a.json']);
+        assert.deepEqual(await store.memoKeys(), []);
+      });
+
       it('know when they were written or used', async () => {
         assert.equal(await store.runFileUsedAt('r', 'f'), undefined);
         await store.writeRunFile('r', 'f', 'x');

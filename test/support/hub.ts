@@ -13,6 +13,7 @@ export interface FakeHub {
   /** Changes what the hub says. */
   listing: (entries: Entry[]) => unknown;
   link?: string; // header of the listing
+  drip?: (response: ServerResponse) => true; // sends the listing itself
   info: () => { status?: number; sha?: unknown };
   /** Called for every file; may send something else than the file. */
   send: (name: string, request: IncomingMessage, response: ServerResponse) => boolean;
@@ -70,6 +71,7 @@ export async function openHub(files: Record<string, string | Buffer>): Promise<F
       const { status = 200, sha = COMMIT } = hub.info();
       return json({ _id: '1', id: 'some/model', sha, error: 'text\nof the hub' }, status);
     }
+    if (path.includes('/tree/') && hub.drip?.(response)) return;
     if (path.includes('/tree/')) return json(hub.listing([...hub.files].map(entryOf)));
     const name = path.split('/').at(-1)!;
     const content = hub.files.get(name);

@@ -235,7 +235,8 @@ describe('the dependencies of a worker', () => {
     const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
     const lines: string[] = [];
     const { deps, close } = await openDeps({ store: join(folder, 'store'), say: (line) => lines.push(line) });
-    const config = resolveConfig({ rollouts: { endpoint: 'http://127.0.0.1:8/v1', adapters: folder } }).rollouts!;
+    const adapters = join(folder, 'store', 'adapters');
+    const config = resolveConfig({ rollouts: { endpoint: 'http://127.0.0.1:8/v1', adapters } }).rollouts!;
     const server = deps.rolloutServer!(config);
     assert.equal(deps.rolloutServer!(config), server);
     assert.match(server.fault('x').message, /^rollout server http:\/\/127.0.0.1:8: x$/);
@@ -246,6 +247,15 @@ describe('the dependencies of a worker', () => {
       delete process.env.GAUNTLET_ROLLOUTS_ENDPOINT;
     }
     assert.equal(lines.length, 2);
+    process.env.GAUNTLET_ROLLOUTS_API_KEY = 'secret';
+    try {
+      assert.throws(() => deps.rolloutServer!(config), {
+        code: 'BAD_CONFIG',
+        message: /set GAUNTLET_ROLLOUTS_ENDPOINT/,
+      });
+    } finally {
+      delete process.env.GAUNTLET_ROLLOUTS_API_KEY;
+    }
     await close();
     await rm(folder, { recursive: true, force: true });
   });
