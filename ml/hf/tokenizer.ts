@@ -8,7 +8,7 @@ import { isTooDeep, overflowOf } from '../../core/nesting.js';
 import { type AddedToken, ControlTokens, isControl } from './controlTokens.js';
 import { readText } from './files.js';
 import { exactSplitting } from './splitting.js';
-import { addedTokens, checkRules, inTime, literalRules, RuleBudget } from './tokenizerLimits.js';
+import { addedTokens, checkRules, inTime, literalRules, RuleBudget, TooSlow } from './tokenizerLimits.js';
 
 export interface TextTokenizer {
   /** Control tokens in the text (`<|im_end|>`) become their ids. No token is added. */
@@ -49,14 +49,19 @@ export function makeTokenizer(
     new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
   /** The rules of the folder run here, and nowhere else. */
   const withLimits = <T>(characters: number, work: () => T): T => {
+    if (tooSlow) throw tooSlow; // at once: a worker that does not answer is counted as lost, and its work is tried again
     try {
-      budget.start(characters);
-      return inTime(characters, work);
+      return inTime(characters, () => {
+        budget.start(characters);
+        return work();
+      });
     } catch (error) {
       if (error instanceof GauntletError) throw error;
-      throw unusable(error);
+      if (error instanceof TooSlow) tooSlow = unusable(error);
+      throw tooSlow ?? unusable(error);
     }
   };
+  let tooSlow: GauntletError | undefined;
   const budget = new RuleBudget();
   const open = (addedTokens: readonly AddedToken[]): Tokenizer => {
     const model = json.model as Record<string, unknown>;
@@ -71,16 +76,23 @@ export function makeTokenizer(
       pre_tokenizer: exactSplitting(rules.pre_tokenizer, model),
       added_tokens: addedTokens,
     };
-    // The constructor normalizes added tokens before its rules can be counted, so they are normalized here first.
+    // The constructor normalizes added tokens before its rules have limits, so they are normalized here first.
     const { normalizer } = budget.metered(new Tokenizer({ ...full, model: NO_MODEL, added_tokens: [] }, {}));
-    for (const { content } of addedTokens) normalizer?.normalize(content);
+    withLimits(0, () => {
+      for (const { content } of addedTokens) normalizer?.normalize(content);
+    });
     return budget.metered(new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token }));
   };
-  const { added, control, tokenizer } = withLimits(0, () => {
-    checkRules(json);
-    const added = addedTokens(json.added_tokens);
-    return { added, control: new ControlTokens(added), tokenizer: open(added) };
-  });
+  let added: (AddedToken & { id: number })[];
+  let tokenizer: Tokenizer;
+  try {
+    checkRules(json, config);
+    added = addedTokens(json.added_tokens);
+    tokenizer = open(added);
+  } catch (error) {
+    throw error instanceof GauntletError ? error : unusable(error);
+  }
+  const control = new ControlTokens(added);
   const controlOf = new Map(added.filter(isControl).map(({ id, content }) => [id, content]));
   const decode = (tokens: number[]): string =>
     tokens.length === 0
@@ -106,13 +118,14 @@ export function makeTokenizer(
     config,
     encode: (text) => withText(text, () => encodeWith(tokenizer, text)),
     protect: (text) => withText(text, () => control.protect(text)),
-    encodeProtected: (text) =>
-      withText(text, () => {
-        const parts = control.split(text);
+    encodeProtected(text) {
+      const parts = withText(text, () => control.split(text));
+      if (parts) plain ??= open(added.filter((token) => !isControl(token)));
+      return withText(text, () => {
         if (!parts) return encodeWith(tokenizer, text);
-        plain ??= open(added.filter((token) => !isControl(token)));
         return parts.flatMap((part) => encodeWith(part.isControl ? tokenizer : plain!, part.text));
-      }),
+      });
+    },
     protectSampled: (tokens) =>
       withLimits(tokens.length, () => {
         const ends = tokens.flatMap((id, i) => (controlOf.has(id) ? [i] : []));
