@@ -1,19 +1,18 @@
 // Options for the limits of programs.
 import type { Command } from 'commander';
-import { type Limits, limitsSchema } from '../core/schema/execution.js';
+import { type Limits, limitsSchema, MOST } from '../core/schema/execution.js';
 import { integer, number } from './options.js';
 
 type LimitFlag = keyof Limits;
 export type LimitFlags = Partial<Limits>;
 
-const positive = number({ above: 0 });
-const whole = integer(1);
+const positive = number({ above: 0, to: MOST.seconds });
 const FLAGS: Record<LimitFlag, [flag: string, read: (text: string) => number, help: string]> = {
   cpuSeconds: ['--cpu-seconds', positive, 'CPU time of a program, in seconds'],
   caseCpuSeconds: ['--case-cpu-seconds', positive, 'CPU time of a call, in seconds'],
   wallSeconds: ['--wall-seconds', positive, 'wall-clock time of a program, in seconds'],
-  memoryMb: ['--memory-mb', whole, 'memory of a program, in MB'],
-  outputBytes: ['--output-bytes', whole, 'output of a program, in bytes'],
+  memoryMb: ['--memory-mb', integer(1, MOST.memoryMb), 'memory of a program, in MB'],
+  outputBytes: ['--output-bytes', integer(1, MOST.outputBytes), 'output of a program, in bytes'],
 };
 
 /** @param defaults of the command, if they differ from those of a run */

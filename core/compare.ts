@@ -3,10 +3,11 @@
 // expected, at any depth, the answer may differ by a tolerance. Other numbers are compared exactly (1 == 1.0 == True;
 // an int of any size with a float as Python does). Strict: the same types at every depth and equal numbers;
 // nan equals nan, -0.0 equals 0.0. In both, sets and dicts have no order, and set and frozenset are the same type.
-import { Matcher, TooManySteps } from './comparison/matching.js';
+import { Matcher } from './comparison/matching.js';
 import { Forest, type Node } from './comparison/nodes.js';
 import { equalTokens } from './comparison/tokens.js';
 import { isClose, isLoose, isNumber, Malformed, numberKey, type View, view } from './comparison/views.js';
+import { TooManySteps, Work } from './comparison/work.js';
 import { type Comparison, type ComparisonSpec, comparisonSpecSchema } from './schema/comparison.js';
 import type { CallResult, Verdict } from './schema/execution.js';
 import type { Value } from './schema/value.js';
@@ -27,25 +28,34 @@ export function comparisonOf(comparison: Comparison): ComparisonSpec {
   return spec;
 }
 
-/** Compares the answer `a` with the expected value `b`. Never throws: malformed values are equal to nothing. */
+/**
+ * Compares the answer `a` with the expected value `b`. Never throws: malformed values are equal to nothing, and values
+ * that take too much work are not equal.
+ */
 export function equalValues(a: Value, b: Value, comparison: Comparison): boolean {
   const spec = comparisonOf(comparison);
-  if (spec.text === 'tokens' && typeof a === 'string' && typeof b === 'string') return equalTokens(a, b, spec);
+  const work = new Work();
   try {
-    return ordersOf[spec.order](a, b, spec);
+    if (spec.text === 'tokens' && typeof a === 'string' && typeof b === 'string') {
+      work.text(a.length + b.length);
+      return equalTokens(a, b, spec);
+    }
+    return ordersOf[spec.order](a, b, spec, work);
   } catch (error) {
     if (error instanceof Malformed || error instanceof TooManySteps) return false;
     throw error;
   }
 }
 
-type Equality = (a: Value, b: Value, spec: ComparisonSpec) => boolean;
+type Equality = (a: Value, b: Value, spec: ComparisonSpec, work: Work) => boolean;
 
 const ordersOf: Readonly<Record<ComparisonSpec['order'], Equality>> = {
-  exact: (a, b, spec) => inOrder(a, b, spec),
-  any: (a, b, spec) => ofItems(a, b, spec, isSequence, (got, wanted, matcher) => matcher.equal(got, wanted)),
-  'any-depth': (a, b, spec) => unordered(a, b, spec, true),
-  set: (a, b, spec) => ofItems(a, b, spec, isCollection, (got, wanted, matcher) => matcher.covers(got, wanted)),
+  exact: inOrder,
+  any: (a, b, spec, work) =>
+    ofItems(a, b, spec, work, isSequence, (got, wanted, matcher) => matcher.equal(got, wanted)),
+  'any-depth': (a, b, spec, work) => unordered(a, b, spec, work, true),
+  set: (a, b, spec, work) =>
+    ofItems(a, b, spec, work, isCollection, (got, wanted, matcher) => matcher.covers(got, wanted)),
 };
 
 /** Compares the items of two collections without their order; values of another kind as they are. */
@@ -53,18 +63,20 @@ function ofItems(
   a: Value,
   b: Value,
   spec: ComparisonSpec,
+  work: Work,
   isKind: (v: View) => v is Collection,
   compare: (got: Node, wanted: Node, matcher: Matcher) => boolean,
 ): boolean {
   const [left, right] = [view(a), view(b)];
-  if (!isKind(left) || !isKind(right)) return inOrder(a, b, spec);
+  if (!isKind(left) || !isKind(right)) return inOrder(a, b, spec, work);
   if (spec.mode === 'strict' && left.type !== right.type) return false;
-  const forest = forestOf(spec);
-  return compare(forest.bag(left.items), forest.bag(right.items), new Matcher(spec));
+  const forest = forestOf(spec, work);
+  return compare(forest.bag(left.items), forest.bag(right.items), new Matcher(spec, work));
 }
 
 /** Lists item by item; sets and dicts, which have no order, through a forest. */
-function inOrder(a: Value, b: Value, spec: ComparisonSpec): boolean {
+function inOrder(a: Value, b: Value, spec: ComparisonSpec, work: Work): boolean {
+  work.part();
   const left = view(a);
   const right = view(b);
   if (spec.mode === 'strict' && left.type !== right.type) return false;
@@ -73,21 +85,23 @@ function inOrder(a: Value, b: Value, spec: ComparisonSpec): boolean {
     return numberKey(left) === numberKey(right) || (isTolerant(spec) && isLoose(right) && isClose(left, right, spec));
   }
   if (isSequence(left) && isSequence(right))
-    return left.items.length === right.items.length && left.items.every((x, i) => inOrder(x, right.items[i]!, spec));
+    return (
+      left.items.length === right.items.length && left.items.every((x, i) => inOrder(x, right.items[i]!, spec, work))
+    );
   if ('text' in left) return right.type === left.type && 'text' in right && right.text === left.text;
   if (left.type !== right.type) return false;
   if (left.type === 'none') return true;
-  return unordered(a, b, spec, false);
+  return unordered(a, b, spec, work, false);
 }
 
 /** @param lists lists have no order either */
-function unordered(a: Value, b: Value, spec: ComparisonSpec, lists: boolean): boolean {
-  const forest = forestOf(spec, lists);
-  return new Matcher(spec).equal(forest.node(a), forest.node(b));
+function unordered(a: Value, b: Value, spec: ComparisonSpec, work: Work, lists: boolean): boolean {
+  const forest = forestOf(spec, work, lists);
+  return new Matcher(spec, work).equal(forest.node(a), forest.node(b));
 }
 
-const forestOf = (spec: ComparisonSpec, unordered = false): Forest =>
-  new Forest({ mode: spec.mode, loose: isTolerant(spec), unordered });
+const forestOf = (spec: ComparisonSpec, work: Work, unordered = false): Forest =>
+  new Forest({ mode: spec.mode, loose: isTolerant(spec), unordered }, work);
 
 const isTolerant = ({ mode, absolute, relative }: ComparisonSpec): boolean =>
   mode === 'lenient' && (absolute > 0 || relative > 0);

@@ -75,6 +75,7 @@ export function resolveConfig(input?: unknown): RunConfig {
     throw new GauntletError('BAD_CONFIG', `the configuration must be an object of fields, not ${kindOf(input)}`);
   }
   const given = input ?? {};
+  refusePrototypes(given);
   const preset = given.preset ?? 'tiny';
   if (typeof preset !== 'string') {
     throw new GauntletError('BAD_CONFIG', `preset: must be a name, one of ${PRESET_NAMES.join(', ')}, custom`);
@@ -101,13 +102,25 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** JSON may hold a field `__proto__`, which would be ignored without a word. @throws GauntletError BAD_CONFIG */
+function refusePrototypes(fields: object, path = ''): void {
+  for (const [key, value] of Object.entries(fields)) {
+    if (key === '__proto__') throw unknownPrototype(path);
+    if (typeof value === 'object' && value !== null) refusePrototypes(value, `${path}${key}.`);
+  }
+}
+
+const unknownPrototype = (path: string): GauntletError =>
+  new GauntletError('BAD_CONFIG', `${path}__proto__: there is no such field`);
+
 const kindOf = (value: unknown): string => (Array.isArray(value) ? 'a list' : `a ${typeof value}`);
 
 /** Merges objects recursively; other values replace. An undefined field counts as absent. */
 export function merged(base: object, over: object): Record<string, unknown> {
   const out: Record<string, unknown> = { ...(base as Record<string, unknown>) };
   for (const [key, value] of Object.entries(over)) {
-    if (value === undefined || key === '__proto__') continue;
+    if (value === undefined) continue;
+    if (key === '__proto__') throw unknownPrototype('');
     const current = out[key];
     out[key] = isPlainObject(current) && isPlainObject(value) ? merged(current, value) : value;
   }

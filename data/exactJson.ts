@@ -1,19 +1,22 @@
 // JSON as Python writes and reads it. JSON.parse turns 1.0 into the int 1, drops digits of long ints and refuses NaN and
 // Infinity. So such numbers are replaced by marker objects that hold their text. It also moves keys like "10" to the front
 // of an object. So keys that start with a digit get a prefix.
-import { isTooDeep } from '../core/nesting.js';
+import { isTooDeep, overflowOf, stringEnd } from '../core/nesting.js';
 import { floatValue, intValue } from '../core/parse/numbers.js';
 import type { Value } from '../core/schema/value.js';
 
 export const MARK = '\u2209'; // the only key of an object that stands for a number, or the prefix of a key
-const TOKEN = /"(?:[^"\\]|\\.)*"(?:\s*:)?|-?\b(?:NaN|Infinity)\b|-?\d[\d.eE+-]*/g;
+const NUMBER = /-?\b(?:NaN|Infinity)\b|-?\d[\d.eE+-]*/g;
 const DIGIT_KEY = /^"\d.*:$/s;
+const BLANK = /\s/;
 const PLAIN = /^-?\d{1,15}$/;
 const PREFIX = new RegExp(`^${MARK}(?=\\d)`);
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** JSON; NaN and Infinity become markers. @throws SyntaxError */
 export function parseJson(text: string): unknown {
+  const overflow = overflowOf(text);
+  if (overflow !== undefined) throw new SyntaxError(overflow);
   try {
     return shallow(JSON.parse(text));
   } catch (error) {
@@ -31,12 +34,26 @@ function shallow(json: unknown): unknown {
   return json;
 }
 
-const marked = (text: string, isMarked: (token: string) => boolean): string =>
-  text.replace(TOKEN, (token) => {
+/** Numbers, and strings with the colon of a key. One pass, since a text that is not JSON may be long, too. */
+function marked(text: string, isMarked: (token: string) => boolean): string {
+  const mark = (token: string): string => {
     if (!isMarked(token)) return token;
     if (token[0] === '"') return `"${MARK}${token.slice(1)}`;
     return JSON_NUMBER.test(token) || !/\d/.test(token) ? JSON.stringify({ [MARK]: token }) : token;
-  });
+  };
+  const out: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const open = text.indexOf('"', at);
+    out.push(text.slice(at, open < 0 ? text.length : open).replace(NUMBER, mark));
+    if (open < 0) break;
+    const end = stringEnd(text, open) + 1;
+    let next = end;
+    while (BLANK.test(text[next] ?? '')) next++;
+    at = text[next] === ':' ? next + 1 : end;
+    out.push(mark(text.slice(open, at)));
+  }
+  return out.join('');
+}
 
 /**
  * Parsed JSON as a Python value: lists stay lists, an object becomes a dict with string keys.

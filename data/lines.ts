@@ -1,16 +1,30 @@
 // The lines of a UTF-8 text, which end with \n or \r\n. The readline of Node 24 also splits at U+2028 and U+2029, which
 // JSON allows inside of strings.
 import type { Readable } from 'node:stream';
+import { GauntletError } from '../core/errors.js';
 
-export async function* linesOf(input: Readable): AsyncGenerator<string> {
+/** Characters of a line, and of a JSON text over many lines. A string of JavaScript can have twice as many. */
+export const MAX_LINE = 1 << 28;
+
+/** @param name of the input, for messages. @throws GauntletError BAD_INPUT for a line that is too long */
+export async function* linesOf(input: Readable, name: string, most = MAX_LINE): AsyncGenerator<string> {
   const decoder = new TextDecoder(); // leaves out a byte order mark
   let pieces: string[] = []; // of a line that has not ended yet
+  let length = 0; // of the pieces
+  let number = 1;
   for await (const chunk of input) {
     const [first, ...others] = decoder.decode(chunk, { stream: true }).split('\n');
     pieces.push(first!);
+    length += first!.length;
     for (const piece of others) {
       yield lineOf(pieces);
       pieces = [piece];
+      length = piece.length;
+      number++;
+    }
+    if (length > most) {
+      const hint = 'is it a file of JSON lines, with one object per line?';
+      throw new GauntletError('BAD_INPUT', `${name}: line ${number} has more than ${most} characters; ${hint}`);
     }
   }
   pieces.push(decoder.decode());

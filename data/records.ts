@@ -1,13 +1,13 @@
 // The records of a problem file in order: JSON lines (read one at a time), a JSON list, an object with `problems`, or one
 // problem; gzipped or not. Every error names the file and the place.
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable, Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { GauntletError } from '../core/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
-import { linesOf } from './lines.js';
+import { linesOf, MAX_LINE } from './lines.js';
 
 export interface SourceRecord {
   file: string;
@@ -60,13 +60,22 @@ function lineRecord(file: string, number: number, line: string): SourceRecord {
   try {
     return { file, place: `line ${number}`, json: parseJson(line), exact: () => parseExactJson(line) };
   } catch (error) {
-    throw refuse(file, `line ${number} is not JSON: ${(error as Error).message}`);
+    throw refuse(file, `line ${number} is not JSON: ${faultOf(error)}`);
   }
 }
 
 async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
   const lines: string[] = [];
-  for await (const line of linesOfFile(file)) lines.push(line);
+  let length = 0;
+  for await (const line of linesOfFile(file)) {
+    lines.push(line);
+    length += line.length + 1;
+    if (length > MAX_LINE)
+      throw refuse(
+        file,
+        `is one JSON text of more than ${MAX_LINE} characters; write JSON lines, one problem per line`,
+      );
+  }
   const content = lines.join('\n');
   let list: unknown[];
   try {
@@ -74,7 +83,7 @@ async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
   } catch (error) {
     const isList = content.trimStart().startsWith('[');
     const at = lines.findIndex((line) => line.trim() !== '') + 1;
-    throw refuse(file, `${isList ? '' : `line ${at} `}is not JSON: ${(error as Error).message}`);
+    throw refuse(file, `${isList ? '' : `line ${at} `}is not JSON: ${faultOf(error)}`);
   }
   let exact: unknown[] | undefined;
   for (const [index, json] of list.entries()) {
@@ -93,7 +102,7 @@ function listOf(json: unknown): unknown[] {
 
 async function* linesOfFile(file: string): AsyncGenerator<string> {
   try {
-    yield* linesOf((await isGzip(file)) ? unzipped(file) : createReadStream(file));
+    yield* linesOf((await isGzip(file)) ? await unzipped(file) : createReadStream(file), basename(file));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof GauntletError || code === undefined) throw error;
@@ -102,13 +111,28 @@ async function* linesOfFile(file: string): AsyncGenerator<string> {
   }
 }
 
+/** A gzipped file may hold this many times its own size. Problems compress to a tenth; bombs to a thousandth. */
+const MAX_RATIO = 200;
+const ALWAYS_ALLOWED = 1 << 28; // bytes
+
 /** Both the file's and gunzip's errors reach the reader. */
-function unzipped(file: string): Readable {
+async function unzipped(file: string): Promise<Readable> {
   const source = createReadStream(file);
   const gunzip = createGunzip();
-  source.on('error', (error) => gunzip.destroy(error));
-  return source.pipe(gunzip);
+  const most = Math.max(ALWAYS_ALLOWED, MAX_RATIO * (await stat(file)).size);
+  let read = 0;
+  const limit = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      read += chunk.length;
+      done(read > most ? refuse(file, `holds more than ${most} bytes, ${MAX_RATIO} times its size`) : null, chunk);
+    },
+  });
+  return pipeline(source, gunzip, limit, () => undefined); // its error also reaches the reader
 }
+
+/** What is wrong with a JSON text, without the piece of it that Node repeats: the path may come from a run. */
+const faultOf = (error: unknown): string =>
+  (error as Error).message.replace(/,? ?(?:\.\.\.)?".*" ?(?:\.\.\.)? ?is not valid JSON$/s, '');
 
 async function isGzip(file: string): Promise<boolean> {
   const handle = await open(file);

@@ -39,7 +39,7 @@ export const fixedArity = ({ required, most }: Signature): number | undefined =>
 
 /** 'def solve(nums: list[int], k=1) -> int:' → solve, 1 to 2 arguments. Undefined if the text is not a signature. */
 export function parseSignature(text: string): Signature | undefined {
-  const head = /(?:^|\n)\s*(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/.exec(text);
+  const head = /(?:^|\n)[^\S\n]*(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/.exec(text);
   if (!head) return undefined;
   const rest = text.slice(head.index + head[0].length);
   const list = splitParameters(rest);

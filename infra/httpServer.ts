@@ -133,7 +133,10 @@ function hasToken(request: IncomingMessage, token: string): boolean {
 }
 
 /** @throws TypeError if the path is not one of a URL */
-export const urlOf = (request: IncomingMessage): URL => new URL(request.url ?? '/', 'http://server');
+export function urlOf({ url = '/' }: IncomingMessage): URL {
+  if (URL.canParse(url, 'http://server')) return new URL(url, 'http://server');
+  throw new GauntletError('BAD_INPUT', 'the address of the request is not valid');
+}
 
 /** Digests have one length, which timingSafeEqual requires. */
 export const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,14 +1,16 @@
 // An adapter on disk: the two files of PEFT, and the optimizer state, so that AdamW continues over several updates.
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import type { Adapter, Engine, OptimizerState } from '../../ml/engine/engine.js';
+import { MAX_TEXT, readWhole } from '../../ml/hf/files.js';
 import { ADAPTER_FILES } from '../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
 import { checkTarget, writeFolder } from '../folder.js';
 
 const OPTIMIZER = 'optimizer.safetensors';
+const MAX_BYTES = 2 ** 31; // of a file; Node cannot read a larger one at once
 
 /** @throws {GauntletError} BAD_ADAPTER naming the file, and the field or tensor that does not fit the model */
 export async function readAdapterFolder(engine: Engine, folder: string): Promise<Adapter> {
@@ -17,7 +19,8 @@ export async function readAdapterFolder(engine: Engine, folder: string): Promise
   const files = new Map<string, Uint8Array>();
   for (const name of Object.values(ADAPTER_FILES)) {
     const path = join(folder, name);
-    if (existsSync(path)) files.set(name, await readFile(path));
+    if (existsSync(path))
+      files.set(name, readWhole(path, name === ADAPTER_FILES.config ? MAX_TEXT : MAX_BYTES, 'BAD_ADAPTER'));
   }
   try {
     const adapter = engine.importAdapter(files);
@@ -36,7 +39,7 @@ export async function readAdapterFolder(engine: Engine, folder: string): Promise
 export async function readOptimizer(engine: Engine, adapter: Adapter, folder: string): Promise<OptimizerState> {
   const path = join(folder, OPTIMIZER);
   if (!existsSync(path)) return engine.newOptimizerState(adapter);
-  const tensors = parseSafetensors(await readFile(path), path, 'BAD_ADAPTER');
+  const tensors = parseSafetensors(readWhole(path, MAX_BYTES, 'BAD_ADAPTER'), path, 'BAD_ADAPTER');
   const vector = (name: string, length: number): Float32Array => {
     const data = tensors.get(name)?.data;
     if (data?.length === length && data.every(Number.isFinite)) return data;

@@ -39,7 +39,7 @@ export async function openRows<T>(path: string, parse: (row: unknown) => T): Pro
 
 async function* rowsOf<T>(input: ReadStream, name: string, parse: (row: unknown) => T): AsyncGenerator<T> {
   let number = 0;
-  for await (const line of linesOf(input)) {
+  for await (const line of linesOf(input, name)) {
     number++;
     if (line.trim() === '') continue;
     let row: T;

@@ -3,19 +3,17 @@
 // first tries the expected values near its own position, and nearly equal collections take about linear time.
 import { compareNodes, type Node } from './nodes.js';
 import { isClose, type Tolerance } from './views.js';
-
-/** Pairs of elements that one comparison may look at. Values that need more count as not equal. */
-const MAX_STEPS = 4_000_000;
-
-export class TooManySteps extends Error {}
+import type { Work } from './work.js';
 
 export class Matcher {
-  private steps = MAX_STEPS;
-  constructor(private readonly tolerance: Tolerance) {}
+  constructor(
+    private readonly tolerance: Tolerance,
+    private readonly work: Work,
+  ) {}
 
   /** Compares an answer with an expected value. @throws TooManySteps */
   equal(answer: Node, expected: Node): boolean {
-    this.step();
+    this.work.pair();
     if (answer.id === expected.id) return true;
     if (!expected.loose || answer.type !== expected.type || answer.tag !== expected.tag) return false;
     if (expected.number) return isClose(answer.number!, expected.number, this.tolerance);
@@ -28,7 +26,7 @@ export class Matcher {
   /** Every answer equals some expected value and every expected value some answer; repeats do not count. */
   covers(answer: Node, expected: Node): boolean {
     const has = (nodes: readonly Node[], test: (node: Node) => boolean, like: Node): boolean => {
-      for (const i of outwards(positionOf(like, nodes), nodes.length)) if (test(nodes[i]!)) return true;
+      for (const i of outwards(positionOf(like, nodes, this.work), nodes.length)) if (test(nodes[i]!)) return true;
       return false;
     };
     const [got, wanted] = [answer, expected].map(({ items }) => new Set(items.map(({ id }) => id)));
@@ -44,7 +42,7 @@ export class Matcher {
     const queue = [first];
     for (const i of queue) {
       for (const j of outwards(i, expected.length)) {
-        this.step();
+        this.work.pair();
         if (reachedFrom.has(j) || !this.equal(answers[i]!, expected[j]!)) continue;
         reachedFrom.set(j, i);
         if (owner[j] !== undefined) {
@@ -62,10 +60,6 @@ export class Matcher {
     }
     return false;
   }
-
-  private step(): void {
-    if (--this.steps < 0) throw new TooManySteps();
-  }
 }
 
 interface Pairs {
@@ -74,11 +68,11 @@ interface Pairs {
 }
 
 /** Where a node belongs among sorted ones. */
-function positionOf(node: Node, sorted: readonly Node[]): number {
+function positionOf(node: Node, sorted: readonly Node[], work: Work): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
     const middle = (from + to) >> 1;
-    if (compareNodes(sorted[middle]!, node) < 0) from = middle + 1;
+    if (compareNodes(sorted[middle]!, node, work) < 0) from = middle + 1;
     else to = middle;
   }
   return from;

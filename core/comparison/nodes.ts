@@ -2,6 +2,7 @@
 // if they are equal without tolerance, whatever the order of sets, dicts and (any-depth) lists. Takes linear time.
 import type { Value } from '../schema/value.js';
 import { isLoose, isNumber, type NumberView, numberKey, realPart, view } from './views.js';
+import type { Work } from './work.js';
 
 interface ForestOptions {
   mode: 'lenient' | 'strict'; // strict: types count
@@ -21,10 +22,14 @@ export interface Node {
 
 export class Forest {
   private readonly ids = new Map<string, number>();
-  constructor(private readonly options: ForestOptions) {}
+  constructor(
+    private readonly options: ForestOptions,
+    private readonly work: Work,
+  ) {}
 
-  /** @throws Malformed */
+  /** @throws Malformed | TooManySteps */
   node(value: Value): Node {
+    this.work.part();
     const v = view(value);
     const { mode, unordered } = this.options;
     if (isNumber(v)) {
@@ -55,7 +60,7 @@ export class Forest {
     }
   }
 
-  /** The values as a collection without order. @throws Malformed */
+  /** The values as a collection without order. @throws Malformed | TooManySteps */
   bag(values: readonly Value[]): Node {
     return this.group(
       'bag',
@@ -65,7 +70,7 @@ export class Forest {
   }
 
   private group(type: 'row' | 'bag', tag: string, items: Node[]): Node {
-    if (type === 'bag') items.sort(compareNodes);
+    if (type === 'bag') items.sort((a, b) => compareNodes(a, b, this.work));
     const ids = items.map((item) => item.id);
     if (type === 'bag') ids.sort((a, b) => a - b);
     const id = this.intern(`${tag}[${ids.join()}]`);
@@ -77,6 +82,7 @@ export class Forest {
   }
 
   private intern(key: string): number {
+    this.work.spend(key.length);
     const known = this.ids.get(key);
     if (known !== undefined) return known;
     this.ids.set(key, this.ids.size);
@@ -85,7 +91,8 @@ export class Forest {
 }
 
 /** A total order of the nodes of a forest: by structure, then by the size of the numbers in them. */
-export function compareNodes(a: Node, b: Node): number {
+export function compareNodes(a: Node, b: Node, work: Work): number {
+  work.spend(1);
   if (a.id === b.id) return 0;
   if (a.type !== b.type) return a.type < b.type ? -1 : 1;
   if (a.tag !== b.tag) return a.tag < b.tag ? -1 : 1;
@@ -95,7 +102,7 @@ export function compareNodes(a: Node, b: Node): number {
   }
   if (a.items.length !== b.items.length) return a.items.length - b.items.length;
   for (let i = 0; i < a.items.length; i++) {
-    const order = compareNodes(a.items[i]!, b.items[i]!);
+    const order = compareNodes(a.items[i]!, b.items[i]!, work);
     if (order !== 0) return order;
   }
   return a.id - b.id;

@@ -1,7 +1,6 @@
 // The functions and classes that a program defines at its top level. Skips what does not parse.
 import type { SyntaxNode } from '@lezer/common';
-import { parser } from '@lezer/python';
-import { parts } from './tree.js';
+import { parts, treeOf } from './tree.js';
 
 export interface Definition {
   name: string;
@@ -13,12 +12,14 @@ export interface Definition {
 
 /** In the order of the text; a name that is defined twice occurs twice. */
 export function definitionsOf(code: string): Definition[] {
-  return within(parser.parse(code).topNode, code);
+  const tree = treeOf(code);
+  return tree ? within(tree.topNode, code) : [];
 }
 
 /** The import statements of the module, as text. */
 export function importsOf(code: string): string[] {
-  return parts(parser.parse(code).topNode)
+  const tree = treeOf(code);
+  return (tree ? parts(tree.topNode) : [])
     .filter((node) => node.name === 'ImportStatement')
     .map((node) => code.slice(node.from, node.to));
 }

@@ -1,7 +1,6 @@
 // The number of arguments of a function signature.
-import { parser } from '@lezer/python';
 import { nameOf } from './asserts.js';
-import { parts } from './tree.js';
+import { parts, treeOf } from './tree.js';
 
 /**
  * The number of positional arguments of `entry` in `signature` ('def solve(nums, k=0) -> int:', possibly after
@@ -10,7 +9,7 @@ import { parts } from './tree.js';
 export function arityOf(signature: string, entry: string): number | undefined {
   const source = `${signature.trimEnd().replace(/:?$/, ':')} pass`;
   let found: number | undefined;
-  parser.parse(source).iterate({
+  treeOf(source)?.iterate({
     enter: (node) => {
       if (node.name !== 'FunctionDefinition') return;
       const children = parts(node.node);

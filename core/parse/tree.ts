@@ -15,9 +15,29 @@ const MAX_SOURCE = 200_000; // characters
 export function parsePython(given: string): Source {
   if (given.length > MAX_SOURCE) throw new LiteralProblem('too-large', `more than ${MAX_SOURCE} characters`);
   const text = spellFloats(given);
-  const tree = parser.parse(text);
-  if (hasError(tree)) throw new LiteralProblem('syntax', 'it does not parse');
+  const tree = treeOf(text);
+  if (!tree || hasError(tree)) throw new LiteralProblem('syntax', 'it does not parse');
   return { text, top: tree.topNode };
+}
+
+/** Python allows 200 brackets within each other. This grammar's parser takes quadratic time for thousands. */
+const MAX_BRACKETS = 200;
+const SHORT = 2000; // characters that need no look
+const NO_CODE = /'''[\s\S]*?'''|"""[\s\S]*?"""|'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"|#[^\n]*/g;
+
+/** The syntax tree of a text, perhaps with errors; undefined if its brackets are nested deeper than Python allows. */
+export function treeOf(text: string): Tree | undefined {
+  return text.length > SHORT && bracketsIn(text.replace(NO_CODE, '')) > MAX_BRACKETS ? undefined : parser.parse(text);
+}
+
+/** The depth of nested brackets, whatever their kinds. */
+function bracketsIn(code: string): number {
+  let [depth, deepest] = [0, 0];
+  for (const char of code) {
+    if ('([{'.includes(char)) deepest = Math.max(deepest, ++depth);
+    else if (')]}'.includes(char) && depth > 0) depth--;
+  }
+  return deepest;
 }
 
 const STRINGS_AND_FLOATS =

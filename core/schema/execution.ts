@@ -3,12 +3,16 @@ import { z } from 'zod';
 import type { Calling } from './calling.js';
 import { type Value, valueSchema } from './value.js';
 
+/** Larger values mean no limit, and clocks and kernels do not count that far. */
+export const MOST = { seconds: 1e7, memoryMb: 1 << 20, outputBytes: 1 << 30 } as const;
+
+const seconds = z.number().positive().max(MOST.seconds);
 const bounds = z.strictObject({
-  cpuSeconds: z.number().positive(), // per program, CPU time
-  caseCpuSeconds: z.number().positive(), // per call; later calls still run
-  wallSeconds: z.number().positive(), // per program
-  memoryMb: z.int().positive(),
-  outputBytes: z.int().positive(),
+  cpuSeconds: seconds, // per program, CPU time
+  caseCpuSeconds: seconds, // per call; later calls still run
+  wallSeconds: seconds, // per program
+  memoryMb: z.int().positive().max(MOST.memoryMb),
+  outputBytes: z.int().positive().max(MOST.outputBytes),
 });
 const { cpuSeconds, caseCpuSeconds, wallSeconds, memoryMb, outputBytes } = bounds.shape;
 

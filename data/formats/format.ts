@@ -34,7 +34,8 @@ export class UnusableRecord extends Error {}
 
 export const text = z.string().refine((value) => value.trim() !== '', 'must not be empty');
 /** A program or a signature. Parsing takes time in proportion, tens of seconds for a megabyte that is not Python. */
-export const program = text.refine((value) => value.length <= 100_000, 'must have at most 100,000 characters');
+export const code = z.string().refine((value) => value.length <= 100_000, 'must have at most 100,000 characters');
+export const program = text.pipe(code);
 const idString = text.refine(
   (value) => /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u.test(value),
   'must be one line of at most 200 printable characters',

@@ -7,25 +7,32 @@ import { GauntletError } from '../../core/errors.js';
 import { parsePythonLiteral } from '../../core/parse/literal.js';
 import type { TestCase } from '../../core/schema/problem.js';
 import { callingOf, entryOf, inShape } from '../calling.js';
+import { parseJson } from '../exactJson.js';
 import { parseSignature } from '../signature.js';
-import { hasFields, idText, type ProblemFormat, parseFields, problemOf, text, UnusableRecord } from './format.js';
+import { code, hasFields, idText, type ProblemFormat, parseFields, problemOf, text, UnusableRecord } from './format.js';
 import { unpackText } from './pickledText.js';
 import { withTyping } from './python.js';
 import { STDIO, stdioTest } from './stdio.js';
 
+const MAX_TESTS = 10_000; // the largest known problem has some hundred
 const testSchema = z.object({ input: z.string(), output: z.string(), testtype: z.enum(['stdin', 'functional']) });
 type GivenTest = z.infer<typeof testSchema>;
-const tests = z.union([z.string(), z.array(testSchema)]);
+/** Counted before it is read: a compressed list of millions fits into a megabyte. */
+const few = (given: unknown): boolean => !Array.isArray(given) || given.length <= MAX_TESTS;
+const tests = z
+  .unknown()
+  .refine(few, { message: `must have at most ${MAX_TESTS} tests`, abort: true })
+  .pipe(z.union([z.string(), z.array(testSchema)]));
 const recordSchema = z.object({
   question_id: idText,
   question_title: z.string().optional(),
   question_content: text,
-  starter_code: z.string().default(''),
+  starter_code: code.default(''),
   difficulty: z.string().optional(),
   platform: z.string().optional(),
   public_test_cases: tests,
   private_test_cases: tests,
-  reference_solution: z.string().optional(),
+  reference_solution: code.optional(),
 });
 
 export const livecodebench: ProblemFormat = {
@@ -94,10 +101,11 @@ function givenTests(given: string | GivenTest[], field: string): GivenTest[] {
   if (given.trim() === '') return [];
   let json: unknown;
   try {
-    json = JSON.parse(given.trimStart().startsWith('[') ? given : unpackText(given));
+    json = parseJson(given.trimStart().startsWith('[') ? given : unpackText(given));
   } catch (error) {
     if (error instanceof UnusableRecord) throw new UnusableRecord(`field \`${field}\`: ${error.message}`);
     throw new UnusableRecord(`field \`${field}\`: is not JSON`);
   }
+  if (!few(json)) throw new UnusableRecord(`field \`${field}\`: must have at most ${MAX_TESTS} tests`);
   return parseFields(z.object({ [field]: z.array(testSchema) }), { [field]: json })[field]!;
 }

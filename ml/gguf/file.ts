@@ -16,8 +16,8 @@ export interface GgufTensor {
 export const MAGIC = 0x46554747; // GGUF
 const VERSIONS = [2, 3];
 const WINDOW = 1 << 20;
-/** Far above every published model. */
-const LIMITS = { entries: 1 << 16, elements: 1 << 22, text: 1 << 22, dimensions: 4 };
+/** Far above every published model. Elements and bytes of texts are counted over the whole file. */
+const LIMITS = { entries: 1 << 16, elements: 1 << 22, text: 1 << 22, texts: 1 << 26, dimensions: 4 };
 
 /** Bytes of each scalar type of metadata, and how to read it. 8 is a text, 9 an array. */
 const SCALARS: Readonly<Record<number, [bytes: number, read: (view: DataView) => number | bigint | boolean]>> = {
@@ -128,6 +128,8 @@ class Input {
   position = 0;
   private window = new Uint8Array(0);
   private windowStart = 0;
+  private elements = 0; // of all arrays
+  private texts = 0; // bytes of all texts
 
   constructor(
     private readonly fd: number,
@@ -149,7 +151,10 @@ class Input {
   }
 
   text(): string {
-    const view = this.take(this.count(8, LIMITS.text, 'bytes in a text'));
+    const bytes = this.count(8, LIMITS.text, 'bytes in a text');
+    this.texts += bytes;
+    if (this.texts > LIMITS.texts) throw bad(this.path, `its texts have more than ${LIMITS.texts} bytes together`);
+    const view = this.take(bytes);
     return new TextDecoder().decode(view);
   }
 
@@ -161,6 +166,9 @@ class Input {
     const inner = this.number(4);
     if (inner === ARRAY) throw bad(this.path, `${key}: an array of arrays is not supported`);
     const length = this.count(8, LIMITS.elements, `elements in ${key}`);
+    this.elements += length;
+    if (this.elements > LIMITS.elements)
+      throw bad(this.path, `its arrays have more than ${LIMITS.elements} elements together`);
     const out: GgufValue[] = [];
     for (let i = 0; i < length; i++) out.push(this.value(inner, key));
     return out;

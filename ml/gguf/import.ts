@@ -1,20 +1,10 @@
 // Turns a GGUF file into a model folder in Hugging Face layout: config, weights, tokenizer and chat template.
 import { randomBytes } from 'node:crypto';
-import {
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, fsyncSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import { parseModelConfig } from '../hf/config.js';
-import { withFile, writeAll } from '../hf/files.js';
+import { readWhole, withFile, writeAll } from '../hf/files.js';
 import { DTYPE_NAMES, safetensorsHeader } from '../hf/safetensors.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';
 import { parameterLayout, rowsOf } from '../nn/layout.js';
@@ -71,7 +61,7 @@ function writeTokenizer(file: GgufFile, folder: string, from: string | undefined
   }
   const given = TOKENIZER_FILES.filter((name) => existsSync(join(from, name)));
   if (!given.includes('tokenizer.json')) throw new GauntletError('BAD_INPUT', `--tokenizer ${from}: no tokenizer.json`);
-  for (const name of given) copyFileSync(join(from, name), join(folder, name));
+  for (const name of given) writeFileSync(join(folder, name), readWhole(join(from, name)), { flush: true });
   const eos = file.metadata.get('tokenizer.ggml.eos_token_id');
   return eos === undefined ? {} : { eos_token_id: [Number(eos)] };
 }

@@ -1,12 +1,13 @@
 // Conversations as tokens, with the model's own chat template. A chain is append-only: the opening, then after each answer
 // the tokens that the template puts between two answers. Earlier tokens are never encoded again; the template
 // may only leave out the thinking of earlier answers.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import type { Content } from '../../core/prompts/prompts.js';
 import type { TemplateArguments } from '../../core/schema/config.js';
 import { unmarked } from './controlTokens.js';
+import { readText } from './files.js';
 import { ModelTemplate } from './template.js';
 import type { TextTokenizer } from './tokenizer.js';
 
@@ -175,7 +176,7 @@ export function templateSource(
   tokenizerConfig: Readonly<Record<string, unknown>>,
 ): { source: string | undefined; where: string } {
   const path = join(folder, 'chat_template.jinja');
-  if (existsSync(path)) return { source: readFileSync(path, 'utf8'), where: path };
+  if (existsSync(path)) return { source: readText(path), where: path };
   return { source: defaultTemplate(tokenizerConfig.chat_template), where: join(folder, 'tokenizer_config.json') };
 }
 

@@ -22,15 +22,14 @@ export class ControlTokens {
   private readonly contents: string[];
   private readonly spelled: RegExp; // as text may spell them
   private readonly written: RegExp; // as a template writes them
+  private readonly stripping: ReadonlySet<string>; // tokens that take the blanks before them
 
   constructor(added: readonly AddedToken[]) {
     const tokens = added.filter(isControl).sort((a, b) => b.content.length - a.content.length);
     this.contents = tokens.map(({ content }) => content);
     this.spelled = new RegExp(this.contents.map(escapeRegExp).join('|') || NEVER, 'gu');
-    const blanks = (strips = false): string => (strips ? '\\s*' : '');
-    const patterns = tokens.map(
-      ({ content, lstrip, rstrip }) => `${blanks(lstrip)}${escapeRegExp(content)}${blanks(rstrip)}`,
-    );
+    this.stripping = new Set(tokens.filter(({ lstrip }) => lstrip).map(({ content }) => content.trimEnd()));
+    const patterns = tokens.map(({ content, rstrip }) => `${escapeRegExp(content)}${rstrip ? '\\s*' : ''}`);
     this.written = new RegExp(`(${patterns.join('|') || NEVER})`, 'u');
   }
 
@@ -48,10 +47,15 @@ export class ControlTokens {
   /** The parts of a rendered template; undefined if no text in it was marked. */
   split(rendered: string): { text: string; isControl: boolean }[] | undefined {
     if (!rendered.includes(MARK)) return undefined;
-    return rendered
-      .split(this.written)
-      .map((text, i) => ({ text: unmarked(text), isControl: i % 2 === 1 }))
-      .filter(({ text }) => text !== '');
+    const parts = rendered.split(this.written);
+    // Blanks before a token are moved here: a pattern that begins with blanks takes quadratic time.
+    for (let i = 1; i < parts.length; i += 2) {
+      const [before, token] = [parts[i - 1]!, parts[i]!];
+      if (!this.stripping.has(token.trimEnd())) continue;
+      parts[i - 1] = before.trimEnd();
+      parts[i] = before.slice(parts[i - 1]!.length) + token;
+    }
+    return parts.map((text, i) => ({ text: unmarked(text), isControl: i % 2 === 1 })).filter(({ text }) => text !== '');
   }
 }
 

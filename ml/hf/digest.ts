@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync, realpathSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { GauntletError } from '../../core/errors.js';
 import { weightFiles } from './checkpoint.js';
 import { cacheFolder, writeAtomically } from './files.js';
 
@@ -36,7 +37,9 @@ export async function digestModel(
 
 /** Metadata that changes whenever the content changes. */
 function identity(path: string): { real: string; size: number; modified: string; inode: string } {
-  const { size, mtimeNs, ino } = statSync(path, { bigint: true });
+  const stat = statSync(path, { bigint: true });
+  if (!stat.isFile()) throw new GauntletError('BAD_MODEL', `${path}: not a file`); // a pipe or device may never end
+  const { size, mtimeNs, ino } = stat;
   return { real: realpathSync(path), size: Number(size), modified: String(mtimeNs), inode: String(ino) };
 }
 

@@ -1,10 +1,21 @@
 // Files that are written whole or not at all, and reads and writes that are never short.
 import { randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import { cacheFolder as folderOf } from '../../core/cacheFolder.js';
-import { GauntletError } from '../../core/errors.js';
+import { type ErrorCode, GauntletError } from '../../core/errors.js';
 
 export const cacheFolder = (): string => folderOf(process.env, homedir());
 
@@ -36,26 +47,53 @@ export function writeAtomically(target: string, write: (fd: number) => void): vo
   }
 }
 
-/** Opens a regular file for reading. Close `fd`. @throws {GauntletError} BAD_MODEL */
-export function openForReading(path: string): { fd: number; size: number } {
+/**
+ * Opens a regular file for reading. Model folders are untrusted: opening a named pipe would wait for ever, and a device like
+ * /dev/zero never ends. Close `fd`. @throws {GauntletError} with `code`
+ */
+export function openForReading(path: string, code: ErrorCode = 'BAD_MODEL'): { fd: number; size: number } {
   let fd: number;
   try {
-    fd = openSync(path, 'r');
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (cause) {
-    throw new GauntletError('BAD_MODEL', `${path}: cannot be read`, { cause });
+    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    throw new GauntletError(code, `${path}: ${isMissing ? 'not found' : 'cannot be read'}`, { cause });
   }
   const stat = fstatSync(fd);
   if (stat.isFile()) return { fd, size: stat.size };
   closeSync(fd);
-  throw new GauntletError('BAD_MODEL', `${path}: not a file`);
+  throw new GauntletError(code, `${path}: not a file`);
 }
 
-/** @throws {GauntletError} BAD_MODEL if the file ends before `length` bytes */
-export function readAll(fd: number, position: number, length: number, path: string): Uint8Array {
+/** Far above the files of every published model, except weights. */
+export const MAX_TEXT = 1 << 26; // bytes
+
+/** A whole regular file of at most `most` bytes. @throws {GauntletError} with `code` */
+export function readWhole(path: string, most = MAX_TEXT, code: ErrorCode = 'BAD_MODEL'): Uint8Array {
+  const { fd, size } = openForReading(path, code);
+  try {
+    if (size > most) throw new GauntletError(code, `${path}: has ${size} bytes, at most ${most} are supported`);
+    return readAll(fd, 0, size, path, code);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The UTF-8 text of a regular file. @throws {GauntletError} BAD_MODEL */
+export const readText = (path: string): string => Buffer.from(readWhole(path)).toString('utf8');
+
+/** @throws {GauntletError} with `code` if the file ends before `length` bytes */
+export function readAll(
+  fd: number,
+  position: number,
+  length: number,
+  path: string,
+  code: ErrorCode = 'BAD_MODEL',
+): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let done = 0; done < length; ) {
     const n = readSync(fd, bytes, done, length - done, position + done);
-    if (n === 0) throw new GauntletError('BAD_MODEL', `${path}: truncated`);
+    if (n === 0) throw new GauntletError(code, `${path}: truncated`);
     done += n;
   }
   return bytes;

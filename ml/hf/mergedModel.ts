@@ -1,11 +1,11 @@
 // A model with an adapter merged into its weights: read some rows at a time, or as the files of a model folder.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { encode } from '../gguf/encode.js';
 import { loraViews, rowsOf, type TensorData } from '../nn/layout.js';
 import { addProduct } from '../nn/mergeLora.js';
 import type { WeightDtype } from './checkpoint.js';
-import { readAll, withFile } from './files.js';
+import { readAll, readWhole, withFile } from './files.js';
 import type { ModelFiles } from './model.js';
 import { DTYPE_NAMES, safetensorsHeader, toFloat32 } from './safetensors.js';
 import { readJson } from './tokenizer.js';
@@ -56,7 +56,7 @@ export function* mergedFolder(merged: MergedModel, dtype?: WeightDtype): Generat
   const { dtype: _, ...config } = readJson(join(path, 'config.json'));
   const json = dtype ? { ...config, torch_dtype: DTYPE_NAMES[dtype] } : readJson(join(path, 'config.json'));
   yield ['config.json', `${JSON.stringify(json, null, 2)}\n`];
-  for (const name of COPIED) if (existsSync(join(path, name))) yield [name, readFileSync(join(path, name))];
+  for (const name of COPIED) if (existsSync(join(path, name))) yield [name, readWhole(join(path, name))];
   const tensors = [...stored].map(([name, { shape, dtype: own }]) => ({ name, shape, dtype: dtype ?? own }));
   yield ['model.safetensors', weights(merged, tensors)];
 }

@@ -1,5 +1,6 @@
 // Adapters in PEFT's folder format: peft and vLLM load our adapters, and we load theirs.
 import { GauntletError } from '../../core/errors.js';
+import { isTooDeep } from '../../core/nesting.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import type { TensorData } from '../nn/layout.js';
 import { type Adapter, adapterLayout, type LayoutEntry, layoutSize, loraLayout, viewsOf } from '../nn/layout.js';
@@ -134,13 +135,17 @@ const OTHER_KINDS = [
   'alpha_pattern',
 ];
 
+const MAX_CONFIG = 1 << 20; // bytes; ordinary ones have a thousandth of it
+
 function readConfig(bytes: Uint8Array, fail: (what: string) => never): { rank: number; alpha: number } {
   let config: Record<string, unknown> | null = null;
+  if (bytes.length > MAX_CONFIG) fail(`${CONFIG}: has ${bytes.length} bytes, at most ${MAX_CONFIG} are supported`);
   try {
     config = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     fail(`${CONFIG}: not JSON`);
   }
+  if (isTooDeep(config)) fail(`${CONFIG}: nested too deep`);
   if (typeof config !== 'object' || config === null) return fail(`${CONFIG}: not a JSON object`);
   if (config.peft_type !== 'LORA') fail(`${CONFIG}: peft_type ${config.peft_type} is not supported, only LORA`);
   const { r: rank, lora_alpha: alpha, target_modules: targets } = config;

@@ -28,7 +28,7 @@ const BYTES: Record<string, number> = {
 };
 /** The names of dtypes in config.json. */
 export const DTYPE_NAMES = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' } as const;
-const MAX_HEADER = 100_000_000; // the limit of the reference implementation
+const MAX_HEADER = 1 << 25; // bytes; the largest known header has a tenth of it
 
 /**
  * The tensors that a header declares, checked against the size of the data section: every range matches its dtype and

@@ -1,11 +1,14 @@
 // Text to token ids and back, as tokenizer.json says. This wrapper keeps spaces and special tokens, and turns the
 // library's failures into readable errors.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { GauntletError } from '../../core/errors.js';
+import { isTooDeep, overflowOf } from '../../core/nesting.js';
 import { type AddedToken, ControlTokens, isControl } from './controlTokens.js';
+import { readText } from './files.js';
 import { exactSplitting } from './splitting.js';
+import { addedTokens, checkRules, inTime, literalRules, RuleBudget, TooSlow } from './tokenizerLimits.js';
 
 export interface TextTokenizer {
   /** Control tokens in the text (`<|im_end|>`) become their ids. No token is added. */
@@ -31,30 +34,64 @@ export function loadTokenizer(folder: string): TextTokenizer {
   return makeTokenizer(readJson(path), existsSync(configPath) ? readJson(configPath) : {}, path);
 }
 
+/** Characters of one text; more than any model's context holds. */
+const MAX_CHARACTERS = 1 << 22;
+
+const NO_MODEL = { type: 'BPE', vocab: {}, merges: [] };
+
 /** From parsed files. @throws {GauntletError} BAD_MODEL, naming `where` */
 export function makeTokenizer(
   json: Record<string, unknown>,
   config: Record<string, unknown>,
   where = 'tokenizer.json',
 ): TextTokenizer {
-  const added = (json.added_tokens ?? []) as (AddedToken & { id: number })[];
-  const open = (addedTokens: readonly AddedToken[]): Tokenizer => {
+  const unusable = (cause: unknown): GauntletError =>
+    new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
+  /** The rules of the folder run here, and nowhere else. */
+  const withLimits = <T>(characters: number, work: () => T): T => {
+    if (tooSlow) throw tooSlow; // at once: a worker that does not answer is counted as lost, and its work is tried again
     try {
-      const model = json.model as Record<string, unknown>;
-      // The library requires keys that the format makes optional. A word-level model has its unknown token in `model`.
-      const optional = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
-      const full = {
-        ...optional,
-        ...json,
-        pre_tokenizer: exactSplitting(json.pre_tokenizer, model),
-        added_tokens: addedTokens,
-      };
-      return new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token });
-    } catch (cause) {
-      throw new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
+      return inTime(characters, () => {
+        budget.start(characters);
+        return work();
+      });
+    } catch (error) {
+      if (error instanceof GauntletError) throw error;
+      if (error instanceof TooSlow) tooSlow = unusable(error);
+      throw tooSlow ?? unusable(error);
     }
   };
-  const tokenizer = open(added);
+  let tooSlow: GauntletError | undefined;
+  const budget = new RuleBudget();
+  const open = (addedTokens: readonly AddedToken[]): Tokenizer => {
+    const model = json.model as Record<string, unknown>;
+    // The library requires keys that the format makes optional. A word-level model has its unknown token in `model`.
+    // Post-processors only add special tokens, which the chat template writes.
+    const optional = { normalizer: null, pre_tokenizer: null, decoder: null };
+    const rules = literalRules(json);
+    const full = {
+      ...optional,
+      ...rules,
+      post_processor: null,
+      pre_tokenizer: exactSplitting(rules.pre_tokenizer, model),
+      added_tokens: addedTokens,
+    };
+    // The constructor normalizes added tokens before its rules have limits, so they are normalized here first.
+    const { normalizer } = budget.metered(new Tokenizer({ ...full, model: NO_MODEL, added_tokens: [] }, {}));
+    withLimits(0, () => {
+      for (const { content } of addedTokens) normalizer?.normalize(content);
+    });
+    return budget.metered(new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token }));
+  };
+  let added: (AddedToken & { id: number })[];
+  let tokenizer: Tokenizer;
+  try {
+    checkRules(json, config);
+    added = addedTokens(json.added_tokens);
+    tokenizer = open(added);
+  } catch (error) {
+    throw error instanceof GauntletError ? error : unusable(error);
+  }
   const control = new ControlTokens(added);
   const controlOf = new Map(added.filter(isControl).map(({ id, content }) => [id, content]));
   const decode = (tokens: number[]): string =>
@@ -72,40 +109,52 @@ export function makeTokenizer(
       );
     return ids as number[];
   };
+  const withText = <T>(text: string, work: () => T): T => {
+    if (text.length <= MAX_CHARACTERS) return withLimits(text.length, work);
+    const size = `a text of ${text.length} characters`;
+    throw new GauntletError('BAD_INPUT', `${size} cannot be turned into tokens, at most ${MAX_CHARACTERS} can`);
+  };
   return {
     config,
-    encode: (text) => encodeWith(tokenizer, text),
-    protect: (text) => control.protect(text),
+    encode: (text) => withText(text, () => encodeWith(tokenizer, text)),
+    protect: (text) => withText(text, () => control.protect(text)),
     encodeProtected(text) {
-      const parts = control.split(text);
-      if (!parts) return encodeWith(tokenizer, text);
-      plain ??= open(added.filter((token) => !isControl(token)));
-      return parts.flatMap((part) => encodeWith(part.isControl ? tokenizer : plain!, part.text));
+      const parts = withText(text, () => control.split(text));
+      if (parts) plain ??= open(added.filter((token) => !isControl(token)));
+      return withText(text, () => {
+        if (!parts) return encodeWith(tokenizer, text);
+        return parts.flatMap((part) => encodeWith(part.isControl ? tokenizer : plain!, part.text));
+      });
     },
-    protectSampled(tokens) {
-      const ends = tokens.flatMap((id, i) => (controlOf.has(id) ? [i] : []));
-      return [...ends, tokens.length]
-        .map((end, i) => {
-          const text = control.protect(decode(tokens.slice(i === 0 ? 0 : ends[i - 1]! + 1, end)));
-          return text + (controlOf.get(tokens[end]!) ?? '');
-        })
-        .join('');
-    },
-    decode,
+    protectSampled: (tokens) =>
+      withLimits(tokens.length, () => {
+        const ends = tokens.flatMap((id, i) => (controlOf.has(id) ? [i] : []));
+        return [...ends, tokens.length]
+          .map((end, i) => {
+            const text = control.protect(decode(tokens.slice(i === 0 ? 0 : ends[i - 1]! + 1, end)));
+            return text + (controlOf.get(tokens[end]!) ?? '');
+          })
+          .join('');
+      }),
+    decode: (tokens) => withLimits(tokens.length, () => decode(tokens)),
   };
 }
 
 /** @throws {GauntletError} BAD_MODEL if the file is not a JSON object */
 export function readJson(path: string): Record<string, unknown> {
+  const fail = (what: string, cause?: unknown): never => {
+    throw new GauntletError('BAD_MODEL', `${path}: ${what}`, { cause });
+  };
+  const text = readText(path);
+  const overflow = overflowOf(text);
+  if (overflow !== undefined) fail(overflow);
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch (cause) {
-    throw new GauntletError(
-      'BAD_MODEL',
-      `${path}: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'not found' : 'not JSON'}`,
-      { cause },
-    );
+    value = JSON.parse(text);
+  } catch {
+    fail('not JSON'); // without the parser's message, which repeats what the file holds
   }
-  throw new GauntletError('BAD_MODEL', `${path}: not a JSON object`);
+  if (isTooDeep(value)) fail('nested too deep');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) fail('not a JSON object');
+  return value as Record<string, unknown>;
 }
