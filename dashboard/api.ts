@@ -34,6 +34,7 @@ export interface RunView extends RunSummary {
   bands: Band[];
   charts: Chart[];
   steps: StepRow[];
+  warnings: { field: string; text: string }[]; // about answers that cannot be judged
   events: RunEvent[];
   checkpoints: { name: string; step: number; score: number; digest: string }[];
   before?: Rates; // on the test split

@@ -91,11 +91,19 @@ export function stepView(run: string, steps: readonly StepMetrics[], rollouts: R
     ...stepRow(record),
     previous,
     next,
-    metrics: [...numbersOf(record), ...numbersOf(record.update)].map(([name, value]) => ({ name, value })),
+    metrics: [...numbersOf(record), ...answerNumbers(record), ...numbersOf(record.update)].map(([name, value]) => ({
+      name,
+      value,
+    })),
     groups: rollouts.judged.map((one, index) => groupSummary(rollouts, one, index)),
     hardest: hardestTests(rollouts),
   };
 }
+
+const answerNumbers = ({ answers = {} }: StepMetrics): [name: string, value: number][] =>
+  Object.entries(answers).flatMap(([role, shares]) =>
+    numbersOf(shares).map(([name, value]): [string, number] => [`${role}.${name}`, value]),
+  );
 
 function groupSummary({ record, batch, ...rollouts }: Rollouts, one: SuiteVerdicts, index: number): GroupSummary {
   const rewards = rollouts.rewards_P_G[index]!;
