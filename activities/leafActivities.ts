@@ -55,7 +55,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     commitCheckpoint: unmemoised(commitCheckpoint),
     renderReport: unmemoised(renderReport),
     prepareSolving: unmemoised(prepareSolving),
-    collectSolutions: memoised('collectSolutions', 2, collectSolutions),
+    collectSolutions: memoised('collectSolutions', 3, collectSolutions),
   };
 }
 
