@@ -45,6 +45,7 @@ export function addStatus(program: Command): void {
   type Flags = ConnectionOptions & { json?: boolean; watch?: boolean };
   withStore(command, 'server').action(async (id: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
+    if (flags.watch && id === undefined) output.note('--watch: without effect, because no run is named');
     const store = await openStore(flags.store);
     const show = async (session?: Session): Promise<void> => {
       if (id === undefined) {

@@ -6,6 +6,7 @@ import { EXIT } from '../../cli/exitCodes.js';
 import { isPolling, mayLive } from '../../cli/session.js';
 import { isSupportedNode } from '../../infra/node-version.mjs';
 import { PLACE } from '../../infra/place.mjs';
+import { openStore } from '../../store/openStore.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 describe('commands about this machine', function () {
@@ -94,6 +95,14 @@ describe('commands about this machine', function () {
     assert.match((await inProcess(...command)).out, /^pass {5}good \(pass; .* ms\)\nfail .*\nerror .*TypeError/);
   });
 
+  it('say which option has no effect', async () => {
+    const folder = await temporaryFolder();
+    await (await openStore(folder)).putJson({});
+    const noted = async (...argv: string[]) => (await inProcess(...argv, '--store', folder)).err;
+    assert.match(await noted('status', '--watch'), /--watch: without effect, because no run is named/);
+    assert.match(await noted('replay', 'r', '--sandbox', 'wasm'), /--sandbox: without effect, because only --execute/);
+  });
+
   it('temporal passes its arguments and exit code through', async () => {
     const folder = await temporaryFolder();
     const { writeFile, chmod } = await import('node:fs/promises');
@@ -104,6 +113,21 @@ describe('commands about this machine', function () {
     assert.deepEqual([code, out.trim()], [7, '5 workflow list --help --limit 2 at host:1']);
     const { err } = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_ADDRESS: undefined });
     assert.equal(err, `no Temporal server runs for ${folder}: start one with npx gauntlet up\n`);
+    for (const given of [
+      ['--store', 'other', 'workflow', 'list'],
+      ['workflow', '--store=other', 'list'],
+    ]) {
+      const other = await gauntlet(['temporal', ...given], { ...env, TEMPORAL_ADDRESS: undefined });
+      assert.equal(other.out.trim(), '2 workflow list at', 'the Temporal CLI has no --store');
+      assert.match(
+        other.err,
+        /^no Temporal server runs for \/.*\/other: start one with npx gauntlet up --store other\n$/,
+      );
+    }
+    const rest = await gauntlet(['temporal', 'workflow', 'list', '--', '--store', 'x'], env);
+    assert.equal(rest.out.trim(), '5 workflow list -- --store x at host:1');
+    const without = await gauntlet(['temporal', 'workflow', 'list', '--store'], env);
+    assert.match(without.err, /--store: name the folder or bucket of a store/);
     const both = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_PROFILE: 'prod' });
     assert.match(both.err, /TEMPORAL_ADDRESS is set beside TEMPORAL_PROFILE/);
   });
