@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { countOutcomes, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES, type Scheme } from '../../core/rewards/rewards.js';
-import { type JudgedTest, type JudgedTurn, passShare, rewardOf, type Term, termsText } from '../../core/rewards/rule.js';
+import {
+  type JudgedTest,
+  type JudgedTurn,
+  passShare,
+  rewardOf,
+  type Term,
+  termsText,
+} from '../../core/rewards/rule.js';
 import type { Verdict } from '../../core/schema/execution.js';
 
 const close = (actual: readonly number[], expected: readonly number[]): void => {
@@ -286,7 +293,7 @@ describe('every scheme', () => {
         fc.property(verdicts, group, book, fc.boolean(), (list, turns, known, parses) => {
           checkSum(rule.generatorTerms(list, { parses, book: known }), rule.generator(list, { parses, book: known }));
           const rewards = rule.discriminator(turns, shared);
-          rule.discriminatorTerms(turns, shared).forEach((terms, i) => checkSum(terms, rewards[i]!));
+          for (const [i, terms] of rule.discriminatorTerms(turns, shared).entries()) checkSum(terms, rewards[i]!);
         }),
       );
     });
