@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { EXIT } from '../../cli/exitCodes.js';
 import { isPolling, mayLive } from '../../cli/session.js';
 import { isSupportedNode } from '../../infra/node-version.mjs';
@@ -52,6 +53,16 @@ describe('commands about this machine', function () {
   it('doctor accepts the Node versions of package.json', () => {
     const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
     assert.equal(engines.node, '^20.19.0 || >=22.12.0');
+    const ci = parse(readFileSync('.github/workflows/ci.yml', 'utf8')) as {
+      jobs: { test: { strategy: { matrix: { node: number[] } }; steps: { run?: string }[] } };
+    };
+    const { strategy, steps } = ci.jobs.test;
+    assert.deepEqual(strategy.matrix.node, [20, 22, 24], 'hosted CI runs each supported line');
+    for (const command of ['npm test', 'npm run demo'])
+      assert.ok(
+        steps.some(({ run }) => run === command),
+        command,
+      );
     for (const good of ['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.0.1']) assert.ok(isSupportedNode(good), good);
     for (const bad of ['18.20.0', '20.0.0', '20.18.3', '21.7.0', '22.11.0']) assert.ok(!isSupportedNode(bad), bad);
   });
