@@ -2,11 +2,12 @@
 import { formatArguments, formatValue } from '../core/parse/format.js';
 import { programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../core/rewards/rewards.js';
+import { rewardOf } from '../core/rewards/rule.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import { type ChainList, problemOf, type SuiteVerdicts, type TestBatch, type ValidatedTest } from './artifacts.js';
-import { generatorReward, judgeTurn } from './computeRewards.js';
+import { generatorTerms, judgeTurn } from './computeRewards.js';
 
 /** One view per chain, in the order of `chains`. Tests are shown with the chain that they were written for. */
 export function chainViews(
@@ -31,6 +32,10 @@ export function chainViews(
     });
     const turns = own.turns.filter(({ turn }) => batch?.turns[turn]?.chainSample === chain.sample);
     const judgedTurns = turns.map((turn) => judgeTurn(own, turn, candidate));
+    const terms = {
+      generator: generatorTerms(rule, own, candidate),
+      discriminator: judgedTurns.map((turn) => rule.discriminatorTerms([turn], config.reward)[0]!),
+    };
     return {
       problemId: problem.id,
       description: problem.description,
@@ -50,8 +55,10 @@ export function chainViews(
         origin === 'baseline' ? [shown({ ...test, suite: at })] : [],
       ),
       rewards: {
-        generator: generatorReward(rule, own, candidate),
-        discriminator: judgedTurns.map((turn) => rule.discriminator([turn], config.reward)[0]!),
+        generator: rewardOf(terms.generator),
+        discriminator: terms.discriminator.map(rewardOf),
+        scheme: config.reward.scheme,
+        terms,
       },
       outcomes: {
         generator: programOutcome(own.candidates[candidate]!, verdicts),

@@ -37,12 +37,22 @@ export async function commitCheckpoint(
     [CHECKPOINT_FILES.split, split],
     [CHECKPOINT_FILES.training, json(training)],
   ]);
-  const { stage, epoch, step, score, seconds, standardErrors } = input;
+  const { stage, epoch, step, score, seconds, standardErrors, counted } = input;
   const checkpoint = checkpointName(stage, epoch);
   const rates = input.validation;
   await recordMetrics(scope, {
     run,
-    metrics: { kind: 'evaluation', step, split: 'validation', checkpoint, rates, standardErrors, score, seconds },
+    metrics: {
+      kind: 'evaluation',
+      step,
+      split: 'validation',
+      checkpoint,
+      rates,
+      standardErrors,
+      ...counted,
+      score,
+      seconds,
+    },
   });
   const { name, digest } = await commit(
     store,

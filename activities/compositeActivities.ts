@@ -1,5 +1,6 @@
 // Activities that call several leaf activities in sequence. Each leaf is memoised, so a retry repeats only what is
 // unfinished. Fewer, longer activities keep the workflow history short.
+import { nothingTrained } from '../core/answerShares.js';
 import { testsOwnChains, withAdapter } from '../core/evaluation/policies.js';
 import { checkpointScore } from '../core/rl/scores.js';
 import type { Role, Stage } from '../core/schema/chain.js';
@@ -12,6 +13,7 @@ import type {
   ChainBatch,
   CommitCheckpointInput,
   ComputeRewardsInput,
+  CountAnswersInput,
   GenerateReasoningInput,
   GenerateReasoningOutput,
   Position,
@@ -66,7 +68,10 @@ export interface JudgeEvaluationInput {
   target:
     | {
         split: 'validation';
-        checkpoint: Omit<CommitCheckpointInput, 'run' | 'score' | 'validation' | 'standardErrors' | 'seconds'>;
+        checkpoint: Omit<
+          CommitCheckpointInput,
+          'run' | 'score' | 'validation' | 'standardErrors' | 'counted' | 'seconds'
+        >;
       }
     | { split: 'test'; step: number; checkpoint: string };
 }
@@ -84,6 +89,8 @@ export interface TrainPolicyInput
   sampledTokens: number;
   generationSeconds: number;
   rolloutSeconds: number; // generation included
+  /** All that was sampled for the step, by either role. Absent in steps that an earlier version planned. */
+  sampled?: Omit<CountAnswersInput, 'run'>;
   /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
   evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
@@ -191,13 +198,23 @@ export function compositeActivities(leaf: LeafActivities) {
     const summary = await leaf.summariseEvaluation({ run, sampled, greedy, tests });
     const { reward, standardErrors, seconds: summarySeconds, ...rates } = summary;
     seconds += summarySeconds;
+    const chains = [samples.sampled, ...(samples.greedy ? [samples.greedy] : [])];
+    const counted = await leaf.countAnswers({ run, chains, tests: [samples.tests] });
     const score = checkpointScore(reward ?? 0, rates.testValidity);
     if (target.split === 'validation') {
-      await leaf.commitCheckpoint({ run, ...target.checkpoint, score, validation: rates, standardErrors, seconds });
+      const measured = { score, validation: rates, standardErrors, counted, seconds };
+      await leaf.commitCheckpoint({ run, ...target.checkpoint, ...measured });
     } else {
       await leaf.recordMetrics({
         run,
-        metrics: { kind: 'evaluation', ...target, rates: rates as EvaluationRates, standardErrors, seconds },
+        metrics: {
+          kind: 'evaluation',
+          ...target,
+          rates: rates as EvaluationRates,
+          standardErrors,
+          ...counted,
+          seconds,
+        },
       });
     }
     return { rates, score, seconds };
@@ -217,6 +234,8 @@ export function compositeActivities(leaf: LeafActivities) {
     const update = { run, role, position, state, learningRate, trajectories: scored.trajectories };
     const updated = await leaf.updatePolicy(update);
     const seconds = scored.seconds + updated.seconds;
+    const counted = input.sampled && (await leaf.countAnswers({ run, ...input.sampled }));
+    const warnings = [...(counted?.warnings ?? []), ...(rewarded.rows === 0 ? [nothingTrained(role)] : [])];
     const metrics: StepMetrics = {
       kind: 'step',
       step,
@@ -225,6 +244,8 @@ export function compositeActivities(leaf: LeafActivities) {
       epoch: position.epoch,
       role,
       ...rewarded.metrics,
+      ...counted,
+      ...(warnings.length > 0 && { warnings }),
       update: { ...updated.stats, ...scored.mismatch },
       rows: rewarded.rows,
       learningRate,

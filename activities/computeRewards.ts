@@ -3,7 +3,7 @@ import type { BookRule } from '../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
 import { mean, passRates, standardErrors, testRates, typeCheckRate } from '../core/rewards/rates.js';
 import { REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
-import { type JudgedTurn, passShare, type RewardRule } from '../core/rewards/rule.js';
+import { type JudgedTurn, passShare, type RewardScheme, rewardOf, type Term } from '../core/rewards/rule.js';
 import { addToPool, inputKey } from '../core/rewards/suite.js';
 import { withOutcomes } from '../core/rl/curriculum.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
@@ -88,14 +88,16 @@ async function rewardGenerator(
 /** The rewards of all candidates of a problem. */
 export function generatorRewards(one: SuiteVerdicts, { reward, typeCheck }: RunConfig): number[] {
   const rule = REWARD_RULES[reward.scheme];
-  return one.candidates.map((_, c) => generatorReward(rule, one, c) - typePenalty(one.types?.[c], typeCheck.weight));
+  return one.candidates.map(
+    (_, c) => rewardOf(generatorTerms(rule, one, c)) - typePenalty(one.types?.[c], typeCheck.weight),
+  );
 }
 
-/** The reward of one candidate, without the type penalty. */
-export function generatorReward(rule: RewardRule, { suite, verdicts, candidates }: SuiteVerdicts, c: number): number {
+/** The terms of the reward of one candidate, without the type penalty. */
+export function generatorTerms(rule: RewardScheme, { suite, verdicts, candidates }: SuiteVerdicts, c: number): Term[] {
   const own = verdicts[c] ?? [];
   const isBook = (i: number): boolean => suite[i]!.origin === 'book';
-  return rule.generator(
+  return rule.generatorTerms(
     own.filter((_, i) => !isBook(i)),
     { parses: isProgram(candidates[c]), book: own.filter((_, i) => isBook(i)) },
   );

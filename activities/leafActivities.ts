@@ -2,6 +2,7 @@
 import { collectSolutions } from './collectSolutions.js';
 import { commitCheckpoint } from './commitCheckpoint.js';
 import { computeRewards } from './computeRewards.js';
+import { countAnswers } from './countAnswers.js';
 import { executeSuite } from './executeSuite.js';
 import { findFailures } from './findFailures.js';
 import { generateReasoning } from './generateReasoning.js';
@@ -38,6 +39,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     executeSuite: memoised('executeSuite', 5, executeSuite, 'sandbox'),
     selectChains: memoised('selectChains', 5, selectChains, 'sandbox'),
     computeRewards: memoised('computeRewards', 7, computeRewards),
+    countAnswers: unmemoised(countAnswers),
     scoreOldPolicy: memoised('scoreOldPolicy', 4, scoreOldPolicy, 'engine'),
     scoreShard: memoised('scoreShard', 2, scoreShard, 'engine'),
     updatePolicy: memoised('updatePolicy', UPDATE_VERSION, updatePolicy, 'engine'),
@@ -53,7 +55,7 @@ export function createLeafActivities(deps: ActivityDeps) {
     commitCheckpoint: unmemoised(commitCheckpoint),
     renderReport: unmemoised(renderReport),
     prepareSolving: unmemoised(prepareSolving),
-    collectSolutions: memoised('collectSolutions', 2, collectSolutions),
+    collectSolutions: memoised('collectSolutions', 3, collectSolutions),
   };
 }
 

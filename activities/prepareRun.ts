@@ -8,6 +8,7 @@ import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { SPLITS } from '../core/schema/problem.js';
 import { commitOf } from '../data/modelFolder.js';
+import type { Rejected } from '../data/problemDrafts.js';
 import type { ProblemSet } from '../data/problems.js';
 import { createRun, type RunFacts, readControls, writeInput } from '../store/runs.js';
 import {
@@ -19,6 +20,7 @@ import {
   writeAdapter,
 } from './artifacts.js';
 import { findOrigin, loadInitialState, originRef } from './origin.js';
+import { partByFit, readersOf } from './problemFit.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
@@ -60,11 +62,27 @@ export async function prepareRun(
   }
   if (!keepsInput) await writeInput(store, runId, given);
   const controls = await readControls(store, runId);
-  const common = { run, config, searchAttributes: deps.searchAttributes ?? false, controls };
+  const unfit = await findUnfit(scope, config, problems);
+  const common = {
+    run,
+    config,
+    ...(unfit.length > 0 && { unfit: await store.putJson(unfit) }),
+    searchAttributes: deps.searchAttributes ?? false,
+    controls,
+  };
   if (initial) return { ...common, ...initial };
   const empty: ReplayBuffer = { pool: {}, archive: { entries: [] } };
   const state = { generator: generator.state, discriminator: discriminator.state };
   return { ...common, state, replayBuffer: await store.putJson(empty) };
+}
+
+/** The problems of all splits that do not fit into the models' context. */
+async function findUnfit(scope: Scope, config: RunConfig, problems: ProblemSet): Promise<Rejected[]> {
+  const open = (role: Role) => scope.deps.engine(modelOf(config, role), config.engine);
+  const readers = readersOf(config, { generator: await open('generator'), discriminator: await open('discriminator') });
+  const all = SPLITS.flatMap((split) => problems[split]);
+  const onProgress = (done: number): void => scope.heartbeat({ done });
+  return (await partByFit(all, { readers, config, onProgress })).unfit;
 }
 
 /** Runs of a schedule share a configuration but not a seed. */

@@ -12,6 +12,7 @@ import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/chec
 import { readConfigAt } from '../store/runs.js';
 import { adapterShape, readProblems, writeAdapter } from './artifacts.js';
 import { frozenAdapters } from './origin.js';
+import { partByFit, type Readers, readersOf } from './problemFit.js';
 import { withoutQuarantined } from './quarantineProblems.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
@@ -33,17 +34,39 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   const set = gateOf === undefined ? loaded : await withoutQuarantined(scope.store, gateOf, loaded);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
-  const test = measures && limit ? new RandomStream('measured', limit).sample(all, limit) : all.slice(0, limit);
-  if (test.length === 0) throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve`);
+  const draws = measures && limit !== undefined;
+  const options = { readers: await openReaders(scope, config, measures || input.tests), config };
+  // a run has left out those that do not fit
+  const { fitting, unfit } = input.run
+    ? { fitting: all, unfit: [] }
+    : await partByFit(all, {
+        ...options,
+        most: draws ? undefined : limit,
+        onProgress: (done) => scope.heartbeat({ done }),
+      });
+  const test = draws ? new RandomStream('measured', limit).sample(fitting, limit) : fitting.slice(0, limit);
+  if (test.length === 0) {
+    const [first] = unfit;
+    const reason =
+      first && `: ${first.id}: ${first.reason}${unfit.length > 1 ? ` (and ${unfit.length - 1} more)` : ''}`;
+    throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve${reason ?? ''}`);
+  }
   return {
     run: { ...run, problems: await scope.store.putJson({ train: [], validation: [], test }) },
     stages: config.stages,
     ...(config.selfRepair && { selfRepair: true as const }),
     problems: test.length,
+    ...(unfit.length > 0 && { skipped: await scope.store.putJson(unfit) }),
     temperature: config.evaluation.temperature,
     generator,
     discriminator,
   };
+}
+
+async function openReaders(scope: Scope, config: RunConfig, withTests = false): Promise<Readers> {
+  const open = (role: Role) => scope.deps.engine(modelOf(config, role), config.engine);
+  const readers = readersOf(config, { generator: await open('generator'), discriminator: await open('discriminator') });
+  return withTests ? readers : { generator: readers.generator };
 }
 
 /** The settings, models and adapters of both roles: everything but problems. */

@@ -1,8 +1,10 @@
-// The health gate for user-supplied problems. A problem whose reference fails its own tests is left out, because its
-// rewards would be noise. The run's record gives the reason. The gate runs once per run: a resumed run keeps the verdicts.
+// Problems that a run cannot use. A problem that does not fit into the models' context is left out, and so is one of a file
+// whose reference fails its own tests (the health gate), because its rewards would be noise. The run's record gives the
+// reason. The gate runs once per run: a resumed run keeps the verdicts.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
-import { type Problem, SPLITS, type Split } from '../core/schema/problem.js';
+import type { RunConfig } from '../core/schema/config.js';
+import { isBuiltIn, type Problem, SPLITS, type Split } from '../core/schema/problem.js';
 import type { Rejected } from '../data/problemDrafts.js';
 import type { ProblemSet } from '../data/problems.js';
 import { examineProblem } from '../sandbox/healthGate.js';
@@ -25,9 +27,10 @@ type Quarantine = z.infer<typeof recordSchema>;
 
 export async function quarantineProblems(
   scope: Scope,
-  { run }: QuarantineProblemsInput,
+  { run, unfit: found }: QuarantineProblemsInput,
 ): Promise<QuarantineProblemsOutput> {
   const { store } = scope;
+  const unfit = found === undefined ? [] : await store.getJson<Rejected[]>(found);
   const { set } = await readProblems(store, run.problems);
   const { rejected = [] } = set;
   const record = await recordOf(
@@ -35,6 +38,7 @@ export async function quarantineProblems(
     run,
     SPLITS.flatMap((split) => set[split]),
     rejected,
+    unfit,
   );
   const healthy = healthyOf(set, record);
   const empty = SPLITS.find((split) => healthy[split].length === 0);
@@ -65,26 +69,36 @@ async function recordOf(
   run: QuarantineProblemsInput['run'],
   problems: Problem[],
   rejected: Rejected[],
+  unfit: Rejected[],
 ): Promise<Quarantine> {
   const { store, deps } = scope;
   const known = await readQuarantine(scope, run);
   if (known) return known;
   const config = await readConfig(store, run);
-  const sandbox = await deps.sandbox(config);
-  if (config.typeCheck.enabled) await sandbox.checkTypes([]); // fails early if there is no type checker
-  const quarantined = [...rejected];
+  if (config.typeCheck.enabled) await (await deps.sandbox(config)).checkTypes([]); // fails early if there is no type checker
+  const out = new Set(unfit.map(({ id }) => id));
+  const fitting = problems.filter(({ id }) => !out.has(id));
+  // built-in problems are generated together with their references: the gate would find nothing
+  const unhealthy = isBuiltIn(config.problems) || !config.healthGate ? [] : await examineAll(scope, config, fitting);
+  const quarantined = [...rejected, ...unfit, ...unhealthy];
+  const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
+  for (const one of record.quarantined) deps.log?.warn(one, 'problem quarantined');
+  await createRecord(store, run.runId, QUARANTINE, renderedJson(record));
+  return (await readQuarantine(scope, run)) ?? record; // the first of two concurrent attempts wins
+}
+
+async function examineAll(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Rejected[]> {
+  const sandbox = await scope.deps.sandbox(config);
+  const unhealthy: Rejected[] = [];
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
     const options = { limits: config.limits, signal: scope.signal };
     scope.heartbeat({ done });
     const examined = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
     for (const [i, one] of examined.entries())
-      if ('reason' in one) quarantined.push({ id: batch[i]!.id, reason: one.reason });
+      if ('reason' in one) unhealthy.push({ id: batch[i]!.id, reason: one.reason });
   }
-  const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
-  for (const one of record.quarantined) deps.log?.warn(one, 'problem quarantined');
-  await createRecord(store, run.runId, QUARANTINE, renderedJson(record));
-  return (await readQuarantine(scope, run)) ?? record; // the first of two concurrent attempts wins
+  return unhealthy;
 }
 
 async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {

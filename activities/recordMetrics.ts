@@ -8,6 +8,9 @@ export async function recordMetrics(scope: Scope, { run, metrics }: RecordMetric
   const name = fileName(metrics);
   await writeMetrics(scope.store, run.runId, name, metrics);
   scope.deps.log?.info({ run: run.runId, ...brief(metrics) }, metrics.kind);
+  if ('warnings' in metrics)
+    for (const { message, ...warning } of metrics.warnings ?? [])
+      scope.deps.log?.warn({ run: run.runId, step: metrics.step, ...warning }, message);
   scope.deps.onMetrics?.(run.runId, metrics);
   return { file: `metrics/${name}.json` };
 }

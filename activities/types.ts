@@ -4,7 +4,7 @@ import type { Mismatch } from '../core/rl/importance.js';
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
-import type { ControlMetrics, RewardMetrics, RunMetrics } from '../core/schema/metrics.js';
+import type { ControlMetrics, RewardMetrics, RunMetrics, StepMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
 import type { SolveProblemsInput } from '../core/schema/solving.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
@@ -90,6 +90,7 @@ export interface PrepareRunOutput {
   config: RunConfig;
   state: PolicyState;
   replayBuffer: Digest;
+  unfit?: Digest; // Rejected[]: the problems that do not fit into the models' context, if there are some
   searchAttributes: boolean;
   origin?: Origin;
   controls?: ControlMetrics[]; // of a restarted run: its recorded control requests
@@ -116,6 +117,7 @@ export interface ReviseRunOutput {
 
 export interface QuarantineProblemsInput {
   run: RunRef;
+  unfit?: Digest | undefined; // Rejected[]: problems that do not fit into the models' context
 }
 export interface QuarantineProblemsOutput {
   problems: Digest; // the healthy ones
@@ -190,6 +192,15 @@ export interface SelectChainsOutput {
   replayBuffer: Digest;
   executions: number; // of programs
 }
+
+/** What was sampled for a step or an evaluation. */
+export interface CountAnswersInput {
+  run: RunRef;
+  chains: Digest[];
+  tests: Digest[];
+}
+/** Fields of a record. */
+export type CountAnswersOutput = Pick<StepMetrics, 'answers' | 'warnings'>;
 
 export interface ComputeRewardsInput {
   run: RunRef;
@@ -305,6 +316,7 @@ export interface CommitCheckpointInput {
   score: number;
   validation: Partial<EvaluationRates>;
   standardErrors: StandardErrors; // of these rates
+  counted?: CountAnswersOutput; // of its answers
   seconds: number; // of the evaluation
   state: PolicyState;
   replayBuffer: Digest;
@@ -325,6 +337,7 @@ export interface SolveProblemsResult {
   solved: number; // problems with a sample that passes all its tests
   problems: number;
   solutions: string; // digest of Solution[]: programs and how many tests they pass
+  skipped?: string; // digest of Rejected[]: problems that do not fit
   chains: string; // digest of Chain[]
   verdicts: string; // digest of SuiteVerdicts[]
   views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
@@ -340,7 +353,8 @@ export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
   temperature: number;
   tokens: number; // sampled with the policy
   /** What was measured: chains and their verdicts on hidden tests. */
-  artifacts: Pick<RunRef, 'config' | 'problems'> & { chains: Digest; verdicts: Digest };
+  artifacts: Pick<RunRef, 'config' | 'problems'> & { chains: Digest; verdicts: Digest; tests?: Digest };
+  skipped?: Digest; // Rejected[]: problems that do not fit
 }
 export interface MeasureEvaluationInput {
   run: RunRef;
@@ -363,6 +377,7 @@ export interface PrepareSolvingOutput {
   stages: Stage[]; // of a chain
   selfRepair?: true;
   problems: number;
+  skipped?: Digest; // Rejected[]: problems that do not fit, which are not among them
   temperature: number; // of evaluations
   generator: SamplingPolicy;
   discriminator: SamplingPolicy;

@@ -4,8 +4,10 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { isBuiltIn } from '../core/schema/problem.js';
+import type { Rejected } from '../data/problemDrafts.js';
 import { checkProblems, loadProblems } from '../data/problems.js';
 import { readTasks, type Task } from '../inference/tasks.js';
+import type { Store } from '../store/store.js';
 import { rereadable } from './model/jsonLines.js';
 import { counted, type Output } from './output.js';
 
@@ -30,6 +32,12 @@ export async function noteProblems(source: string, note: Output['note']): Promis
   const { rejected, untested } = await checkProblems(source);
   for (const { id, reason } of rejected) note(`skipped ${id}: ${reason}`);
   if (untested > 0) note(`${counted(untested, 'problem')} without tests of values: no program counts as a solution`);
+}
+
+/** Tells which problems a workflow left out. @param skipped digest of Rejected[] */
+export async function noteSkipped(store: Store, skipped: string | undefined, note: Output['note']): Promise<void> {
+  if (skipped === undefined) return;
+  for (const { id, reason } of await store.getJson<Rejected[]>(skipped)) note(`skipped ${id}: ${reason}`);
 }
 
 async function readFileOf(path: string): ReturnType<typeof readTasks> {

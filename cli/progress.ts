@@ -1,4 +1,5 @@
 // The progress of a run as one line that fits the terminal, and an estimate of the time left.
+import { topicOf } from '../core/answerShares.js';
 import type { RunProgress } from '../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent, visible } from './output.js';
@@ -22,6 +23,18 @@ export function attentionOf({ runId, state, failure, requested }: RunProgress): 
   }
   if (requested !== undefined) return `requested: ${requested.join(', ')} (after the current step)`;
   return state === 'paused' ? `paused; continue with: ${commandLine(`resume ${runId}`)}` : undefined;
+}
+
+export const warningLine = (message: string): string => `warning: ${visible(message)}`;
+
+/** What keeps problems and answers of the run from being judged. */
+export function warningsIn({ runId, quarantined, warnings = [] }: RunProgress): { topic: string; line: string }[] {
+  const { problems, of } = quarantined ?? { problems: 0, of: 0 };
+  const leftOut = `${problems} of ${of} problems are left out: runs/${runId}/quarantine.json in the store gives the reasons`;
+  return [
+    ...(problems > 0 ? [{ topic: 'quarantine', line: warningLine(leftOut) }] : []),
+    ...warnings.map((warning) => ({ topic: topicOf(warning), line: warningLine(warning.message) })),
+  ];
 }
 
 /** The full line, for logs. */

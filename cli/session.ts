@@ -159,11 +159,11 @@ export async function openSession(
   }
 }
 
-/** For commands whose options configure nothing but the workers that they start. */
+/** For commands whose options configure nothing but the workers that they start, if they start some. */
 export function noteUnused({ workers }: Session, { sandbox, device }: ConnectionOptions, { note }: Output): void {
   const unused = [...(sandbox ? ['--sandbox'] : []), ...(device ? ['--device'] : [])];
   if (workers === undefined && unused.length > 0)
-    note(`${unused.join(' and ')}: without effect, because workers that run already do the work`);
+    note(`${unused.join(' and ')}: without effect, because this command starts no worker`);
 }
 
 type Interceptors = NonNullable<ClientConnectionOptions['interceptors']>;

@@ -21,7 +21,7 @@ import { checkModel, readTemplateArguments } from './config.js';
 import { CHECKPOINT, chooseCheckpoint } from './naming.js';
 import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
 import type { Output } from './output.js';
-import { noteProblems } from './problemSource.js';
+import { noteProblems, noteSkipped } from './problemSource.js';
 import { type ConnectionOptions, interruptible, noteUnused, withSession, withStore } from './session.js';
 
 export type SolvingFlags = ConnectionOptions & {
@@ -126,6 +126,7 @@ async function solve(
     args: [input],
   });
   const result = await notingActivities(solved, { client, id: workflowId, note, steps: true });
+  await noteSkipped(store, result.skipped, note);
   return chainViewSchema.array().parse(await store.getJson(result.views));
 }
 

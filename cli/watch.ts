@@ -4,7 +4,7 @@ import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from
 import type { RunProgress } from '../core/schema/run.js';
 import { throughOutages } from './outage.js';
 import { duration, isUnanswered, paint } from './output.js';
-import { attentionOf, Pace, progressBar, progressLine } from './progress.js';
+import { attentionOf, Pace, progressBar, progressLine, warningsIn } from './progress.js';
 import { openStatusLine } from './statusLine.js';
 
 const POLL_MS = 500;
@@ -69,10 +69,21 @@ export function openDisplay(stream: NodeJS.WriteStream, now: () => number = Date
   return stream.isTTY ? barDisplay(stream, now) : lineDisplay(stream, now);
 }
 
+/** The warnings whose topic was not shown before. Their figures change with every step. */
+function newWarnings(): (progress: RunProgress) => string[] {
+  const known = new Set<string>();
+  return (progress) => {
+    const fresh = warningsIn(progress).filter(({ topic }) => !known.has(topic));
+    for (const { topic } of fresh) known.add(topic);
+    return fresh.map(({ line }) => line);
+  };
+}
+
 function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
   const pace = new Pace();
   let shown: RunProgress | undefined;
   let attention: string | undefined;
+  const warningsOf = newWarnings();
   const text = (): string => {
     if (shown === undefined) return '';
     const line = progressBar(shown, pace.left(shown, now()), stream.columns || 80);
@@ -83,6 +94,7 @@ function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
     update(progress) {
       shown = progress;
       pace.update(progress, now());
+      for (const warning of warningsOf(progress)) line.printAbove(warning);
       const asks = attentionOf(progress);
       if (asks !== undefined && asks !== attention) line.printAbove(asks);
       else line.draw();
@@ -98,6 +110,7 @@ function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
 function lineDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
   const pace = new Pace();
   let last = '';
+  const warningsOf = newWarnings();
   return {
     update(progress) {
       pace.update(progress, now());
@@ -107,6 +120,7 @@ function lineDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
       last = line;
       const left = pace.left(progress, now());
       stream.write(`${line}${left === undefined ? '' : ` · ${duration(left)} left`}\n`);
+      for (const warning of warningsOf(progress)) stream.write(`${warning}\n`);
     },
     stop: noop,
   };

@@ -34,6 +34,7 @@ export interface RunView extends RunSummary {
   bands: Band[];
   charts: Chart[];
   steps: StepRow[];
+  warnings: { field: string; text: string }[]; // about answers that cannot be judged
   events: RunEvent[];
   checkpoints: { name: string; step: number; score: number; digest: string }[];
   before?: Rates; // on the test split
@@ -179,7 +180,8 @@ export interface WrittenTest {
 export interface Rewarded {
   reward?: number;
   outcome?: string; // why, in one word: docs/method.md lists them
-  terms?: { name: string; value: number }[]; // their sum is the reward, unless it was clamped
+  /** value = weight · share; the sum of the values is the reward, unless that exceeds −1 … 1. */
+  terms?: { name: string; weight: number; share: number; value: number }[];
   advantage?: number;
 }
 

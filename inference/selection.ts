@@ -7,7 +7,7 @@ import { strictKey } from '../core/comparison/strictKey.js';
 import { formatArguments, formatValue } from '../core/parse/format.js';
 import { deriveKey, extendKey } from '../core/random.js';
 import { inputKey } from '../core/rewards/suite.js';
-import type { Chain, Stage } from '../core/schema/chain.js';
+import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
 import type { CallResult, Verdict } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 import { digestBytes } from '../store/canonicalJson.js';
@@ -34,6 +34,7 @@ export interface Written {
   tests: WrittenTest[]; // without duplicates
   unreadable: number;
   tokens: number; // sampled
+  turns: SampledTurn[];
 }
 
 /** The discriminator writes tests for every stage of every chain. */
@@ -48,6 +49,7 @@ export async function writeTests(
   const jobs = chains.flatMap(({ sample, turns }) => turns.map(({ stage }) => ({ sample, stage, turns })));
   const tests = new Map<string, WrittenTest>();
   let [unreadable, tokens] = [0, 0];
+  const written: SampledTurn[] = [];
   for (const adapter of new Set(jobs.map(({ stage }) => discriminator.adapterOf(stage)))) {
     const own = jobs.filter(({ stage }) => discriminator.adapterOf(stage) === adapter);
     const sampled = await sampleTurns(
@@ -66,6 +68,7 @@ export async function writeTests(
       },
     );
     tokens += sampled.tokens;
+    written.push(...sampled.turns);
     own.forEach(({ sample, stage }, i) => {
       const parsed = parseTests(sampled.turns[i]!.text, task, config);
       unreadable += parsed.lost;
@@ -75,7 +78,7 @@ export async function writeTests(
       }
     });
   }
-  return { tests: [...tests.values()], unreadable, tokens };
+  return { tests: [...tests.values()], unreadable, tokens, turns: written };
 }
 
 export interface Judged {

@@ -2,6 +2,7 @@
 // discriminator for every stage, and the programs' results on them. Prompts, random keys and parsers are those of
 // training. Results are events, passed on as soon as there are any.
 import { codeOf } from '../activities/chains.js';
+import { misfitOf } from '../activities/problemFit.js';
 import { sampleTurns, samplingFilters, stagePrompt } from '../activities/sampling.js';
 import { GauntletError } from '../core/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
@@ -44,6 +45,8 @@ export interface TestsEvent {
   problemId: string;
   tests: TestReport[];
   unreadable: number;
+  answers: number;
+  truncated: number; // of them
   tokens: number;
   seconds: number; // to write and to run them
 }
@@ -68,6 +71,8 @@ export const defaultTemperature = (samples: number): number => (samples > 1 ? 0.
 export async function* solveTask(solver: Solver, task: Task, options: SolveOptions): AsyncGenerator<SolveEvent> {
   const { config, generator } = solver;
   const { signal, samples, temperature, seed = config.seed } = options;
+  const misfit = misfitOf({ generator }, config, task);
+  if (misfit !== undefined) throw new GauntletError('BAD_INPUT', `${task.id}: ${misfit}`);
   const key = deriveKey(seed, 'solve');
   let chains = Array.from({ length: samples }, (_, sample): Chain => ({ problemId: task.id, sample, turns: [] }));
   let budget = options.maxTokens ?? Number.POSITIVE_INFINITY;
@@ -79,7 +84,7 @@ export async function* solveTask(solver: Solver, task: Task, options: SolveOptio
       generator,
       chains.map(({ turns, sample }) => ({
         turns,
-        prompt: fitting(stagePrompt(generator.chat, config, task, turns, stage), solver, task),
+        prompt: stagePrompt(generator.chat, config, task, turns, stage),
         key: extendKey(key, task.id, sample, stage),
       })),
       {
@@ -97,13 +102,15 @@ export async function* solveTask(solver: Solver, task: Task, options: SolveOptio
   const started = performance.now();
   const written = options.tests
     ? await writeTests(solver, task, chains, seed, signal)
-    : { tests: [], unreadable: 0, tokens: 0 };
+    : { tests: [], unreadable: 0, tokens: 0, turns: [] };
   const programs = chains.map((chain) => codeOf(chain, task, config));
   const judged = await judgeSamples(solver, task, programs, written.tests, signal);
   if (options.tests) {
-    const { unreadable, tokens } = written;
+    const { unreadable, tokens, turns } = written;
     const seconds = (performance.now() - started) / 1000;
-    yield { event: 'tests', problemId: task.id, tests: judged.tests, unreadable, tokens, seconds };
+    const truncated = turns.filter((turn) => turn.truncated).length;
+    const found = { tests: judged.tests, unreadable, answers: turns.length, truncated };
+    yield { event: 'tests', problemId: task.id, ...found, tokens, seconds };
   }
   const scores = programs.map((code, sample) => ({
     exists: code !== '',
@@ -124,16 +131,6 @@ export async function* solveTask(solver: Solver, task: Task, options: SolveOptio
       writtenTests: judged.tests.length,
       selected: sample === best,
     };
-}
-
-/** A problem alone must leave room for an answer. */
-function fitting(prompt: number[], { generator }: Solver, { id }: Task): number[] {
-  const { contextLength } = generator.engine.info;
-  if (prompt.length < contextLength) return prompt;
-  throw new GauntletError(
-    'BAD_INPUT',
-    `${id}: the prompt has ${prompt.length} tokens, the model reads fewer than ${contextLength}: shorten the problem`,
-  );
 }
 
 const stageEvent = (task: Task, stage: Stage, sample: number, turn: SampledTurn, seconds: number): StageEvent => ({

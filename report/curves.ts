@@ -99,6 +99,24 @@ const STATISTICS: readonly (readonly [id: string, title: string, caption: string
   ['rate', 'Learning rate', 'Of the optimizer in this update.', (m) => m.learningRate],
   ['speed', 'Generation (tokens per second)', 'Sampled tokens over the time of sampling.', (m) => m.tokensPerSecond],
   ['empty', 'Empty outputs', 'Answers without a program, or without a single test.', (m) => m.outcomes.empty ?? 0],
+  [
+    'cut',
+    'Cut answers (share)',
+    'Ended by a limit of tokens or by the end of the context, in updates of the role.',
+    (m) => m.answers?.[m.role]?.cutRate,
+  ],
+  [
+    'blank',
+    'Answers without text (share)',
+    'In updates of the role. The model ended them at once.',
+    (m) => m.answers?.[m.role]?.emptyRate,
+  ],
+  [
+    'unfit',
+    'Prompts that do not fit (share)',
+    'They fill the context, so there is no answer. In updates of the role.',
+    (m) => m.answers?.[m.role]?.unfitRate,
+  ],
   ['suite', 'Tests per suite', 'Mean over the suites of the update.', (m) => m.suiteSize],
   ['unique', 'Distinct test inputs (share)', 'Of the generated tests of the update.', (m) => m.uniqueInputs],
 ];

@@ -2,7 +2,7 @@
 import { chainSection } from './chain.js';
 import type { ReportData } from './data.js';
 import { Html, html } from './html.js';
-import { beforeAfter, checkpoints, curves, headline, origin, requests, training } from './sections.js';
+import { beforeAfter, checkpoints, curves, headline, origin, requests, training, warnings } from './sections.js';
 import { PAGE_CSS } from './style.js';
 
 export function renderReport(data: ReportData): string {
@@ -17,6 +17,7 @@ export function renderReport(data: ReportData): string {
 <style>${new Html(PAGE_CSS)}</style></head>
 <body><main>
 ${headline(data)}
+${warnings(data)}
 ${curves(data)}
 ${beforeAfter(data)}
 ${training(data)}

@@ -1,4 +1,5 @@
 // The parts of the page about the run as a whole: its results, its training, its checkpoints and its inputs.
+import { recordedWarnings, warningText } from '../core/answerShares.js';
 import { fieldsText } from '../core/liveConfig.js';
 import { recordsOf } from '../core/schema/metrics.js';
 import type { EvaluationRates } from '../core/schema/run.js';
@@ -68,6 +69,14 @@ ${table({
     ],
   })),
 })}`;
+}
+
+/** What keeps answers from being judged, and the field to change. */
+export function warnings(data: ReportData): Html | undefined {
+  const found = recordedWarnings(data.metrics);
+  if (found.length === 0) return undefined;
+  return html`<h2>Warnings</h2>
+<ul>${found.map((warning) => html`<li class="warn">${warningText(warning)}</li>`)}</ul>`;
 }
 
 export function curves(data: ReportData): Html {

@@ -31,6 +31,12 @@ function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => 
   );
   const passRate = gauge('gauntlet_pass_rate', 'Mean fraction of tests that the programs of the latest step passed');
   const validity = gauge('gauntlet_test_validity', 'Fraction of valid tests among those generated in the latest step');
+  const cut = gauge('gauntlet_answers_cut', 'Fraction of the answers of the role that were cut in the latest step');
+  const empty = gauge('gauntlet_answers_empty', 'Fraction of the answers of the role without text in the latest step');
+  const unfit = gauge(
+    'gauntlet_prompts_unfit',
+    'Fraction of the prompts of the role that did not fit in the latest step',
+  );
   const tokens = meter.createCounter('gauntlet_sampled_tokens_total', undefined, 'Tokens sampled for training steps');
   const seconds = meter.createHistogram(STEP_SECONDS, 'float', undefined, 'Seconds of all activities of a step');
   const runs = new Set<string>();
@@ -45,6 +51,12 @@ function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => 
     passRate.set(metrics.passRate, tags);
     if (metrics.validity !== undefined) validity.set(metrics.validity, tags);
     tokens.add(metrics.sampledTokens, tags);
+    for (const [role, shares] of Object.entries(metrics.answers ?? {})) {
+      const own = { ...tags, role }; // a step samples answers of both roles
+      cut.set(shares.cutRate, own);
+      empty.set(shares.emptyRate, own);
+      unfit.set(shares.unfitRate, own);
+    }
   };
 }
 

@@ -23,7 +23,7 @@ export async function measure(
 ): Promise<EvaluateCheckpointResult> {
   const { samples = SAMPLES, seed = 0, gateOf = input.checkpoint?.runId } = input;
   const prepared = await activities.prepareSolving({ ...input, seed, gateOf, measures: true });
-  const { run, stages, selfRepair, generator, discriminator, problems } = prepared;
+  const { run, stages, selfRepair, generator, discriminator, problems, skipped } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;
   const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
@@ -48,6 +48,21 @@ export async function measure(
     attacks: attacks.verdicts,
   });
   const { results, metrics } = measured;
-  const artifacts = { config: run.config, problems: run.problems, chains, verdicts: hidden.verdicts };
-  return { problems, samples, temperature, tokens: own.tokens + attack.tokens, results, metrics, artifacts };
+  const artifacts = {
+    config: run.config,
+    problems: run.problems,
+    chains,
+    verdicts: hidden.verdicts,
+    ...(tests && { tests }),
+  };
+  return {
+    problems,
+    samples,
+    temperature,
+    tokens: own.tokens + attack.tokens,
+    results,
+    metrics,
+    artifacts,
+    ...(skipped && { skipped }),
+  };
 }

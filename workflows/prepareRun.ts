@@ -32,9 +32,10 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
     searchAttributes: prepared.searchAttributes,
   };
   hooks.onConfig?.(state);
-  // Built-in problems are generated together with their references; the health gate would find nothing.
-  if (!isBuiltIn(config.problems) && config.healthGate) {
-    const { problems } = await activities.quarantineProblems({ run: state.run });
+  const { unfit } = prepared;
+  if ((!isBuiltIn(config.problems) && config.healthGate) || unfit !== undefined) {
+    const { problems, total, quarantined } = await activities.quarantineProblems({ run: state.run, unfit });
+    if (quarantined > 0) hooks.onProgress?.({ quarantined: { problems: quarantined, of: total } });
     state = { ...state, run: { ...state.run, problems } };
   }
   hooks.onProgress?.({ state: 'evaluating' });

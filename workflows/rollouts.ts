@@ -11,6 +11,8 @@ export interface Rollout {
   chains?: string;
   tests?: string | undefined;
   replayBuffer: string;
+  /** All that either role wrote. */
+  sampled: { chains: string[]; tests: string[] };
 }
 
 /** A batch of chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
@@ -38,7 +40,7 @@ export async function generatorRollout(
     tests,
     replayBuffer,
   });
-  return { verdicts, chains, tests, replayBuffer };
+  return { verdicts, chains, tests, replayBuffer, sampled: { chains: [chains], tests: tests ? [tests] : [] } };
 }
 
 /** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */
@@ -65,7 +67,8 @@ export async function discriminatorRollout(
   });
   const judged = { run, per: 'target', suite: 'baseline', tests, replayBuffer: selected.replayBuffer } as const;
   const { verdicts } = await activities.executeSuite(judged);
-  return { verdicts, tests, replayBuffer: selected.replayBuffer };
+  const sampled = { chains: [chains], tests: [tests] };
+  return { verdicts, tests, replayBuffer: selected.replayBuffer, sampled };
 }
 
 /** The success rates are in the replay buffer. Without a curriculum, chains do not depend on it. */

@@ -16,7 +16,7 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
 
 export async function solve(activities: Activities, input: PrepareSolvingInput): Promise<SolveProblemsResult> {
   const prepared = await activities.prepareSolving(input);
-  const { run, stages, selfRepair, generator, discriminator } = prepared;
+  const { run, stages, selfRepair, generator, discriminator, skipped } = prepared;
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
   const { chains } = await generateChains(activities, { run, batch, stages, ...generator }, selfRepair);
   const targets = { kind: 'all-stages', chains } as const;
@@ -26,5 +26,5 @@ export async function solve(activities: Activities, input: PrepareSolvingInput):
   const tests = written && { tests: written.tests };
   const { verdicts } = await activities.executeSuite({ run, per: 'problem', suite: 'baseline', chains, ...tests });
   const { solutions, views, solved, problems } = await activities.collectSolutions({ run, chains, verdicts, ...tests });
-  return { solved, problems, solutions, views, chains, verdicts, ...tests };
+  return { solved, problems, solutions, ...(skipped && { skipped }), views, chains, verdicts, ...tests };
 }

@@ -64,13 +64,13 @@ async function policyStep(
     generationSeconds,
     rolloutSeconds,
   });
-  const { reward, tokensPerSecond, passRate, validity, seconds } = trained.metrics;
+  const { reward, tokensPerSecond, passRate, validity, warnings, seconds } = trained.metrics;
   const opponent = opensPair(state, planned) ? state.policy.generator.adapter : undefined;
   return {
     changes: { policy: withTrained(state, role, trained.state), opponent, replayBuffer: trained.replayBuffer },
     used: { tokens: sampledTokens, seconds, executions },
     evaluation: trained.evaluation,
-    progress: { reward, tokensPerSecond, validity, ...(role === 'generator' && { passRate }) },
+    progress: { reward, tokensPerSecond, validity, warnings, ...(role === 'generator' && { passRate }) },
   };
 }
 

@@ -51,20 +51,28 @@ export async function cluster(options: ClusterOptions): Promise<ClusterFigures> 
   const { client } = services;
   const store = await openStore(services.store);
   const args = [config];
+  const plan = planFaults({ faults, seed, results, hosts: Object.keys(HOSTS) });
+  services.hold(plan[0]?.after ?? Number.MAX_SAFE_INTEGER);
   await client.workflow.start('trainFullPipeline', { taskQueue: TASK_QUEUES.orchestrator, workflowId: RUN, args });
   const run = new Run(
     async () => client,
     () => sleep(POLL_MS).then(() => countResults(store)),
   );
   const struck: { kind: Fault['kind']; at: number }[] = [];
-  for (const fault of planFaults({ faults, seed, results, hosts: Object.keys(HOSTS) })) {
+  const outages = new Map<string, Promise<void>>(); // by host
+  for (const fault of plan) {
+    services.hold(fault.after); // the run cannot end before the fault
     await run.until(fault.after);
     await Promise.race([run.ended, sleep(fault.delay)]);
     if (run.over) break;
-    await strike(hosts.get(fault.host)!, fault);
+    await outages.get(fault.host);
+    const outage = await strike(hosts.get(fault.host)!, fault);
+    outages.set(fault.host, outage());
     struck.push({ kind: fault.kind, at: Date.now() });
     log(`${struck.length}/${faults} ${fault.kind} ${fault.host} after ${fault.after} of ${results} results`);
   }
+  services.hold(Number.MAX_SAFE_INTEGER);
+  await Promise.all(outages.values());
   await run.until(Number.POSITIVE_INFINITY);
   const endedAt = Date.now();
   const seconds = (performance.now() - started) / 1000;
@@ -101,14 +109,17 @@ async function startHosts(folder: string, { temporal, store }: Services): Promis
   return hosts;
 }
 
-async function strike(host: Host, { kind, outage }: Fault): Promise<void> {
+/** @returns waits until the host is back. Other hosts may be struck meanwhile. */
+async function strike(host: Host, { kind, outage }: Fault): Promise<() => Promise<void>> {
   if (kind === 'kill') {
     while (!host.killWorker()) await sleep(100); // it is being started
-    return;
+    return async () => undefined;
   }
   await (kind === 'cut' ? host.cut() : host.crash());
-  await sleep(outage);
-  await (kind === 'cut' ? host.reconnect() : host.boot());
+  return async () => {
+    await sleep(outage);
+    await (kind === 'cut' ? host.reconnect() : host.boot());
+  };
 }
 
 const countResults = async (store: Store): Promise<number> =>

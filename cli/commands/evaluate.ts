@@ -2,7 +2,8 @@
 import { resolve } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../../activities/types.js';
+import { countAnswers } from '../../activities/countAnswers.js';
+import type { CountAnswersOutput, EvaluateCheckpointInput, EvaluateCheckpointResult } from '../../activities/types.js';
 import { type Comparison, compare, type Estimate, estimate } from '../../core/evaluation/bootstrap.js';
 import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
 import { TASK_QUEUES } from '../../core/queues.js';
@@ -19,7 +20,8 @@ import { notingActivities } from '../activityNotes.js';
 import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../naming.js';
 import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../options.js';
 import { counted, createOutput, type Output, percent, tableText } from '../output.js';
-import { noteProblems } from '../problemSource.js';
+import { noteProblems, noteSkipped } from '../problemSource.js';
+import { warningLine } from '../progress.js';
 import { type ConnectionOptions, noteUnused, withSession, withStore } from '../session.js';
 
 interface Flags extends ConnectionOptions {
@@ -33,7 +35,7 @@ interface Flags extends ConnectionOptions {
   json?: boolean;
 }
 
-interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'> {
+interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, CountAnswersOutput {
   name: string;
   metrics: Partial<Record<MetricName, Estimate>>;
   problemResults: ProblemResult[];
@@ -78,8 +80,8 @@ export function addEvaluate(program: Command): void {
       return [own, await measure(context, title, { ...shared, checkpoint: id, untrained })];
     });
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
-    const { name, problems, samples, temperature, tokens, metrics, results } = measured!;
-    const value = { checkpoint: name, problems, samples, temperature, tokens, metrics, results };
+    const { name, problems, samples, temperature, tokens, metrics, results, answers, warnings } = measured!;
+    const value = { checkpoint: name, problems, samples, temperature, tokens, metrics, results, answers, warnings };
     output.result(
       {
         ...value,
@@ -159,7 +161,11 @@ async function measure(
       return estimated ? [[metric, estimated] as const] : [];
     }),
   );
+  await noteSkipped(store, result.skipped, note);
   const { samples, temperature, tokens, results, artifacts } = result;
+  const { chains, tests } = artifacts;
+  const counted = await countAnswers({ store }, { run: artifacts, chains: [chains], tests: tests ? [tests] : [] });
+  for (const { message } of counted.warnings ?? []) note(warningLine(`${name}: ${message}`));
   const checkpoint = input.untrained ? 'base' : input.checkpoint.name;
   const at = new Date().toISOString();
   await writeEvaluation(store, runId, id, {
@@ -172,7 +178,7 @@ async function measure(
     results,
     artifacts,
   });
-  return { ...result, name, problemResults, metrics };
+  return { ...result, ...counted, name, problemResults, metrics };
 }
 
 function compareAll(before: ProblemResult[], after: ProblemResult[]): Partial<Record<MetricName, Comparison>> {

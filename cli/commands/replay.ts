@@ -24,6 +24,7 @@ export function addReplay(program: Command): void {
     .addOption(jsonOption('step'));
   withStore(command, 'reads').action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
+    if (flags.sandbox && !flags.execute) output.note('--sandbox: without effect, because only --execute runs programs');
     const store = await openStore(flags.store);
     const id = await chooseRun(store, named);
     const all = await recordedSteps({ store }, id);

@@ -32,16 +32,18 @@ export function addReport(program: Command): void {
     .option('--overwrite', 'replace an existing report in that folder')
     .addOption(jsonOption());
   withStore(command, 'reads').action(async (named: string | undefined, flags: Flags) => {
+    const output = createOutput(flags.json);
     const store = await openStore(flags.store);
     const runId = await chooseRun(store, named);
     if (flags.out !== undefined) {
       checkTarget(flags.out, { marker: 'main.js', kind: 'report', replace: flags.overwrite === true });
       await writeFolder(flags.out, reportFiles(openResources(store), runId));
       const path = resolve(flags.out, 'index.html');
-      return createOutput(flags.json).result({ runId, path }, () => path);
+      return output.result({ runId, path }, () => path);
     }
+    if (flags.overwrite) output.note('--overwrite: without effect, because only --out has a folder to replace');
     await writeReport(store, runId, await renderRunReport(store, runId));
     const path = store.locate(`runs/${runId}/report.html`);
-    createOutput(flags.json).result({ runId, path }, () => path);
+    output.result({ runId, path }, () => path);
   });
 }

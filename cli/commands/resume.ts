@@ -5,7 +5,7 @@ import { openStore } from '../../store/openStore.js';
 import { deviceOption, jsonOption, OF_RUN, sandboxOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
-import { type ConnectionOptions, withSession, withStore } from '../session.js';
+import { type ConnectionOptions, noteUnused, withSession, withStore } from '../session.js';
 import { conclude, concludeEnding } from '../training.js';
 
 interface Flags extends ConnectionOptions {
@@ -31,6 +31,7 @@ export function addResume(program: Command): void {
   withStore(command, 'server').action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json === true);
     await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
+      noteUnused(session, flags, output);
       const store = await openStore(flags.store);
       const decision = decisionOf(flags);
       const { joined, said } = await resumeRun({ ...session, store }, id, decision);

@@ -32,12 +32,18 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
   if (select === 'tests' && !tests) throw new GauntletError('BAD_INPUT', '--select tests: goes without --no-tests');
   const tasks = await readSource(source, (id, reason) => output.note(`skipped ${id}: ${reason}`));
   const programs: ProgramEvent[] = [];
+  const [stages, written] = [
+    { answers: 0, cut: 0 },
+    { answers: 0, cut: 0 },
+  ];
   await withSolver(named, flags, output, async (solver, _, signal) => {
     const options = { samples, temperature: defaultTemperature(samples), tests, trustBaseline: false, signal };
     for (const task of tasks) {
       try {
         for await (const event of solveTask(solver, task, options)) {
           if (event.event === 'program') programs.push(event);
+          else if (event.event === 'stage') addAnswers(stages, 1, Number(event.truncated));
+          else addAnswers(written, event.answers, event.truncated);
           if (event.event !== 'program' || select === 'all' || event.selected) print(event);
         }
       } catch (error) {
@@ -45,9 +51,15 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
         output.note(`skipped ${error.message}`);
       }
     }
+    const { maxNewTokens, maxTestTokens } = solver.config.sampling;
+    noteCut(stages, `answers were cut (sampling.maxNewTokens is ${maxNewTokens})`);
+    noteCut(written, `answers with tests were cut (sampling.maxTestTokens is ${maxTestTokens})`);
     if (programs.length === 0)
       throw new GauntletError('BAD_INPUT', `${source}: the model can read none of its problems`);
   });
+  function noteCut({ answers, cut }: Answers, what: string): void {
+    if (cut > 0) output.note(`${cut} of ${answers} ${what}`);
+  }
   function print(event: SolveEvent): void {
     if (event.event === 'program' || output.json) output.result(event, () => textOf(event));
     else output.note(textOf(event));
@@ -63,6 +75,16 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
   output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
   const selected = solved(measured.filter(({ selected }) => selected));
   if (tests) output.note(`${selected} of ${problems} solved by the selected programs`);
+}
+
+interface Answers {
+  answers: number;
+  cut: number;
+}
+
+function addAnswers(to: Answers, answers: number, cut: number): void {
+  to.answers += answers;
+  to.cut += cut;
 }
 
 /** A pipe gets a program as it is; a terminal gets no control characters of a model. */

@@ -1,19 +1,20 @@
 // `gauntlet status [RUN]`: lists the runs of this store, or shows one. It never starts a server.
 import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import type { Command } from 'commander';
+import { type RecordedWarning, recordedWarnings, warningText } from '../../core/answerShares.js';
 import { GauntletError } from '../../core/errors.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import { readEnvironments } from '../../store/environments.js';
 import { openStore } from '../../store/openStore.js';
-import { RESULT } from '../../store/runs.js';
+import { RESULT, readMetrics } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { commandLine } from '../commandLine.js';
 import { checkIsRun, describeExecution, type Held, heldActivities, heldText, inWords, isOpen } from '../executions.js';
 import { jsonOption } from '../options.js';
 import { createOutput, describeError, type Output, tableText, visible } from '../output.js';
-import { attentionOf, progressLine } from '../progress.js';
+import { attentionOf, progressLine, warningLine, warningsIn } from '../progress.js';
 import { resultTable } from '../results.js';
 import { type ConnectionOptions, hasPollers, hasServer, type Session, withSession, withStore } from '../session.js';
 import { storedRun } from '../stored.js';
@@ -29,6 +30,7 @@ export interface RunStatus {
   environments?: EnvironmentRecord[]; // in which the run has worked
   steps?: number; // of a run that only the store knows
   progress?: RunProgress; // of a running one, if a worker answers
+  warnings?: RecordedWarning[]; // of a run whose progress is unknown
   result?: RunResult;
   failure?: string;
 }
@@ -43,6 +45,7 @@ export function addStatus(program: Command): void {
   type Flags = ConnectionOptions & { json?: boolean; watch?: boolean };
   withStore(command, 'server').action(async (id: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
+    if (flags.watch && id === undefined) output.note('--watch: without effect, because no run is named');
     const store = await openStore(flags.store);
     const show = async (session?: Session): Promise<void> => {
       if (id === undefined) {
@@ -52,13 +55,28 @@ export function addStatus(program: Command): void {
       const status = await statusOfRun(id, store, session, flags.watch ? output : undefined);
       if (!status) return;
       const environments = await environmentsOf(store, id);
-      const shown = { ...status, ...(environments.length > 0 && { environments }) };
+      const warnings = status.progress === undefined ? await storedWarnings(store, id) : [];
+      const shown: RunStatus = {
+        ...status,
+        ...(environments.length > 0 && { environments }),
+        ...(warnings.length > 0 && { warnings }),
+      };
       output.result(shown, () => [statusText(shown), ...environments.map(environmentLine)].join('\n'));
     };
     if (hasServer(flags.store)) return withSession(flags, output, 'none', show);
     output.note(`no Temporal server runs: this is what the store knows (start a server: ${commandLine('up')})`);
     await show();
   });
+}
+
+/** None if a record is damaged, which `gauntlet store verify` reports. */
+async function storedWarnings(store: Store, id: string): Promise<RecordedWarning[]> {
+  try {
+    return recordedWarnings(await readMetrics(store, id));
+  } catch (error) {
+    if (error instanceof GauntletError && error.code === 'CORRUPT_ARTIFACT') return [];
+    throw error;
+  }
 }
 
 async function environmentsOf(store: Store, id: string): Promise<EnvironmentRecord[]> {
@@ -175,7 +193,14 @@ async function currentStatus(
   }
 }
 
-function statusText({ id, status, held = [], steps, progress, result, failure }: RunStatus): string {
+function statusText({ warnings = [], ...status }: RunStatus): string {
+  const { progress } = status;
+  const lines = progress ? warningsIn(progress).map(({ line }) => line) : [];
+  const stored = warnings.map((warning) => warningLine(warningText(warning)));
+  return [stateText(status), ...lines, ...stored].join('\n');
+}
+
+function stateText({ id, status, held = [], steps, progress, result, failure }: RunStatus): string {
   const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (steps done: ${steps})`}`;
   const resume = `continue with: ${commandLine(`resume ${id} --watch`)}`;
   if (result !== undefined) return `${head}\n${resultTable(result)}`;

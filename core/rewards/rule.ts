@@ -33,17 +33,59 @@ export interface ProgramFacts {
 
 export type RewardOptions = Pick<RunConfig['reward'], 'diversityCredit' | 'weights'>;
 
-export interface RewardRule {
+/** A part of a reward. Its value is weight × share. */
+export interface Term {
+  name: string;
+  weight: number;
+  share: number; // 1: the weight is a constant
+}
+
+/** A reward scheme: the terms of each reward. */
+export interface RewardScheme {
   /** `verdicts` of the final program on its suite. A missing program fails every test. */
-  generator(verdicts: readonly Verdict[], facts?: ProgramFacts): number;
-  /** Rewards of a group: all samples for one problem, chain and stage. */
-  discriminator(group: readonly JudgedTurn[], options: RewardOptions): number[];
+  generatorTerms(verdicts: readonly Verdict[], facts?: ProgramFacts): Term[];
+  /** The terms of every sample of a group: all samples for one problem, chain and stage. */
+  discriminatorTerms(group: readonly JudgedTurn[], options: RewardOptions): Term[][];
   /** Which tests are kept and run again in later steps. Absent: none. */
   book?: BookRule;
   /** A test with a wrong expected value is corrected by the reference and joins the suite. It stays invalid. */
   corrects?: true;
   /** Up to so many mutants of the reference run on the tests of a discriminator group. */
   mutants?: number;
+}
+
+/** A scheme with its rewards as numbers. */
+export interface RewardRule extends RewardScheme {
+  generator(verdicts: readonly Verdict[], facts?: ProgramFacts): number;
+  discriminator(group: readonly JudgedTurn[], options: RewardOptions): number[];
+}
+
+export const ruleOf = (scheme: RewardScheme): RewardRule => ({
+  ...scheme,
+  generator: (verdicts, facts) => rewardOf(scheme.generatorTerms(verdicts, facts)),
+  discriminator: (group, options) => scheme.discriminatorTerms(group, options).map(rewardOf),
+});
+
+/** The sum of the terms, within −1 and 1. */
+export const rewardOf = (terms: readonly Term[]): number => clamp(sumOf(terms), -1, 1);
+
+const sumOf = (terms: readonly Term[]): number => terms.reduce((sum, { weight, share }) => sum + weight * share, 0);
+
+export const term = (name: string, weight: number, share = 1): Term => ({ name, weight, share });
+
+export const NO_TESTS = 'no tests';
+export const NO_READABLE_TEST = 'no readable test';
+
+/** A reward as a sum: '0.4 × 0.5 valid − 0.6 × 0.5 invalid + 0.6 × 0 caught'. */
+export function termsText(terms: readonly Term[]): string {
+  const short = (value: number): string => String(Number(Math.abs(value).toFixed(3)));
+  const parts = terms.map(({ name, weight, share }, i) => {
+    const sign = weight * share < 0 || Object.is(weight * share, -0) ? '− ' : '+ ';
+    const factor = weight === 1 && share !== 1 ? '' : `${short(weight)}${share === 1 ? '' : ' × '}`;
+    return `${i === 0 ? sign.replace('+ ', '').trim() : sign}${factor}${share === 1 ? '' : short(share)} ${name}`;
+  });
+  const sum = sumOf(terms);
+  return `${parts.join(' ')}${sum === clamp(sum, -1, 1) ? '' : ', limited to −1 … 1'}`;
 }
 
 export const countPassed = (verdicts: readonly Verdict[]): number =>

@@ -6,6 +6,8 @@ import { verdictSchema } from './execution.js';
 
 const outcomeSchema = z.enum(OUTCOME_NAMES);
 
+const termsSchema = z.array(z.strictObject({ name: z.string(), weight: z.number(), share: z.number() }));
+
 export const shownTestSchema = z.strictObject({
   call: z.string(), // 'solve([1, 2], 3)'
   expected: z.string(), // a Python literal, or 'illegal input'
@@ -28,7 +30,13 @@ export const chainViewSchema = z.strictObject({
     }),
   ),
   baseline: z.array(shownTestSchema),
-  rewards: z.strictObject({ generator: z.number(), discriminator: z.array(z.number()) }), // one per stage with tests
+  rewards: z.strictObject({
+    generator: z.number(),
+    discriminator: z.array(z.number()), // one per stage with tests
+    // absent in views of earlier versions
+    scheme: z.string().optional(),
+    terms: z.strictObject({ generator: termsSchema, discriminator: z.array(termsSchema) }).optional(), // whose sums they are
+  }),
   outcomes: z.strictObject({ generator: outcomeSchema, discriminator: z.array(outcomeSchema) }), // alike
 });
 export type ChainView = z.infer<typeof chainViewSchema>;

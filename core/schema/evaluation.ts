@@ -36,6 +36,7 @@ export const evaluationRecordSchema = z.strictObject({
     problems: digestSchema,
     chains: digestSchema,
     verdicts: digestSchema,
+    tests: digestSchema.optional(), // that the discriminator wrote
   }),
 });
 export type EvaluationRecord = z.infer<typeof evaluationRecordSchema>;

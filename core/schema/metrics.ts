@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { OUTCOME_NAMES } from '../rewards/outcomes.js';
 import { PHASES } from '../schedule.js';
+import { answerSharesSchema, warningSchema } from './answers.js';
 import { roleSchema, stageSchema } from './chain.js';
 import { evaluationRatesSchema } from './run.js';
 import { policyStatsSchema } from './trajectory.js';
@@ -10,6 +11,12 @@ const rate = z.number().min(0).max(1);
 
 /** Standard errors of means over the problems or targets of a batch, by name. Absent if there are fewer than two. */
 const standardErrorsSchema = z.record(z.string(), z.number().nonnegative()).optional();
+
+/** Of steps and evaluations. Records of earlier versions have neither field. */
+const answerFields = {
+  answers: z.partialRecord(roleSchema, answerSharesSchema).optional(), // of each role that was sampled
+  warnings: z.array(warningSchema).optional(), // absent: there is nothing to change
+};
 
 /** Statistics of the rewards of one step, before the update. */
 const rewardMetricsSchema = z.strictObject({
@@ -37,6 +44,7 @@ export const stepMetricsSchema = z.strictObject({
   epoch: z.int(),
   role: roleSchema,
   ...rewardMetricsSchema.shape,
+  ...answerFields,
   update: policyStatsSchema,
   rows: z.int(), // sequences in the update
   learningRate: z.number(),
@@ -78,6 +86,7 @@ const evaluationMetricsSchema = z.strictObject({
   checkpoint: z.string(), // its name, or 'base'
   rates: evaluationRatesSchema.partial(),
   standardErrors: standardErrorsSchema, // of the rates
+  ...answerFields,
   score: z.number().optional(), // validation only: 0.7 · (mean pass rate − 0.5) + 0.3 · test validity
   seconds: z.number(),
 });

@@ -1,6 +1,7 @@
 // The progress of a run (the `progress` query) and its result.
 import { z } from 'zod';
 import { PHASES } from '../schedule.js';
+import { warningSchema } from './answers.js';
 import { stageSchema } from './chain.js';
 
 const rate = z.number().min(0).max(1);
@@ -38,6 +39,8 @@ export const runProgressSchema = z.strictObject({
   passRate: rate.optional(), // of the last generator step
   validity: rate.optional(), // of the last step's tests
   tokensPerSecond: z.number().optional(), // sampled tokens per second of generation in the last step
+  quarantined: z.strictObject({ problems: z.int(), of: z.int() }).optional(), // left out; quarantine.json has the reasons
+  warnings: z.array(warningSchema).optional(), // about the answers of the last step
   best: z.strictObject({ name: z.string(), score: z.number() }).optional(),
   validation: evaluationRatesSchema.partial().optional(), // latest
 });

@@ -23,6 +23,10 @@ const TITLES: Readonly<Record<string, string>> = {
   'step.uniqueInputs': 'Distinct inputs',
   'step.suiteSize': 'Tests in a suite',
   'step.typeCheckRate': 'Programs without a type error',
+  'answers.answers': 'Answers',
+  'answers.cutRate': 'Cut answers',
+  'answers.emptyRate': 'Answers without text',
+  'answers.unfitRate': 'Prompts that do not fit',
   ...Object.fromEntries(OUTCOME_NAMES.map((name) => [`outcome.${name}`, capitalised(name)])),
   'update.loss': 'Loss',
   'update.ratio': 'Ratio of probabilities',
@@ -52,6 +56,7 @@ const TITLES: Readonly<Record<string, string>> = {
 const GROUPS: Readonly<Record<string, string>> = {
   evaluation: 'Evaluation',
   step: 'Rollouts',
+  answers: 'Answers',
   outcome: 'Samples by outcome',
   update: 'Updates',
   warmStart: 'Warm start',
@@ -90,6 +95,8 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
     } else if (record.kind === 'step') {
       const { update, role, standardErrors, outcomes } = record;
       for (const name of outcomesOf[role]) add('outcome', name, role, { step, value: outcomes[name] ?? 0 });
+      for (const [writer, shares] of Object.entries(record.answers ?? {}))
+        for (const [name, value] of numbersOf(shares)) add('answers', name, writer, { step, value });
       for (const [name, value] of numbersOf(update)) add('update', name, role, { step, value });
       for (const [name, value] of numbersOf(record)) {
         if (POSITION.includes(name)) continue;

@@ -12,8 +12,8 @@ import {
 import { codeOf, groupByProblem } from '../../activities/chains.js';
 import {
   discriminatorRewards,
-  generatorReward,
   generatorRewards,
+  generatorTerms,
   judgedTurns,
   judgeTurn,
 } from '../../activities/computeRewards.js';
@@ -22,9 +22,8 @@ import { formatArguments, formatValue } from '../../core/parse/format.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean } from '../../core/rewards/rates.js';
-import { REWARD_RULES } from '../../core/rewards/rewards.js';
-import { countPassed, fractionsOf } from '../../core/rewards/rule.js';
-import { weightedTerms } from '../../core/rewards/schemes/shifted.js';
+import { REWARD_RULES, typePenalty } from '../../core/rewards/rewards.js';
+import { countPassed, type Term, term } from '../../core/rewards/rule.js';
 import type { SuiteTest } from '../../core/rewards/suite.js';
 import { sequenceAdvantages } from '../../core/rl/advantages.js';
 import type { Chain } from '../../core/schema/chain.js';
@@ -91,11 +90,19 @@ export function stepView(run: string, steps: readonly StepMetrics[], rollouts: R
     ...stepRow(record),
     previous,
     next,
-    metrics: [...numbersOf(record), ...numbersOf(record.update)].map(([name, value]) => ({ name, value })),
+    metrics: [...numbersOf(record), ...answerNumbers(record), ...numbersOf(record.update)].map(([name, value]) => ({
+      name,
+      value,
+    })),
     groups: rollouts.judged.map((one, index) => groupSummary(rollouts, one, index)),
     hardest: hardestTests(rollouts),
   };
 }
+
+const answerNumbers = ({ answers = {} }: StepMetrics): [name: string, value: number][] =>
+  Object.entries(answers).flatMap(([role, shares]) =>
+    numbersOf(shares).map(([name, value]): [string, number] => [`${role}.${name}`, value]),
+  );
 
 function groupSummary({ record, batch, ...rollouts }: Rollouts, one: SuiteVerdicts, index: number): GroupSummary {
   const rewards = rollouts.rewards_P_G[index]!;
@@ -168,18 +175,13 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
       program: codeOf(chain, problem, config),
       verdicts,
       types,
-      ...(isGenerator &&
-        rewardOf(
-          c,
-          programOutcome(one.candidates[c]!, verdicts),
-          programTerms(one, c, config, rollouts.rewards_P_G[index]![c]!),
-        )),
+      ...(isGenerator && rewardOf(c, programOutcome(one.candidates[c]!, verdicts), programTerms(one, c, config))),
     };
   });
-  const fractions = isGenerator ? [] : discriminatorTerms(one, config, rollouts.rewards_P_G[index]!);
+  const terms = isGenerator ? [] : discriminatorTerms(one, config);
   const turns = one.turns.map((turn, i) => ({
     ...turnView(rollouts, one, turn, problem),
-    ...(isGenerator ? {} : { ...rewardOf(i, turnOutcome(judgeTurn(one, turn)), fractions[i]), sample: i }),
+    ...(isGenerator ? {} : { ...rewardOf(i, turnOutcome(judgeTurn(one, turn)), terms[i]), sample: i }),
   }));
   const { id, description, functionSignature: signature, difficulty, referenceSolution: reference } = problem;
   return {
@@ -220,21 +222,16 @@ export async function chainsOf(
 }
 
 /** What the reward of a program consists of. */
-function programTerms(one: SuiteVerdicts, c: number, config: RunConfig, reward: number): Rewarded['terms'] {
-  const tests = generatorReward(REWARD_RULES[config.reward.scheme], one, c);
-  const penalty = reward - tests;
-  return [{ name: 'tests', value: tests }, ...(config.typeCheck.weight > 0 ? [{ name: 'types', value: penalty }] : [])];
+function programTerms(one: SuiteVerdicts, c: number, { reward, typeCheck }: RunConfig): Rewarded['terms'] {
+  const penalty = typePenalty(one.types?.[c], typeCheck.weight);
+  const terms = generatorTerms(REWARD_RULES[reward.scheme], one, c);
+  return [...terms, ...(typeCheck.weight > 0 ? [term('types', -penalty)] : [])].map(shownTerm);
 }
 
-/** Weighted terms in schemes that have weights; in others the reward is one term. */
-function discriminatorTerms(one: SuiteVerdicts, { reward }: RunConfig, rewards: number[]): Rewarded['terms'][] {
-  const isWeighted = reward.scheme === 'shifted' || reward.scheme === 'all-tests';
-  return fractionsOf(judgedTurns(one), reward).map((share, i) => {
-    if (share === undefined) return [{ name: 'no readable test', value: rewards[i]! }];
-    if (!isWeighted) return [{ name: reward.scheme, value: rewards[i]! }];
-    return Object.entries(weightedTerms(share, reward.weights)).map(([name, value]) => ({ name, value }));
-  });
-}
+const discriminatorTerms = (one: SuiteVerdicts, { reward }: RunConfig): Rewarded['terms'][] =>
+  REWARD_RULES[reward.scheme].discriminatorTerms(judgedTurns(one), reward).map((terms) => terms.map(shownTerm));
+
+const shownTerm = (own: Term) => ({ ...own, value: own.weight * own.share });
 
 function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, { entry }: Problem): TestTurnView {
   const { stage, text, truncated, sample, chainSample } = batch!.turns[turn.turn]!;

@@ -1,4 +1,5 @@
 // One run: its schedule, its curves, its control requests and its checkpoints.
+import { recordedWarnings, warningText } from '../../core/answerShares.js';
 import { fieldsText, isLiveField, leaves } from '../../core/liveConfig.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { ControlMetrics, StepMetrics } from '../../core/schema/metrics.js';
@@ -22,6 +23,7 @@ export async function readRunView(store: ObjectStore, id: string, reader: Metric
     bands: bandsOf(records),
     charts: charts(metrics),
     steps: stepsOf(records).map(stepRow),
+    warnings: recordedWarnings(metrics).map((warning) => ({ field: warning.field, text: warningText(warning) })),
     events: controlsOf(records).map(eventOf),
     checkpoints: checkpoints.map(({ name, step, score, digest }) => ({ name, step, score, digest })),
     before: result?.before,

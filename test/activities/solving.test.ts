@@ -33,6 +33,7 @@ describe('solving problems', () => {
   });
 
   it('asks a model without the markers of the tiny style in plain English', async () => {
+    world.engine.info.contextLength = 10_000;
     world.engine.encode = (text) => [...text].map((char) => char.charCodeAt(0));
     const { chains } = await solve(acts, { limit: 1 });
     const [{ turns }] = (await world.deps.store.getJson<ChainList>(chains)) as [ChainList[number]];

@@ -133,7 +133,18 @@ export const VIEW: ChainView = {
     },
   ],
   baseline: [{ call: 'add(0, 0)', expected: '0', valid: true, verdict: 'pass' }],
-  rewards: { generator: -0.1, discriminator: [0.25, 0.5] },
+  rewards: {
+    generator: -0.1,
+    discriminator: [0.25, 0.5],
+    scheme: 'shifted',
+    terms: {
+      generator: [
+        { name: 'passed', weight: 1, share: 0.4 },
+        { name: 'shift', weight: -0.5, share: 1 },
+      ],
+      discriminator: [[{ name: 'valid', weight: 0.5, share: 0.5 }], [{ name: 'caught', weight: 1, share: 0.5 }]],
+    },
+  },
   outcomes: { generator: 'failed', discriminator: ['valid', 'caught'] },
 };
 

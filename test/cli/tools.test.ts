@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { EXIT } from '../../cli/exitCodes.js';
 import { isPolling, mayLive } from '../../cli/session.js';
 import { isSupportedNode } from '../../infra/node-version.mjs';
 import { PLACE } from '../../infra/place.mjs';
+import { openStore } from '../../store/openStore.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 describe('commands about this machine', function () {
@@ -51,6 +53,16 @@ describe('commands about this machine', function () {
   it('doctor accepts the Node versions of package.json', () => {
     const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
     assert.equal(engines.node, '^20.19.0 || >=22.12.0');
+    const ci = parse(readFileSync('.github/workflows/ci.yml', 'utf8')) as {
+      jobs: { test: { strategy: { matrix: { node: number[] } }; steps: { run?: string }[] } };
+    };
+    const { strategy, steps } = ci.jobs.test;
+    assert.deepEqual(strategy.matrix.node, [20, 22, 24], 'hosted CI runs each supported line');
+    for (const command of ['npm test', 'npm run demo'])
+      assert.ok(
+        steps.some(({ run }) => run === command),
+        command,
+      );
     for (const good of ['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.0.1']) assert.ok(isSupportedNode(good), good);
     for (const bad of ['18.20.0', '20.0.0', '20.18.3', '21.7.0', '22.11.0']) assert.ok(!isSupportedNode(bad), bad);
   });
@@ -94,6 +106,14 @@ describe('commands about this machine', function () {
     assert.match((await inProcess(...command)).out, /^pass {5}good \(pass; .* ms\)\nfail .*\nerror .*TypeError/);
   });
 
+  it('say which option has no effect', async () => {
+    const folder = await temporaryFolder();
+    await (await openStore(folder)).putJson({});
+    const noted = async (...argv: string[]) => (await inProcess(...argv, '--store', folder)).err;
+    assert.match(await noted('status', '--watch'), /--watch: without effect, because no run is named/);
+    assert.match(await noted('replay', 'r', '--sandbox', 'wasm'), /--sandbox: without effect, because only --execute/);
+  });
+
   it('temporal passes its arguments and exit code through', async () => {
     const folder = await temporaryFolder();
     const { writeFile, chmod } = await import('node:fs/promises');
@@ -104,6 +124,21 @@ describe('commands about this machine', function () {
     assert.deepEqual([code, out.trim()], [7, '5 workflow list --help --limit 2 at host:1']);
     const { err } = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_ADDRESS: undefined });
     assert.equal(err, `no Temporal server runs for ${folder}: start one with npx gauntlet up\n`);
+    for (const given of [
+      ['--store', 'other', 'workflow', 'list'],
+      ['workflow', '--store=other', 'list'],
+    ]) {
+      const other = await gauntlet(['temporal', ...given], { ...env, TEMPORAL_ADDRESS: undefined });
+      assert.equal(other.out.trim(), '2 workflow list at', 'the Temporal CLI has no --store');
+      assert.match(
+        other.err,
+        /^no Temporal server runs for \/.*\/other: start one with npx gauntlet up --store other\n$/,
+      );
+    }
+    const rest = await gauntlet(['temporal', 'workflow', 'list', '--', '--store', 'x'], env);
+    assert.equal(rest.out.trim(), '5 workflow list -- --store x at host:1');
+    const without = await gauntlet(['temporal', 'workflow', 'list', '--store'], env);
+    assert.match(without.err, /--store: name the folder or bucket of a store/);
     const both = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_PROFILE: 'prod' });
     assert.match(both.err, /TEMPORAL_ADDRESS is set beside TEMPORAL_PROFILE/);
   });

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { countOutcomes, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES, type Scheme } from '../../core/rewards/rewards.js';
-import { type JudgedTest, type JudgedTurn, passShare } from '../../core/rewards/rule.js';
+import {
+  type JudgedTest,
+  type JudgedTurn,
+  passShare,
+  rewardOf,
+  type Term,
+  termsText,
+} from '../../core/rewards/rule.js';
 import type { Verdict } from '../../core/schema/execution.js';
 
 const close = (actual: readonly number[], expected: readonly number[]): void => {
@@ -19,6 +26,13 @@ const turn = (tests: string, lost = 0, inputs: string[] = []): JudgedTurn => ({
   ),
   lost,
 });
+
+/** The value of a sum as people read it. */
+const sumOfText = (text: string): number =>
+  [...text.matchAll(/(−|\+)? ?(\d[\d.]*)(?: × (\d[\d.]*))?/g)].reduce(
+    (sum, [, sign, weight, share = '1']) => sum + (sign === '−' ? -1 : 1) * Number(weight) * Number(share),
+    0,
+  );
 
 const weights = { valid: 0.4, invalid: 0.6, caught: 0.6 };
 const plain = { diversityCredit: false, weights };
@@ -265,6 +279,41 @@ describe('every scheme', () => {
       );
     });
   }
+
+  for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
+    it(`${scheme}: the terms of a reward add up to it, and so does their text`, () => {
+      const rule = REWARD_RULES[scheme];
+      const book = fc.array(fc.constantFrom<Verdict>('pass', 'fail'), { maxLength: 3 });
+      const checkSum = (terms: Term[], reward: number): void => {
+        assert.ok(terms.length > 0);
+        close([terms.reduce((sum, { weight, share }) => sum + weight * share, 0)], [reward]);
+        assert.ok(Math.abs(sumOfText(termsText(terms)) - reward) < 0.005, `${reward} = ${termsText(terms)}`);
+      };
+      fc.assert(
+        fc.property(verdicts, group, book, fc.boolean(), (list, turns, known, parses) => {
+          checkSum(rule.generatorTerms(list, { parses, book: known }), rule.generator(list, { parses, book: known }));
+          const rewards = rule.discriminator(turns, shared);
+          for (const [i, terms] of rule.discriminatorTerms(turns, shared).entries()) checkSum(terms, rewards[i]!);
+        }),
+      );
+    });
+  }
+
+  it('write each term with its weight and its share', () => {
+    const { generatorTerms, discriminatorTerms } = REWARD_RULES.shifted;
+    const text = (own: JudgedTurn): string => termsText(discriminatorTerms([own], plain)[0]!);
+    assert.equal(text(turn('vi')), '0.4 × 0.5 valid − 0.6 × 0.5 invalid + 0.6 × 0 caught');
+    assert.equal(text(turn('vvvvi')), '0.4 × 0.8 valid − 0.6 × 0.2 invalid + 0.6 × 0 caught');
+    assert.equal(text(turn('vv')), '0.4 valid − 0.6 × 0 invalid + 0.6 × 0 caught');
+    assert.equal(text(turn('')), '−1 no readable test');
+    assert.equal(termsText(generatorTerms(['pass', 'fail'])), '0.5 passed − 0.5 shift');
+    assert.equal(termsText(generatorTerms(['pass'])), '1 passed − 0.5 shift');
+    assert.equal(termsText(generatorTerms([])), '0 no tests');
+    const heavy = { ...plain, weights: { valid: 3, invalid: 0, caught: 0 } };
+    const terms = discriminatorTerms([turn('v')], heavy)[0]!;
+    assert.equal(rewardOf(terms), 1);
+    assert.match(termsText(terms), /^3 valid .*, limited to −1 … 1$/);
+  });
 
   it('passShare counts passes only', () => assert.equal(passShare(['pass', 'fail', 'timeout', 'pass']), 0.5));
 });

@@ -70,6 +70,8 @@ describe('metrics for Prometheus', function () {
     try {
       await once(worker.stdout, 'data');
       await (await startRun(host.client, 'measured', TINIEST_RUN)).result();
+      const sampling = { ...TINIEST_RUN.sampling, maxNewTokens: 3, maxTestTokens: 3 };
+      await (await startRun(host.client, 'cut', { ...TINIEST_RUN, sampling })).result();
       samples = await scrape(address);
     } finally {
       await end(worker);
@@ -88,6 +90,14 @@ describe('metrics for Prometheus', function () {
       assert.ok(above >= 0 && below >= 0 && (above === 0 || below === 0));
       const rates = ['gauntlet_pass_rate', 'gauntlet_test_validity'].map((name) => read(name, own)!);
       for (const rate of rates) assert.ok(rate >= 0 && rate <= 1);
+    }
+  });
+
+  it('has the shares of cut, empty and missing answers of each role', () => {
+    for (const role of ['generator', 'discriminator']) {
+      for (const name of ['gauntlet_answers_cut', 'gauntlet_answers_empty', 'gauntlet_prompts_unfit'])
+        assert.equal(read(name, { run: 'measured', role }), 0, name);
+      assert.equal(read('gauntlet_answers_cut', { run: 'cut', role }), 1);
     }
   });
 

@@ -1,18 +1,25 @@
 // The scheme of Code-A1 (arXiv 2603.15611), whose suites have 8 tests. Here a suite has the requested number of tests.
 import { byFailures } from '../mistakeBook.js';
-import { type JudgedTurn, passShare, type RewardRule } from '../rule.js';
+import { type JudgedTurn, NO_TESTS, passShare, ruleOf, term } from '../rule.js';
 
 const ALPHA = 0.5; // of validity; the rest is for failures
 
-export const CODE_A1: RewardRule = {
-  generator: (verdicts, { book = [] } = {}) => {
-    const rates = [verdicts, book].flatMap((some) => (some.length === 0 ? [] : [passShare(some)]));
-    return rates.length === 0 ? 0 : rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
+export const CODE_A1 = ruleOf({
+  generatorTerms: (verdicts, { book = [] } = {}) => {
+    const suites = [['passed', verdicts] as const, ['passed of the mistake book', book] as const];
+    const tested = suites.filter(([, own]) => own.length > 0);
+    if (tested.length === 0) return [term(NO_TESTS, 0)];
+    return tested.map(([name, own]) => term(name, 1 / tested.length, passShare(own)));
   },
-  discriminator: (group) => group.map((turn) => ALPHA * validity(turn) + (1 - ALPHA) * adversity(turn)),
+  discriminatorTerms: (group) =>
+    group.map((turn) => {
+      const isCompared = turn.target?.bookFailRate !== undefined;
+      const failed = isCompared ? 'failed by the program, compared with the mistake book' : 'failed by the program';
+      return [term('valid and distinct', ALPHA, validity(turn)), term(failed, 1 - ALPHA, adversity(turn))];
+    }),
   book: byFailures({ replayed: 8 }),
   corrects: true,
-};
+});
 
 const written = ({ tests, lost }: JudgedTurn): number => Math.max(1, tests.length + lost);
 

@@ -1,18 +1,21 @@
 // Tests earn what they add: mutants of the reference that no earlier test killed (compare MIST-RL, arXiv 2603.01409). The
 // chain's program counts once, however many tests catch it.
-import { clamp, fractionsOf, type JudgedTurn, type RewardRule } from '../rule.js';
+import { fractionsOf, type JudgedTurn, NO_READABLE_TEST, ruleOf, term } from '../rule.js';
 import { SHIFTED } from './shifted.js';
 
-export const MUTATION: RewardRule = {
+export const MUTATION = ruleOf({
   ...SHIFTED,
-  discriminator: (group, { weights }) =>
+  discriminatorTerms: (group, { weights }) =>
     fractionsOf(group, { diversityCredit: false }).map((share, i) => {
-      if (share === undefined) return -1;
-      const caught = share.caught > 0 ? weights.caught : 0;
-      return clamp(weights.valid * newKills(group[i]!) - weights.invalid * share.invalid + caught, -1, 1);
+      if (share === undefined) return [term(NO_READABLE_TEST, -1)];
+      return [
+        term('new mutants killed', weights.valid, newKills(group[i]!)),
+        term('invalid', -weights.invalid, share.invalid),
+        term('caught', weights.caught, share.caught > 0 ? 1 : 0),
+      ];
     }),
   mutants: 12,
-};
+});
 
 /** The fraction of living mutants that the tests of a turn kill. */
 function newKills({ tests, target }: JudgedTurn): number {

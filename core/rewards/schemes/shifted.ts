@@ -1,28 +1,26 @@
 // The default scheme, and a stricter reward for the generator.
-import { clamp, type Fractions, fractionsOf, passShare, type RewardOptions, type RewardRule } from '../rule.js';
+import { fractionsOf, NO_READABLE_TEST, NO_TESTS, passShare, ruleOf, term } from '../rule.js';
 
-export const SHIFTED: RewardRule = {
-  generator: (verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts) - 0.5),
-  discriminator: (group, options) =>
-    fractionsOf(group, options).map((share) =>
-      share === undefined ? -1 : clamp(weighted(share, options.weights), -1, 1),
-    ),
-};
+const SHIFT = term('shift', -0.5);
+
+export const SHIFTED = ruleOf({
+  generatorTerms: (verdicts) =>
+    verdicts.length === 0 ? [term(NO_TESTS, 0)] : [term('passed', 1, passShare(verdicts)), SHIFT],
+  discriminatorTerms: (group, options) =>
+    fractionsOf(group, options).map((share) => {
+      if (share === undefined) return [term(NO_READABLE_TEST, -1)];
+      const { valid, invalid, caught } = options.weights;
+      return [
+        term('valid', valid, share.credit),
+        term('invalid', -invalid, share.invalid),
+        term('caught', caught, share.caught),
+      ];
+    }),
+});
 
 /** Only a program that passes every test earns something. */
-export const ALL_TESTS: RewardRule = {
+export const ALL_TESTS = ruleOf({
   ...SHIFTED,
-  generator: (verdicts) => (verdicts.length === 0 ? 0 : Math.floor(passShare(verdicts)) - 0.5),
-};
-
-const weighted = (share: Fractions, weights: RewardOptions['weights']): number => {
-  const { valid, invalid, caught } = weightedTerms(share, weights);
-  return valid + invalid + caught;
-};
-
-/** The terms of the discriminator's reward before it is clamped. */
-export const weightedTerms = (share: Fractions, { valid, invalid, caught }: RewardOptions['weights']) => ({
-  valid: valid * share.credit,
-  invalid: -invalid * share.invalid,
-  caught: caught * share.caught,
+  generatorTerms: (verdicts) =>
+    verdicts.length === 0 ? [term(NO_TESTS, 0)] : [term('passed all', 1, Math.floor(passShare(verdicts))), SHIFT],
 });

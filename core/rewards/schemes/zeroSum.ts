@@ -1,14 +1,16 @@
 // The discriminator earns what the generator loses.
-import { fractionsOf, passShare, type RewardRule } from '../rule.js';
+import { fractionsOf, NO_TESTS, passShare, ruleOf, term } from '../rule.js';
 
-export const ZERO_SUM: RewardRule = {
-  generator: (verdicts) => {
-    if (verdicts.length === 0) return 0.5;
-    return verdicts.includes('timeout') ? 0 : passShare(verdicts);
+export const ZERO_SUM = ruleOf({
+  generatorTerms: (verdicts) => {
+    if (verdicts.length === 0) return [term(NO_TESTS, 0.5)];
+    return verdicts.includes('timeout') ? [term('timeout', 0)] : [term('passed', 1, passShare(verdicts))];
   },
   // (1 − pass rate on its valid tests) · validity; 0 without a valid test
-  discriminator: (group, options) =>
+  discriminatorTerms: (group, options) =>
     fractionsOf(group, options).map((share) =>
-      share === undefined || share.valid === 0 ? 0 : (share.caught / share.valid) * share.credit,
+      share === undefined || share.valid === 0
+        ? [term('no valid test', 0)]
+        : [term('valid, weighted by the share of them that is caught', share.caught / share.valid, share.credit)],
     ),
-};
+});

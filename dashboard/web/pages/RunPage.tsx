@@ -44,6 +44,7 @@ function Run({ view }: { view: RunView }) {
         ]}
       />
       {live && <Controls view={view} live={live} refresh={refresh} />}
+      <Warnings of={view.warnings} />
       <h2>Schedule</h2>
       <Schedule bands={view.bands} events={events} />
       {!isStatic && view.steps.length > 1 && <Compare view={view} />}
@@ -102,6 +103,20 @@ function RunChart({ chart, view, events }: { chart: Chart; view: RunView; events
     if (view.steps.some((row) => row.step === step)) location.hash = link('runs', view.id, 'steps', step);
   };
   return <LineChart chart={chart} bands={view.bands} events={events} onPick={open} />;
+}
+
+function Warnings({ of: warnings }: { of: RunView['warnings'] }) {
+  if (warnings.length === 0) return null;
+  return (
+    <>
+      <h2>Warnings</h2>
+      <ul class="warnings">
+        {warnings.map(({ text }) => (
+          <li key={text}>{visible(text)}</li>
+        ))}
+      </ul>
+    </>
+  );
 }
 
 const WorkflowLink = ({ url }: { url: string }) => (

@@ -1,0 +1,23 @@
+// How many answers of a role tell nothing about its skill, and what a person can change about it.
+import { z } from 'zod';
+import { roleSchema } from './chain.js';
+
+const rate = z.number().min(0).max(1);
+
+/** The answers of one role. A prompt that does not fit has no answer, so it is neither cut nor empty. */
+export const answerSharesSchema = z.strictObject({
+  answers: z.int().positive(), // unanswered prompts included
+  cutRate: rate, // ended by the limit of tokens or by the end of the context
+  emptyRate: rate, // without text
+  unfitRate: rate, // the prompt fills the context, so nothing was sampled
+});
+export type AnswerShares = z.infer<typeof answerSharesSchema>;
+
+export const warningSchema = z.strictObject({
+  role: roleSchema,
+  /** Answers are cut by a limit or by the end of the context, prompts do not fit, answers are empty, or no row is trained. */
+  kind: z.enum(['cut', 'context', 'unfit', 'empty', 'untrained']),
+  field: z.string(), // of the configuration, to change
+  message: z.string(),
+});
+export type Warning = z.infer<typeof warningSchema>;
