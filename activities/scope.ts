@@ -38,6 +38,8 @@ export interface ActivityDeps {
   /** Whether the server knows this project's search attributes. The workflow sets them only then. */
   searchAttributes?: boolean;
   log?: ActivityLog;
+  /** Aborted when the worker begins to stop. Its activities may go on for a grace period. */
+  stopping?: AbortSignal;
   /** Called with every record of a run, after it is written. */
   onMetrics?(runId: string, metrics: RunMetrics): void;
 }

@@ -20,6 +20,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   ENVIRONMENT_CHANGED: EXIT.unavailable,
   STORE_FAULT: EXIT.unavailable,
   ENGINE_FAULT: EXIT.unavailable,
+  NO_PROGRESS: EXIT.unavailable,
   ENDPOINT_FAULT: EXIT.unavailable,
   DEVICE_UNAVAILABLE: EXIT.unavailable,
   OUT_OF_MEMORY: EXIT.unavailable,

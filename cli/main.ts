@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { GauntletError } from '../core/errors.js';
 import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';
 import { useStore } from './commandLine.js';
@@ -47,6 +48,8 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
 ];
 
+const STUCK_MS = 2_000; // less than bin/gauntlet.mjs waits for open handles
+
 /** Commands that serve until Ctrl-C have no span of their own. */
 const SERVERS = ['up', 'worker', 'dashboard', 'serve'];
 
@@ -78,11 +81,17 @@ export async function main(argv: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help or --version
     if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage; // help was printed
+    if (error instanceof GauntletError && error.code === 'NO_PROGRESS') endStuckThreads();
     return printError(error, argv.includes('--json'));
   } finally {
     useStore();
     await closeTracing();
   }
+}
+
+/** A thread inside of a call that hangs never ends, and `process.exit` would wait for it. */
+function endStuckThreads(): void {
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), STUCK_MS).unref();
 }
 
 /** 'gauntlet checkpoints show' */

@@ -38,6 +38,10 @@ export const ERROR_CODES = {
     retryable: true,
     help: 'check memory and device with `gauntlet doctor`; it is retried with a new session',
   },
+  NO_PROGRESS: {
+    retryable: true,
+    help: 'a call hangs: its worker ends, so start it again; check device and disk, or raise GAUNTLET_HANG_SECONDS if it is only slow',
+  },
   ENDPOINT_FAULT: {
     retryable: true,
     help: 'the rollout server failed or answered wrongly; it is retried and never affects a reward; follow the message',

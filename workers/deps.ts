@@ -1,5 +1,7 @@
 // The dependencies of activities: store, engines by model, sandboxes by kind. They open on first use. The two engines and
 // the two sandboxes that were used last stay open.
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
@@ -17,10 +19,15 @@ import { RolloutServer } from '../ml/remote/rolloutServer.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openStore } from '../store/openStore.js';
+import { currentProgress } from './hangs.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
 import { renderRunReport } from './report.js';
 import { rolloutTarget } from './rolloutTarget.js';
+
+/** The weights whose longest silent call, a run of a graph or its compilation, fits into the usual bound of hangs.ts. */
+const CPU_BYTES = 100e6;
+const DEVICE_BYTES = 1e9;
 
 const DAEMON_RESTART_MS = 15_000; // time in which a service manager restarts a killed Docker daemon
 
@@ -49,7 +56,9 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   );
   const folderOf = (model: string): Promise<string> => {
     let noted = false;
+    const progress = currentProgress();
     return modelFolder(model, ({ total }) => {
+      progress?.advance();
       if (!noted) log?.info({ model, bytes: total }, 'downloading a model');
       noted = true;
     });
@@ -90,7 +99,13 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         return { facts: { device: provider, engine: `onnxruntime ${runtimeVersion()}` }, details: { code: version } };
       },
       acceptsEnvironment: process.env.GAUNTLET_ACCEPT_ENVIRONMENT === '1',
-      engine: async (model, config) => engines.open(await folderOf(model), engineOptions(config, options)),
+      engine: async (model, config) => {
+        const folder = await folderOf(model);
+        const opening = engineOptions(config, options);
+        const { provider } = await resolveDevice(opening.device);
+        currentProgress()?.slower((await weightBytes(folder)) / (provider === 'cpu' ? CPU_BYTES : DEVICE_BYTES));
+        return engines.open(folder, opening);
+      },
       rolloutServer,
       sandbox: (config) => sandboxes.open(...sandboxOf(config)),
       async forgetFallback(config) {
@@ -108,6 +123,13 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       await Promise.all([engines.close(), sandboxes.close()]);
     },
   };
+}
+
+/** 0 if the folder is no model; opening it says what is wrong. */
+async function weightBytes(folder: string): Promise<number> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.safetensors'));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 async function loadInThread(source: string): Promise<ProblemSet> {

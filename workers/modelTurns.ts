@@ -13,15 +13,26 @@ const DECLINE_DELAY_MS = 200;
 export class ModelTurns {
   private last: Promise<unknown> = Promise.resolve();
   private present = 0; // calls that run or wait for their turn
+  private fault: Error | undefined;
 
   get busy(): boolean {
     return this.present > 0;
   }
 
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  /** Calls that wait or come later get no turn any more: they fail with this error. */
+  close(fault: Error): void {
+    this.fault = fault;
+  }
+
+  /** @param cancelled rejects if the call is cancelled. A call that waits then gives up its turn. */
+  async take<T>(work: () => Promise<T>, cancelled?: Promise<never>): Promise<T> {
     this.present++;
-    const turn = this.last.then(work);
-    this.last = turn.catch(() => undefined);
+    const earlier = this.last;
+    const turn = (cancelled ? Promise.race([cancelled, earlier]) : earlier).then(() => {
+      if (this.fault) throw this.fault;
+      return work();
+    });
+    this.last = Promise.allSettled([earlier, turn]).then(() => undefined);
     try {
       return await turn;
     } finally {
@@ -29,19 +40,20 @@ export class ModelTurns {
     }
   }
 
-  interceptor = ({ info }: Context): { inbound: ActivityInboundCallsInterceptor } => ({
+  interceptor = ({ info, cancelled }: Context): { inbound: ActivityInboundCallsInterceptor } => ({
     inbound: {
       execute: async (input: ActivityExecuteInput, next: Next<ActivityInboundCallsInterceptor, 'execute'>) => {
         if (info.activityType === CLAIM) return next(input);
         const isShard = (input.args[0] as { shard?: unknown } | undefined)?.shard !== undefined;
         if (isShard) this.declineIfBusy(info.attempt);
-        return this.take(() => next(input));
+        return this.take(() => next(input), cancelled);
       },
     },
   });
 
   /** Fails the activity if this worker is busy, so that Temporal offers it to an idle one. */
   declineIfBusy(attempt: number): void {
+    if (this.fault) throw this.fault;
     if (!this.busy || attempt > MAX_DECLINES) return;
     throw ApplicationFailure.create({
       message: 'the worker is busy',

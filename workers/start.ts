@@ -1,4 +1,5 @@
 // Starts the workers of this process, one for each role: task queues, concurrency, heartbeats, and shutdown.
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ActivityInterceptorsFactory,
   DefaultLogger,
@@ -8,6 +9,7 @@ import {
   type WorkerDeploymentOptions,
   type WorkerOptions,
 } from '@temporalio/worker';
+import { toFailure } from '../activities/failures.js';
 import { type ActivityDeps, createActivities } from '../activities/index.js';
 import { GauntletError } from '../core/errors.js';
 import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
@@ -23,10 +25,13 @@ import { storePlace } from '../store/openStore.js';
 import { isS3 } from '../store/s3Place.js';
 import { workflowBundle } from './bundle.js';
 import { type OpenDeps, openDeps } from './deps.js';
+import { secondsOf } from './environment.js';
+import { countedDeps, HangWatch, hangBound } from './hangs.js';
 import { TimedHeartbeat } from './heartbeat.js';
 import { createLogger, type Logger } from './logger.js';
 import { HISTOGRAM_BUCKETS, meteredDeps } from './metrics.js';
 import { claiming, ModelTurns, ownQueue } from './modelTurns.js';
+import { overlaid } from './overlay.js';
 import { openTracing } from './telemetry.js';
 import type { Tracing } from './tracing.js';
 
@@ -53,17 +58,22 @@ export interface StartOptions {
 }
 
 export interface RunningWorkers {
-  /** Settles when the workers have stopped; rejects if one died. */
+  /** Settles when the workers have stopped; rejects if one died, or with NO_PROGRESS if an activity hangs. */
   run: Promise<void>;
-  /** Cancels running activities, waits a short grace period, and closes the engine and the sandbox. */
+  /** Waits the grace period for running activities, cancels them, and closes the engine and the sandbox. */
   shutdown(): Promise<void>;
 }
+
+const DEFAULT_GRACE_SECONDS = 3; // Ctrl-C should end a command soon
+const CLOSE_MS = 5_000; // a model that hangs does not close
 
 /** Activities at a time. A model call or a batch of programs uses the whole machine; CPU activities are small. */
 const CONCURRENT: Record<Exclude<WorkerRole, 'orchestrator'>, number> = { gpu: 1, sandbox: 1, cpu: 4 };
 
 export async function startWorkers(options: StartOptions): Promise<RunningWorkers> {
   const { roles = WORKER_ROLES, namespace, log = createLogger() } = options;
+  const graceSeconds = secondsOf('GAUNTLET_GRACE_SECONDS', process.env, DEFAULT_GRACE_SECONDS);
+  const boundMs = hangBound();
   if (options.device && roles.includes('gpu')) await resolveDevice(options.device); // fails now if the device is missing
   installRuntime(log, options.metrics);
   const tracing = await openTracing();
@@ -71,16 +81,28 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   const workers: Worker[] = [];
   let opened: OpenDeps | undefined;
   let claim: FolderClaim | undefined;
+  const lost: PromiseRejectedResult[] = [];
+  const stopping = new AbortController();
+  const stop = (): void => {
+    stopping.abort();
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const fail = (reason: unknown): void => {
+    lost.push({ status: 'rejected', reason });
+    stop();
+  };
   try {
     const searchAttributes = await knowsSearchAttributes(connection, namespace);
     opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
     const traced = tracing?.deps(opened.deps) ?? opened.deps;
-    const deps = options.metrics === undefined ? traced : meteredDeps(traced);
+    const metered = options.metrics === undefined ? traced : meteredDeps(traced);
+    const deps = overlaid(countedDeps(metered), { stopping: stopping.signal });
     if (!options.deps && !isS3(options.store)) claim = await claimFolder(storePlace(options.store));
     // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
+    const own = { graceSeconds, boundMs, log, onHang: fail };
     for (const role of roles)
-      for (const each of await workerOptions(role, connection, deps, options, tracing))
+      for (const each of await workerOptions(role, connection, deps, { ...options, ...own }, tracing))
         workers.push(await Worker.create(each));
   } catch (error) {
     await opened?.close();
@@ -88,19 +110,13 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
     await claim?.release();
     throw error;
   }
-  const stop = (): void => {
-    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-  };
   // If one worker dies, all stop: with some queues served, the process would only look alive.
   const runs = workers.map((worker) => worker.run().finally(stop));
-  const lost: PromiseRejectedResult[] = [];
-  claim?.lost.catch((reason: unknown) => {
-    lost.push({ status: 'rejected', reason });
-    stop();
-  });
+  claim?.lost.catch(fail);
   const run = Promise.allSettled(runs).then(async (ended) => {
     const settled = [...lost, ...ended];
-    await opened?.close();
+    const closing = opened?.close();
+    await (lost.length === 0 ? closing : Promise.race([closing, sleep(CLOSE_MS, undefined, { ref: false })]));
     await connection.close();
     await claim?.release();
     for (const result of settled) if (result.status === 'rejected') throw result.reason;
@@ -115,11 +131,18 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   };
 }
 
+interface RoleOptions extends StartOptions {
+  graceSeconds: number;
+  boundMs: number; // of silence, after which an activity hangs
+  log: Logger;
+  onHang(error: GauntletError): void;
+}
+
 async function workerOptions(
   role: WorkerRole,
   connection: NativeConnection,
   deps: ActivityDeps,
-  { namespace, buildId, workflows, activityInterceptors = [] }: StartOptions,
+  { namespace, buildId, workflows, activityInterceptors = [], graceSeconds, boundMs, log, onHang }: RoleOptions,
   tracing: Tracing | undefined,
 ): Promise<WorkerOptions[]> {
   const common = {
@@ -129,7 +152,7 @@ async function workerOptions(
     ...(buildId === undefined ? { buildId: deps.codeVersion } : { workerDeploymentOptions: versioned(buildId) }),
     taskQueue: TASK_QUEUES[role],
     identity: `${process.pid}@${PLACE}`,
-    shutdownGraceTime: '3s',
+    shutdownGraceTime: 1000 * graceSeconds,
     dataConverter: dataConverter(process.env),
   } as const;
   if (role === 'orchestrator') {
@@ -141,10 +164,19 @@ async function workerOptions(
   const traced = tracing ? [tracing.activityInterceptor] : [];
   const turns = role === 'gpu' ? new ModelTurns() : undefined;
   const activities = createActivities(deps);
+  const watch = new HangWatch(
+    (error) => {
+      turns?.close(toFailure(error));
+      onHang(error);
+    },
+    log,
+    boundMs,
+  );
+  const inTurn = turns ? [turns.interceptor, watch.interceptor] : [watch.interceptor]; // waiting is no hang
   const serving: WorkerOptions = {
     ...common,
     activities,
-    interceptors: { activity: [...traced, ...activityInterceptors, heartbeat, ...(turns ? [turns.interceptor] : [])] },
+    interceptors: { activity: [...traced, ...activityInterceptors, heartbeat, ...inTurn] },
     maxConcurrentActivityTaskExecutions: CONCURRENT[role],
     maxHeartbeatThrottleInterval: '1s',
   };

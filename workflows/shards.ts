@@ -11,7 +11,7 @@ import type { GenerateTestsInput, RunRef, ShardResult, UpdatePolicyInput } from 
 import { testsOwnChains, withAdapter } from '../core/evaluation/policies.js';
 import { countMinibatches } from '../core/rl/schedules.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { type Shard, shardsOf } from '../core/shards.js';
+import { countSharedMinibatches, type Shard, shardsOf } from '../core/shards.js';
 
 /** Runs the calls at the same time. */
 export type RunShards = <T>(calls: (() => Promise<T>)[]) => Promise<T[]>;
@@ -83,8 +83,10 @@ export function withShards(
     return updated.state.adapter;
   }
 
+  /** Rows with thinking can make more minibatches than the history has room for. `updatePolicy` computes the others. */
   async function computeMinibatches(run: RunRef, update: Omit<UpdatePolicyInput, 'run'>, rows: number): Promise<void> {
-    for (let minibatch = 0; minibatch < countMinibatches(rows, ppo); minibatch++) {
+    const count = Math.min(countMinibatches(rows, ppo), countSharedMinibatches(shards.length));
+    for (let minibatch = 0; minibatch < count; minibatch++) {
       const input = { run, update, minibatch };
       const times = await perShard((shard) => activities.computeGradients({ ...input, shard }));
       const seconds = Math.max(...times.map((each) => each.seconds));

@@ -1,5 +1,7 @@
 // The configuration of a run. docs/configuration.md describes every field.
 import { z } from 'zod';
+import { countMinibatches } from '../rl/schedules.js';
+import { countStepActivities, MAX_STEP_ACTIVITIES } from '../shards.js';
 import { type Role, STAGES, stageSchema } from './chain.js';
 import { containersSchema, limitsSchema } from './execution.js';
 
@@ -261,12 +263,29 @@ export const runConfigSchema = fieldsSchema
   .refine(({ typeCheck }) => typeCheck.enabled || typeCheck.weight === 0, {
     path: ['typeCheck', 'weight'],
     message: 'needs typeCheck.enabled: true',
+  })
+  .superRefine((config, context) => {
+    const message = tooManyActivities(config);
+    if (message !== undefined) context.addIssue({ code: 'custom', path: ['engine', 'shards'], message });
   });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof runConfigSchema>;
 export type PromptStyle = RunConfig['prompts'];
 export type EngineConfig = RunConfig['engine'];
 export type RolloutsConfig = z.infer<typeof rolloutsSchema>;
+
+/** Why the history of the Temporal server has no room for a step, if so. */
+function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undefined {
+  const { engine, batch, ppo } = config;
+  if (engine.shards === 1) return undefined;
+  const roles: Role[] = trainsDiscriminator(config) ? ['generator', 'discriminator'] : ['generator'];
+  const counts = roles.map((role) => countMinibatches(batch[role].problems * batch[role].samples, ppo));
+  const most = Math.max(...counts);
+  const activities = countStepActivities(engine.shards, most);
+  if (activities <= MAX_STEP_ACTIVITIES) return undefined;
+  const fields = `ppo.epochs × batch.${roles[counts.indexOf(most)]} / ppo.minibatch`;
+  return `${engine.shards} shards of ${most} minibatches (${fields}) make ${activities} activities in a step, more than ${MAX_STEP_ACTIVITIES}: lower it, or raise ppo.minibatch`;
+}
 
 /** The fields that affect results: the configuration without device settings, budget and failure handling. */
 export function runIdentity(config: RunConfig): RunConfig {

@@ -49,7 +49,12 @@ export interface GenerateOptions {
   repetitionPenalty?: number; // > 1 lowers the logits of earlier tokens (Keskar et al. 2019); default: 1, off
   stopTokens: number[]; // an answer ends with, and includes, one of these
   signal?: AbortSignal;
-  onProgress?: (tokens: number) => void;
+  onProgress?: (tokens: number) => void; // at least once a second while the model runs, also without a new token
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  onProgress?: (amount: number) => void; // after each part of the call; the amount is 0
 }
 
 /** Tokens of all calls of `generate`, by how they were processed. */
@@ -158,7 +163,7 @@ export interface Engine {
   /** Log-probs of the tokens of each sequence (entry 0 is 0). With masks, entries where a mask is 0 may be 0. */
   logprobs(
     sequences: { tokens: number[]; mask?: number[] }[],
-    options: { adapter?: Adapter; temperature: number; signal?: AbortSignal },
+    options: { adapter?: Adapter; temperature: number } & CallOptions,
   ): Promise<number[][]>;
   /** Log-probs, and the entropies of the distributions that the tokens are drawn from. */
   scores(...args: Parameters<Engine['logprobs']>): Promise<TokenScores[]>;
@@ -171,11 +176,11 @@ export interface Engine {
    * The value head's estimates, aligned like log-probs: entry t belongs to the state before token t (entry 0 is 0).
    * @throws BAD_ADAPTER without a head
    */
-  values(sequences: { tokens: number[] }[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]>;
+  values(sequences: { tokens: number[] }[], options: { adapter: Adapter } & CallOptions): Promise<number[][]>;
   /** The gradients of one minibatch. The result does not depend on the number of workers. */
   gradients(
     sequences: Trajectory[],
-    options: { adapter: Adapter; loss: LossConfig; signal?: AbortSignal },
+    options: { adapter: Adapter; loss: LossConfig } & CallOptions,
   ): Promise<GradientSums>;
   /** The parts of a minibatch that belong to one shard. */
   gradientShard(

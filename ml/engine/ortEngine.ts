@@ -23,6 +23,7 @@ import { byLength, inParts, partsByLength, split } from './chunks.js';
 import type {
   AdamWConfig,
   Adapter,
+  CallOptions,
   Engine,
   EngineOptions,
   GenerateCounts,
@@ -204,7 +205,7 @@ class OrtEngine extends EngineFiles implements Engine {
     return results;
   }
 
-  async values(sequences: Tokens[], options: { adapter: Adapter; signal?: AbortSignal }): Promise<number[][]> {
+  async values(sequences: Tokens[], options: { adapter: Adapter } & CallOptions): Promise<number[][]> {
     if (!options.adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
     this.refuseTokens(sequences);
     return this.score(sequences, options, ({ adapter, ...part }) => ({ kind: 'values', adapter: adapter!, ...part }));
@@ -212,7 +213,7 @@ class OrtEngine extends EngineFiles implements Engine {
 
   private async score<T>(
     sequences: Tokens[],
-    { adapter, signal }: { adapter?: Adapter; signal?: AbortSignal },
+    { adapter, signal, onProgress }: { adapter?: Adapter } & CallOptions,
     jobOf: ScoreJob,
   ): Promise<T[]> {
     const shared = this.share(adapter);
@@ -222,7 +223,7 @@ class OrtEngine extends EngineFiles implements Engine {
       const concurrency = this.checkMemory('train', lengthsOf(sequences), adapter, parts.length);
       const threads = threadsOf(concurrency, this.plan);
       const jobs = parts.map((part) => jobOf({ sequences: part, adapter: shared, threads }));
-      return this.pool.runAll(jobs, { signal, concurrency });
+      return this.pool.runAll(jobs, { signal, onProgress, concurrency });
     };
     return inParts(sequences, this.partsOf(sequences, size, adapter), work);
   }
@@ -260,7 +261,7 @@ class OrtEngine extends EngineFiles implements Engine {
   private async runGradients(
     { rows, parts }: GradientPlan,
     chosen: readonly number[],
-    { adapter, loss, signal }: GradientOptions,
+    { adapter, loss, signal, onProgress }: GradientOptions,
     take: (part: GradientPart) => void,
   ): Promise<void> {
     const shared = this.share(adapter)!;
@@ -270,7 +271,7 @@ class OrtEngine extends EngineFiles implements Engine {
       const indices = parts[p]!;
       return { kind: 'gradients', adapter: shared, threads, sequences: indices.map((i) => rows[i]!), indices, loss };
     });
-    await this.pool.runInOrder<GradientSums>(jobs, { signal, concurrency }, (sums, j) =>
+    await this.pool.runInOrder<GradientSums>(jobs, { signal, onProgress, concurrency }, (sums, j) =>
       take({ index: chosen[j]!, sums }),
     );
   }

@@ -176,6 +176,7 @@ export class WorkerPool {
       return;
     }
     member.task = undefined;
+    if (!task.settled) task.options.onProgress?.(0); // a job that ended is progress of its batch
     if (message.kind === 'done') task.resolve(message.result);
     else task.reject(toError(message.code, message.message));
     this.dispatch();

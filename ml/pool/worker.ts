@@ -13,6 +13,7 @@ import type { JobMessage, WorkerMessage } from './pool.js';
 import { copyWeights } from './shared.js';
 
 const PROGRESS_TOKENS = 256; // per progress message
+const PROGRESS_MS = 1000; // between messages without tokens
 
 const init = workerData as WorkerInit;
 useProvider(init.device.provider);
@@ -95,9 +96,13 @@ function transferable(kind: Job['kind'], result: JobResults[Job['kind']]): Array
 }
 
 async function perform({ id, job, stop }: JobMessage): Promise<void> {
+  let told = performance.now();
   const tools: Tools = {
     check: () => {
       if (Atomics.load(stop, 0) !== 0) throw new GauntletError('ENGINE_FAULT', 'stopped');
+      if (performance.now() - told < PROGRESS_MS) return;
+      told = performance.now();
+      send({ id, kind: 'progress', amount: 0 }); // the last run of the model has ended
     },
     progress: (amount) => send({ id, kind: 'progress', amount }),
   };

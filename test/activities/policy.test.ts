@@ -266,6 +266,70 @@ describe('activities that use the engine', function () {
     assert.deepEqual(await saved(), []);
   });
 
+  it('updatePolicy saves its progress when the worker begins to stop, and the rest when it is cancelled', async () => {
+    const input = await updateInput();
+    const { store } = world.deps;
+    const saved = async () => (await store.listRunFiles('run', 'updates')).map((path) => path.split('.')[1]);
+    const whole = await updatePolicy(openScope(world.deps), input);
+    const [stopping, cancelling] = [new AbortController(), new AbortController()];
+    const seen: unknown[] = [];
+    let calls = 0;
+    const stopped: Engine = Object.create(engine, {
+      gradients: {
+        value: async (...given: Parameters<Engine['gradients']>) => {
+          calls++;
+          if (calls === 1) return engine.gradients(...given);
+          if (calls === 2) {
+            stopping.abort();
+            while ((await saved()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+            seen.push(await saved()); // while the second minibatch is computed
+            return engine.gradients(...given);
+          }
+          seen.push(await saved());
+          cancelling.abort(new Error('the grace period is over'));
+          given[1].signal?.throwIfAborted();
+          return engine.gradients(...given);
+        },
+      },
+    });
+    const deps = { ...world.deps, engine: async () => stopped };
+    const scope = { ...openScope(world.deps), signal: cancelling.signal, deps: { ...deps, stopping: stopping.signal } };
+    await assert.rejects(updatePolicy(scope, input), /the grace period is over/);
+    assert.deepEqual(seen, [['state-1'], ['state-2']]);
+    assert.deepEqual(await saved(), ['state-2']);
+    calls = 0;
+    const deaf = { ...openScope(world.deps), deps: { ...world.deps, engine: async () => counting } };
+    const counting: Engine = Object.create(engine, {
+      gradients: {
+        value: (...given: Parameters<Engine['gradients']>) => {
+          calls++;
+          return engine.gradients(...given);
+        },
+      },
+    });
+    assert.deepEqual(await updatePolicy(deaf, input), whole);
+    assert.equal(calls, 2, 'two of four minibatches were kept');
+  });
+
+  it('updatePolicy saves its progress if an attempt fails', async () => {
+    const input = await updateInput();
+    let calls = 0;
+    const broken: Engine = Object.create(engine, {
+      gradients: {
+        value: (...given: Parameters<Engine['gradients']>) => {
+          if (++calls === 4) throw new Error('the device was lost');
+          return engine.gradients(...given);
+        },
+      },
+    });
+    const scope = { ...openScope(world.deps), deps: { ...world.deps, engine: async () => broken } };
+    await assert.rejects(updatePolicy(scope, input), /the device was lost/);
+    const whole = await updatePolicy(scope, input);
+    assert.equal(calls, 4 + 1);
+    await acts.removeUpdateFiles(input);
+    assert.deepEqual(await updatePolicy(openScope(world.deps), input), whole);
+  });
+
   it('updatePolicy reports the seconds of all attempts, as far as they were saved', async () => {
     const input = await updateInput();
     const { now } = performance;

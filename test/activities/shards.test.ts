@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { type Activities, createActivities } from '../../activities/index.js';
-import { shardsOf, sliceOf } from '../../core/shards.js';
+import { resolveConfig } from '../../core/presets.js';
+import { countSharedMinibatches, countStepActivities, shardsOf, sliceOf } from '../../core/shards.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
+import { withShards } from '../../workflows/shards.js';
 import { type Doubles, memoryDoubles, SMALL_RUN, TINIEST_RUN } from '../support/doubles.js';
 
 describe('slices', () => {
@@ -125,6 +127,56 @@ describe('a run in shards', () => {
       assert.deepEqual(await trained(harmedWorld, config, harming), calm, loss);
       assert.ok(harmed > 0, loss);
     }
+  });
+
+  it('plans at most as many activities in a step as were counted, with every feature', async () => {
+    for (const features of [{ selfRepair: true }, { testTurns: 2 }, {}]) {
+      const config = { ...SMALL_RUN, ...features, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } };
+      const { deps } = await world();
+      const whole = createActivities(deps) as unknown as Record<string, (input: object) => Promise<unknown>>;
+      const counts: number[] = []; // from one step to the next
+      let planned = 0;
+      const counting = Object.entries(whole).map(([name, call]) => [
+        name,
+        async (input: object) => {
+          planned++;
+          const output = await call(input);
+          if (name === 'trainPolicy') {
+            counts.push(planned);
+            planned = 0;
+          }
+          return output;
+        },
+      ]);
+      await trained(worlds.at(-1)!, { ...config, engine: { shards: 3 } }, Object.fromEntries(counting));
+      const minibatches = config.ppo.epochs * Math.ceil(16 / 5);
+      const most = countStepActivities(3, minibatches);
+      assert.equal(counts.length, 6);
+      for (const count of [...counts, planned]) assert.ok(count <= most, `${count} are more than ${most}`);
+    }
+  });
+
+  it('computes the minibatches for which the history has no room on one worker', async () => {
+    const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 1, alternatingSteps: 0 };
+    const config = { ...TINIEST_RUN, schedule, ppo: { ...SMALL_RUN.ppo, epochs: 1, minibatch: 1 } };
+    const { deps } = await world();
+    const whole = createActivities(deps);
+    const shared: number[] = [];
+    const watching: Activities = {
+      ...whole,
+      async computeGradients(input) {
+        shared.push(input.minibatch);
+        return whole.computeGradients(input);
+      },
+    };
+    const shards = 330; // more than a configuration may have, so that few minibatches fit
+    assert.equal(countSharedMinibatches(shards), 5);
+    const step = withShards(watching, { engine: { shards } as never, ppo: { ...resolveConfig(config).ppo } });
+    const calm = await trained(await world(), config);
+    assert.deepEqual(await trained(worlds[0]!, config, step), calm);
+    assert.equal(Math.max(...shared), 4);
+    const rows = calm.records.map((record) => ('rows' in record ? record.rows : 0));
+    assert.ok(Math.max(...rows) > 5);
   });
 
   it('leaves no file of a shard', async () => {

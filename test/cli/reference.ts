@@ -36,6 +36,8 @@ Inside a checkout every command is \`npx gauntlet …\`.
 | \`GAUNTLET_ROLLOUTS_ADAPTERS\` | folders, separated by \`:\`, that \`rollouts.adapters\` may be in, besides the store |
 | \`GAUNTLET_CODEC_KEYS\` | file of keys that encrypt what the Temporal server stores, see [encrypt payloads](how-to/run-on-a-cluster.md#encrypt-payloads) |
 | \`GAUNTLET_BUILD_ID\` | build of the workers, for [worker versions](how-to/run-on-a-cluster.md#deploy-a-new-version) |
+| \`GAUNTLET_HANG_SECONDS\` | how long an activity may make no progress before its worker ends; default 120, 0 for no bound, see [calls that hang](how-to/run-on-a-cluster.md#calls-that-hang) |
+| \`GAUNTLET_GRACE_SECONDS\` | how long activities at work may go on when their worker is stopped; default 3, see [stop a worker](how-to/run-on-a-cluster.md#stop-a-worker) |
 | \`GAUNTLET_LOG\` | level of \`worker.log\` in the store, or beside one in a bucket |
 | \`GAUNTLET_DEBUG=1\` | print the stack of an error |`;
 

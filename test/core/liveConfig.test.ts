@@ -58,6 +58,14 @@ describe('applyConfigPatch', () => {
     }
   });
 
+  it('refuses minibatches for which the history of a step has no room', () => {
+    const config = resolveConfig({ engine: { shards: 64 } });
+    assert.throws(() => applyConfigPatch(config, { ppo: { minibatch: 2 } }), {
+      code: 'BAD_CONFIG',
+      message: /^engine\.shards: 64 shards of 128 minibatches .* more than 5000: lower it, or raise ppo\.minibatch$/,
+    });
+  });
+
   it('refuses a change that is not an object', () => {
     for (const fields of [null, [], 'faster']) {
       assert.throws(() => applyConfigPatch(config, fields), { code: 'BAD_CONFIG', message: /object of fields/ });

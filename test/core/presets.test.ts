@@ -179,6 +179,27 @@ describe('presets', () => {
     }
   });
 
+  it('refuses more activities in a step than its history has room for', () => {
+    const large = { generator: { problems: 500, samples: 16 } };
+    const refused: [object, RegExp][] = [
+      [
+        { ppo: { minibatch: 1 } },
+        /^engine\.shards: 64 shards of 256 minibatches \(ppo\.epochs × batch\.generator \/ ppo\.minibatch\) make 17320 activities in a step, more than 5000: /,
+      ],
+      [{ ppo: { epochs: 20 } }, /^engine\.shards: 64 shards of 80 minibatches /],
+      [{ batch: large }, /^engine\.shards: 64 shards of 500 minibatches /],
+      [{ batch: { discriminator: large.generator } }, /^engine\.shards: .* \(ppo\.epochs × batch\.discriminator/],
+    ];
+    for (const [fields, message] of refused) {
+      assert.throws(() => resolveConfig({ ...fields, engine: { shards: 64 } }), { code: 'BAD_CONFIG', message });
+      resolveConfig({ ...fields, engine: { shards: 1 } });
+    }
+    resolveConfig({ engine: { shards: 64 } });
+    resolveConfig({ engine: { shards: 64 }, ppo: { minibatch: 4 }, batch: { generator: { problems: 8 } } });
+    const untrained = { trained: false };
+    resolveConfig({ engine: { shards: 64 }, batch: { discriminator: large.generator }, discriminator: untrained });
+  });
+
   it('rejects invalid input with one line that names the field and the allowed values', () => {
     const server = { endpoint: 'http://127.0.0.1:8000', adapters: '/shared' };
     const cases: [unknown, RegExp][] = [

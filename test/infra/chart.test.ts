@@ -40,6 +40,7 @@ const EVERYTHING = {
   storeSecret: 'bucket',
   serviceAccount: { annotations: { 'example.com/role': 'gauntlet' } },
   codecSecret: 'codec',
+  terminationGracePeriodSeconds: 120,
   buildId: '2026-05-01',
   env: [{ name: 'GAUNTLET_LOG', value: 'debug' }],
   volumes: [{ name: 'models', persistentVolumeClaim: { claimName: 'models' } }],
@@ -214,6 +215,18 @@ describe(CHART, function () {
     assert.deepEqual(worker(accepted[1]!, 'gpu').envFrom, [{ secretRef: { name: 'bucket' } }]);
     assert.equal(env.GAUNTLET_CODEC_KEYS, '/secrets/codec/keys');
     assert.equal(env.GAUNTLET_BUILD_ID, '2026-05-01');
+  });
+
+  it('leaves workers ten seconds of the grace period to save and to close', () => {
+    const graceOf = (manifests: Manifest[]) => [
+      worker(manifests, 'gpu').pod.terminationGracePeriodSeconds,
+      environment(manifests, 'gpu').GAUNTLET_GRACE_SECONDS,
+    ];
+    assert.deepEqual(accepted.map(graceOf), [
+      [30, '20'],
+      [120, '110'],
+      [30, '20'],
+    ]);
   });
 
   it('places the role gpu', () => {

@@ -17,6 +17,8 @@ interface Service {
   volumes?: string[];
   healthcheck?: object;
   cap_drop?: string[];
+  environment?: Record<string, string | number>;
+  stop_grace_period?: string;
 }
 
 const FILE = 'infra/compose.yaml';
@@ -49,6 +51,11 @@ describe(FILE, () => {
     }
     const dockerfile = readFileSync('infra/Dockerfile', 'utf8');
     assert.match(dockerfile.slice(dockerfile.lastIndexOf('FROM')), /^USER node$/m);
+  });
+
+  it('leaves workers ten seconds to save and to close', () => {
+    for (const { environment, stop_grace_period } of workers)
+      assert.equal(Number(environment!.GAUNTLET_GRACE_SECONDS) + 10, Number(/^(\d+)s$/.exec(stop_grace_period!)?.[1]));
   });
 
   it('names the version of every other image', () => {

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Context } from '@temporalio/activity';
+import { CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { ActivityExecuteInput } from '@temporalio/worker';
 import { GauntletError } from '../../core/errors.js';
@@ -171,6 +172,53 @@ describe('ModelTurns', () => {
     );
     assert.deepEqual(seen, ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
     assert.equal(turns.busy, false);
+  });
+
+  it('does not start a call that was cancelled while it waited, and keeps the order of the others', async () => {
+    const turns = new ModelTurns();
+    const seen: string[] = [];
+    let finish = (): void => undefined;
+    const first = turns.take(() => new Promise<void>((resolve) => (finish = resolve)));
+    const environment = new MockActivityEnvironment();
+    const second = environment.run(() => {
+      const { inbound } = turns.interceptor(Context.current());
+      return inbound.execute!({ args: [{}], headers: {} }, async () => seen.push('cancelled'));
+    });
+    const third = turns.take(async () => seen.push('third'));
+    environment.cancel();
+    await assert.rejects(second, CancelledFailure); // at once
+    assert.deepEqual(seen, []);
+    finish();
+    await Promise.all([first, third]);
+    assert.deepEqual(seen, ['third'], 'the third one waited for the first');
+    assert.equal(turns.busy, false);
+  });
+
+  it('does not start a call that is cancelled in the moment of its turn', async () => {
+    const turns = new ModelTurns();
+    let began = false;
+    const cancelled = Promise.reject(new CancelledFailure('cancelled'));
+    await assert.rejects(
+      turns.take(async () => {
+        began = true;
+      }, cancelled),
+      CancelledFailure,
+    );
+    assert.equal(began, false);
+  });
+
+  it('gives no turn and answers no claim once it is closed', async () => {
+    const turns = new ModelTurns();
+    let fail = (_: Error): void => undefined;
+    const hangs = turns.take(() => new Promise<void>((_, reject) => (fail = reject)));
+    const seen: string[] = [];
+    const waits = turns.take(async () => seen.push('waits'));
+    turns.close(new Error('hangs'));
+    fail(new Error('hangs'));
+    for (const call of [hangs, waits, turns.take(async () => seen.push('late'))]) await assert.rejects(call, /hangs/);
+    assert.deepEqual(seen, []);
+    const { claimModelWorker } = claiming(turns, { queue: 'own' });
+    await assert.rejects(new MockActivityEnvironment().run(claimModelWorker), /hangs/);
   });
 
   it('offers the private queue of the worker; a busy worker first lets others answer', async () => {

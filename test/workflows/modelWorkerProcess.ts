@@ -1,6 +1,6 @@
 // A worker process over doubles, for tests that kill a worker: node modelWorkerProcess.js ADDRESS FOLDER ROLES [HANG_AT].
 // It appends a line with its process id to FOLDER/calls for each call of the model. From generation HANG_AT on, calls
-// hang until the process receives SIGUSR2.
+// hang until the process receives SIGUSR2. The process ends with status 1 if its workers end with an error.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkerRole } from '../../core/queues.js';
@@ -31,12 +31,12 @@ class Watched extends FakeEngine {
 
 let engine: Watched | undefined;
 const sandbox = new FakeSandbox();
-await startWorkers({
+const workers = await startWorkers({
   connection: { address },
   namespace: process.env.TEMPORAL_NAMESPACE ?? 'default',
   store: folder,
   roles: roles.split(',') as WorkerRole[],
-  log: createLogger('fatal'),
+  log: createLogger('error', join(folder, `log-${process.pid}`)),
   deps: async (searchAttributes) => ({
     deps: {
       store: await openStore(join(folder, 'store')),
@@ -54,3 +54,4 @@ await startWorkers({
   }),
 });
 process.stdout.write('serving\n');
+workers.run.catch(() => process.exit(1));

@@ -8,13 +8,18 @@ const PROCESS = fileURLToPath(new URL('./modelWorkerProcess.js', import.meta.url
 export class WorkerProcesses {
   private readonly children: ChildProcess[] = [];
 
-  constructor(private readonly host: TestServer) {}
+  /** @param env added to the environment of each worker */
+  constructor(
+    private readonly host: TestServer,
+    private readonly env: NodeJS.ProcessEnv = {},
+  ) {}
 
   /** Resolves when the worker is ready. @param hangAt the generation from which on its model hangs */
   async start(roles: string, hangAt?: number): Promise<ChildProcess> {
     const { server, folder } = this.host;
     const args = [PROCESS, server.address, folder, roles, ...(hangAt === undefined ? [] : [String(hangAt)])];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const env = { ...process.env, ...this.env };
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     this.children.push(child);
     await new Promise<void>((serves, ends) => {
       child.stdout!.once('data', () => serves());
