@@ -15,6 +15,7 @@ import type { SandboxKind } from '../core/schema/config.js';
 import { isAlive } from '../infra/lock.mjs';
 import { dataConverter } from '../infra/payloadCodec.js';
 import { isHere } from '../infra/place.mjs';
+import { forClient } from '../infra/proxy.js';
 import { ensureServer, runningAddress, type TemporalServer } from '../infra/temporalServer.js';
 import { temporalTarget } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/engine/engine.js';
@@ -30,6 +31,7 @@ import { note, type Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
+const SAME_SIGNAL_MS = 1_000;
 const POLL_S = 75; // a poll waits up to a minute for a task
 
 export interface ConnectionOptions {
@@ -124,10 +126,11 @@ export async function openSession(
     await server.close();
   };
   try {
+    const { channelArgs, ...settings } = forClient(server.connection);
     connection = await Connection.connect({
-      ...server.connection,
+      ...settings,
       interceptors: interceptorsUntil(() => closing),
-      channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
+      channelArgs: { ...channelArgs, 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
     });
     const tracing = await openTracing();
     const client = new Client({
@@ -239,13 +242,17 @@ export function mayLive(identity: string): boolean {
 export const statusOf = async (client: Client, id: string): Promise<string | undefined> =>
   (await describeExecution(client, id))?.status.name;
 
-/** Calls `stop` on the first Ctrl-C or SIGTERM; the second ends the process at once. */
+/**
+ * Calls `stop` on the first Ctrl-C or SIGTERM; one that follows ends the process at once. Two at the same time are one: npm and
+ * `timeout` pass a signal on that the process has received already.
+ */
 export function onInterrupt(stop: () => void): () => void {
-  let asked = false;
+  let asked: number | undefined;
   const handler = (): void => {
-    if (asked) process.exit(EXIT.interrupted);
-    asked = true;
-    stop();
+    if (asked === undefined) {
+      asked = performance.now();
+      stop();
+    } else if (performance.now() - asked > SAME_SIGNAL_MS) endAtOnce();
   };
   process.on('SIGINT', handler);
   process.on('SIGTERM', handler);
@@ -253,6 +260,15 @@ export function onInterrupt(stop: () => void): () => void {
     process.off('SIGINT', handler);
     process.off('SIGTERM', handler);
   };
+}
+
+/**
+ * Ends the process by a signal, which a shell reports as 130. `process.exit` would end the threads that run native code, and
+ * these then abort the process.
+ */
+function endAtOnce(): void {
+  process.removeAllListeners('SIGINT');
+  process.kill(process.pid, 'SIGINT');
 }
 
 /** Runs `work`, which Ctrl-C ends by aborting `stop`; the exit code is then 130. */

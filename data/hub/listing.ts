@@ -1,6 +1,7 @@
 // What the hub says about a model: its commit, and the files that are needed from it. Its answers are untrusted: names and
 // digests become paths of the cache, and sizes decide how much is downloaded.
 import { listFiles, modelInfo } from '@huggingface/hub';
+import { proxiedFetch } from '../../infra/proxy.js';
 import { hubToken } from './environment.js';
 
 export interface HubFile {
@@ -84,7 +85,10 @@ function hubFetch(hubUrl: string): typeof fetch {
   return async (input, init) => {
     const url = new URL(String(input));
     if (url.origin !== new URL(hubUrl).origin) throw new InvalidAnswer('it continues on another host');
-    const response = await fetch(url, { ...init, headers: { ...authorization(), ...(init?.headers as object) } });
+    const response = await proxiedFetch(url, {
+      ...init,
+      headers: { ...authorization(), ...(init?.headers as object) },
+    });
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body ?? []) {
