@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { NotText } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
 import { linesOf } from './lines.js';
@@ -76,6 +77,7 @@ async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
     const at = lines.findIndex((line) => line.trim() !== '') + 1;
     throw refuse(file, `${isList ? '' : `line ${at} `}is not JSON: ${(error as Error).message}`);
   }
+  if (list.length === 0) throw refuse(file, 'is empty: it lists no problems');
   let exact: unknown[] | undefined;
   for (const [index, json] of list.entries()) {
     const parsed = (): unknown[] => {
@@ -95,6 +97,7 @@ async function* linesOfFile(file: string): AsyncGenerator<string> {
   try {
     yield* linesOf((await isGzip(file)) ? unzipped(file) : createReadStream(file));
   } catch (error) {
+    if (error instanceof NotText) throw refuse(file, error.message);
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof GauntletError || code === undefined) throw error;
     const reason = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'it is a folder' : message;

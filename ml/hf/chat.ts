@@ -3,6 +3,7 @@
 // may only leave out the thinking of earlier answers.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decodeText, NotText } from '../../core/encoding.js';
 import { GauntletError } from '../../core/errors.js';
 import type { Content } from '../../core/prompts/prompts.js';
 import type { TemplateArguments } from '../../core/schema/config.js';
@@ -175,8 +176,19 @@ export function templateSource(
   tokenizerConfig: Readonly<Record<string, unknown>>,
 ): { source: string | undefined; where: string } {
   const path = join(folder, 'chat_template.jinja');
-  if (existsSync(path)) return { source: readFileSync(path, 'utf8'), where: path };
+  if (existsSync(path)) return { source: textOf(path), where: path };
   return { source: defaultTemplate(tokenizerConfig.chat_template), where: join(folder, 'tokenizer_config.json') };
+}
+
+/** @throws {GauntletError} BAD_MODEL */
+function textOf(path: string): string {
+  try {
+    return decodeText(readFileSync(path));
+  } catch (cause) {
+    const reason =
+      cause instanceof NotText ? cause.message : `cannot be read (${(cause as NodeJS.ErrnoException).code})`;
+    throw new GauntletError('BAD_MODEL', `${path}: ${reason}`, { cause });
+  }
 }
 
 /** The field is a text, or a list of named templates; then this is the one named `default`. */

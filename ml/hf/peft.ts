@@ -1,4 +1,5 @@
 // Adapters in PEFT's folder format: peft and vLLM load our adapters, and we load theirs.
+import { decodeText } from '../../core/encoding.js';
 import { GauntletError } from '../../core/errors.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import type { TensorData } from '../nn/layout.js';
@@ -137,7 +138,7 @@ const OTHER_KINDS = [
 function readConfig(bytes: Uint8Array, fail: (what: string) => never): { rank: number; alpha: number } {
   let config: Record<string, unknown> | null = null;
   try {
-    config = JSON.parse(new TextDecoder().decode(bytes));
+    config = JSON.parse(decodeText(bytes));
   } catch {
     fail(`${CONFIG}: not JSON`);
   }

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
+import { decodeText, NotText } from '../../core/encoding.js';
 import { GauntletError } from '../../core/errors.js';
 import { type AddedToken, ControlTokens, isControl } from './controlTokens.js';
 import { exactSplitting } from './splitting.js';
@@ -98,14 +99,13 @@ export function makeTokenizer(
 /** @throws {GauntletError} BAD_MODEL if the file is not a JSON object */
 export function readJson(path: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const value: unknown = JSON.parse(decodeText(readFileSync(path)));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch (cause) {
-    throw new GauntletError(
-      'BAD_MODEL',
-      `${path}: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'not found' : 'not JSON'}`,
-      { cause },
-    );
+    const { code } = cause as NodeJS.ErrnoException;
+    const unread = code === 'ENOENT' ? 'not found' : code && `cannot be read (${code})`;
+    const reason = unread ?? (cause instanceof NotText ? cause.message : 'not JSON');
+    throw new GauntletError('BAD_MODEL', `${path}: ${reason}`, { cause });
   }
   throw new GauntletError('BAD_MODEL', `${path}: not a JSON object`);
 }

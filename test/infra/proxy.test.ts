@@ -120,16 +120,16 @@ describe('the proxy of a Temporal server', () => {
 
 describe('exceptThisMachine', () => {
   it('adds this machine to no_proxy if there is a proxy', () => {
-    const after = (variables: Record<string, string>) =>
+    const added = (variables: Record<string, string>) =>
       withVariables(variables, () => {
         exceptThisMachine();
         return [process.env.no_proxy, process.env.NO_PROXY];
       });
-    assert.deepEqual(after({}), [undefined, undefined]);
-    assert.deepEqual(after({ no_proxy: 'a' }), ['a', undefined]);
-    assert.deepEqual(after({ http_proxy: PROXY, no_proxy: '*' }), ['*', undefined]);
+    assert.deepEqual(added({}), [undefined, undefined]);
+    assert.deepEqual(added({ no_proxy: 'a' }), ['a', undefined]);
+    assert.deepEqual(added({ http_proxy: PROXY, no_proxy: '*' }), ['*', undefined]);
     const here = 'localhost,127.0.0.1,::1';
-    assert.deepEqual(after({ http_proxy: PROXY }), [here, here]);
-    assert.deepEqual(after({ HTTPS_PROXY: PROXY, NO_PROXY: '.corp' }), [`.corp,${here}`, `.corp,${here}`]);
+    assert.deepEqual(added({ http_proxy: PROXY }), [here, here]);
+    assert.deepEqual(added({ HTTPS_PROXY: PROXY, NO_PROXY: '.corp' }), [`.corp,${here}`, `.corp,${here}`]);
   });
 });
