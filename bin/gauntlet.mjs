@@ -5,12 +5,17 @@ import { existsSync } from 'node:fs';
 const LINGER_MS = 3000; // then the process ends, whatever handles are still open
 
 // `gauntlet … | head`: nobody reads what follows, so it is dropped and the command goes on
-process.stdout.on('error', (error) => {
-  if (error.code !== 'EPIPE') throw error;
+process.stderr.on('error', () => {});
+process.stdout.on('error', ({ code }) => {
+  if (code === 'EPIPE') return;
+  process.stderr.write(`error: standard output cannot be written (${code}) [STORE_FAULT]\n`);
+  process.exit(3);
 });
 
 const built = new URL('../dist/cli/main.js', import.meta.url);
 if (existsSync(built)) {
+  const { exceptThisMachine } = await import(new URL('../infra/proxy.js', built).href);
+  exceptThisMachine();
   const { main } = await import(built.href);
   process.exitCode = await main(process.argv.slice(2));
   setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { decodeText, NotText } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 import { isTooDeep } from '../core/nesting.js';
 import { merged, resolveConfig } from '../core/presets.js';
@@ -121,18 +123,21 @@ function parseScalar(text: string): unknown {
   }
 }
 
-/** @throws GauntletError BAD_INPUT naming the file */
+/** @param path a file, a pipe, or - for standard input. @throws GauntletError BAD_INPUT naming the file */
 export async function readTextFile(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return decodeText(path === '-' ? await buffer(process.stdin) : await readFile(path));
   } catch (error) {
-    throw new GauntletError('BAD_INPUT', `${path}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    const reason =
+      error instanceof NotText ? error.message : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
+    throw new GauntletError('BAD_INPUT', `${path === '-' ? 'standard input' : path}: ${reason}`);
   }
 }
 
 /** @throws GauntletError BAD_INPUT naming the file */
 export async function readJsonFile(path: string): Promise<unknown> {
   const text = await readTextFile(path);
+  if (text.trim() === '') throw new GauntletError('BAD_INPUT', `${path}: is empty`);
   try {
     const json: unknown = JSON.parse(text);
     if (isTooDeep(json)) throw new SyntaxError('nested too deep');

@@ -14,6 +14,9 @@ export function integer(least = 0, most = Number.MAX_SAFE_INTEGER): (text: strin
   };
 }
 
+/** 0: any free port. */
+export const port = integer(0, 65535);
+
 export function number({ above, from, to }: { above?: number; from?: number; to?: number }): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -1,11 +1,11 @@
 // What a command prints: results on standard output, everything else on standard error. With --json standard output
 // holds JSON only.
-import { styleText } from 'node:util';
+import { getSystemErrorMap, styleText } from 'node:util';
 import { isGrpcServiceError, NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import Table from 'cli-table3';
 import { CommanderError } from 'commander';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
-import { commandLine } from './commandLine.js';
+import { commandLine, isInStore } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 
 const UNANSWERED: readonly number[] = [4, 14]; // gRPC: deadline exceeded (an overloaded server says so), unavailable
@@ -75,6 +75,8 @@ export function failureOf(error: unknown): Failure {
     const message = `the Temporal server has no namespace ${cause.namespace}: set TEMPORAL_NAMESPACE to one that it has`;
     return { message, ...detailsOf('SERVER_UNAVAILABLE') };
   }
+  const system = systemFailure(cause);
+  if (system) return system;
   const text = cause instanceof Error ? cause.message : String(cause);
   const message = text.split('\n').find((line) => line.trim() !== '') ?? 'unknown failure';
   const code = cause instanceof GauntletError ? cause.code : (cause as { type?: unknown } | null)?.type;
@@ -82,6 +84,38 @@ export function failureOf(error: unknown): Failure {
     ? detailsOf(code)
     : { ...(code ? { code: String(code) } : {}), exitCode: EXIT.failed };
   return { message, ...details, ...(isFailedWorkflow(error) && { exitCode: EXIT.failed }) };
+}
+
+/** What a person can correct by naming another file. Other failures of the file system are those of its disk. */
+const WRONG_PATH = [
+  'ENOENT',
+  'ENOTDIR',
+  'EISDIR',
+  'EEXIST',
+  'ENOTEMPTY',
+  'ELOOP',
+  'ENAMETOOLONG',
+  'EACCES',
+  'EPERM',
+  'EINVAL',
+];
+const NETWORK = ['connect', 'read', 'getaddrinfo'];
+
+/** A failure that the operating system reports, of a file or a port that no code has named. */
+function systemFailure(error: unknown): Failure | undefined {
+  const { code = '', errno, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  if (code === 'ERR_SOCKET_BAD_PORT') return { message, ...detailsOf('BAD_INPUT') };
+  const reason = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1];
+  if (reason === undefined || syscall === undefined) return undefined;
+  if (syscall === 'listen' || syscall === 'bind') {
+    const detail = detailsOf(code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'BAD_INPUT');
+    return { message: `port ${port ?? ''}: ${reason} (${code})`, ...detail };
+  }
+  if (path === undefined && NETWORK.includes(syscall)) return undefined;
+  const ofStore = path !== undefined && isInStore(path);
+  const place = path === undefined ? '' : `${ofStore ? 'the store cannot be used: ' : ''}${path}: `;
+  const ours = ofStore || path === undefined || !WRONG_PATH.includes(code) ? 'STORE_FAULT' : 'BAD_INPUT';
+  return { message: `${place}${reason} (${code})`, ...detailsOf(ours) };
 }
 
 const detailsOf = (code: ErrorCode) => ({ code, hint: ERROR_CODES[code].help, exitCode: EXIT_CODES[code] });

@@ -1,5 +1,6 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
 import { setMaxListeners } from 'node:events';
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   Client,
@@ -15,6 +16,7 @@ import type { SandboxKind } from '../core/schema/config.js';
 import { isAlive } from '../infra/lock.mjs';
 import { dataConverter } from '../infra/payloadCodec.js';
 import { isHere } from '../infra/place.mjs';
+import { forClient } from '../infra/proxy.js';
 import { ensureServer, runningAddress, type TemporalServer } from '../infra/temporalServer.js';
 import { temporalTarget } from '../infra/temporalTarget.js';
 import type { Device } from '../ml/engine/engine.js';
@@ -30,6 +32,7 @@ import { note, type Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
+const SAME_SIGNAL_MS = 1_000;
 const POLL_S = 75; // a poll waits up to a minute for a task
 
 export interface ConnectionOptions {
@@ -72,6 +75,8 @@ export function withStore(command: Command, use: StoreUse = 'creates'): Command 
       const store = storePlace(called.getOptionValue('store') as string);
       called.setOptionValue('store', store);
       useStore(store);
+      if (!isS3(store) && statSync(store, { throwIfNoEntry: false })?.isDirectory() === false)
+        throw new GauntletError('BAD_INPUT', `--store ${store}: is a file, a folder is needed`);
       if (use === 'creates' || (use === 'server' && temporalTarget(process.env) !== undefined)) return;
       if (!(await storeExists(store))) {
         const way = `name another one with --store, or create it with: ${commandLine('demo')}`;
@@ -124,10 +129,11 @@ export async function openSession(
     await server.close();
   };
   try {
+    const { channelArgs, ...settings } = forClient(server.connection);
     connection = await Connection.connect({
-      ...server.connection,
+      ...settings,
       interceptors: interceptorsUntil(() => closing),
-      channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
+      channelArgs: { ...channelArgs, 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
     });
     const tracing = await openTracing();
     const client = new Client({
@@ -239,13 +245,17 @@ export function mayLive(identity: string): boolean {
 export const statusOf = async (client: Client, id: string): Promise<string | undefined> =>
   (await describeExecution(client, id))?.status.name;
 
-/** Calls `stop` on the first Ctrl-C or SIGTERM; the second ends the process at once. */
+/**
+ * Calls `stop` on the first Ctrl-C or SIGTERM; one that follows ends the process at once. Two at the same time are one: npm and
+ * `timeout` pass a signal on that the process has received already.
+ */
 export function onInterrupt(stop: () => void): () => void {
-  let asked = false;
+  let asked: number | undefined;
   const handler = (): void => {
-    if (asked) process.exit(EXIT.interrupted);
-    asked = true;
-    stop();
+    if (asked === undefined) {
+      asked = performance.now();
+      stop();
+    } else if (performance.now() - asked > SAME_SIGNAL_MS) endAtOnce();
   };
   process.on('SIGINT', handler);
   process.on('SIGTERM', handler);
@@ -253,6 +263,15 @@ export function onInterrupt(stop: () => void): () => void {
     process.off('SIGINT', handler);
     process.off('SIGTERM', handler);
   };
+}
+
+/**
+ * Ends the process by a signal, which a shell reports as 130. `process.exit` would end the threads that run native code, and
+ * these then abort the process.
+ */
+function endAtOnce(): void {
+  process.removeAllListeners('SIGINT');
+  process.kill(process.pid, 'SIGINT');
 }
 
 /** Runs `work`, which Ctrl-C ends by aborting `stop`; the exit code is then 130. */

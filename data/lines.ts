@@ -1,19 +1,20 @@
-// The lines of a UTF-8 text, which end with \n or \r\n. The readline of Node 24 also splits at U+2028 and U+2029, which
-// JSON allows inside of strings.
+// The lines of a text in any encoding of core/encoding.ts, which end with \n or \r\n. The readline of Node 24 also splits at
+// U+2028 and U+2029, which JSON allows inside of strings.
 import type { Readable } from 'node:stream';
+import { FileDecoder } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 
 /** Characters of a line, and of a JSON text over many lines. A string of JavaScript can have twice as many. */
 export const MAX_LINE = 1 << 28;
 
-/** @param name of the input, for messages. @throws GauntletError BAD_INPUT for a line that is too long */
+/** @param name of the input, for messages. @throws NotText, and GauntletError BAD_INPUT for a line that is too long */
 export async function* linesOf(input: Readable, name: string, most = MAX_LINE): AsyncGenerator<string> {
-  const decoder = new TextDecoder(); // leaves out a byte order mark
+  const decoder = new FileDecoder();
   let pieces: string[] = []; // of a line that has not ended yet
   let length = 0; // of the pieces
   let number = 1;
-  for await (const chunk of input) {
-    const [first, ...others] = decoder.decode(chunk, { stream: true }).split('\n');
+  function* ended(text: string): Generator<string> {
+    const [first, ...others] = text.split('\n');
     pieces.push(first!);
     length += first!.length;
     for (const piece of others) {
@@ -27,7 +28,8 @@ export async function* linesOf(input: Readable, name: string, most = MAX_LINE): 
       throw new GauntletError('BAD_INPUT', `${name}: line ${number} has more than ${most} characters; ${hint}`);
     }
   }
-  pieces.push(decoder.decode());
+  for await (const chunk of input) yield* ended(decoder.decode(chunk));
+  yield* ended(decoder.decode());
   const last = lineOf(pieces);
   if (last !== '') yield last;
 }

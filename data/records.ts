@@ -5,6 +5,7 @@ import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { NotText } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
 import { linesOf, MAX_LINE } from './lines.js';
@@ -85,6 +86,7 @@ async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
     const at = lines.findIndex((line) => line.trim() !== '') + 1;
     throw refuse(file, `${isList ? '' : `line ${at} `}is not JSON: ${faultOf(error)}`);
   }
+  if (list.length === 0) throw refuse(file, 'is empty: it lists no problems');
   let exact: unknown[] | undefined;
   for (const [index, json] of list.entries()) {
     const parsed = (): unknown[] => {
@@ -104,6 +106,7 @@ async function* linesOfFile(file: string): AsyncGenerator<string> {
   try {
     yield* linesOf((await isGzip(file)) ? await unzipped(file) : createReadStream(file), basename(file));
   } catch (error) {
+    if (error instanceof NotText) throw refuse(file, error.message);
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof GauntletError || code === undefined) throw error;
     const reason = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'it is a folder' : message;

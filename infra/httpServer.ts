@@ -37,12 +37,12 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** @param port 0: any free one. @throws GauntletError BAD_INPUT if the address cannot be used */
+/** @param port 0: any free one. @throws GauntletError PORT_TAKEN, or BAD_INPUT if the address cannot be used */
 export async function listen(server: Server, host: string, port: number): Promise<Listener> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ code }: NodeJS.ErrnoException) => {
       const message = `cannot serve at ${host}:${port} (${code}): choose another --host or --port`;
-      reject(new GauntletError('BAD_INPUT', message));
+      reject(new GauntletError(code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'BAD_INPUT', message));
     });
     server.listen(port, host, resolve);
   });

@@ -4,6 +4,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { readFileSync } from 'node:fs';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
+import { decodeText, NotText } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
@@ -74,13 +75,13 @@ export function dataConverter(env: Record<string, string | undefined>): { payloa
   }
   let lines: string[];
   try {
-    lines = readFileSync(file, 'utf8')
+    lines = decodeText(readFileSync(file))
       .split('\n')
       .map((line) => line.trim());
   } catch (error) {
     throw new GauntletError(
       'BAD_CONFIG',
-      `GAUNTLET_CODEC_KEYS=${file}: cannot be read (${(error as NodeJS.ErrnoException).code})`,
+      `GAUNTLET_CODEC_KEYS=${file}: ${error instanceof NotText ? error.message : `cannot be read (${(error as NodeJS.ErrnoException).code})`}`,
     );
   }
   const keys = lines.filter((line) => line !== '');

@@ -103,7 +103,9 @@ async function download(scratch, made, env, log) {
     if (Date.now() - changed > (size === 0 ? DOWNLOAD_START_MS : DOWNLOAD_STALL_MS)) stalled.abort();
   }, 250);
   const signal = stalled.signal;
-  const failure = await run(process.execPath, ['--input-type=module', '-e', script, scratch], { env, signal });
+  // A proxy of the environment is for the download, not for the server that the script then starts on this machine.
+  const direct = { ...env, no_grpc_proxy: '127.0.0.1,localhost' };
+  const failure = await run(process.execPath, ['--input-type=module', '-e', script, scratch], { env: direct, signal });
   clearInterval(watch);
   if (failure !== undefined) return `download failed (${stalled.signal.aborted ? 'no answer' : failure})`;
   const file = readdirSync(scratch).find((name) => !name.endsWith('.downloading') && isExecutable(join(scratch, name)));

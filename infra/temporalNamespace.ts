@@ -5,6 +5,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { GauntletError } from '../core/errors.js';
 import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
+import { forClient } from './proxy.js';
 import type { ConnectionSettings } from './temporalTarget.js';
 
 /** A dev server deletes histories after 24 h by default. */
@@ -24,7 +25,7 @@ const HIDDEN: readonly (number | undefined)[] = [7, 12];
 export async function connect(settings: ConnectionSettings, timeoutMs: number): Promise<Connection> {
   const { address } = settings;
   if (!/^[^:\s]+:\d+$/.test(address)) throw new GauntletError('SERVER_UNAVAILABLE', `${address} is not host:port`);
-  return Connection.connect({ ...settings, connectTimeout: timeoutMs });
+  return Connection.connect({ ...forClient(settings), connectTimeout: timeoutMs });
 }
 
 export async function prepareNamespace(

@@ -12,6 +12,7 @@ import type { Listener } from './httpServer.js';
 import { isAlive, withLock } from './lock.mjs';
 import { isHere, PLACE } from './place.mjs';
 import { choosePorts, hiddenPorts } from './ports.js';
+import { grpcProxy, proxiedFetch, throughProxy } from './proxy.js';
 import { claimFolder, refuseNetworkFolder } from './sharedFolder.js';
 import { provideTemporalCli } from './temporal-cli.mjs';
 import { connect, prepareNamespace } from './temporalNamespace.js';
@@ -81,15 +82,19 @@ async function external(
   log: (line: string) => void,
 ): Promise<TemporalServer> {
   const { address } = settings;
-  const isOpen = await accepts(address);
+  const proxy = grpcProxy(address);
+  const isOpen = proxy !== undefined || (await accepts(address));
   const answer = isOpen ? connect(settings, 5_000) : Promise.reject(new Error('connection refused'));
   const connection = await answer.catch((error: unknown) => {
     const unset = `unset ${from.startsWith('profile') ? 'TEMPORAL_PROFILE' : from} to use the embedded one`;
-    const check = 'the port is open: check TLS (TEMPORAL_TLS, certificates, server name) and the API key';
+    const check =
+      proxy === undefined
+        ? 'the port is open: check TLS (TEMPORAL_TLS, certificates, server name) and the API key'
+        : 'check the proxy, or name the host in no_proxy';
     const way = `${isOpen ? check : 'start it'}, or ${unset}`;
     throw new GauntletError(
       'SERVER_UNAVAILABLE',
-      `no Temporal server answers at ${address} (${from}${reasonOf(error)}): ${way}`,
+      `no Temporal server answers at ${address} (${from}${reasonOf(error)})${throughProxy(proxy)}: ${way}`,
       { cause: error },
     );
   });
@@ -101,7 +106,7 @@ async function external(
   log(`using the Temporal server at ${address} (${from})`);
   const host = address.slice(0, address.lastIndexOf(':'));
   const uiUrl = `http://${host}:${Number(address.slice(address.lastIndexOf(':') + 1)) + 1000}`;
-  const answers = await fetch(uiUrl, { signal: AbortSignal.timeout(1_000) }).then(
+  const answers = await proxiedFetch(uiUrl, { signal: AbortSignal.timeout(1_000) }).then(
     (response) => response.ok,
     () => false,
   );

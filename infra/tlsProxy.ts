@@ -84,7 +84,9 @@ export async function startTlsProxy(options: TlsProxyOptions): Promise<TlsProxy>
   const host = address.slice(0, split);
   await new Promise<void>((resolve, reject) => {
     listener.once('error', ({ code }: NodeJS.ErrnoException) =>
-      reject(new GauntletError('BAD_INPUT', `cannot listen at ${address} (${code})`)),
+      reject(
+        new GauntletError(code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'BAD_INPUT', `cannot listen at ${address} (${code})`),
+      ),
     );
     listener.listen(Number(address.slice(split + 1)), host.replace(/^\[|\]$/g, ''), resolve);
   });

@@ -17,6 +17,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
 import { dataConverter } from '../infra/payloadCodec.js';
 import { PLACE } from '../infra/place.mjs';
+import { forWorker } from '../infra/proxy.js';
 import { claimFolder, type FolderClaim } from '../infra/sharedFolder.js';
 import type { ConnectionSettings } from '../infra/temporalTarget.js';
 import { resolveDevice } from '../ml/device/providers.js';
@@ -199,7 +200,7 @@ const versioned = (buildId: string): WorkerDeploymentOptions => ({
 
 async function connect(settings: ConnectionSettings): Promise<NativeConnection> {
   try {
-    return await NativeConnection.connect(settings);
+    return await NativeConnection.connect(forWorker(settings));
   } catch (error) {
     throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server answers at ${settings.address}`, {
       cause: error,

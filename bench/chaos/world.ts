@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { interceptorsUntil } from '../../cli/session.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
+import { forClient } from '../../infra/proxy.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
 import { SILENCE_SECONDS } from '../../sandbox/docker/options.js';
 import { isAlive, stop } from '../commands.js';
@@ -70,7 +71,7 @@ export class World {
   /** The server restarts at the same port, and the channel reconnects by itself. */
   async client(): Promise<Client> {
     const interceptors = interceptorsUntil(() => this.ending);
-    this.connection ??= await Connection.connect({ ...this.server.connection, interceptors });
+    this.connection ??= await Connection.connect({ ...forClient(this.server.connection), interceptors });
     return new Client({ connection: this.connection, namespace: this.server.namespace });
   }
 

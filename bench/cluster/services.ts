@@ -3,6 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
+import { forClient } from '../../infra/proxy.js';
 import { provideTemporalServer } from '../../infra/temporal-server.mjs';
 import { prepareNamespace, RETENTION_MS } from '../../infra/temporalNamespace.js';
 import { launchS3 } from '../../test/support/s3Server.js';
@@ -75,7 +76,7 @@ async function startTemporal(
   writeFileSync(join(config, 'cluster.yaml'), JSON.stringify(temporalConfig(host), undefined, 2)); // YAML includes JSON
   const args = ['--root', folder, '--config', 'temporal', '--env', 'cluster', 'start'];
   const server = serve(program, args, join(folder, 'temporal.log'));
-  const connection = await eventually(() => Connection.connect({ address }), server);
+  const connection = await eventually(() => Connection.connect(forClient({ address })), server);
   const namespace = 'default';
   await eventually(
     () =>

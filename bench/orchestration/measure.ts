@@ -7,6 +7,7 @@ import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { countSteps } from '../../core/schedule.js';
 import type { RunConfigInput, SandboxKind } from '../../core/schema/config.js';
+import { forClient } from '../../infra/proxy.js';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { type OpenDeps, openDeps } from '../../workers/deps.js';
 import { createLogger } from '../../workers/logger.js';
@@ -69,7 +70,7 @@ export async function measureOrchestration(options: MeasureOptions): Promise<Orc
       }),
     ],
   });
-  const connection = await Connection.connect(server.connection);
+  const connection = await Connection.connect(forClient(server.connection));
   try {
     const client = new Client({ connection, namespace: server.namespace });
     const handle = await client.workflow.start('trainFullPipeline', {

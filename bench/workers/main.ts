@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { forClient } from '../../infra/proxy.js';
 import { ROOT } from '../../infra/root.mjs';
 import { firstAnswer, start, stop } from '../commands.js';
 import { describeIdleMachine, say } from '../machine.js';
@@ -100,7 +101,7 @@ async function measure(
 }
 
 async function eventsOf(address: string) {
-  const connection = await Connection.connect({ address });
+  const connection = await Connection.connect(forClient({ address }));
   try {
     return (await historiesOf(new Client({ connection }), 'run')).flat();
   } finally {

@@ -7,7 +7,7 @@ import { startDashboard } from '../../dashboard/server.js';
 import { isLoopback } from '../../infra/httpServer.js';
 import { openStore } from '../../store/openStore.js';
 import { openControls } from '../dashboardControls.js';
-import { integer, jsonOption } from '../options.js';
+import { jsonOption, port } from '../options.js';
 import { createOutput } from '../output.js';
 import { interruptible, withStore } from '../session.js';
 
@@ -24,7 +24,7 @@ export function addDashboard(program: Command): void {
     .command('dashboard')
     .description('show and control the runs of the store in web pages; Ctrl-C stops the pages, not the runs')
     .option('--host <address>', 'address to serve at; beyond 127.0.0.1, pages need the printed token', '127.0.0.1')
-    .option('--port <n>', 'port (default: any free one)', integer(), 0)
+    .option('--port <n>', 'port (default: any free one)', port, 0)
     .option('--temporal-ui <url>', 'Web UI of Temporal that pages link to (default: the one of the server)', webAddress)
     .addOption(jsonOption());
   withStore(command, 'reads').action(async ({ store: place, host, port, temporalUi, json }: Flags) => {

@@ -13,6 +13,7 @@ import { openResults, type Results } from '../model/results.js';
 import { ANY_SANDBOX, jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { counted, createOutput, type Output, visible } from '../output.js';
+import { withProblemFile } from '../problemSource.js';
 import { openRowBar } from '../rowBar.js';
 import { interruptible } from '../session.js';
 
@@ -39,17 +40,17 @@ export function addProblems(program: Command): void {
   const check = problems
     .command('check')
     .description('run every reference of a problem file against its own tests and name what fails, with the reason');
-  shared(check).action((file: string, flags: Flags) => run(file, flags));
+  shared(check).action((file: string, flags: Flags) => withProblemFile(file, (readable) => run(readable, flags)));
   const importing = problems
     .command('import')
     .description('check a problem file and write the healthy problems for `gauntlet train --problems`')
     .requiredOption('-o, --out <file>', 'problem file to write; quarantined problems go to <file>.quarantined.jsonl');
-  shared(importing).action((file: string, flags: Flags) => run(file, flags));
+  shared(importing).action((file: string, flags: Flags) => withProblemFile(file, (readable) => run(readable, flags)));
 }
 
 function shared(command: Command): Command {
   command
-    .argument('<file>', 'problem file, JSON or JSON lines, may be gzipped')
+    .argument('<file>', 'problem file, JSON or JSON lines, may be gzipped; - is standard input')
     .addOption(new Option('--format <name>', 'format of the file').choices(['auto', ...FORMATS]).default('auto'))
     .option('--references <file>', 'solutions for a file without any: JSON lines {id, code}')
     .addOption(sandboxOption(ANY_SANDBOX))
@@ -61,7 +62,8 @@ function shared(command: Command): Command {
 
 async function run(file: string, flags: Flags): Promise<void> {
   const output = createOutput(flags.json);
-  const references = flags.references === undefined ? undefined : await readReferences(flags.references);
+  const references =
+    flags.references === undefined ? undefined : await withProblemFile(flags.references, readReferences);
   const drafts = await openDrafts(file, flags.format, references);
   output.note(`${file}: ${counted(drafts.count, 'problem')}, format ${drafts.format}`);
   await interruptible(async (stop) => {

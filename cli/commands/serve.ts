@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import { inferenceServer } from '../../inference/server.js';
 import { isLoopback, listen } from '../../infra/httpServer.js';
-import { integer } from '../options.js';
+import { integer, port } from '../options.js';
 import { createOutput, visible } from '../output.js';
 import { type SolvingFlags, withPolicy, withSolver } from '../solving.js';
 
@@ -16,7 +16,7 @@ export function addServe(program: Command): void {
     .command('serve')
     .description("answer problems over HTTP, with OpenAI's chat completions; Ctrl-C stops")
     .option('--host <address>', 'address to serve at; beyond 127.0.0.1, clients need the printed token', '127.0.0.1')
-    .option('--port <n>', 'port; 0: any free one', integer(), 8000)
+    .option('--port <n>', 'port; 0: any free one', port, 8000)
     .option('-n, --samples <n>', 'programs to choose from, unless a request says', integer(1), 1)
     .option('--queue <n>', 'requests that may wait; one is answered at a time', integer(), 16)
     .option('--timeout <seconds>', 'time of a request, its wait included', integer(1, LONGEST_TIMER_S), 300);

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
 import { leaves } from '../../core/liveConfig.js';
 import { charts } from '../../dashboard/data/charts.js';
+import { proxiedFetch } from '../../infra/proxy.js';
 import type { ExportedRun } from './exporter.js';
 import { stepTimes } from './times.js';
 
@@ -95,10 +96,12 @@ function openServer(address: string): Call {
   const headers = { 'content-type': 'application/json', ...authorization() };
   return async (path: string, body: object, schema: z.ZodType = z.unknown()) => {
     const request = { method: 'POST', headers, body: JSON.stringify(body), signal: AbortSignal.timeout(TIMEOUT_MS) };
-    const response = await fetch(`${withoutSlash(address)}/api/2.0/mlflow/${path}`, request).catch((error: Error) => {
-      const { message, code } = (error.cause ?? error) as NodeJS.ErrnoException;
-      return fail(`the server does not answer (${message || code})`);
-    });
+    const response = await proxiedFetch(`${withoutSlash(address)}/api/2.0/mlflow/${path}`, request).catch(
+      (error: Error) => {
+        const { message, code } = (error.cause ?? error) as NodeJS.ErrnoException;
+        return fail(`the server does not answer (${message || code})`);
+      },
+    );
     const answer: unknown = await response.json().catch(() => undefined);
     if (!response.ok) fail(`${path}: ${(answer as { message?: string } | undefined)?.message ?? response.status}`);
     const parsed = schema.safeParse(answer);

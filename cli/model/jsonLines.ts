@@ -5,6 +5,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { NotText } from '../../core/encoding.js';
 import { GauntletError } from '../../core/errors.js';
 import { MARK, parseJson } from '../../data/exactJson.js';
 import { linesOf } from '../../data/lines.js';
@@ -33,6 +34,7 @@ export async function openRows<T>(path: string, parse: (row: unknown) => T): Pro
     return { count, close, batches: (size = BATCH_ROWS) => inBatches(read(), size) };
   } catch (error) {
     await close();
+    if (error instanceof NotText) throw new GauntletError('BAD_INPUT', `${name}: ${error.message}`);
     throw error;
   }
 }

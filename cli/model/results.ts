@@ -40,11 +40,13 @@ async function intoFile(path: string, flag: string): Promise<Results> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
     throw new GauntletError('BAD_INPUT', `${flag} ${path}: is not a file; name another one`);
   const fresh = `${resolve(path)}.new-${process.pid}`;
-  let file: FileHandle | undefined = await open(fresh, 'w').catch((error: NodeJS.ErrnoException) => {
-    throw new GauntletError('BAD_INPUT', `${flag} ${path}: cannot be written (${error.code})`);
-  });
+  const cannot = ({ code = '' }: NodeJS.ErrnoException): never => {
+    const isFull = ['ENOSPC', 'EDQUOT', 'EIO'].includes(code);
+    throw new GauntletError(isFull ? 'STORE_FAULT' : 'BAD_INPUT', `${flag} ${path}: cannot be written (${code})`);
+  };
+  let file: FileHandle | undefined = await open(fresh, 'w').catch(cannot);
   return {
-    write: async (row) => void (await file!.appendFile(line(row))),
+    write: (row) => file!.appendFile(line(row)).catch(cannot),
     async commit() {
       await file!.sync();
       await file!.close();

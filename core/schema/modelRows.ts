@@ -23,7 +23,7 @@ export const promptRowSchema = z
     messages: z
       .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
       .min(1, 'there are no messages')
-      .refine((turns) => turns.at(-1)!.role !== 'assistant', 'the last one must not be the assistant’s')
+      .refine((turns) => turns.at(-1)?.role !== 'assistant', 'the last one must not be the assistant’s')
       .optional(),
   })
   .refine((row) => (row.tokens === undefined) !== (row.messages === undefined), 'needs either tokens or messages');

@@ -10,6 +10,7 @@ import { HubApiError } from '@huggingface/hub';
 import { GauntletError } from '../../core/errors.js';
 import { isAlive } from '../../infra/lock.mjs';
 import { isHere, PLACE } from '../../infra/place.mjs';
+import { proxiedFetch, proxyFor, throughProxy } from '../../infra/proxy.js';
 import { hubAddress, hubCache } from './environment.js';
 import { authorization, type HubFile, InvalidAnswer, listModel } from './listing.js';
 import { type Pace, watchPace } from './pace.js';
@@ -114,7 +115,7 @@ async function transfer(url: string, file: HubFile, partial: string, report: (by
       const headers = new Headers(authorization());
       if (done > 0) headers.set('range', `bytes=${done}-`);
       pace = watchPace();
-      const response = await fetch(url, { headers, signal: pace.signal });
+      const response = await proxiedFetch(url, { headers, signal: pace.signal });
       if (!response.ok) throw new HubApiError(url, response.status);
       const continues = response.headers.get('content-range')?.startsWith(`bytes ${done}-`) === true;
       if (done > 0 && !(response.status === 206 && continues)) {
@@ -204,7 +205,10 @@ function asFault(error: unknown, model: string, hub: string): GauntletError {
   if (isOfNetwork(error)) {
     const why = cause?.code ?? 'the connection ended';
     const out = `set HF_ENDPOINT to an address that can be, ${instead}`;
-    return new GauntletError('HUB_FAULT', `${absent} ${hub} cannot be reached (${why}); ${out}`);
+    return new GauntletError(
+      'HUB_FAULT',
+      `${absent} ${hub} cannot be reached${throughProxy(proxyFor(hub))} (${why}); ${out}`,
+    );
   }
   const detail = error instanceof InvalidAnswer ? `: ${error.message}` : '';
   return new GauntletError('HUB_FAULT', `${model}: ${hub} sent an invalid answer${detail}`);

@@ -1,6 +1,7 @@
 // What the hub says about a model: its commit, and the files that are needed from it. Its answers are untrusted: names and
 // digests become paths of the cache, and sizes decide how much is downloaded.
 import { listFiles, modelInfo } from '@huggingface/hub';
+import { proxiedFetch } from '../../infra/proxy.js';
 import { hubToken } from './environment.js';
 import { watchPace } from './pace.js';
 
@@ -91,7 +92,7 @@ function hubFetch(hubUrl: string): typeof fetch {
     const pace = watchPace();
     try {
       const headers = { ...authorization(), ...(init?.headers as object) };
-      const response = await fetch(url, { ...init, headers, signal: pace.signal });
+      const response = await proxiedFetch(url, { ...init, headers, signal: pace.signal });
       const chunks: Uint8Array[] = [];
       let size = 0;
       for await (const chunk of response.body ?? []) {

@@ -15,6 +15,7 @@ import {
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import { cacheFolder as folderOf } from '../../core/cacheFolder.js';
+import { decodeText, NotText } from '../../core/encoding.js';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
 
 export const cacheFolder = (): string => folderOf(process.env, homedir());
@@ -79,8 +80,16 @@ export function readWhole(path: string, most = MAX_TEXT, code: ErrorCode = 'BAD_
   }
 }
 
-/** The UTF-8 text of a regular file. @throws {GauntletError} BAD_MODEL */
-export const readText = (path: string): string => Buffer.from(readWhole(path)).toString('utf8');
+/** The text of a regular file. @throws {GauntletError} BAD_MODEL */
+export function readText(path: string): string {
+  const bytes = readWhole(path);
+  try {
+    return decodeText(bytes);
+  } catch (cause) {
+    if (cause instanceof NotText) throw new GauntletError('BAD_MODEL', `${path}: ${cause.message}`, { cause });
+    throw cause;
+  }
+}
 
 /** @throws {GauntletError} with `code` if the file ends before `length` bytes */
 export function readAll(

@@ -1,4 +1,5 @@
 // Adapters in PEFT's folder format: peft and vLLM load our adapters, and we load theirs.
+import { decodeText } from '../../core/encoding.js';
 import { GauntletError } from '../../core/errors.js';
 import { isTooDeep } from '../../core/nesting.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
@@ -141,7 +142,7 @@ function readConfig(bytes: Uint8Array, fail: (what: string) => never): { rank: n
   let config: Record<string, unknown> | null = null;
   if (bytes.length > MAX_CONFIG) fail(`${CONFIG}: has ${bytes.length} bytes, at most ${MAX_CONFIG} are supported`);
   try {
-    config = JSON.parse(new TextDecoder().decode(bytes));
+    config = JSON.parse(decodeText(bytes));
   } catch {
     fail(`${CONFIG}: not JSON`);
   }

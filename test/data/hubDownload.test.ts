@@ -11,6 +11,7 @@ import { PACE } from '../../data/hub/pace.js';
 import { commitOf, modelFolder } from '../../data/modelFolder.js';
 import { ROOT } from '../../infra/root.mjs';
 import { COMMIT, digestOf, type Entry, type FakeHub, openHub, TOKEN } from '../support/hub.js';
+import { type FakeProxy, openProxy, withVariables } from '../support/proxy.js';
 
 const WEIGHTS = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 8)) % 256));
 const FILES = { 'config.json': '{"a": 1}', 'tokenizer.json': '{}', 'model.safetensors': WEIGHTS };
@@ -148,6 +149,51 @@ describe('a model of the Hugging Face hub', function () {
     it('or nothing at all fails, too', async () => {
       hub.drip = () => true;
       await refused('HUB_FAULT', slow);
+    });
+  });
+
+  describe('behind a proxy', () => {
+    let proxy: FakeProxy;
+    beforeEach(async () => {
+      proxy = await openProxy();
+      hub.cdn = hub.cdn.replace('127.0.0.1', 'cdn.example');
+    });
+    afterEach(() => proxy.close());
+    const through = (work: () => Promise<unknown>, user = ''): Promise<unknown> => {
+      process.env.HF_ENDPOINT = hub.url.replace('127.0.0.1', 'hub.example');
+      const address = proxy.url.replace('://', `://${user}`);
+      return withVariables({ HTTP_PROXY: address, https_proxy: address, no_proxy: '127.0.0.1' }, work);
+    };
+
+    it('is downloaded through it, redirects included, and continued when a transfer breaks off', async () => {
+      let cuts = 1;
+      hub.send = (name, _request, response) =>
+        name === 'model.safetensors' && cuts-- > 0 && breakOff(response, 100_000);
+      await through(() => modelFolder('some/model'), 'me:p%40ss@');
+      const { port } = new URL(hub.url);
+      assert.ok(proxy.requests[0]!.startsWith(`GET http://hub.example:${port}/api/models/some/model/revision/main?`));
+      assert.ok(proxy.requests.some((line) => line.startsWith('GET http://cdn.example:')));
+      assert.equal(proxy.requests.length, hub.requests.length);
+      assert.ok(proxy.requests.every((line) => line.endsWith(' me:p@ss')));
+      assert.deepEqual(
+        hub.requests.filter(({ range }) => range !== undefined).map(({ origin }) => origin),
+        ['hub', 'cdn'],
+      );
+    });
+
+    it('is asked for a tunnel to a hub with TLS', async () => {
+      process.env.HF_ENDPOINT = 'https://hub.example';
+      await withVariables({ https_proxy: proxy.url }, () =>
+        refused('HUB_FAULT', /cannot be reached through the proxy http:\/\/127\.0\.0\.1:\d+ of the environment \(/),
+      );
+      assert.equal(proxy.requests[0], 'CONNECT hub.example:443');
+    });
+
+    it('is reached directly on this machine, whatever the variables say', async () => {
+      hub.cdn = hub.cdn.replace('cdn.example', 'localhost');
+      const dead = 'http://127.0.0.1:9';
+      await withVariables({ http_proxy: dead, https_proxy: dead, all_proxy: dead }, () => modelFolder('some/model'));
+      assert.deepEqual(proxy.requests, []);
     });
   });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { ActivityDeps } from '../../activities/index.js';
 import { TASK_QUEUES } from '../../core/queues.js';
+import { forClient } from '../../infra/proxy.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { prepareNamespace } from '../../infra/temporalNamespace.js';
 import { ensureServer, type ServerOptions, type TemporalServer } from '../../infra/temporalServer.js';
@@ -38,7 +39,7 @@ export async function startServer({ own, dynamicConfig }: ServerNeeds = {}): Pro
   const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workflows-'));
   const shared = own || dynamicConfig ? undefined : process.env.GAUNTLET_TEST_TEMPORAL;
   const server = shared ? await shareServer(shared) : await startOwn(folder, dynamicConfig);
-  const connection = await Connection.connect({ address: server.address });
+  const connection = await Connection.connect(forClient({ address: server.address }));
   return {
     server,
     client: new Client({ connection, namespace: server.namespace }),
@@ -60,7 +61,7 @@ function startOwn(folder: string, dynamicConfig?: ServerOptions['dynamicConfig']
 /** A new namespace keeps task queues and ids apart. Commands that the test starts find it in the environment. */
 async function shareServer(address: string): Promise<TemporalServer> {
   const namespace = `test-${randomUUID()}`;
-  const connection = await Connection.connect({ address });
+  const connection = await Connection.connect(forClient({ address }));
   await connection.workflowService.registerNamespace({
     namespace,
     workflowExecutionRetentionPeriod: { seconds: (24 * 3600) as never },
