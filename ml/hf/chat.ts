@@ -175,8 +175,18 @@ export function templateSource(
   tokenizerConfig: Readonly<Record<string, unknown>>,
 ): { source: string | undefined; where: string } {
   const path = join(folder, 'chat_template.jinja');
-  if (existsSync(path)) return { source: readFileSync(path, 'utf8'), where: path };
+  if (existsSync(path)) return { source: textOfFile(path), where: path };
   return { source: defaultTemplate(tokenizerConfig.chat_template), where: join(folder, 'tokenizer_config.json') };
+}
+
+/** @throws {GauntletError} BAD_MODEL if the file is not UTF-8 */
+function textOfFile(path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw cause;
+    throw new GauntletError('BAD_MODEL', `${path}: not UTF-8 text; save it as UTF-8`, { cause });
+  }
 }
 
 /** The field is a text, or a list of named templates; then this is the one named `default`. */
