@@ -16,6 +16,8 @@ export interface TextTokenizer {
   encodeProtected(text: string): number[];
   /** Protected text of sampled tokens. The control tokens among them stay control tokens. */
   protectSampled(tokens: number[]): string;
+  /** True for a token that text cannot spell once it is protected, like `<|im_end|>`. */
+  isControl(token: number): boolean;
   /** Keeps special tokens. An id outside the vocabulary becomes the unknown token. */
   decode(tokens: number[]): string;
   /** The content of tokenizer_config.json; {} if there is none. */
@@ -91,6 +93,7 @@ export function makeTokenizer(
         })
         .join('');
     },
+    isControl: (token) => controlOf.has(token),
     decode,
   };
 }
