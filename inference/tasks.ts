@@ -4,7 +4,7 @@ import type { Problem } from '../core/schema/problem.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
 import { openDrafts, type Rejected, UNTESTED } from '../data/problemDrafts.js';
-import { parseSignature } from '../data/signature.js';
+import { parseSignature } from '../core/parse/signature.js';
 
 export type Task = Pick<
   Problem,

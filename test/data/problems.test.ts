@@ -3,11 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GauntletError } from '../../core/errors.js';
+import { parseSignature } from '../../core/parse/signature.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { openDrafts } from '../../data/problemDrafts.js';
 import { loadProblems, splitByHash } from '../../data/problems.js';
-import { parseSignature } from '../../data/signature.js';
 import { readTasks } from '../../inference/tasks.js';
 
 const record = {
