@@ -43,14 +43,14 @@ export function parseSignature(given: string, name?: string): Signature | undefi
   const isMeant = ([, , , found]: RegExpExecArray): boolean =>
     name === undefined ? !/^__\w+__$/.test(found!) : found === name;
   for (const head of heads.filter(isMeant)) {
-    const found = signatureAt(text, head.index, head[1]!);
+    const found = signatureAt(text, head.index + head[1]!.length);
     if (found) return found;
   }
   return undefined;
 }
 
-function signatureAt(text: string, at: number, indent: string): Signature | undefined {
-  const from = at + indent.length;
+/** The signature whose `def` or `async def` starts at `from`. */
+export function signatureAt(text: string, from: number): Signature | undefined {
   const header = text.slice(from, takePiece(text, from, true).end);
   const definition = parser.parse(header).topNode.getChild('FunctionDefinition');
   const list = definition?.getChild('ParamList');
@@ -62,7 +62,8 @@ function signatureAt(text: string, at: number, indent: string): Signature | unde
           .replace(/^(?:->|:)\s*/, '')
           .trim()
       : '';
-  const { owner, decorators } = surroundings(text, at, indent.length);
+  const at = text.lastIndexOf('\n', from - 1) + 1;
+  const { owner, decorators } = surroundings(text, at, from - at);
   const signature: Signature = {
     entry: slice(parts(definition).find(({ name }) => name === 'VariableName')!),
     ...(owner !== undefined && { owner }),
