@@ -1,9 +1,10 @@
 // Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
 import { comparesWith, judge, parses, verdictOf } from '../core/compare.js';
 import { groupBy } from '../core/groups.js';
+import { nameOf } from '../core/parse/asserts.js';
 import { salvageInputs } from '../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../core/parse/salvage.js';
-import { arityOf } from '../core/parse/signature.js';
+import { fixedArity, parseSignature, type Signature } from '../core/parse/signature.js';
 import { REWARD_RULES } from '../core/rewards/rewards.js';
 import { assembleSuite, inputKey, type SuiteTest } from '../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../core/schema/chain.js';
@@ -85,18 +86,19 @@ export async function judgeTasks(
 }
 
 type Called = Pick<Problem, 'functionSignature' | 'entry'>;
-const arities = new WeakMap<Called, number | undefined>(); // a run parses the tests of a problem many times
+const signatures = new WeakMap<Called, Signature | undefined>(); // a run parses the tests of a problem many times
 
-function arityOfProblem(problem: Called): number | undefined {
-  if (!arities.has(problem)) arities.set(problem, arityOf(problem.functionSignature, problem.entry));
-  return arities.get(problem);
+function signatureOf(problem: Called): Signature | undefined {
+  if (!signatures.has(problem))
+    signatures.set(problem, parseSignature(problem.functionSignature, nameOf(problem.entry)));
+  return signatures.get(problem);
 }
 
 /** The tests in an answer of the discriminator. */
 export function parseTests(text: string, problem: Called, config: RunConfig): { tests: ParsedTest[]; lost: number } {
   const { testsPerTurn, discriminator, prompts } = config;
-  const arity = arityOfProblem(problem);
-  const options = { entry: problem.entry, limit: testsPerTurn, arity };
+  const signature = signatureOf(problem);
+  const options = { entry: problem.entry, limit: testsPerTurn, signature, arity: signature && fixedArity(signature) };
   if (discriminator.expected === 'reference' && prompts === 'instruct') {
     const { inputs, malformed } = salvageInputs(text, options);
     return { tests: inputs.map((args) => ({ args })), lost: Math.max(malformed, testsPerTurn - inputs.length) };

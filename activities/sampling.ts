@@ -93,7 +93,7 @@ export async function sampleTurns(
   rows: SamplingRow[],
   options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,
 ): Promise<{ turns: SampledTurn[]; tokens: number }> {
-  const { contextLength, eosTokens } = engine.info;
+  const { contextLength } = engine.info;
   const asked = rows.map(({ turns, prompt, key }): GenerateRequest => {
     const sampled = sampledRanges(turns);
     const whole = promptOf(turns, prompt);
@@ -106,7 +106,7 @@ export async function sampleTurns(
       ? []
       : await sampler.generate(sampled, {
           ...options,
-          stopTokens: eosTokens,
+          stopTokens: chat.endTokens(),
           signal: scope.signal,
           onProgress: (tokens) => scope.heartbeat({ tokens }),
         });

@@ -2,11 +2,11 @@
 import { LiteralProblem } from '../core/parse/arithmetic.js';
 import { nameOf } from '../core/parse/asserts.js';
 import { type RejectionReason, salvageTests } from '../core/parse/salvage.js';
+import { fixedArity, type Signature } from '../core/parse/signature.js';
 import { testsOfModule } from '../core/parse/testModule.js';
 import { elements, parsePython, type Source, statementsOf } from '../core/parse/tree.js';
 import type { TestCase } from '../core/schema/problem.js';
 import { UnusableRecord } from './formats/format.js';
-import { fixedArity, type Signature } from './signature.js';
 import { requireArity } from './testForms.js';
 
 const REASONS: Record<RejectionReason, string> = {
@@ -30,7 +30,7 @@ const NO_ENTRY = '_entry';
  */
 export function readAssertions(text: string, signature: Signature, entry = NO_ENTRY): TestCase[] {
   const { source, unread } = asserted(text, entry);
-  const { tests, rest = unread } = testsOfModule(source, entry, fixedArity(signature));
+  const { tests, rest = unread } = testsOfModule(source, entry, fixedArity(signature), signature);
   if (rest !== undefined || tests.length === 0) throw refusal(rest ?? text, signature, entry);
   for (const { args } of tests) requireArity(signature, args.length);
   return tests;
@@ -60,7 +60,7 @@ function asserted(given: string, entry: string): { source: string; unread?: stri
 
 /** @param rest statements that are not read as tests */
 function refusal(rest: string, signature: Signature, entry: string): UnusableRecord {
-  const [lost] = salvageTests(rest, { entry, arity: fixedArity(signature), limit: LIMIT }).rejected;
+  const [lost] = salvageTests(rest, { entry, signature, arity: fixedArity(signature), limit: LIMIT }).rejected;
   const called = otherFunction(lost?.text ?? rest, entry);
   if (called !== undefined) return new UnusableRecord(`calls \`${called}\`, but the entry is \`${entry}\``);
   return new UnusableRecord(

@@ -1,19 +1,23 @@
 // How a program is called, derived from its signature: a method, arguments of the usual interview classes (linked lists
 // and trees), an argument that is changed in place.
 import { definitionsOf } from '../core/parse/definitions.js';
+import type { Signature } from '../core/parse/signature.js';
 import { type Calling, callingSchema, type Shape } from '../core/schema/calling.js';
 import type { TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
-import type { Signature } from './signature.js';
+
+/** The class of a pasted method whose class is not given: interview problems call it so. */
+const USUAL_CLASS = 'Solution';
 
 /** `f`, or `Class.f` if only a class of the reference, or else of the signature, defines it. */
-export function entryOf(signature: string, name: string, reference: string): string {
-  const owner = (code: string): string | undefined =>
-    definitionsOf(code).find(({ methods }) => methods.some((method) => method.name === name))?.name;
-  const isFunction = definitionsOf(reference).some((one) => one.kind === 'function' && one.name === name);
-  if (isFunction) return name;
-  const found = owner(reference) ?? owner(`${signature.trimEnd().replace(/:?$/, ':')} pass`);
-  return found === undefined ? name : `${found}.${name}`;
+export function entryOf(
+  { entry, owner, isMethod = false }: Pick<Signature, 'entry' | 'owner'> & Partial<Signature>,
+  reference: string,
+): string {
+  const defined = definitionsOf(reference);
+  if (defined.some(({ kind, name }) => kind === 'function' && name === entry)) return entry;
+  const found = defined.find(({ methods }) => methods.some(({ name }) => name === entry))?.name ?? owner;
+  return found !== undefined || isMethod ? `${found ?? USUAL_CLASS}.${entry}` : entry;
 }
 
 /** The signature that a model sees. For an entry `Class.f` it includes the class, because that is what is called. */
@@ -21,7 +25,7 @@ export function shownSignature(signature: string, entry: string): string {
   const [owner, method] = entry.split('.');
   if (method === undefined || new RegExp(`\\bclass\\s+${owner}\\b`).test(signature)) return signature.trim();
   const lines = signature.trim().split('\n');
-  const at = lines.findIndex((line) => /^\s*(?:async\s+)?def\b/.test(line));
+  const at = lines.findIndex((line) => /^\s*(?:@|(?:async\s+)?def\b)/.test(line));
   const inner = lines.slice(at).map((line) => `    ${line}`);
   return [...lines.slice(0, at), `class ${owner}:`, ...inner].join('\n');
 }

@@ -1,10 +1,10 @@
 // Reads one entry of `baseline_tests` or `hidden_tests` that is JSON structure; assert strings are read by assertions.ts.
 import { z } from 'zod';
+import type { Signature } from '../core/parse/signature.js';
 import type { TestCase } from '../core/schema/problem.js';
 import { valueSchema } from '../core/schema/value.js';
 import { valueOfJson } from './exactJson.js';
 import { type ListStyle, UnusableRecord } from './formats/format.js';
-import type { Signature } from './signature.js';
 
 const fits = ({ required, most }: Signature, count: number): boolean => count >= required && count <= most;
 
@@ -52,6 +52,18 @@ function fromTagged(entry: object, signature: Signature): TestCase {
   return parsed.data;
 }
 
+const isNamed = (inputs: unknown): inputs is Record<string, unknown> =>
+  typeof inputs === 'object' && inputs !== null && !Array.isArray(inputs);
+
+/** Arguments by name, in the order of the signature. */
+function positioned(inputs: Record<string, unknown>, { entry, names }: Signature): unknown[] {
+  const given = names.slice(0, Object.keys(inputs).length);
+  const unknown = Object.keys(inputs).find((name) => !given.includes(name));
+  if (unknown !== undefined)
+    throw new UnusableRecord(`has an input \`${unknown}\`, but ${entry} takes (${names.join(', ')})`);
+  return given.map((name) => inputs[name]);
+}
+
 /** @throws UnusableRecord or RangeError whose message continues a sentence that begins with the place of the test */
 export function testOfJson(entry: unknown, signature: Signature, style: ListStyle | undefined): TestCase {
   if (Array.isArray(entry)) return fromList(entry, signature, style);
@@ -59,7 +71,8 @@ export function testOfJson(entry: unknown, signature: Signature, style: ListStyl
     throw new UnusableRecord('is none of [arg, …, expected], {inputs, expected} or an assert string');
   }
   if ('args' in entry) return fromTagged(entry, signature);
-  const { inputs, expected } = entry as { inputs?: unknown; expected?: unknown };
+  const { inputs: given, expected } = entry as { inputs?: unknown; expected?: unknown };
+  const inputs = isNamed(given) ? positioned(given, signature) : given;
   if (!Array.isArray(inputs)) throw new UnusableRecord('has no list `inputs`');
   if (!('expected' in entry)) throw new UnusableRecord('has no `expected`');
   return toCase(inputs, expected, signature);

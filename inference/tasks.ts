@@ -1,10 +1,11 @@
 // The problems that solving needs: no reference solution, and tests only if somebody has them.
 import { GauntletError } from '../core/errors.js';
+import { takePiece } from '../core/parse/scan.js';
+import { joinedLines, signatureAt } from '../core/parse/signature.js';
 import type { Problem } from '../core/schema/problem.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
 import { openDrafts, type Rejected, UNTESTED } from '../data/problemDrafts.js';
-import { parseSignature } from '../data/signature.js';
 
 export type Task = Pick<
   Problem,
@@ -23,22 +24,81 @@ export async function readTasks(file: string): Promise<{ tasks: Task[]; rejected
 }
 
 const DEFAULT_SIGNATURE = 'def solve(*args):';
-const SIGNATURE_LINE = /^[ \t]*((?:async +)?def +\w+ *\(.*\).*?:?)[ \t]*$/m;
+const DEF_LINE = /^([ \t]*)(?:async\s+)?def\s+[\p{L}_]/gmu;
+const CLASS_LINE = /(?:^|\n)[ \t]*(class\s[^\n]*)\n\s*$/; // perhaps with comments after it
+const DECORATORS = /(?<=^|\n)(?:[ \t]*@[^\n]*\n)+$/;
+const EMPTY_BODY = /^\s*\n\s*(?:pass|\.\.\.)[ \t]*(?=\n|$)/;
+const NO_BODY = /:\s*(?:pass|\.\.\.)\s*$/;
 const EMPTY_FENCE = /^[ \t]*```\w*[ \t]*\n\s*```[ \t]*$/m;
+const MAX_SIGNATURES = 100;
+const MAX_HEADER = 5_000; // characters
+
+/** A signature in a message, and the text before and after it. */
+interface Pasted {
+  signature: string;
+  before: string;
+  after: string;
+}
+
+/** The first signature in a message, not one of a special method. A method is shown in its class. */
+function pastedSignature(message: string): Pasted | undefined {
+  for (const head of [...message.matchAll(DEF_LINE)].slice(0, MAX_SIGNATURES)) {
+    const at = head.index + head[1]!.length;
+    const context = message.slice(Math.max(0, at - MAX_HEADER), at + MAX_HEADER);
+    const from = Math.min(at, MAX_HEADER);
+    const { end } = takePiece(context, from, true);
+    const found = signatureAt(context, from);
+    if (!found || /^__\w+__$/.test(found.entry)) continue;
+    const above = context.slice(0, from - head[1]!.length);
+    const decorators = DECORATORS.exec(above)?.[0] ?? '';
+    const own = [...decorators.split('\n'), oneLine(context.slice(from, end))].map((line) => line.trim());
+    const lines = own.filter((line) => line !== '');
+    const classLine = CLASS_LINE.exec(above.slice(0, above.length - decorators.length));
+    const owner = found.owner === undefined ? undefined : (classLine?.[1] ?? `class ${found.owner}:`);
+    const taken = decorators.length + (owner === undefined ? 0 : (classLine?.[0].length ?? 0));
+    return {
+      signature: (owner === undefined ? lines : [owner, ...lines.map((line) => `    ${line}`)]).join('\n'),
+      before: message.slice(0, head.index - taken),
+      after: message
+        .slice(at + end - from)
+        .replace(/^[ \t]*#[^\n]*/, '')
+        .replace(EMPTY_BODY, ''),
+    };
+  }
+  return undefined;
+}
+
+/** A header in one line, without comments, without a comma before its bracket, and without an empty body. */
+function oneLine(header: string): string {
+  const lines = joinedLines(header).split('\n');
+  const [first = '', ...more] = lines.map((line) => (lines.length > 1 ? withoutComment(line) : line).trim());
+  const joined = more.reduce((text, line) => {
+    if (/^[)\]]/.test(line)) return text.replace(/,$/, '') + line;
+    return /[([]$/.test(text) || line === '' ? text + line : `${text} ${line}`;
+  }, first);
+  return joined.trim().replace(NO_BODY, ':');
+}
+
+/** Without the comment at the end of a line. A `#` in a string is none. */
+function withoutComment(line: string): string {
+  const strings = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/g;
+  const at = line.replace(strings, (text) => '_'.repeat(text.length)).indexOf('#');
+  return at < 0 ? line : line.slice(0, at);
+}
 
 /**
- * The problem of a message in plain English. Its first line that is a signature (`def f(a, b):`) is the signature.
+ * The problem of a message in plain English. Its first signature (`def f(a, b):`, perhaps in a class) is the signature.
  * @param fields of a problem file, which take precedence
  * @param exact the same fields with numbers as written (data/exactJson.ts)
  * @throws GauntletError BAD_INPUT, one line that names the field
  */
-export function taskOfMessage(message: string, fields: object = {}, exact: () => unknown = () => fields): Task {
-  const line = SIGNATURE_LINE.exec(message);
-  const found = line && parseSignature(line[1]!) ? line : undefined;
-  const description = found ? message.replace(found[0], '').replace(EMPTY_FENCE, '') : message;
+export function taskOfMessage(given: string, fields: object = {}, exact: () => unknown = () => fields): Task {
+  const message = given.replace(/\r\n?/g, '\n');
+  const found = pastedSignature(message);
+  const description = found ? `${found.before}${found.after}`.replace(EMPTY_FENCE, '') : message;
   const json = {
     ...UNTESTED,
-    function_signature: found?.[1] ?? DEFAULT_SIGNATURE,
+    function_signature: found?.signature ?? DEFAULT_SIGNATURE,
     ...fields,
     id: 'request',
     description: description.trim(),

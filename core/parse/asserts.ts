@@ -4,7 +4,8 @@ import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
 import { isTuple, type LiteralReason } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';
-import { children, elements, parsePython } from './tree.js';
+import type { Signature } from './signature.js';
+import { children, elements, parsePython, singleExpression } from './tree.js';
 
 export type SalvageReason = LiteralReason | 'shape' | 'arity' | 'wrong-function' | 'unsupported-assert';
 
@@ -17,6 +18,7 @@ export class SalvageProblem extends Error {
 export interface AssertOptions {
   entry: string; // 'f', or 'Class.f': then f of any object
   arity?: number | undefined;
+  signature?: Signature | undefined; // without it, no argument can be given by name
 }
 
 /** Names that earlier statements have bound to literals or to answers of the function under test. */
@@ -98,17 +100,19 @@ class ClaimReader {
     const [callee, list] = children(call) as [SyntaxNode, SyntaxNode];
     if (calledName(callee, this.text) !== nameOf(this.options.entry)) throw new SalvageProblem('wrong-function');
     const given = elements(list);
-    if (given.some((node) => node.name === 'AssignOp' || node.name === '**'))
-      throw new SalvageProblem('unsupported-assert');
     const args: Value[] = [];
-    for (const [i, node] of given.entries()) {
-      if (node.name === '*') continue;
-      const value = this.evaluation.value(node);
-      if (given[i - 1]?.name !== '*') args.push(value);
-      else if (Array.isArray(value)) args.push(...value);
-      else if (isTuple(value)) args.push(...value.t);
-      else throw new SalvageProblem('unsupported-assert');
+    const named: [string, Value][] = [];
+    for (let i = 0; i < given.length; i++) {
+      const node = given[i]!;
+      if (node.name === '*') args.push(...itemsOf(this.evaluation.value(given[++i]!)));
+      else if (node.name === '**') named.push(...entriesOf(this.evaluation.value(given[++i]!)));
+      else if (given[i + 1]?.name === 'AssignOp') {
+        named.push([this.text.slice(node.from, node.to), this.evaluation.value(given[i + 2]!)]);
+        i += 2;
+      } else if (named.length > 0) throw new SalvageProblem('syntax');
+      else args.push(this.evaluation.value(node));
     }
+    if (named.length > 0) takeNamed(args, named, this.options.signature);
     const { arity } = this.options;
     if (arity !== undefined && args.length !== arity) throw new SalvageProblem('arity');
     return args;
@@ -132,6 +136,47 @@ class ClaimReader {
         : this.bound.answers.get(this.text.slice(answer.from, answer.to))!;
     return { args, expected: isNode(expected) ? this.evaluation.value(expected) : expected };
   }
+}
+
+function itemsOf(value: Value): Value[] {
+  if (Array.isArray(value)) return value;
+  if (isTuple(value)) return value.t;
+  throw new SalvageProblem('unsupported-assert');
+}
+
+function entriesOf(value: Value): [string, Value][] {
+  const entries = typeof value === 'object' && value !== null && 'd' in value ? value.d : undefined;
+  if (entries?.every((entry): entry is [string, Value] => typeof entry[0] === 'string')) return entries;
+  throw new SalvageProblem('unsupported-assert');
+}
+
+/**
+ * Adds arguments given by name to those given by position, as the signature orders them. An argument that is left out
+ * between them has its default.
+ * @throws SalvageProblem, LiteralProblem
+ */
+export function takeNamed(args: Value[], named: readonly (readonly [string, Value])[], signature?: Signature): void {
+  if (!signature) throw new SalvageProblem('unsupported-assert');
+  const { names, defaults, keywordOnly, hasKeywords } = signature;
+  const values = new Map<number, Value>();
+  for (const [name, value] of named) {
+    const position = name === '' ? -1 : names.indexOf(name);
+    // tests have positional arguments only
+    if (position < 0)
+      throw new SalvageProblem(hasKeywords || keywordOnly.includes(name) ? 'unsupported-assert' : 'arity');
+    if (position < args.length || values.has(position)) throw new SalvageProblem('arity');
+    values.set(position, value);
+  }
+  for (let i = args.length; i <= Math.max(...values.keys()); i++) {
+    const left = defaults[i];
+    if (!values.has(i) && left === undefined) throw new SalvageProblem('arity');
+    args.push(values.has(i) ? values.get(i)! : literal(left!));
+  }
+}
+
+function literal(source: string): Value {
+  const parsed = parsePython(source);
+  return new Evaluation(parsed.text).value(singleExpression(parsed));
 }
 
 const isNode = (x: SyntaxNode | Value): x is SyntaxNode =>

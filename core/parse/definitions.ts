@@ -7,6 +7,7 @@ export interface Definition {
   kind: 'function' | 'class';
   /** 'def f(a, b=1) -> int:', or 'class A:', with its line breaks. */
   header: string;
+  decorators: string[];
   methods: Definition[]; // of a class
 }
 
@@ -36,6 +37,12 @@ function within(node: SyntaxNode, code: string): Definition[] {
       {
         name: code.slice(name.from, name.to),
         kind,
+        decorators:
+          found === child
+            ? []
+            : parts(child)
+                .filter(({ name }) => name === 'Decorator')
+                .map(({ from, to }) => code.slice(from, to).trim()),
         header: `${code.slice(found.from, body.from).trimEnd()}:`,
         methods: kind === 'class' ? within(body, code).filter((inner) => inner.kind === 'function') : [],
       },

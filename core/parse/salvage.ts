@@ -5,6 +5,7 @@ import { isTuple, LiteralProblem } from './arithmetic.js';
 import { assertedTest, nameOf, SalvageProblem } from './asserts.js';
 import { Evaluation } from './evaluation.js';
 import { lineEnd, nextSignificant, takePiece } from './scan.js';
+import type { Signature } from './signature.js';
 import { type Found, testsOfFunction } from './testFunctions.js';
 import { elements, parsePython, parts, singleExpression } from './tree.js';
 
@@ -33,7 +34,8 @@ export interface RejectedTest {
 
 export interface SalvageOptions {
   entry: string; // the function under test
-  arity?: number; // number of its positional arguments, if known
+  arity?: number | undefined; // number of its positional arguments, if known
+  signature?: Signature | undefined; // of it, which arguments given by name need
   limit: number; // tests beyond it are rejected as 'over-limit'
 }
 
@@ -159,9 +161,7 @@ class Salvager {
       const { text, top } = parsePython(indent === '' ? body : `if 1:\n${body}`);
       const [outer] = parts(top);
       const statement = indent === '' ? outer : outer?.getChild('Body')?.firstChild?.nextSibling;
-      const { entry, arity } = this.options;
-      if (statement)
-        for (const found of testsOfFunction(statement, text, { entry, arity })) if (!this.take(found)) break;
+      if (statement) for (const found of testsOfFunction(statement, text, this.options)) if (!this.take(found)) break;
     } catch (error) {
       if (error instanceof LiteralProblem) return undefined;
       throw error;

@@ -1,28 +1,157 @@
-// The number of arguments of a function signature.
+// Python signatures: the name, the parameters and their annotations.
+import type { SyntaxNode } from '@lezer/common';
 import { nameOf } from './asserts.js';
+import { takePiece } from './scan.js';
 import { parts, treeOf } from './tree.js';
 
+export interface Signature {
+  entry: string;
+  owner?: string; // the class that defines it
+  isMethod: boolean; // the object or the class is its first parameter, which nothing below counts
+  required: number; // positional arguments without a default
+  most: number; // Infinity with *args
+  names: string[]; // of the positional parameters, '' for one that no keyword can name
+  defaults: (string | undefined)[]; // their text
+  annotations: string[]; // '' for none
+  keywordOnly: string[]; // no positional argument reaches them
+  hasKeywords: boolean; // **kwargs
+  result: string; // its annotation, or ''
+}
+
+/** The number of arguments if it is fixed. */
+export const fixedArity = ({ required, most }: Signature): number | undefined => (required === most ? most : undefined);
+
+/** The number of positional arguments of `entry`; undefined if it is not fixed or the function is not in the text. */
+export function arityOf(text: string, entry: string): number | undefined {
+  const signature = parseSignature(text, nameOf(entry));
+  return signature && fixedArity(signature);
+}
+
+const HEAD = /^([ \t]*)((?:async\s+)?def\s+([\p{L}_][\p{L}\p{M}\p{N}_]*))/gmu;
+
+/** A backslash at the end of a line continues it. */
+export const joinedLines = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/\\\n[ \t]*/g, ' ');
+
 /**
- * The number of positional arguments of `entry` in `signature` ('def solve(nums, k=0) -> int:', possibly after
- * imports), without `self`. Undefined if the number is not fixed (defaults, stars) or the function is not found.
+ * 'def solve(nums: list[int], k=1) -> int:' → solve, 1 to 2 arguments. Undefined if the text is not a signature.
+ * @param name of the function; absent: the first one that is not special, like __init__
  */
-export function arityOf(signature: string, entry: string): number | undefined {
-  const source = `${signature.trimEnd().replace(/:?$/, ':')} pass`;
-  let found: number | undefined;
-  treeOf(source)?.iterate({
-    enter: (node) => {
-      if (node.name !== 'FunctionDefinition') return;
-      const children = parts(node.node);
-      const name = children.find((child) => child.name === 'VariableName');
-      const list = children.find((child) => child.name === 'ParamList');
-      if (!name || !list || source.slice(name.from, name.to) !== nameOf(entry)) return;
-      const shape: string[] = [];
-      for (let child = list.firstChild; child; child = child.nextSibling) shape.push(child.name);
-      if (shape.includes('*') || shape.includes('**') || shape.includes('AssignOp')) return;
-      const names = parts(list).filter((child) => child.name === 'VariableName');
-      const self = names[0] !== undefined && source.slice(names[0].from, names[0].to) === 'self';
-      found = names.length - (self ? 1 : 0);
-    },
+export function parseSignature(given: string, name?: string): Signature | undefined {
+  const text = joinedLines(given);
+  const heads = [...text.matchAll(HEAD)];
+  const isMeant = ([, , , found]: RegExpExecArray): boolean =>
+    name === undefined ? !/^__\w+__$/.test(found!) : found === name;
+  for (const head of heads.filter(isMeant)) {
+    const found = signatureAt(text, head.index + head[1]!.length);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The signature whose `def` or `async def` starts at `from`. */
+export function signatureAt(text: string, from: number): Signature | undefined {
+  const header = text.slice(from, takePiece(text, from, true).end);
+  const definition = treeOf(header)?.topNode.getChild('FunctionDefinition');
+  const list = definition?.getChild('ParamList');
+  if (!definition || !list || list.lastChild?.name !== ')' || hasError(list)) return undefined;
+  const slice = (node: SyntaxNode): string => header.slice(node.from, node.to);
+  const annotation = (node: SyntaxNode | null | undefined): string =>
+    node
+      ? slice(node)
+          .replace(/^(?:->|:)\s*/, '')
+          .trim()
+      : '';
+  const at = text.lastIndexOf('\n', from - 1) + 1;
+  const { owner, decorators } = surroundings(text, at, from - at);
+  const signature: Signature = {
+    entry: slice(parts(definition).find(({ name }) => name === 'VariableName')!),
+    ...(owner !== undefined && { owner }),
+    isMethod: false,
+    required: 0,
+    most: 0,
+    names: [],
+    defaults: [],
+    annotations: [],
+    keywordOnly: [],
+    hasKeywords: false,
+    result: annotation(definition.getChild('TypeDef')),
+  };
+  let isStarred = false;
+  let first = '';
+  for (const { nodes, between } of parametersOf(list, header)) {
+    const [begin, second] = nodes;
+    if (!begin) {
+      if (between === '/') signature.names.fill('');
+    } else if (begin.name === '**') signature.hasKeywords = true;
+    else if (begin.name === '*') {
+      isStarred = true;
+      if (second) signature.most = Infinity;
+    } else if (isStarred) signature.keywordOnly.push(slice(begin));
+    else {
+      const equals = nodes.find(({ name }) => name === 'AssignOp');
+      if (signature.names.length === 0) first = slice(begin);
+      signature.names.push(slice(begin));
+      signature.annotations.push(annotation(nodes.find(({ name }) => name === 'TypeDef')));
+      signature.defaults.push(equals && header.slice(equals.to, nodes.at(-1)!.to).trim());
+    }
+  }
+  const isStatic = decorators.some((line) => /^@\s*staticmethod\b/.test(line));
+  const isOfClass = decorators.some((line) => /^@\s*classmethod\b/.test(line));
+  const isBound = owner !== undefined || isOfClass || first === 'self';
+  if (isBound && !isStatic && signature.names.length > 0) {
+    signature.isMethod = true;
+    for (const each of [signature.names, signature.annotations, signature.defaults]) each.shift();
+  }
+  signature.most = Math.max(signature.most, signature.names.length);
+  signature.required = signature.defaults.filter((value) => value === undefined).length;
+  return signature;
+}
+
+/** The nodes of each parameter, and the text of one that has no nodes: '/'. */
+function parametersOf(list: SyntaxNode, header: string): { nodes: SyntaxNode[]; between: string }[] {
+  const out: { nodes: SyntaxNode[]; between: string }[] = [];
+  let nodes: SyntaxNode[] = [];
+  let from = list.from + 1;
+  for (let child = list.firstChild?.nextSibling; child; child = child.nextSibling) {
+    if (child.name !== ',' && child.name !== ')') {
+      if (child.name !== 'Comment') nodes.push(child);
+      continue;
+    }
+    out.push({
+      nodes,
+      between: header
+        .slice(from, child.from)
+        .replace(/#[^\n]*/g, '')
+        .trim(),
+    });
+    nodes = [];
+    from = child.to;
+  }
+  return out;
+}
+
+/** The class around a `def`, and its decorators. */
+function surroundings(text: string, at: number, indent: number): { owner?: string; decorators: string[] } {
+  const decorators: string[] = [];
+  let isDecorator = true;
+  for (const line of text.slice(0, at).split('\n').reverse()) {
+    const column = line.search(/\S/);
+    if (column < 0) continue;
+    const content = line.slice(column);
+    isDecorator &&= column === indent && content.startsWith('@');
+    if (isDecorator) decorators.push(content);
+    if (column >= indent || content.startsWith(')') || content.startsWith('#')) continue;
+    const owner = /^class\s+([\p{L}_][\p{L}\p{M}\p{N}_]*)/u.exec(content)?.[1];
+    return { ...(owner !== undefined && { owner }), decorators };
+  }
+  return { decorators };
+}
+
+function hasError(node: SyntaxNode): boolean {
+  let found = false;
+  node.cursor().iterate(({ type }) => {
+    found ||= type.isError;
+    return !found;
   });
   return found;
 }

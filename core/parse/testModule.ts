@@ -4,6 +4,7 @@ import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import { LiteralProblem } from './arithmetic.js';
 import { type AssertOptions, claimedTest, isClaim, noBindings, SalvageProblem } from './asserts.js';
+import type { Signature } from './signature.js';
 import { isIdle, testsOfFunction } from './testFunctions.js';
 import { parsePython, statementsOf } from './tree.js';
 
@@ -18,8 +19,9 @@ const MAX_TESTS = 10_000;
 /**
  * @param entry the function under test, 'f' or 'Class.f'
  * @param arity number of its arguments, if it is fixed
+ * @param signature of it, which arguments given by name need
  */
-export function testsOfModule(source: string, entry: string, arity?: number): ModuleTests {
+export function testsOfModule(source: string, entry: string, arity?: number, signature?: Signature): ModuleTests {
   const given = source.replace(/\r\n?/g, '\n');
   let parsed: ReturnType<typeof parsePython>;
   try {
@@ -33,7 +35,7 @@ export function testsOfModule(source: string, entry: string, arity?: number): Mo
   const taken: SyntaxNode[] = [];
   let complete = true;
   for (const statement of statementsOf(top)) {
-    const found = testsIn(statement, text, { entry, arity });
+    const found = testsIn(statement, text, { entry, arity, signature });
     if (found === 'idle') continue;
     for (const test of found.tests) tests.push(test);
     if (found.complete && tests.length <= MAX_TESTS) taken.push(statement);

@@ -3,6 +3,7 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import type { Value } from '../../core/schema/value.js';
+import { entryOf } from '../calling.js';
 import { valueOfJson } from '../exactJson.js';
 import {
   hasFields,
@@ -15,7 +16,7 @@ import {
   text,
   UnusableRecord,
 } from './format.js';
-import { completed, signatureIn } from './python.js';
+import { calledEntry, completed, signatureIn } from './python.js';
 
 const inputs = z.union([z.array(z.unknown()), z.strictObject({})]);
 const recordSchema = z.object({
@@ -35,16 +36,18 @@ export const evalplus: ProblemFormat = {
   recognises: (record) => hasFields(record, 'task_id', 'entry_point', 'base_input', 'plus_input'),
   read: ({ json, exact, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
-    const { prompt, canonical_solution, entry_point } = record;
-    const referenceSolution = completed(prompt, canonical_solution, entry_point);
-    const { text: functionSignature } = signatureIn(referenceSolution, entry_point);
+    const { prompt, canonical_solution } = record;
+    const called = calledEntry(record.entry_point);
+    const referenceSolution = completed(prompt, canonical_solution, called);
+    const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
+    const { text: functionSignature } = signatureIn(referenceSolution, entry);
     const numbers = exact() as Record<'base_input' | 'plus_input', unknown>;
     return {
       problem: problemOf({
         id: record.task_id,
         description: prompt.trim(),
         functionSignature,
-        entry: entry_point,
+        entry,
         baselineTests: [],
         referenceSolution,
         source: basename(file),

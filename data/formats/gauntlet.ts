@@ -1,12 +1,13 @@
 // The project's own schema, which it reads and writes.
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { nameOf } from '../../core/parse/asserts.js';
+import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import { callingSchema } from '../../core/schema/calling.js';
 import { comparisonSchema } from '../../core/schema/comparison.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { readAssertions } from '../assertions.js';
 import { callingOf, entryOf, inShape, shownSignature } from '../calling.js';
-import { parseSignature, type Signature } from '../signature.js';
 import { listStylesOf, testOfJson } from '../testForms.js';
 import {
   difficulty,
@@ -42,13 +43,7 @@ const recordSchema = z.object({
 });
 
 /** Of calling styles that a `def` does not describe. */
-const ANY_ARGUMENTS: Signature = {
-  entry: '',
-  required: 0,
-  most: Number.POSITIVE_INFINITY,
-  annotations: [],
-  result: '',
-};
+const ANY_ARGUMENTS: Signature = parseSignature('def f(*args)')!;
 
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
@@ -57,11 +52,12 @@ export const gauntlet: ProblemFormat = {
     const record = parseFields(recordSchema, json);
     const { function_signature, reference_solution } = record;
     const isDef = record.calling === undefined || record.calling.style === 'call';
-    const signature = isDef ? parseSignature(function_signature) : ANY_ARGUMENTS;
+    const named = record.entry === undefined ? undefined : parseSignature(function_signature, nameOf(record.entry));
+    const signature = isDef ? (named ?? parseSignature(function_signature)) : ANY_ARGUMENTS;
     if (!signature) throw new UnusableRecord('field `function_signature`: no `def name(arguments):` in it');
     if (!isDef && record.entry === undefined)
       throw new UnusableRecord('missing field `entry`, which this `calling` needs');
-    const entry = record.entry ?? entryOf(function_signature, signature.entry, reference_solution);
+    const entry = record.entry ?? entryOf(signature, reference_solution);
     const given = [...record.baseline_tests, ...record.hidden_tests];
     const listStyles = certainStyles(given, signature);
     const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;

@@ -1,6 +1,7 @@
 // HumanEval, and HumanEval+ with tests as source: `check(candidate)` over the function that the prompt begins.
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { entryOf } from '../calling.js';
 import {
   hasFields,
   idText,
@@ -11,7 +12,7 @@ import {
   program,
   text,
 } from './format.js';
-import { completed, signatureIn, testsFrom } from './python.js';
+import { calledEntry, completed, signatureIn, testsFrom } from './python.js';
 
 const recordSchema = z.object({
   task_id: idText,
@@ -25,20 +26,20 @@ export const humaneval: ProblemFormat = {
   name: 'humaneval',
   recognises: (record) => hasFields(record, 'task_id', 'prompt', 'entry_point', 'canonical_solution', 'test'),
   read: ({ json, file }) => {
-    const { task_id, prompt, entry_point, canonical_solution, test } = parseFields(
-      recordSchema,
-      preferReference(json, 'canonical_solution'),
-    );
-    const referenceSolution = completed(prompt, canonical_solution, entry_point);
-    const { text: functionSignature, signature } = signatureIn(referenceSolution, entry_point);
+    const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
+    const { task_id, prompt, canonical_solution, test } = record;
+    const called = calledEntry(record.entry_point);
+    const referenceSolution = completed(prompt, canonical_solution, called);
+    const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
+    const { text: functionSignature, signature } = signatureIn(referenceSolution, entry);
     const problem = problemOf({
       id: task_id,
       description: prompt.trim(),
       functionSignature,
-      entry: entry_point,
+      entry,
       referenceSolution,
       source: basename(file),
-      ...(test.trim() === '' ? { baselineTests: [] } : testsFrom(test, entry_point, signature)),
+      ...(test.trim() === '' ? { baselineTests: [] } : testsFrom(test, entry, signature)),
     });
     return { problem };
   },

@@ -5,10 +5,10 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
 import { parsePythonLiteral } from '../../core/parse/literal.js';
+import { parseSignature } from '../../core/parse/signature.js';
 import type { TestCase } from '../../core/schema/problem.js';
 import { callingOf, entryOf, inShape } from '../calling.js';
 import { parseJson } from '../exactJson.js';
-import { parseSignature } from '../signature.js';
 import { code, hasFields, idText, type ProblemFormat, parseFields, problemOf, text, UnusableRecord } from './format.js';
 import { unpackText } from './pickledText.js';
 import { withTyping } from './python.js';
@@ -77,7 +77,7 @@ function functionOf(starter: string, reference: string, shown: GivenTest[], hidd
   const calling = callingOf(signature, [...baselineTests, ...hiddenTests]);
   return {
     functionSignature: withTyping(starter.trim()),
-    entry: entryOf(starter, signature.entry, reference),
+    entry: entryOf(signature, reference),
     baselineTests: baselineTests.map((test) => inShape(test, calling)),
     hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
     calling,

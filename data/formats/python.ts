@@ -1,14 +1,26 @@
 // What the readers need to know about the Python text of a reference solution or a test.
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
+import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
 import { testsOfModule } from '../../core/parse/testModule.js';
 import type { Problem } from '../../core/schema/problem.js';
-import { fixedArity, parseSignature, type Signature } from '../signature.js';
 import { UnusableRecord } from './format.js';
 
-/** The `def` of a function that a program defines, preceded by the program's imports. @throws UnusableRecord */
+/** The entry that a record names as it is called: `Solution().f` is `Solution.f`. */
+export const calledEntry = (called: string): string => called.trim().replace(/\(\s*\)(?=\.)/g, '');
+
+/**
+ * The `def` of a function that a program defines, or of a method with its class, preceded by the program's imports.
+ * @param entry 'f', or 'Class.f'
+ * @throws UnusableRecord
+ */
 export function signatureIn(code: string, entry: string): { text: string; signature: Signature } {
-  const header = definitionsOf(code).find((one) => one.kind === 'function' && one.name === entry)?.header;
-  const signature = header === undefined ? undefined : parseSignature(header);
+  const [first, method] = entry.split('.');
+  const kind = method === undefined ? 'function' : 'class';
+  const found = definitionsOf(code).find((one) => one.kind === kind && one.name === first);
+  const own = found?.methods.find(({ name }) => name === method);
+  const lines = own && [found!.header, ...[...own.decorators, own.header].map((line) => `    ${line}`)];
+  const header = method === undefined ? found?.header : lines?.join('\n');
+  const signature = header === undefined ? undefined : parseSignature(header, method);
   if (header === undefined || !signature) throw new UnusableRecord(`the reference defines no function ${entry}`);
   const imports = importsOf(code);
   return { text: [...imports, ...(imports.length > 0 ? [''] : []), header].join('\n'), signature };
@@ -16,7 +28,11 @@ export function signatureIn(code: string, entry: string): { text: string; signat
 
 /** HumanEval's solutions continue the prompt, MBPP's and references are complete. */
 export const completed = (prompt: string, solution: string, entry: string): string =>
-  definitionsOf(solution).some(({ name }) => name === entry) ? solution : prompt + solution;
+  definitionsOf(solution).some(({ name, methods }) =>
+    [name, ...methods.map((one) => one.name)].includes(entry.split('.')[0]!),
+  )
+    ? solution
+    : prompt + solution;
 
 const TYPING = ['Any', 'Deque', 'Dict', 'FrozenSet', 'Iterable', 'List', 'Optional', 'Set', 'Tuple', 'Union'];
 
@@ -36,6 +52,6 @@ export function testsFrom(
   entry: string,
   signature: Signature,
 ): Pick<Problem, 'baselineTests' | 'testSource'> {
-  const { tests, rest } = testsOfModule(source, entry, fixedArity(signature));
+  const { tests, rest } = testsOfModule(source, entry, fixedArity(signature), signature);
   return rest === undefined ? { baselineTests: tests } : { baselineTests: tests, testSource: rest };
 }

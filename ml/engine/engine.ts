@@ -137,6 +137,8 @@ export interface Chat {
   openingTokens(messages: ChatMessage[]): number[];
   /** The tokens between an answer, which `endToken` ended, or which was truncated, and the next answer. */
   continuationTokens(content: Content, endToken?: number): number[];
+  /** The tokens that end an answer: those that the model's files name, and the one that the template writes. */
+  endTokens(): number[];
   /** The tokens of an answer that is given, with the end token of the template. Text never becomes control tokens. */
   answerTokens(text: string): number[];
   /** The range of a turn, its prompt and answer together, that the template leaves out once another turn follows. */

@@ -50,7 +50,8 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
     return {
       openingTokens: (messages) => open().openingTokens(messages),
       continuationTokens: (content, endToken) => open().continuationTokens(content, endToken),
-      answerTokens: (text) => open().answerTokens(text, this.model.eosTokens),
+      endTokens: () => open().endTokens(this.model.eosTokens),
+      answerTokens: (text) => open().answerTokens(text, open().endTokens(this.model.eosTokens)),
       thinkingRange: (promptTokens, answerTokens) => open().thinkingRange(promptTokens, answerTokens),
     };
   }

@@ -61,6 +61,22 @@ export class ChatFormat {
     return known.slice(endToken === undefined ? 0 : this.lengthTo(known, [endToken]));
   }
 
+  /**
+   * The tokens that end an answer: those of the model, and the control token that the template writes after an answer. The
+   * two may differ: a base model with the template of its chat model names the end of a document only.
+   */
+  endTokens(ofModel: readonly number[]): number[] {
+    let known: number[] = [];
+    try {
+      known = this.continuationTokens('');
+    } catch (error) {
+      if (!(error instanceof GauntletError)) throw error; // a template that is made for one question
+    }
+    const first = known.find((token) => this.tokenizer.isControl(token));
+    const isEnd = first !== undefined && this.lengthTo(known, [first]) > 0;
+    return isEnd && !ofModel.includes(first) ? [...ofModel, first] : [...ofModel];
+  }
+
   /** The tokens of an answer that is given. Text never becomes control tokens. */
   answerTokens(text: string, endTokens: readonly number[]): number[] {
     const known = this.continuationTokens('');

@@ -15,9 +15,17 @@ interface Scope {
 interface Evaluator {
   run(program: Node): Value;
   evaluate(node: Node | undefined, scope: Scope): Value;
+  evaluateBlock(statements: Node[], scope: Scope): Value;
+  evaluateFor(node: Node, scope: Scope): Value;
+}
+/** The parts of a statement that hold statements. */
+interface Statement extends Node {
+  body?: Node[];
+  alternate?: Node[]; // of an if
+  defaultBlock?: Node[]; // of a loop
 }
 const { Environment, Interpreter, parse, tokenize } = jinja as unknown as {
-  Environment: new () => Scope;
+  Environment: new (parent?: Scope) => Scope;
   Interpreter: new (globals: Scope) => Evaluator;
   parse(tokens: unknown): Node;
   tokenize(source: string, options: { lstrip_blocks: boolean; trim_blocks: boolean }): unknown;
@@ -46,12 +54,15 @@ const MONTHS = 'January February March April May June July August September Octo
 
 export class ModelTemplate {
   private readonly program: Node;
+  private readonly source: string;
 
   /** @throws Error if the template does not parse */
-  constructor(private readonly source: string) {
-    if (source.length > MAX_LENGTH) throw new Error(`it is longer than ${MAX_LENGTH / 1024} KiB`);
-    if (BLANKS.test(source)) throw new Error('it has a thousand blanks in a row');
-    this.program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
+  constructor(given: string) {
+    if (given.length > MAX_LENGTH) throw new Error(`it is longer than ${MAX_LENGTH / 1024} KiB`);
+    this.source = given.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n'); // Jinja2 reads every line end as \n
+    if (BLANKS.test(this.source)) throw new Error('it has a thousand blanks in a row');
+    this.program = parse(tokenize(this.source, { lstrip_blocks: true, trim_blocks: true }));
+    requireLoops(this.program, false);
   }
 
   /** @throws Error if the template raises one or exceeds its budget */
@@ -69,6 +80,23 @@ export class ModelTemplate {
       if (!(error instanceof RangeError)) throw error;
       throw new Error(`it calls itself without end or produces too long a text (${error.message})`, { cause: error });
     }
+  }
+}
+
+/** @throws Error if `break` or `continue` is outside of a loop, or in a macro inside it: Jinja2 refuses it, too */
+function requireLoops({ type, body = [], alternate = [], defaultBlock = [] }: Statement, isInLoop: boolean): void {
+  if ((type === 'Break' || type === 'Continue') && !isInLoop)
+    throw new Error(`it has {% ${type.toLowerCase()} %} outside of a loop`);
+  const isInside = type === 'For' || (isInLoop && type !== 'Macro' && type !== 'CallStatement');
+  for (const inner of [...body, ...alternate]) requireLoops(inner, isInside);
+  for (const inner of defaultBlock) requireLoops(inner, isInLoop);
+}
+
+/** Ends an iteration of the innermost loop. */
+class LoopControl extends Error {
+  output = ''; // of the iteration, up to here
+  constructor(readonly statement: string) {
+    super();
   }
 }
 
@@ -106,8 +134,12 @@ class Work {
   }
 }
 
-/** Counts every result before the template can use it. */
+/** Counts every result before the template can use it. Loops work as in Jinja2. */
 class Metered extends Interpreter {
+  private readonly loopBodies = new WeakSet<Node[]>();
+  private readonly captured = new WeakSet<Node[]>(); // blocks whose output is a value
+  private readonly elseBlocks = new WeakSet<Node[]>(); // of loops
+  private loop: { output: string; scope: Scope }; // the innermost one: the output of its iterations, and the scope around it
   private readonly widths = new WeakSet<Node>(); // expressions for the width of JSON
   private readonly looped = new WeakSet<Node>(); // expressions that loops iterate over
 
@@ -117,15 +149,58 @@ class Metered extends Interpreter {
     private readonly sourceLength: number,
   ) {
     super(globals);
+    this.loop = { output: '', scope: globals };
   }
 
   override evaluate(node: Node | undefined, scope: Scope): Value {
     this.work.spend(EVALUATION);
+    if (node?.type === 'Break' || node?.type === 'Continue') throw new LoopControl(node.type);
     if (node !== undefined) this.prepare(node);
     const value = super.evaluate(node, scope);
     this.work.spendOn(value);
     if (node !== undefined) this.check(node, value);
     return value;
+  }
+
+  /** The library drops the output of an iteration that `break` or `continue` ends, so it is collected here. */
+  override evaluateFor(node: Node, scope: Scope): Value {
+    const outer = this.loop;
+    const loop = { output: '', scope };
+    this.loop = loop;
+    try {
+      const rest = super.evaluateFor(node, scope).value as string; // of the else block
+      return this.text(loop.output + rest, scope);
+    } catch (error) {
+      if (error instanceof LoopControl) error.output = loop.output + error.output; // in the else block
+      throw error;
+    } finally {
+      this.loop = outer;
+    }
+  }
+
+  /** Names that an iteration or a captured block sets end with it. The else block of a loop knows no name of the loop. */
+  override evaluateBlock(statements: Node[], scope: Scope): Value {
+    const isIteration = this.loopBodies.has(statements);
+    const isCaptured = this.captured.has(statements);
+    const isElse = this.elseBlocks.has(statements);
+    const own = isIteration || isCaptured || isElse ? new Environment(isElse ? this.loop.scope : scope) : scope;
+    let output = '';
+    try {
+      for (const statement of statements) output += super.evaluateBlock([statement], own).value;
+    } catch (error) {
+      if (!(error instanceof LoopControl)) throw error;
+      error.output = isCaptured ? '' : output + error.output;
+      if (!isIteration) throw error;
+      this.loop.output += error.output;
+      return super.evaluate({ type: error.statement }, scope); // throws what evaluateFor catches
+    }
+    if (!isIteration) return this.text(output, scope);
+    this.loop.output += output;
+    return this.text('', scope);
+  }
+
+  private text(value: string, scope: Scope): Value {
+    return super.evaluate({ type: 'StringLiteral', value } as Node, scope);
   }
 
   private check(node: Node, value: Value): void {
@@ -140,7 +215,11 @@ class Metered extends Interpreter {
   private prepare(node: Node): void {
     // the library walks their whole bodies
     if (node.type === 'Macro' || node.type === 'CallStatement') this.work.spend(this.sourceLength);
+    const { body, defaultBlock } = node as Statement;
+    if (body && (node.type === 'Set' || node.type === 'FilterStatement')) this.captured.add(body);
     if (node.type === 'For') {
+      this.loopBodies.add(body!);
+      this.elseBlocks.add(defaultBlock!);
       const { iterable } = node as unknown as { iterable: Node & { lhs?: Node } };
       this.looped.add(iterable.type === 'SelectExpression' ? iterable.lhs! : iterable);
     }

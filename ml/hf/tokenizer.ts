@@ -19,6 +19,8 @@ export interface TextTokenizer {
   encodeProtected(text: string): number[];
   /** Protected text of sampled tokens. The control tokens among them stay control tokens. */
   protectSampled(tokens: number[]): string;
+  /** True for a token that text cannot spell once it is protected, like `<|im_end|>`. */
+  isControl(token: number): boolean;
   /** Keeps special tokens. An id outside the vocabulary becomes the unknown token. */
   decode(tokens: number[]): string;
   /** The content of tokenizer_config.json; {} if there is none. */
@@ -136,6 +138,7 @@ export function makeTokenizer(
           })
           .join('');
       }),
+    isControl: (token) => controlOf.has(token),
     decode: (tokens) => withLimits(tokens.length, () => decode(tokens)),
   };
 }

@@ -8,7 +8,9 @@ import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../../data/families.js'
 import { shippedModelPath } from '../../data/paths.js';
 import { corpusExample, encodeExample } from '../../data/tiny/corpus.js';
 import { vocabularyOf } from '../../data/tiny/vocabulary.js';
+import { EngineFiles } from '../../ml/engine/engineFiles.js';
 import { loadChatFormat } from '../../ml/hf/chat.js';
+import { describeModel } from '../../ml/hf/model.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { loadModel } from '../support/loadModel.js';
 
@@ -36,6 +38,8 @@ for (const family of FAMILY_NAMES) {
       const model = loadModel(folder);
       assert.ok(card.includes(model.parameters.toLocaleString('en-US')));
       assert.deepEqual(model.eosTokens, [vocabulary.idOf('<eos>')]);
+      const chat = new EngineFiles(describeModel(folder)).chat();
+      assert.deepEqual(chat.endTokens(), model.eosTokens);
     });
 
     it('has a card with the share of flawed examples and its pass rates', () => {

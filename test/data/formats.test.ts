@@ -156,6 +156,30 @@ describe('problem file formats', () => {
     await refuses({ ...humaneval, entry_point: 'other' }, /defines no function other/);
   });
 
+  it('HumanEval: a method as it is called, and arguments given by name', async () => {
+    const method = {
+      task_id: 'method',
+      prompt: 'class Solution:\n    def f(self, s: int, t=2) -> int:\n        """x"""\n',
+      canonical_solution: '        return s * t\n',
+      test: 'def check(candidate):\n    assert candidate(s = 1) == 2\n    assert candidate(t=3, s=2) == 6\n',
+    };
+    for (const entry_point of ['Solution().f', 'Solution.f', 'f']) {
+      const problem = await problemOf({ ...method, entry_point });
+      assert.deepEqual([problem.entry, problem.testSource], ['Solution.f', undefined]);
+      assert.equal(problem.functionSignature, 'class Solution:\n    def f(self, s: int, t=2) -> int:');
+      assert.deepEqual(problem.baselineTests, [
+        { args: [1], expected: 2 },
+        { args: [2, 3], expected: 6 },
+      ]);
+    }
+    const complete = `${method.prompt.replace('"""x"""', 'return s * t')}`;
+    const whole = await problemOf({ ...method, entry_point: 'Solution().f', canonical_solution: complete });
+    assert.equal(whole.referenceSolution, complete);
+    const isStatic = complete.replace('    def f(self, ', '    @staticmethod\n    def f(');
+    const fixed = await problemOf({ ...method, entry_point: 'Solution().f', canonical_solution: isStatic });
+    assert.deepEqual(fixed.baselineTests[1], { args: [2, 3], expected: 6 });
+  });
+
   it('MBPP: the entry is the function that the tests call, challenge tests are hidden', async () => {
     const problem = await problemOf(mbpp);
     assert.deepEqual([problem.id, problem.entry, problem.functionSignature], ['MBPP/7', 'twice', 'def twice(x):']);

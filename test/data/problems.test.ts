@@ -3,11 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GauntletError } from '../../core/errors.js';
+import { parseSignature } from '../../core/parse/signature.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { openDrafts } from '../../data/problemDrafts.js';
 import { loadProblems, splitByHash } from '../../data/problems.js';
-import { parseSignature } from '../../data/signature.js';
 import { readTasks } from '../../inference/tasks.js';
 
 const record = {
@@ -299,6 +299,11 @@ describe('problem files', () => {
   it('names a bad test by its index', async () => {
     const bad = (test: unknown, message: RegExp): Promise<void> =>
       refuses([{ ...record, baseline_tests: [record.baseline_tests[0], test] }], message);
+    await bad('assert two_sum([1], goal=2) == [0]', /baseline_tests\[1\] gives another number of arguments/);
+    await bad(
+      { inputs: { nums: [1], goal: 2 }, expected: 1 },
+      /has an input `goal`, but two_sum takes \(nums, target\)/,
+    );
     await bad([1, 2], /baseline_tests\[1\] gives 1 argument, but two_sum takes 2 arguments/);
     await bad([], /baseline_tests\[1\] is an empty list/);
     await bad(5, /baseline_tests\[1\] is none of/);

@@ -14,6 +14,37 @@ import { addProblem, addProblems, type Doubles, memoryDoubles, SMALL_RUN } from 
 
 const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
 
+/** Signatures as people paste them: the entry, what the model sees, and what is left of the message. */
+const PASTED: [string, string, string, string][] = [
+  [
+    'class Solution:\n    def twoSum(self, nums: List[int], target: int) -> List[int]:\n        ',
+    'Solution.twoSum',
+    'class Solution:\n    def twoSum(self, nums: List[int], target: int) -> List[int]:',
+    'Do it.',
+  ],
+  [
+    'def solve(\n    nums: list[int],  # all of them, (\n    k: int = 1,\n) -> int:\n    ...\nBe quick.',
+    'solve',
+    'def solve(nums: list[int], k: int = 1) -> int:',
+    'Do it.\n\n\nBe quick.',
+  ],
+  ['def f(self, nums):', 'Solution.f', 'class Solution:\n    def f(self, nums):', 'Do it.'],
+  [
+    'class A:\n    @staticmethod\n    def f(a, b):  # (\n        pass\n',
+    'A.f',
+    'class A:\n    @staticmethod\n    def f(a, b):',
+    'Do it.',
+  ],
+  ['class A:\n\tasync def f(self, a) -> None: ...', 'A.f', 'class A:\n    async def f(self, a) -> None:', 'Do it.'],
+  ['def f[T](\r\n    a: list[T],\r\n    /,\r\n) -> T:\r\n    pass', 'f', 'def f[T](a: list[T], /) -> T:', 'Do it.'],
+  [
+    'class Node:\n    def __init__(self, v):\n        self.v = v\n\nclass Solution:\n    def f(self, a):\n        pass',
+    'Solution.f',
+    'class Solution:\n    def f(self, a):',
+    'Do it.\n\nclass Node:\n    def __init__(self, v):\n        self.v = v',
+  ],
+];
+
 describe('solving a problem in one process', () => {
   let world: Doubles;
   let solver: Solver;
@@ -157,6 +188,10 @@ describe('solving a problem in one process', () => {
     const { description, functionSignature, entry } = taskOfMessage('Add two.\n\n```python\ndef add(a, b):\n```\n');
     assert.deepEqual([description, functionSignature, entry], ['Add two.', 'def add(a, b):', 'add']);
     assert.equal(taskOfMessage('Add two.').functionSignature, 'def solve(*args):');
+    for (const [pasted, entry, signature, description] of PASTED) {
+      const task = taskOfMessage(`Do it.\n\n${pasted}`);
+      assert.deepEqual([task.entry, task.functionSignature, task.description], [entry, signature, description], pasted);
+    }
     const given = taskOfMessage('Add.', { function_signature: 'def f(a):', baseline_tests: ['assert f(1) == 2'] });
     assert.deepEqual(given.baselineTests, [{ args: [1], expected: 2 }]);
     assert.throws(() => taskOfMessage('Add.', { baseline_tests: [3] }), {

@@ -137,6 +137,7 @@ export class FakeEngine implements Engine {
   decode = (tokens: number[]): string => String.fromCharCode(...tokens.filter((token) => token !== EOS));
   chat = (): Chat => ({
     openingTokens: (messages) => this.encode(messages.map(({ content }) => textOf(content)).join('\n')),
+    endTokens: () => [EOS],
     answerTokens: (text) => [...this.encode(text), EOS],
     continuationTokens: (content, endToken) => this.encode(endToken === EOS ? textOf(content) : `!${textOf(content)}`),
     thinkingRange: () => undefined,

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { GauntletError } from '../../../core/errors.js';
+import { groupBy } from '../../../core/groups.js';
 import { parseAs } from '../../../core/issues.js';
 import { deriveKey } from '../../../core/random.js';
 import { promptRowSchema } from '../../../core/schema/modelRows.js';
@@ -48,16 +49,26 @@ export function addGenerate(group: Command): void {
       withModel(flags, async ({ engine, adapter, signal }) => {
         const chat = engine.chat(readTemplateArguments(flags.templateArgument));
         const { maxNewTokens, temperature, topP, topK, repetitionPenalty, seed } = flags;
-        const stopTokens = [...engine.info.eosTokens, ...flags.stopToken];
-        const options = { adapter, maxNewTokens, temperature, topP, topK, repetitionPenalty, stopTokens, signal };
+        const options = { adapter, maxNewTokens, temperature, topP, topK, repetitionPenalty, signal };
         const hasText = existsSync(join(engine.info.path, 'tokenizer.json'));
         await mapRows(
           flags,
           (value) => promptOf(value, engine, chat),
           async (prompts, from) => {
-            const rows = prompts.map((prompt, i) => ({ prompt, key: deriveKey(seed, 'generate', from + i) }));
-            const answers = await engine.generate(rows, options);
-            return answers.map((answer) => ({ tokens: answer.tokens, text: hasText ? textOf(answer, engine) : null }));
+            const rows = prompts.map((row, i) => ({ ...row, key: deriveKey(seed, 'generate', from + i) }));
+            const answers = new Map<object, Generated>();
+            for (const [isChat, own] of groupBy(rows, (row) => row.isChat)) {
+              const ends = isChat ? chat.endTokens() : engine.info.eosTokens;
+              const generated = await engine.generate(
+                own.map(({ prompt, key }) => ({ prompt, key })),
+                { ...options, stopTokens: [...ends, ...flags.stopToken] },
+              );
+              for (const [i, row] of own.entries()) answers.set(row, generated[i]!);
+            }
+            return rows.map((row) => {
+              const answer = answers.get(row)!;
+              return { tokens: answer.tokens, text: hasText ? textOf(answer, engine) : null };
+            });
           },
         );
       }),
@@ -72,7 +83,7 @@ function stopToken(text: string, previous: number[]): number[] {
 const textOf = ({ tokens, finished }: Generated, engine: Engine): string =>
   engine.decode(finished ? tokens.slice(0, -1) : tokens);
 
-function promptOf(value: unknown, engine: Engine, chat: Chat): number[] {
+function promptOf(value: unknown, engine: Engine, chat: Chat): { prompt: number[]; isChat: boolean } {
   const { tokens, messages } = parseAs(promptRowSchema, value);
   const prompt = tokens ?? chat.openingTokens(messages!);
   const fault =
@@ -81,5 +92,5 @@ function promptOf(value: unknown, engine: Engine, chat: Chat): number[] {
       ? `${prompt.length} tokens fill the context, none can follow`
       : undefined);
   if (fault !== undefined) throw new GauntletError('BAD_INPUT', fault);
-  return prompt;
+  return { prompt, isChat: tokens === undefined };
 }

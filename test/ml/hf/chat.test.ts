@@ -84,6 +84,46 @@ describe('chat template', () => {
     assert.deepEqual(chat.answerTokens('alpha', [EOS]), [...tokenizer.encode('alpha'), EOS]);
   });
 
+  it('an answer also ends at the control token that the template writes after it, if the model names another one', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ends-'));
+    const tokens = ['<pad>', '<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|user|>', 'a', '\n', '<unk>'];
+    const idOf = (token: string): number => tokens.indexOf(token);
+    const control = tokens.slice(1, 5).map((content) => ({ id: idOf(content), content, special: true }));
+    const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
+    const pre_tokenizer = { type: 'Split', pattern: { Regex: '\\n|[^\\n]+' }, behavior: 'Isolated', invert: false };
+    writeFileSync(
+      join(folder, 'tokenizer.json'),
+      JSON.stringify({
+        added_tokens: control,
+        pre_tokenizer,
+        model: { type: 'WordLevel', vocab, unk_token: '<unk>' },
+      }),
+    );
+    const chatOf = (template: string, eosTokens: number[]) => {
+      writeFileSync(join(folder, 'chat_template.jinja'), template);
+      return new EngineFiles({ path: folder, eosTokens } as unknown as ModelFiles).chat();
+    };
+    const written = (after: string): string =>
+      `{% for m in messages %}{% if m.role == 'assistant' %}{{ m.content }}${after}{% else %}<|im_start|>{{ m.content }}{% endif %}{% endfor %}`;
+    const [endOfText, imEnd, user] = ['<|endoftext|>', '<|im_end|>', '<|user|>'].map(idOf) as [number, number, number];
+    try {
+      const base = chatOf(written('<|im_end|>\n'), [endOfText]);
+      assert.deepEqual(base.endTokens(), [endOfText, imEnd]);
+      assert.deepEqual(base.answerTokens('a'), [idOf('a'), imEnd]);
+      assert.deepEqual(base.continuationTokens('a', imEnd)[0], idOf('\n'));
+      assert.deepEqual(chatOf(written('\n<|im_end|>'), [endOfText]).endTokens(), [endOfText, imEnd]);
+      assert.deepEqual(chatOf(written('<|im_end|>'), [endOfText, imEnd]).endTokens(), [endOfText, imEnd]);
+      assert.deepEqual(chatOf(written('<|im_end|>'), [imEnd]).endTokens(), [imEnd]);
+      // GLM's template writes no end: the next turn begins
+      assert.deepEqual(chatOf(written('<|user|>'), [endOfText]).endTokens(), [endOfText, user]);
+      // the first control token ends nothing here
+      assert.deepEqual(chatOf(written('a<|user|>'), [endOfText]).endTokens(), [endOfText]);
+      assert.deepEqual(chatOf('{{ messages[0].content }}', [endOfText]).endTokens(), [endOfText]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it('has tools and documents that are none, as in transformers', () => {
     const tokenizer = loadTokenizer(fixture);
     const source = '{% if tools is not none or documents is not none %}beta{% else %}alpha{% endif %}';
