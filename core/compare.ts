@@ -30,7 +30,10 @@ export function comparisonOf(comparison: Comparison): ComparisonSpec {
 /** Compares the answer `a` with the expected value `b`. Never throws: malformed values are equal to nothing. */
 export function equalValues(a: Value, b: Value, comparison: Comparison): boolean {
   const spec = comparisonOf(comparison);
-  if (spec.text === 'tokens' && typeof a === 'string' && typeof b === 'string') return equalTokens(a, b, spec);
+  if (spec.text !== 'exact' && typeof a === 'string' && typeof b === 'string') {
+    const anyCase = spec.text === 'tokens-any-case';
+    return anyCase ? equalTokens(a.toLowerCase(), b.toLowerCase(), spec) : equalTokens(a, b, spec);
+  }
   try {
     return ordersOf[spec.order](a, b, spec);
   } catch (error) {
