@@ -36,9 +36,10 @@ export function equalValues(a: Value, b: Value, comparison: Comparison): boolean
   const spec = comparisonOf(comparison);
   const work = new Work();
   try {
-    if (spec.text === 'tokens' && typeof a === 'string' && typeof b === 'string') {
+    if (spec.text !== 'exact' && typeof a === 'string' && typeof b === 'string') {
       work.text(a.length + b.length);
-      return equalTokens(a, b, spec);
+      const anyCase = spec.text === 'tokens-any-case';
+      return anyCase ? equalTokens(a.toLowerCase(), b.toLowerCase(), spec) : equalTokens(a, b, spec);
     }
     return ordersOf[spec.order](a, b, spec, work);
   } catch (error) {

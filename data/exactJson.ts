@@ -71,6 +71,15 @@ export function valueOfJson(json: unknown): Value {
   return { d: entries.map(([key, value]): [Value, Value] => [key.replace(PREFIX, ''), valueOfJson(value)]) };
 }
 
+/** Values of the tagged codec whose numbers are written plainly, from parseExactJson: 1.0 becomes the float {"f": "1.0"}. */
+export function taggedOfJson(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(taggedOfJson);
+  if (typeof json !== 'object' || json === null) return json;
+  const entries = Object.entries(json);
+  if (entries.length === 1 && entries[0]![0] === MARK) return numberOf(String(entries[0]![1]));
+  return Object.fromEntries(entries.map(([key, value]) => [key.replace(PREFIX, ''), taggedOfJson(value)]));
+}
+
 function numberOf(text: string): Value {
   if (/^-?\d+$/.test(text)) return intValue(BigInt(text));
   return floatValue(Number(text)); // NaN and Infinity are spelled the same in both languages

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Signature } from '../core/parse/signature.js';
 import type { TestCase } from '../core/schema/problem.js';
 import { valueSchema } from '../core/schema/value.js';
-import { valueOfJson } from './exactJson.js';
+import { taggedOfJson, valueOfJson } from './exactJson.js';
 import { type ListStyle, UnusableRecord } from './formats/format.js';
 
 const fits = ({ required, most }: Signature, count: number): boolean => count >= required && count <= most;
@@ -44,9 +44,12 @@ function fromList(list: unknown[], signature: Signature, preferred: ListStyle | 
 
 const taggedSchema = z.strictObject({ args: z.array(valueSchema), expected: valueSchema });
 
-/** `{args, expected}` in the tagged codec, which loses nothing: `gauntlet problems import` writes tests so. */
+/**
+ * `{args, expected}` in the tagged codec, which loses nothing: `gauntlet problems import` writes tests so. Plain numbers
+ * are read as they are written.
+ */
 function fromTagged(entry: object, signature: Signature): TestCase {
-  const parsed = taggedSchema.safeParse(entry);
+  const parsed = taggedSchema.safeParse(taggedOfJson(entry));
   if (!parsed.success) throw new UnusableRecord('has `args`, but is not {args, expected} of tagged values');
   requireArity(signature, parsed.data.args.length);
   return parsed.data;

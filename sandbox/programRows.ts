@@ -65,7 +65,10 @@ function parse<S extends z.ZodType>(schema: S, row: unknown): z.output<S> {
   const issue = parsed.error.issues[0]!;
   const field = issue.path.join('.') || 'row';
   if (issue.code === 'invalid_union' && field.startsWith('tests.'))
-    throw bad(field, 'is not a value of the tagged codec, such as 1, "a", [1], {"f": "0.5"}, {"t": [1, 2]}');
+    throw bad(
+      field,
+      'is not a value of the tagged codec, such as 1, 0.5, "a", [1], {"t": [1, 2]}, {"d": [["key", 1]]}',
+    );
   const isMissing = issue.code === 'invalid_type' && issue.path.length === 1 && !has(row, String(issue.path[0]));
   if (issue.code === 'invalid_key') throw bad(field, issue.issues[0]!.message);
   throw bad(field, isMissing ? 'is missing' : issue.message);

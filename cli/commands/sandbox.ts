@@ -90,7 +90,7 @@ async function run(flags: Flags): Promise<void> {
   if (language === 'javascript' && mode !== 'values')
     throw new GauntletError('BAD_INPUT', `--mode ${mode} runs Python tests: JavaScript needs --mode values`);
   const judge = judgeOf(mode, limitsOf(flags));
-  const rows = await openRows(input, judge.parse);
+  const rows = await openRows(input, judge.parse, mode === 'values' ? 'tests' : undefined);
   await interruptible(async (stop) => {
     let sandbox: Sandbox | undefined;
     let results: Results | undefined;

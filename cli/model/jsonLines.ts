@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { NotText } from '../../core/encoding.js';
 import { GauntletError } from '../../core/errors.js';
-import { MARK, parseJson } from '../../data/exactJson.js';
+import { MARK, parseExactJson, parseJson, taggedOfJson } from '../../data/exactJson.js';
 import { linesOf } from '../../data/lines.js';
 
 export interface Rows<T> {
@@ -22,11 +22,16 @@ const BATCH_ROWS = 256;
 /**
  * @param path a file, or - for standard input
  * @param parse throws if a row is bad; file and line are added to the message
+ * @param values a field with values of the tagged codec, whose plain numbers are read as they are written: 1.0 is a float
  * @throws {GauntletError} BAD_INPUT
  */
-export async function openRows<T>(path: string, parse: (row: unknown) => T): Promise<Rows<T>> {
+export async function openRows<T>(
+  path: string,
+  parse: (row: unknown) => T,
+  values?: string | undefined,
+): Promise<Rows<T>> {
   const { name, file, close } = await rereadable(path);
-  const read = (): AsyncGenerator<T> => rowsOf(createReadStream(file), name, parse);
+  const read = (): AsyncGenerator<T> => rowsOf(createReadStream(file), name, parse, values);
   try {
     let count = 0;
     for await (const _ of read()) count++;
@@ -39,14 +44,19 @@ export async function openRows<T>(path: string, parse: (row: unknown) => T): Pro
   }
 }
 
-async function* rowsOf<T>(input: ReadStream, name: string, parse: (row: unknown) => T): AsyncGenerator<T> {
+async function* rowsOf<T>(
+  input: ReadStream,
+  name: string,
+  parse: (row: unknown) => T,
+  values: string | undefined,
+): AsyncGenerator<T> {
   let number = 0;
   for await (const line of linesOf(input, name)) {
     number++;
     if (line.trim() === '') continue;
     let row: T;
     try {
-      row = parse(parseLine(line));
+      row = parse(parseLine(line, values));
     } catch (error) {
       if (!(error instanceof GauntletError)) throw error;
       throw new GauntletError(error.code, `${name}: line ${number}: ${error.message}`);
@@ -88,9 +98,9 @@ export async function rereadable(path: string): Promise<{ name: string; file: st
   }
 }
 
-function parseLine(line: string): unknown {
+function parseLine(line: string, values: string | undefined): unknown {
   try {
-    const json = parseJson(line);
+    const json = withValues(parseJson(line), line, values);
     const word = /NaN|Infinity/.test(line) && bareWord(json, '');
     if (!word) return json;
     throw new GauntletError('BAD_INPUT', word);
@@ -98,6 +108,12 @@ function parseLine(line: string): unknown {
     if (error instanceof GauntletError) throw error;
     throw new GauntletError('BAD_INPUT', `not JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`);
   }
+}
+
+/** The row with one field read again, with its numbers as they are written. */
+function withValues(json: unknown, line: string, field: string | undefined): unknown {
+  if (field === undefined || typeof json !== 'object' || json === null || !Object.hasOwn(json, field)) return json;
+  return { ...json, [field]: taggedOfJson((parseExactJson(line) as Record<string, unknown>)[field]) };
 }
 
 /** Python writes NaN and Infinity as bare words, which JSON does not have. @returns undefined if there are none */

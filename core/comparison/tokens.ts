@@ -4,6 +4,7 @@
 // no two repetitions of one class stand side by side, so a long text that is no numeral takes linear time
 const NUMERAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const WHOLE = /^[+-]?\d+$/;
+const ZERO = /^[+-]?0$/;
 
 /** @param tolerance for expected numerals that are not whole numbers */
 export function equalTokens(got: string, wanted: string, tolerance: { absolute: number; relative: number }): boolean {
@@ -19,8 +20,25 @@ function equalToken(
   { absolute, relative }: { absolute: number; relative: number },
 ): boolean {
   if (got === wanted) return true;
-  // 007 does not equal 7: a whole number may be an identifier
-  if (WHOLE.test(wanted) || !NUMERAL.test(wanted) || !NUMERAL.test(got)) return false;
+  if (!NUMERAL.test(wanted) || !NUMERAL.test(got)) return false;
+  // 007 does not equal 7: a whole number may be an identifier. 7.0 does, exactly: languages print floats differently
+  if (WHOLE.test(wanted)) return WHOLE.test(got) ? ZERO.test(got) && ZERO.test(wanted) : sameNumber(got, wanted);
   const [a, b] = [Number(got), Number(wanted)];
+  if (!Number.isFinite(a) || !Number.isFinite(b)) return sameNumber(got, wanted);
   return Math.abs(a - b) <= Math.max(absolute, relative * Math.abs(b));
+}
+
+/** Whether two numerals are the same number, however large. */
+const sameNumber = (a: string, b: string): boolean => decimal(a) === decimal(b);
+
+/** The digits of a numeral without zeros at either end, and the power of ten of the last one. */
+function decimal(numeral: string): string {
+  const [, sign, whole, fraction = '', exponent = '0'] = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE](.*))?$/.exec(numeral)!;
+  const digits = `${whole}${fraction}`;
+  let [from, to] = [0, digits.length];
+  while (digits[from] === '0') from++;
+  while (to > from && digits[to - 1] === '0') to--;
+  if (from === to) return '0';
+  const power = Number(exponent) - fraction.length + digits.length - to;
+  return `${sign === '-' ? '-' : ''}${digits.slice(from, to)}e${power}`;
 }

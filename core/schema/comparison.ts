@@ -7,8 +7,8 @@ export const comparisonSpecSchema = z.strictObject({
   relative: z.number().nonnegative().default(1e-9), // share of the expected float
   /** Order of the outermost list: exact, any (multiset), any at every depth, or set (duplicates count once). */
   order: z.enum(['exact', 'any', 'any-depth', 'set']).default('exact'),
-  /** tokens: compares text word by word, and numbers in it within the tolerance. */
-  text: z.enum(['exact', 'tokens']).default('exact'),
+  /** tokens: compares text word by word, and numbers in it within the tolerance; tokens-any-case: Yes equals YES. */
+  text: z.enum(['exact', 'tokens', 'tokens-any-case']).default('exact'),
 });
 export type ComparisonSpec = z.output<typeof comparisonSpecSchema>;
 

@@ -49,6 +49,7 @@ export const codecontests: ProblemFormat = {
     };
     const problem = problemOf({
       ...STDIO,
+      comparison: { ...STDIO.comparison, text: 'tokens-any-case' }, // as its own judge
       id: record.name,
       description: record.description.trim(),
       baselineTests: tests('public_tests'),

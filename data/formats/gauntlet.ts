@@ -61,10 +61,10 @@ export const gauntlet: ProblemFormat = {
     const given = [...record.baseline_tests, ...record.hidden_tests];
     const listStyles = certainStyles(given, signature);
     const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;
-    const numbers = given.some(isPlainJson) ? (exact() as typeof record) : record;
+    const numbers = given.some(isStructure) ? (exact() as typeof record) : record;
     const read = (field: 'baseline_tests' | 'hidden_tests'): TestCase[] =>
       record[field].flatMap((test, index) => {
-        const exactTest = isPlainJson(test) ? numbers[field][index] : test;
+        const exactTest = isStructure(test) ? numbers[field][index] : test;
         return readTest(exactTest, `${field}[${index}]`, signature, isDef ? entry : undefined, style);
       });
     const [baselineTests, hiddenTests] = [read('baseline_tests'), read('hidden_tests')];
@@ -98,7 +98,7 @@ function certainStyles(tests: readonly unknown[], signature: Signature): Set<Lis
 }
 
 /** True for the forms whose numbers are read as the file spells them: 2.0 is a float. */
-const isPlainJson = (test: unknown): boolean => typeof test === 'object' && test !== null && !('args' in test);
+const isStructure = (test: unknown): boolean => typeof test === 'object' && test !== null;
 
 /** One entry of a list of tests. An assert string may hold several assertions. */
 function readTest(

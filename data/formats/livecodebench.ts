@@ -64,6 +64,9 @@ export const livecodebench: ProblemFormat = {
   },
 };
 
+/** Interview sites accept floats within 1e-5. */
+const INTERVIEW = { absolute: 1e-5 };
+
 const programOf = (shown: GivenTest[], hidden: GivenTest[]) => ({
   ...STDIO,
   baselineTests: shown.map(({ input, output }) => stdioTest(input, output)),
@@ -81,6 +84,7 @@ function functionOf(starter: string, reference: string, shown: GivenTest[], hidd
     baselineTests: baselineTests.map((test) => inShape(test, calling)),
     hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
     calling,
+    comparison: INTERVIEW,
   };
 }
 

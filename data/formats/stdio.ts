@@ -2,10 +2,16 @@
 // value its standard output, compared token by token.
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 
-export const STDIO: Pick<Problem, 'functionSignature' | 'entry' | 'comparison'> & { calling: { style: 'stdio' } } = {
+/** Judges of contests accept an absolute or relative error of 1e-6. */
+const TOLERANCE = { absolute: 1e-6, relative: 1e-6 };
+
+export const STDIO: Pick<Problem, 'functionSignature' | 'entry'> & {
+  comparison: { text: 'tokens'; absolute: number; relative: number };
+  calling: { style: 'stdio' };
+} = {
   functionSignature: '# a whole program: it reads standard input and writes to standard output',
   entry: 'main', // required by the schema and not used
-  comparison: { text: 'tokens' },
+  comparison: { text: 'tokens', ...TOLERANCE },
   calling: { style: 'stdio' },
 };
 

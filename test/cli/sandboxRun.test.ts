@@ -73,6 +73,32 @@ describe('sandbox run', function () {
     assert.match(err, /wasm · .* 1 process .*\n5 programs: 1 pass, 2 fail, 1 error, 1 timeout\n$/);
   });
 
+  it('reads the numbers of tests as they are written: 1.0 is a float at every depth', async () => {
+    const rows = [
+      `{"id":"arguments","code":"def f(*x): return [type(y).__name__ for y in x]","entry":"f","tests":[[
+        [3.0, -0.0, 1e3, 1E16, NaN, -Infinity, 12345678901234567890, 1, true],
+        ["float", "float", "float", "float", "float", "float", "int", "int", "bool"]]]}`,
+      `{"id":"inside","code":"def f(x): return x","entry":"f","comparison":"strict","tests":[
+        [[{"t": [1.0, {"s": [2.0]}]}], {"t": [{"f": "1.0"}, {"s": [{"f": "2.0"}]}]}],
+        [[{"d": [[1.0, 2.0], ["10", 3]]}], {"d": [[1.0, 2.0], ["10", 3]]}], [[1], 1.0], [[1.0], 1]]}`,
+      `{"id":"close","code":"def f(x): return x","entry":"f","tests":[
+        [[0.9999999999999], 1.0], [[0.9999999999999], 1], [[0.999], 1.0]],"limits":{"cpuSeconds":2.5}}`,
+    ].map((row) => row.replace(/\n\s*/g, ' '));
+    const folder = await temporaryFolder({ 'rows.jsonl': rows.join('\n') });
+    const { out, err } = await inProcess(
+      ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--input', join(folder, 'rows.jsonl'), '--json'],
+    );
+    assert.deepEqual(
+      parsed(out).map(({ id, tests }) => [id, tests]),
+      [
+        ['arguments', ['pass']],
+        ['inside', ['pass', 'pass', 'fail', 'fail']],
+        ['close', ['pass', 'fail', 'fail']],
+      ],
+      err,
+    );
+  });
+
   it('shows control characters of an id and of an error as escapes', async () => {
     const code = 'def f(x):\n    raise ValueError("\\x1b]0;title\\x07")';
     const row = { id: 'a\u001b[2J', code, entry: 'f', tests: [[[1], 2]] };
@@ -103,9 +129,9 @@ describe('sandbox run', function () {
     ['a missing field', [], '{"id":"a","entry":"f","tests":[[[1],1]]}', /line 1: code: is missing/],
     ['a field of another type', [], '{"id":"a","code":1,"entry":"f","tests":[[[1],1]]}', /line 1: code: .*string/],
     [
-      'a float without its tag',
+      'an object that is no tagged value',
       [],
-      '{"id":"a","code":"","entry":"f","tests":[[[1.5],1]]}',
+      '{"id":"a","code":"","entry":"f","tests":[[[{"a": 1.0}],1]]}',
       /line 1: tests\.0.*: is not a value of the tagged codec/,
     ],
     [

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { equalValues } from '../../core/compare.js';
 import { equalTokens } from '../../core/comparison/tokens.js';
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
 import { testsOfModule } from '../../core/parse/testModule.js';
@@ -89,6 +90,32 @@ describe('printed text', () => {
     assert.ok(!same('12 3', '1 23'));
     assert.ok(!same('1 2', '1 2 3'));
     assert.ok(!same('yes', 'YES'));
+  });
+  it('ignores the case of words only if asked to', () => {
+    const equal = (text: 'tokens' | 'tokens-any-case'): boolean =>
+      equalValues('Yes 1E-7', 'YES 0.0', { text, absolute: 1e-6 });
+    assert.deepEqual([equal('tokens'), equal('tokens-any-case')], [false, true]);
+    assert.ok(!equalValues('Yes', 'No', { text: 'tokens-any-case' }));
+  });
+  it('accepts a whole number that is written as a float, exactly', () => {
+    assert.ok(same('3.0', '3'));
+    assert.ok(same('3.', '3') && same('3.000 -2e1', '3 -20') && same('-0 -0.000', '0 0'));
+    assert.ok(same('1e+18', '1000000000000000000'));
+    assert.ok(!same('1e16', '10000000000000001'));
+    assert.ok(!same('12345678901234568.0', '12345678901234567'));
+    assert.ok(!same('3.0000001', '3') && !same('30.0', '3') && !same('-3.0', '3') && !same('+3', '3'));
+  });
+  it('has a tolerance for numbers with a fraction or an exponent', () => {
+    assert.ok(same('1.50', '1.5') && same('-0.000', '0.0') && same('1000000.5', '1000000.0'));
+    assert.ok(!same('1000002.5', '1000000.0') && !same('1e-8', '0.0'));
+    assert.ok(!same('1.0', '1e999') && !same('1e999', '1.0') && same('10e998', '1e999') && !same('inf', '1e999'));
+    assert.ok(same('nan inf', 'nan inf') && !same('0.5', 'nan') && !same('inf', '0.5'));
+  });
+  it('takes linear time for long numerals', () => {
+    const long = '0'.repeat(1_000_000);
+    assert.ok(
+      same(`1${long}.0`, `1${long}`) && !same(`1${long}.${long}x`, '0.5') && !same(long, '0.5'.repeat(300_000)),
+    );
   });
   it('compares numerals with a fraction as numbers and whole numerals as text', () => {
     assert.ok(same('0.3333333', '0.33333333'));

@@ -219,6 +219,7 @@ describe('problem file formats', () => {
       assert.equal(problem.entry, 'Solution.count');
       assert.match(problem.referenceSolution, /^from typing import List\n/);
       assert.deepEqual(problem.tags, ['leetcode']);
+      assert.equal(comparisonOf(problem)[0], 1e-5);
     }
     const { reference_solution, ...bare } = functional;
     await refuses(bare, /no reference solution/);
@@ -231,10 +232,11 @@ describe('problem file formats', () => {
   it('LiveCodeBench and CodeContests: whole programs are compared by tokens', async () => {
     const stdin = { ...functional, public_test_cases: [{ input: '1\n', output: '1', testtype: 'stdin' }] };
     const problems = [await problemOf(stdin), await problemOf(codecontests)];
-    for (const problem of problems) {
-      assert.deepEqual(problem.calling?.style, 'stdio');
-      assert.equal(comparisonOf(problem)[2], 'tokens');
-    }
+    for (const problem of problems) assert.deepEqual(problem.calling?.style, 'stdio');
+    assert.deepEqual(problems.map(comparisonOf), [
+      [1e-6, 1e-6, 'tokens'],
+      [1e-6, 1e-6, 'tokens-any-case'],
+    ]);
     assert.deepEqual(problems[0]!.baselineTests, [{ args: ['1\n'], expected: '1' }]);
     assert.deepEqual(problems[1]!.hiddenTests, [{ args: ['2\n'], expected: '2\n' }]);
     assert.equal(problems[1]!.referenceSolution, 'print(input())');

@@ -118,11 +118,12 @@ describe('problem files', () => {
   });
 
   it('keeps the numbers and the key order of JSON tests as written', async () => {
-    const own = { ...one, function_signature: 'def f(x):', baseline_tests: ['A'], hidden_tests: ['B', 'C'] };
+    const own = { ...one, function_signature: 'def f(x):', baseline_tests: ['A'], hidden_tests: ['B', 'C', 'D'] };
     const json = JSON.stringify(own)
       .replace('"A"', '[[2.0, 1e20], 12345678901234567890]')
       .replace('"B"', '{"inputs": [{"10": 1.0, "b": "2:", "2" : [3]}], "expected": -0.0}')
-      .replace('"C"', '{"args": [9007199254740991], "expected": {"f": "1.0"}}');
+      .replace('"C"', '{"args": [9007199254740991], "expected": {"f": "1.0"}}')
+      .replace('"D"', '{"args": [{"t": [1.0, {"d": [[2.0, 1e3]]}]}], "expected": [12345678901234567890, NaN, 3]}');
     for (const text of [json, `[${json}]`]) {
       const [problem] = await read(text);
       assert.deepEqual(problem!.baselineTests, [
@@ -136,6 +137,10 @@ describe('problem files', () => {
       assert.deepEqual(problem!.hiddenTests, [
         { args: [{ d: dict }], expected: { f: '-0.0' } },
         { args: [9007199254740991], expected: { f: '1.0' } },
+        {
+          args: [{ t: [{ f: '1.0' }, { d: [[{ f: '2.0' }, { f: '1000.0' }]] }] }],
+          expected: [{ i: '0xab54a98ceb1f0ad2' }, { f: 'nan' }, 3],
+        },
       ]);
       assert.deepEqual(await read([toRecord(problem!)]), [problem]);
     }
