@@ -215,16 +215,29 @@ function rejectWhenLost(
 }
 
 /** True if a live worker polls the workflow queue. */
-export async function hasPollers(client: Client): Promise<boolean> {
+export const hasPollers = async (client: Client): Promise<boolean> =>
+  (await pollingWorkers(client, TASK_QUEUES.orchestrator, WORKFLOW_TASKS)).length > 0;
+
+const [WORKFLOW_TASKS, ACTIVITY_TASKS] = [1, 2];
+
+/** The process ids of the workers of this machine that hold models. */
+export async function localModelWorkers(client: Client): Promise<number[]> {
+  const identities = await pollingWorkers(client, TASK_QUEUES.gpu, ACTIVITY_TASKS);
+  const here = identities.filter((identity) => isHere(identity.slice(identity.indexOf('@') + 1)));
+  return [...new Set(here.map((identity) => Number.parseInt(identity, 10)))].filter(Number.isSafeInteger);
+}
+
+async function pollingWorkers(client: Client, queue: string, taskQueueType: number): Promise<string[]> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
-    taskQueue: { name: TASK_QUEUES.orchestrator },
-    taskQueueType: 1,
+    taskQueue: { name: queue },
+    taskQueueType,
   });
   const now = Date.now() / 1000;
-  return (pollers ?? []).some(({ lastAccessTime, identity }) =>
-    isPolling({ polledAt: Number(lastAccessTime?.seconds ?? 0), identity: identity ?? '' }, now),
-  );
+  return (pollers ?? []).flatMap(({ lastAccessTime, identity }) => {
+    const poller = { polledAt: Number(lastAccessTime?.seconds ?? 0), identity: identity ?? '' };
+    return isPolling(poller, now) ? [poller.identity] : [];
+  });
 }
 
 export const noWorker = (): GauntletError =>

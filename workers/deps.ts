@@ -1,7 +1,7 @@
 // The dependencies of activities: store, engines by model, sandboxes by kind. They open on first use. The two engines and
 // the two sandboxes that were used last stay open.
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
@@ -12,8 +12,9 @@ import { checkProblems, loadProblems, type ProblemSet } from '../data/problems.j
 import { codeVersion } from '../infra/build-stamp.mjs';
 import { ROOT } from '../infra/root.mjs';
 import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
+import { memoryBudget, sourceOf } from '../ml/engine/budget.js';
 import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
-import { openEngine } from '../ml/engine/ortEngine.js';
+import { expectedMemory, openEngine } from '../ml/engine/ortEngine.js';
 import { inThread } from '../ml/pool/inThread.js';
 import { RolloutServer } from '../ml/remote/rolloutServer.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
@@ -50,7 +51,10 @@ export interface OpenDeps {
 export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const { log } = options;
   const say = options.say ?? ((line: string) => void log?.warn(line));
-  const engines = once((path: string, opening: EngineOptions) => openEngine(path, opening));
+  const engines = once((path: string, opening: EngineOptions) => {
+    say(memoryLine(path, opening));
+    return openEngine(path, opening);
+  });
   const sandboxes = once((kind: SandboxKind, containers: Containers, fallback: boolean) =>
     openSandbox(kind, { ...containers, fallback, log: say, daemonTimeoutMs: DAEMON_RESTART_MS }),
   );
@@ -130,6 +134,14 @@ async function weightBytes(folder: string): Promise<number> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.safetensors'));
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** memory: tiny needs up to 1.2 GB for rows of 512 tokens; this process may use 11.8 GB (half of the machine) */
+function memoryLine(path: string, opening: EngineOptions): string {
+  const { bytes, length } = expectedMemory(path, opening);
+  const budget = memoryBudget();
+  const gb = (count: number): string => `${(count / 1e9).toFixed(1)} GB`;
+  return `memory: ${basename(path)} needs up to ${gb(bytes)} for rows of ${length} tokens; this process may use ${gb(budget.bytes)} (${sourceOf(budget)})`;
 }
 
 async function loadInThread(source: string): Promise<ProblemSet> {

@@ -5,6 +5,7 @@ import { Runtime } from '@temporalio/worker';
 import type { ActivityDeps } from '../activities/index.js';
 import { GauntletError } from '../core/errors.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
+import { allocatedMemory, memoryBudget } from '../ml/engine/budget.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { overlaid } from './overlay.js';
 
@@ -16,10 +17,25 @@ const MAX_RUNS = 100; // with a label of their own in one process; a series cann
 export function meteredDeps(deps: ActivityDeps): ActivityDeps {
   const { metricMeter } = Runtime.instance();
   const countSandboxCalls = sandboxMeter(metricMeter);
+  meterMemory(metricMeter);
   return overlaid(deps, {
     onMetrics: stepMeter(metricMeter),
     sandbox: async (config) => countSandboxCalls(await deps.sandbox(config)),
   });
+}
+
+const MEMORY_INTERVAL_MS = 10_000;
+
+function meterMemory(meter: MetricMeter): void {
+  const gauge = (name: string, help: string) => meter.createGauge(name, 'int', undefined, help);
+  const used = gauge('gauntlet_memory_bytes', 'Memory that this process has allocated, without mapped files');
+  const budget = gauge('gauntlet_memory_budget_bytes', 'Memory that this process may use');
+  const record = (): void => {
+    used.set(allocatedMemory() ?? process.memoryUsage.rss());
+    budget.set(memoryBudget().bytes);
+  };
+  record();
+  setInterval(record, MEMORY_INTERVAL_MS).unref();
 }
 
 function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => void {

@@ -11,6 +11,7 @@ import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import { listProviders, type Provider, resolveDevice } from '../../ml/device/providers.js';
+import { allocatedMemory, memoryBudget, sourceOf } from '../../ml/engine/budget.js';
 import { availableMemory } from '../../ml/engine/memory.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { connectDocker, describeDaemon } from '../../sandbox/docker/daemon.js';
@@ -43,6 +44,14 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
       required: false,
       detail: `${availableParallelism()} cores, ${gib(availableMemory())} of ${gib(totalmem())} GiB memory free`,
     }),
+    memory: async () => {
+      const budget = memoryBudget();
+      const used = allocatedMemory() ?? process.memoryUsage.rss();
+      return {
+        required: true, // a wrong GAUNTLET_MEMORY
+        detail: `a worker may use ${gib(budget.bytes)} GiB (${sourceOf(budget)}); this command uses ${gib(used)} GiB`,
+      };
+    },
     store: async () => {
       if (isS3(store)) {
         const state = (await storeExists(store)) ? '' : ' (no store there yet, the first run creates it)';

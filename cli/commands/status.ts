@@ -5,6 +5,7 @@ import { type RecordedWarning, recordedWarnings, warningText } from '../../core/
 import { GauntletError } from '../../core/errors.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
+import { type MemoryBudget, memoryOf, sourceOf } from '../../ml/engine/budget.js';
 import { readEnvironments } from '../../store/environments.js';
 import { openStore } from '../../store/openStore.js';
 import { RESULT, readMetrics } from '../../store/runs.js';
@@ -16,7 +17,15 @@ import { jsonOption } from '../options.js';
 import { createOutput, describeError, type Output, tableText, visible } from '../output.js';
 import { attentionOf, progressLine, warningLine, warningsIn } from '../progress.js';
 import { resultTable } from '../results.js';
-import { type ConnectionOptions, hasPollers, hasServer, type Session, withSession, withStore } from '../session.js';
+import {
+  type ConnectionOptions,
+  hasPollers,
+  hasServer,
+  localModelWorkers,
+  type Session,
+  withSession,
+  withStore,
+} from '../session.js';
 import { storedRun } from '../stored.js';
 import { follow, type TrainingHandle } from '../training.js';
 import { queryProgress } from '../watch.js';
@@ -28,6 +37,7 @@ export interface RunStatus {
   status: string;
   held?: Held[]; // paused on the server, or retried
   environments?: EnvironmentRecord[]; // in which the run has worked
+  memory?: WorkerMemory[]; // of the workers of this machine
   steps?: number; // of a run that only the store knows
   progress?: RunProgress; // of a running one, if a worker answers
   warnings?: RecordedWarning[]; // of a run whose progress is unknown
@@ -56,12 +66,16 @@ export function addStatus(program: Command): void {
       if (!status) return;
       const environments = await environmentsOf(store, id);
       const warnings = status.progress === undefined ? await storedWarnings(store, id) : [];
+      const memory = session && status.progress ? await memoryOfWorkers(session.client) : [];
       const shown: RunStatus = {
         ...status,
         ...(environments.length > 0 && { environments }),
         ...(warnings.length > 0 && { warnings }),
+        ...(memory.length > 0 && { memory }),
       };
-      output.result(shown, () => [statusText(shown), ...environments.map(environmentLine)].join('\n'));
+      output.result(shown, () =>
+        [statusText(shown), ...memory.map(memoryLine), ...environments.map(environmentLine)].join('\n'),
+      );
     };
     if (hasServer(flags.store)) return withSession(flags, output, 'none', show);
     output.note(`no Temporal server runs: this is what the store knows (start a server: ${commandLine('up')})`);
@@ -77,6 +91,27 @@ async function storedWarnings(store: Store, id: string): Promise<RecordedWarning
     if (error instanceof GauntletError && error.code === 'CORRUPT_ARTIFACT') return [];
     throw error;
   }
+}
+
+interface WorkerMemory {
+  pid: number;
+  usedBytes: number;
+  budgetBytes: number;
+  budgetFrom: MemoryBudget['from'];
+}
+
+async function memoryOfWorkers(client: Client): Promise<WorkerMemory[]> {
+  return (await localModelWorkers(client)).flatMap((pid) => {
+    const found = memoryOf(pid);
+    if (!found) return [];
+    return [{ pid, usedBytes: found.used, budgetBytes: found.budget.bytes, budgetFrom: found.budget.from }];
+  });
+}
+
+/** memory of worker 4711: 0.9 of 11.8 GB (half of the machine) */
+function memoryLine({ pid, usedBytes, budgetBytes: bytes, budgetFrom: from }: WorkerMemory): string {
+  const gb = (count: number): string => (count / 1e9).toFixed(1);
+  return `memory of worker ${pid}: ${gb(usedBytes)} of ${gb(bytes)} GB (${sourceOf({ bytes, from })})`;
 }
 
 async function environmentsOf(store: Store, id: string): Promise<EnvironmentRecord[]> {

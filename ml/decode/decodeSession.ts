@@ -2,6 +2,7 @@
 // ones; prompts are read in between. The tokens of a sequence depend on weights, prompt, key and options only, not on the
 // rest of the batch (see decodeGraph.ts).
 import { uniformAt } from '../../core/random.js';
+import { OpenGraphs } from '../device/openGraphs.js';
 import type { UsableDevice } from '../device/providers.js';
 import {
   disposeOnDevice,
@@ -66,26 +67,29 @@ export interface DecodeResult {
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
+  close(): Promise<void>;
 }
 interface WeightSources extends Pick<SessionOptions, 'weights' | 'memory'> {
   weightsOf: WeightsOf;
 }
-interface Opened extends Graphs {
+interface Opened extends Omit<Graphs, 'close'> {
   /** The inputs that are the same in every run. */
   fixed: Record<string, Tensor>;
 }
 
 /** Sequences that step together; others wait for their slots. More would not fit into the processor's cache. */
 export const DECODE_SLOTS = 32;
-const FUSED_BYTES = 64e6; // of fused weights that stay open for adapters that alternate
+/** Of the graphs for one adapter of a small model, for each parameter: our fused weights, and a reordered copy in both graphs. */
+const FUSED_PARAMETER_BYTES = 12;
+const GRAPH_BYTES = 3e6; // of a graph without weights
+const OWN = 'generate '; // starts the names of these graphs
 /** The weights of larger models are not converted to f32 when the session opens. */
 export const CONSTANT_FOLDED_PARAMETERS = 2e9;
 /** The graph for steps of a larger model is the one for prompts, which copies caches: two graphs have their own weights. */
 const STEP_GRAPH_PARAMETERS = 2.5e8;
 
 export class DecodeSession {
-  private readonly sessions = new Map<string, Promise<Graphs>>();
-  private readonly maxSessions: number;
+  private latest = ''; // name of the graphs that were used last
   private adapter: IdentifiedAdapter | undefined;
   private readonly sampler: Sampler;
   private readonly minBatch: number;
@@ -95,11 +99,10 @@ export class DecodeSession {
     private readonly model: SessionModel,
     private readonly contextLength: number,
     private readonly device: UsableDevice = { provider: 'cpu' },
+    private readonly graphs = new OpenGraphs(Number.POSITIVE_INFINITY),
   ) {
     this.sampler = new Sampler(model.config.vocab);
     this.minBatch = model.locations ? 2 : 1; // with separate weights, a batch of one rounds differently
-    const fusedBytes = 12 * layoutSize(parameterLayout(model.config)); // ours, and the reordered copies of both graphs
-    this.maxSessions = model.locations ? 1 : Math.max(1, Math.floor(FUSED_BYTES / fusedBytes));
   }
 
   /** Selects the adapter (undefined: the base) and the number of threads, which changes no result. */
@@ -179,7 +182,7 @@ export class DecodeSession {
   }
 
   async close(): Promise<void> {
-    await this.closeOldest(0);
+    await this.graphs.close(OWN);
   }
 
   /** Reads one segment, of equal length, of some sequences. @returns the number of tokens read */
@@ -240,19 +243,17 @@ export class DecodeSession {
   private async session(output: OutputKind): Promise<Opened> {
     const { adapter, model } = this;
     const lora = model.locations && adapter ? { rank: adapter.rank, alpha: adapter.alpha } : undefined;
-    const name = [output, this.threads, ...(model.locations ? [lora?.rank, lora?.alpha] : [adapter?.digest])].join(' ');
-    let session = this.sessions.get(name);
-    if (session) this.sessions.delete(name);
-    else {
-      await this.closeOldest(this.maxSessions - 1);
-      session = this.open(output, lora);
-      session.catch(() => this.sessions.delete(name)); // a retry opens it again
-    }
-    this.sessions.set(name, session); // most recently used last
+    const weights = model.locations ? [lora?.rank, lora?.alpha] : [adapter?.digest];
+    const name = OWN + [output, this.threads, ...weights].join(' ');
+    // a large model has its weights in each graph
+    if (model.locations && name !== this.latest) await this.graphs.close(OWN);
+    this.latest = name;
+    const bytes = generationBytes(model.config, model.locations !== undefined);
+    const session = await this.graphs.open(name, () => ({ bytes, open: () => this.open(output, lora) }));
     const fixed: Record<string, Tensor> = {};
     if (output === 'probabilities') fixed.scale = tensor(new Float32Array(1), [1]);
     if (lora) for (const [key, { data, shape }] of loraViews(model.config, adapter!)) fixed[key] = tensor(data, shape);
-    return { ...(await session), fixed };
+    return { ...session, fixed };
   }
 
   private async open(output: OutputKind, lora: LoraShape | undefined): Promise<Graphs> {
@@ -265,9 +266,14 @@ export class DecodeSession {
       GraphSession.open(build(config, weightsOf, graph), { threads: this.threads, onDevice, ...sources });
     const prompts = await open(buildDecodeGraph);
     // the graph for steps cannot read caches on a device, and copies the weights of a large model again
-    if (returnCaches || !hasStepGraph(config)) return { prompts, steps: prompts };
+    if (returnCaches || !hasStepGraph(config)) return { prompts, steps: prompts, close: () => prompts.close() };
     try {
-      return { prompts, steps: await open(buildStepGraph) };
+      const steps = await open(buildStepGraph);
+      const close = async (): Promise<void> => {
+        await prompts.close();
+        await steps.close();
+      };
+      return { prompts, steps, close };
     } catch (error) {
       await prompts.close();
       throw error;
@@ -283,15 +289,11 @@ export class DecodeSession {
     const data = fuseWeights(config, this.adapter ? mergeLora(config, weights, this.adapter) : weights);
     return { weightsOf: (g) => new FusedWeights(g, config), memory: { location: FUSED_WEIGHTS, data } };
   }
-
-  private async closeOldest(remaining: number): Promise<void> {
-    for (const [name, session] of [...this.sessions].slice(0, Math.max(0, this.sessions.size - remaining))) {
-      this.sessions.delete(name);
-      const { prompts, steps } = await session;
-      for (const graph of new Set([prompts, steps])) await graph.close();
-    }
-  }
 }
+
+/** The memory of the graphs for one adapter. @param mapped without the weights, which `estimateMemory` counts */
+export const generationBytes = (config: DecoderConfig, mapped = false): number =>
+  2 * GRAPH_BYTES + (mapped ? 0 : FUSED_PARAMETER_BYTES * layoutSize(parameterLayout(config)));
 
 /** Whether steps have a graph of their own. It depends on the model only, because it changes the last bits. */
 export const hasStepGraph = (config: DecoderConfig): boolean =>

@@ -1,32 +1,46 @@
 // Keys and values of finished sequences, for prompts that continue them (the next stage of a chain) or start with the same
 // tokens. The main thread holds them in shared memory, so any worker can continue a chain. The cache changes no result: an
 // entry serves only a sequence that would fill those positions in the same segments (segments.ts).
+//
+// Every update makes new weights, and nothing continues a chain of the old ones. So only the weights that were used last
+// keep their entries.
 import { createHash } from 'node:crypto';
+import { LruBytes } from '../engine/budget.js';
+import { dropShared } from '../engine/garbage.js';
 import type { CachedPrefix } from './decodeBatch.js';
 import type { Segment } from './segments.js';
 
+const KEPT_WEIGHTS = 3; // the two roles, and the base
+
 interface Entry {
+  weights: string;
   keys: string[]; // one per end of a segment
   cache: CachedPrefix;
 }
 
 export class KvStore {
-  private readonly entries = new Map<string, Entry>(); // by the last key; least recently used first
+  private readonly entries: LruBytes<Entry>; // by the last key
   private readonly holders = new Map<string, Set<Entry>>(); // by every key
-  private bytes = 0;
+  private weights: string[] = []; // that were used last, the latest first
 
-  constructor(readonly limit: number) {}
+  constructor(readonly limit: number) {
+    this.entries = new LruBytes(limit, (entry) => this.forget(entry));
+  }
+
+  /** The bytes that it holds. */
+  get used(): number {
+    return this.entries.used;
+  }
 
   /** The longest cached prefix of a sequence, without its last token. `weights` identifies the weights in use. */
   find(weights: string, tokens: readonly number[], segments: readonly Segment[]): CachedPrefix | undefined {
+    this.use(weights);
     if (this.entries.size === 0) return undefined;
     const ends = keysOf(weights, tokens, segments.slice(0, -1));
     for (let s = ends.length - 1; s >= 0; s--) {
       const [entry] = this.holders.get(ends[s]!) ?? [];
       if (!entry) continue;
-      const last = entry.keys.at(-1)!;
-      this.entries.delete(last);
-      this.entries.set(last, entry);
+      this.entries.get(entry.keys.at(-1)!); // now the latest
       return { ...entry.cache, length: segments[s]!.to };
     }
     return undefined;
@@ -35,27 +49,27 @@ export class KvStore {
   /** Adds the cache of `segments`. Removes its shorter prefixes, then the least recently used entries. */
   add(weights: string, tokens: readonly number[], segments: readonly Segment[], cache: CachedPrefix): void {
     if (cache.kv.byteLength > this.limit) return;
-    const entry = { keys: keysOf(weights, tokens, segments), cache };
-    for (const key of entry.keys) this.remove(key);
-    this.entries.set(entry.keys.at(-1)!, entry);
+    this.use(weights);
+    const entry = { weights, keys: keysOf(weights, tokens, segments), cache };
+    for (const key of entry.keys) this.entries.delete(key);
+    this.entries.set(entry.keys.at(-1)!, entry, cache.kv.byteLength);
     for (const key of entry.keys) this.holders.set(key, (this.holders.get(key) ?? new Set()).add(entry));
-    this.bytes += cache.kv.byteLength;
-    for (const key of this.entries.keys()) {
-      if (this.bytes <= this.limit) return;
-      this.remove(key);
-    }
   }
 
-  private remove(lastKey: string): void {
-    const entry = this.entries.get(lastKey);
-    if (!entry) return;
-    this.entries.delete(lastKey);
-    this.bytes -= entry.cache.kv.byteLength;
+  /** Removes the entries of weights that were not used for the longest time. */
+  private use(weights: string): void {
+    if (this.weights[0] === weights) return;
+    this.weights = [weights, ...this.weights.filter((other) => other !== weights)].slice(0, KEPT_WEIGHTS);
+    this.entries.deleteWhere((entry) => !this.weights.includes(entry.weights));
+  }
+
+  private forget(entry: Entry): void {
     for (const key of entry.keys) {
       const holders = this.holders.get(key)!;
       holders.delete(entry);
       if (holders.size === 0) this.holders.delete(key);
     }
+    dropShared(entry.cache.kv.byteLength);
   }
 }
 

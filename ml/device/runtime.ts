@@ -45,7 +45,7 @@ export interface SessionOptions {
   weights?: 'mapped' | 'packed' | 'constantFolded';
   /**
    * For graphs of many nodes that run for seconds. Optimization would take as long as a run, and it would merge a
-   * recomputation with the value that it replaces. Without the arena, memory returns to the system after a run.
+   * recomputation with the value that it replaces.
    */
   optimizationsDisabled?: boolean;
   memory?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
@@ -99,7 +99,7 @@ export class GraphSession {
           executionMode: 'sequential',
           graphOptimizationLevel: optimizationsDisabled ? 'disabled' : 'all',
           enableMemPattern: false,
-          enableCpuMemArena: !optimizationsDisabled,
+          enableCpuMemArena: false, // each open graph would keep the peak of its activations
           logSeverityLevel: 3,
           extra: extraOptions(weights),
           ...(onDevice && { preferredOutputLocation: locations(onDevice) }),

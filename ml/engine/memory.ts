@@ -5,7 +5,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { freemem, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import { CONSTANT_FOLDED_PARAMETERS, hasStepGraph } from '../decode/decodeSession.js';
+import { CONSTANT_FOLDED_PARAMETERS, generationBytes, hasStepGraph } from '../decode/decodeSession.js';
+import { cacheWidth } from '../decode/kvCaches.js';
 import type { ModelFiles } from '../hf/model.js';
 import { packedLayout, type Quantization } from '../hf/packed.js';
 import { rowChunks } from '../loss/head.js';
@@ -14,8 +15,8 @@ import { elements, layoutSize, loraLayout, projectionShape } from '../nn/layout.
 import { planThreads } from '../pool/threads.js';
 import { fitsOneRun, layerActivations, shouldRecompute } from '../train/activations.js';
 import { paddedLength } from '../train/batch.js';
-import { MAX_GRAPHS } from '../train/trainSession.js';
 import { isLarge } from './base.js';
+import { memoryBudget, memoryLimit } from './budget.js';
 import type { EngineOptions } from './engine.js';
 
 export interface MemoryUse {
@@ -27,13 +28,20 @@ export interface MemoryUse {
   quantization?: Quantization;
   checkpointing?: boolean; // as EngineOptions
   activationBytes?: number; // as EngineOptions
+  kvBytes?: number; // of the KV store; default: as much as the sequences that are decoded
 }
 
 const F32 = 4;
 const PROCESS = 130e6; // Node.js, ONNX Runtime's library, compiled graphs
-const GRAPH_PER_LAYER = 1.4e6; // of a compiled training graph
+/** Compiled graphs of training that a worker keeps open: about 12 of a small model, 6 of SmolLM2. */
+const KEPT_GRAPHS = { small: 96e6, large: 256e6 };
+/** Temporal's SDK, the sandbox's client, the store, and what garbage collection and the allocator hold back. */
+const TRAINING_PROCESS = 400e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
+/** Of the memory budget, for what is kept between calls. */
+const SHARE = { kvStore: 1 / 16, graphs: 0.1, large: 1 / 3 };
+const KV_TOKENS = 100_000;
 /** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
 
@@ -87,10 +95,11 @@ function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: M
   return stored + Math.max(head, layerWeights + 2 * layer);
 }
 
-function decodingBytes(model: ModelFiles, { sequences, length, quantization }: MemoryUse): number {
+function decodingBytes(model: ModelFiles, { sequences, length, quantization, kvBytes }: MemoryUse): number {
   const { config: c } = model;
   const positions = Math.ceil(length / 64) * 64;
-  const caches = 2 * 2 * c.layers * sequences * positions * c.kvHeads * c.headDim * F32; // the batch, and the KV store
+  const batch = F32 * cacheWidth(c) * sequences * positions;
+  const caches = batch + (kvBytes ?? batch);
   const logits = 2 * F32 * sequences * c.vocab;
   const workers = isLarge(model) ? 1 : planThreads(model).workers;
   const tables = TABLES * workers * F32 * c.contextLength * c.headDim;
@@ -109,9 +118,9 @@ const projectionSizes = ({ config }: ModelFiles): number[] =>
 
 /**
  * The memory that this process has or can get without swapping.
- * @param limit of its container; 0: none
+ * @param limit of its container, or a configured one; 0: none
  */
-export function availableMemory(proc = '/proc', limit = process.constrainedMemory()): number {
+export function availableMemory(proc = '/proc', limit = memoryLimit()): number {
   const bytes = (file: string, field: string): number | undefined => {
     const path = join(proc, file);
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
@@ -126,15 +135,47 @@ export function availableMemory(proc = '/proc', limit = process.constrainedMemor
 }
 
 /**
- * How many workers can train at a time, and keep all their compiled graphs, if one of them also generates: with usual
- * sizes and half of the free memory. 0: graphs for generation and training cannot be open at the same time.
- * @param available as for `checkMemory`
+ * How many workers can train at a time, and keep their compiled graphs, if one of them also generates, with usual
+ * sizes. 0: graphs for generation and training cannot be open at the same time.
+ * @param room for the model, in bytes; default: half of the free memory, and at most a third of the budget
  */
-export function trainersThatFit(model: ModelFiles, quantization?: Quantization, available = availableMemory()): number {
+export function trainersThatFit(
+  model: ModelFiles,
+  quantization?: Quantization,
+  room = Math.min(availableMemory() / 2, SHARE.large * memoryBudget().bytes),
+): number {
   const use = { sequences: 32, length: 512, rank: 16, quantization };
-  const trainer = estimateMemory(model, { ...use, task: 'train' }) + MAX_GRAPHS * GRAPH_PER_LAYER * model.config.layers;
-  return Math.max(0, Math.floor((available / 2 - estimateMemory(model, { ...use, task: 'decode' })) / trainer));
+  const trainer = estimateMemory(model, { ...use, task: 'train' }) + KEPT_GRAPHS.large;
+  return Math.max(0, Math.floor((room - estimateMemory(model, { ...use, task: 'decode' })) / trainer));
 }
+
+/** What one of `workers` workers may hold in compiled graphs. */
+export const graphBytes = (model: ModelFiles, workers: number, budget: number): number =>
+  isLarge(model)
+    ? generationBytes(model.config, true) + Math.min(KEPT_GRAPHS.large, SHARE.graphs * budget)
+    : generationBytes(model.config) + Math.min(KEPT_GRAPHS.small, (SHARE.graphs * budget) / workers);
+
+/**
+ * Peak of a process that samples and trains chains of up to `length` tokens, with everything that it keeps between calls.
+ * @param trainers as `trainersThatFit`
+ */
+export function estimateTraining(
+  model: ModelFiles,
+  { quantization, checkpointing, kvCacheBytes }: Pick<EngineOptions, 'quantization' | 'checkpointing' | 'kvCacheBytes'>,
+  { length, rank, workers, trainers, budget }: Record<'length' | 'rank' | 'workers' | 'trainers' | 'budget', number>,
+): number {
+  const kv = kvCacheBytes ?? kvBytes(model, budget);
+  const use = { sequences: 32, length, rank, quantization, checkpointing };
+  const decode = estimateMemory(model, { ...use, task: 'decode', kvBytes: kv });
+  const parts = isLarge(model) ? Math.max(1, trainers) : workers;
+  const train = estimateMemory(model, { ...use, task: 'train', parts });
+  const work = isLarge(model) && trainers === 0 ? Math.max(decode, train + kv) : decode + train;
+  return TRAINING_PROCESS + workers * graphBytes(model, workers, budget) + work;
+}
+
+/** The default size of the KV store: no more than the chains of a batch need. */
+export const kvBytes = ({ config }: ModelFiles, budget: number): number =>
+  Math.floor(Math.min(SHARE.kvStore * budget, KV_TOKENS * F32 * cacheWidth(config)));
 
 /**
  * @param available the free memory of a device with its own; default: that of this process

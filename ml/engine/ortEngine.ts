@@ -19,6 +19,7 @@ import { fitsOneRun } from '../train/activations.js';
 import { joinRow, planRows, type RowPlan, splitRows } from '../train/branches.js';
 import { policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
+import { memoryBudget } from './budget.js';
 import { byLength, inParts, partsByLength, split } from './chunks.js';
 import type {
   AdamWConfig,
@@ -41,6 +42,9 @@ import {
   availableMemory,
   checkMemory,
   estimateMemory,
+  estimateTraining,
+  graphBytes,
+  kvBytes,
   type MemoryUse,
   partsThatFit,
   trainersThatFit,
@@ -48,8 +52,7 @@ import {
 import { canShareRows, type GradientOptions, type GradientPlan, joinedRows, TotalOfParts } from './minibatch.js';
 import { refuseFaults, samplingFault, tokensFault, trajectoryFault } from './validation.js';
 
-/** The default size of the KV store: a tenth of the free memory. */
-const defaultKvBytes = (): number => Math.max(256e6, 0.1 * availableMemory());
+const [EXPECTED_LENGTH, EXPECTED_RANK] = [1024, 16];
 const SCORE_SEQUENCES = 16;
 export const GRADIENT_SEQUENCES = 8;
 
@@ -63,18 +66,22 @@ type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undef
 
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing' | 'activationBytes'> {
   device?: UsableDevice;
-  keepGraphs?: boolean; // see WorkerInit; default true
+  graphBytes?: number; // see WorkerInit; default: 256 MB
+  alternates?: boolean; // likewise; default false
 }
 
 export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
   { workers }: ThreadPlan,
-  { device = { provider: 'cpu' }, keepGraphs = true, ...options }: PoolOptions = {},
+  { device = { provider: 'cpu' }, graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
   const { checkpointing, activationBytes } = options;
-  const init: WorkerInit = { config, contextLength, base, device, checkpointing, activationBytes, keepGraphs };
+  const init: WorkerInit = {
+    ...{ config, contextLength, base, device },
+    ...{ checkpointing, activationBytes, graphBytes, alternates },
+  };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
 
@@ -87,12 +94,25 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   const limits = { force: options.force, available: await freeGpuMemory(device.provider) };
   checkMemory(path, Math.min(...needs), limits);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
-  const trainers = isLarge(model) ? trainersThatFit(model, options.quantization, limits.available) : 1;
+  const budget = memoryBudget().bytes;
+  const room = limits.available === undefined ? undefined : limits.available / 2;
+  const trainers = isLarge(model) ? trainersThatFit(model, options.quantization, room) : 1;
   // one worker feeds a GPU
   const plan = planThreads(model, device.provider === 'cpu' ? { trainers, ...options } : { workers: 1, ...options });
-  const keepGraphs = trainers > 0;
-  const pool = openPool(model, base, plan, { ...options, device, keepGraphs });
-  return new OrtEngine(model, digest, pool, plan, options, limits);
+  const kept = { graphBytes: graphBytes(model, plan.workers, budget), alternates: trainers === 0 };
+  const pool = openPool(model, base, plan, { ...options, device, ...kept });
+  return new OrtEngine(model, digest, pool, plan, options, limits, budget);
+}
+
+/** How much memory an engine of this model will use at most for training rows of up to 1,024 tokens. */
+export function expectedMemory(path: string, options: EngineOptions): { bytes: number; length: number } {
+  const model = describeModel(path);
+  const budget = memoryBudget().bytes;
+  const trainers = isLarge(model) ? trainersThatFit(model, options.quantization) : 1;
+  const { workers } = planThreads(model, { trainers, ...options });
+  const length = Math.min(EXPECTED_LENGTH, model.config.contextLength);
+  const use = { length, rank: EXPECTED_RANK, workers, trainers, budget };
+  return { bytes: estimateTraining(model, options, use), length };
 }
 
 class OrtEngine extends EngineFiles implements Engine {
@@ -108,9 +128,10 @@ class OrtEngine extends EngineFiles implements Engine {
     private readonly plan: ThreadPlan,
     private readonly options: EngineOptions,
     private readonly limits: Parameters<typeof checkMemory>[2],
+    private readonly budget: number,
   ) {
     super(model);
-    const { kvCacheBytes = defaultKvBytes() } = options;
+    const { kvCacheBytes = kvBytes(model, budget) } = options;
     if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes);
     const { path, parameters, config, eosTokens, generation } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
@@ -323,6 +344,7 @@ class OrtEngine extends EngineFiles implements Engine {
     parts = 1,
   ): number {
     const { force, available = availableMemory() } = this.limits;
+    const room = this.limits.available ?? Math.min(available, this.budget);
     const use = {
       ...this.options,
       task,
@@ -330,7 +352,7 @@ class OrtEngine extends EngineFiles implements Engine {
       length: Math.max(0, ...lengths),
       rank: adapter?.rank ?? 0,
     };
-    const count = partsThatFit(this.model, use, Math.min(parts, this.plan.workers), available);
+    const count = partsThatFit(this.model, use, Math.min(parts, this.plan.workers), room);
     checkMemory(this.info.path, estimateMemory(this.model, { ...use, parts: count }), { force, available });
     return count;
   }

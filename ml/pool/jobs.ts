@@ -17,7 +17,8 @@ export interface WorkerInit {
   checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: depends on their size
   activationBytes: number | undefined; // as EngineOptions
   device: UsableDevice;
-  keepGraphs: boolean; // memory suffices for the graphs of generation and those of training
+  graphBytes: number; // of the graphs that a worker keeps open; 0: one at a time
+  alternates: boolean; // the graphs of generation close before training, because their weights need much memory
 }
 
 interface Threaded {

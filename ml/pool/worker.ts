@@ -2,9 +2,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
 import { DecodeSession } from '../decode/decodeSession.js';
+import { OpenGraphs } from '../device/openGraphs.js';
 import { useProvider } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums } from '../engine/engine.js';
+import { collectGarbage } from '../engine/garbage.js';
 import type { IdentifiedAdapter } from '../nn/layout.js';
 import { adamwStep } from '../optim/adamw.js';
 import { TrainSession } from '../train/trainSession.js';
@@ -22,9 +24,10 @@ const model: SessionModel =
   init.base.kind === 'fed'
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, locations: init.base.locations };
-const decoder = new DecodeSession(model, init.contextLength, init.device);
-const { checkpointing, activationBytes, keepGraphs } = init;
-const trainer = new TrainSession(model, { checkpointing, activationBytes, keepGraphs });
+const { checkpointing, activationBytes } = init;
+const graphs = new OpenGraphs(init.graphBytes);
+const decoder = new DecodeSession(model, init.contextLength, init.device, graphs);
+const trainer = new TrainSession(model, { checkpointing, activationBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 
@@ -109,8 +112,7 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
   try {
     tools.check();
     const { kind } = job as Job;
-    // without memory for both, generation and training close each other's sessions
-    if (!init.keepGraphs) await (kind === 'generate' ? trainer : decoder).close();
+    if (init.alternates && kind !== 'generate') await decoder.close();
     const handler = handlers[kind] as (job: unknown, tools: Tools) => Promise<JobResults[Job['kind']]>;
     const result = await handler(job, tools);
     send({ id, kind: 'done', result }, transferable(kind, result));
@@ -118,14 +120,14 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
     const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
     send({ id, kind: 'failed', code, message: error instanceof Error ? error.message : String(error) });
   }
+  collectGarbage();
 }
 
 let last: Promise<void> = Promise.resolve();
 port.on('message', (message: JobMessage | 'close') => {
   last = last.then(async () => {
     if (message !== 'close') return perform(message);
-    await decoder.close();
-    await trainer.close();
+    await graphs.close();
     port.close();
   });
 });

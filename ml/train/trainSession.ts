@@ -2,6 +2,7 @@
 // compiled graph. Weights and adapter are inputs of the graphs, so a new adapter needs no new graph and no copy of weights.
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
+import { OpenGraphs } from '../device/openGraphs.js';
 import { GraphSession, type Tensor, tensors, uploaded } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums, LossConfig, TokenScores } from '../engine/engine.js';
@@ -20,7 +21,7 @@ export interface TrainSessionOptions {
   lengthStep?: number; // sequences are padded to a multiple of this
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // as EngineOptions
-  keepGraphs?: boolean; // default true; false: one compiled graph
+  graphs?: OpenGraphs; // that stay open; default: all
 }
 /** A sequence of full-parameter training. mask 1: the token is trained; without a mask, all but the first are. */
 export interface SupervisedSequence {
@@ -33,14 +34,15 @@ export interface SupervisedSums {
   tokens: number;
 }
 
-/** Compiled graphs; the least recently used one is closed. One of 30 layers takes 40 MB, and two seconds to compile. */
-export const MAX_GRAPHS = 24;
+/** Of a compiled graph, for each of its nodes. Measured: 5 to 12 kB. */
+const NODE_BYTES = 8e3;
+const OWN = 'train '; // starts the names of these graphs
 
 type Tokens = { tokens: readonly number[] } & Pick<Row, 'branches'>;
 type Scored = Tokens & { mask?: readonly number[] };
 
 export class TrainSession {
-  private readonly sessions = new Map<string, Promise<GraphSession>>();
+  private readonly graphs: OpenGraphs;
   private weights: Promise<Record<string, Tensor>> | undefined;
   private readonly config: DecoderConfig;
   private threads = 1;
@@ -50,6 +52,7 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
+    this.graphs = options.graphs ?? new OpenGraphs(Number.POSITIVE_INFINITY);
   }
 
   /** Sets the number of threads for the next runs. It changes no result. */
@@ -129,9 +132,7 @@ export class TrainSession {
   }
 
   async close(): Promise<void> {
-    const open = await Promise.all(this.sessions.values());
-    this.sessions.clear();
-    for (const session of open) await session.close();
+    await this.graphs.close(OWN);
   }
 
   /** All outputs, aligned with the tokens. */
@@ -193,22 +194,16 @@ export class TrainSession {
     return new Batch(sequences, lengthStep, activationBytes === undefined ? undefined : QUERY_BLOCK.device);
   }
 
-  /** The compiled graph of a key. Each is built once; the least recently used one is closed to make room. */
-  private async session(key: object, build: () => Graph, checkpointing = false): Promise<GraphSession> {
-    const optimizationsDisabled = checkpointing || this.model.locations !== undefined;
-    const weights = this.model.locations && ('mapped' as const);
-    const name = JSON.stringify({ ...key, threads: this.threads });
-    const known = this.sessions.get(name);
-    const session = known ?? GraphSession.open(build(), { threads: this.threads, weights, optimizationsDisabled });
-    this.sessions.delete(name);
-    this.sessions.set(name, session); // most recently used last
-    session.catch(() => this.sessions.delete(name)); // a retry compiles it again
-    const limit = this.options.keepGraphs === false ? 1 : MAX_GRAPHS;
-    if (known || this.sessions.size <= limit) return session;
-    const [oldest, unused] = this.sessions.entries().next().value!;
-    this.sessions.delete(oldest);
-    await (await unused).close();
-    return session;
+  /** The compiled graph of a key. */
+  private session(key: object, build: () => Graph, checkpointing = false): Promise<GraphSession> {
+    const { threads, model } = this;
+    const optimizationsDisabled = checkpointing || model.locations !== undefined;
+    const weights = model.locations && ('mapped' as const);
+    return this.graphs.open(OWN + JSON.stringify({ ...key, threads }), () => {
+      const graph = build();
+      const open = () => GraphSession.open(graph, { threads, weights, optimizationsDisabled });
+      return { bytes: NODE_BYTES * graph.nodes.length, open };
+    });
   }
 }
 

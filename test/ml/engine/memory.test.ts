@@ -80,7 +80,8 @@ describe('the memory estimate', () => {
   });
 
   it('gives more workers to a machine with more memory, and none that keeps all graphs to a small one', () => {
-    const count = (gigabytes: number): number => trainersThatFit(large, { bits: 4, groupSize: 32 }, gigabytes * 1e9);
+    const count = (gigabytes: number): number =>
+      trainersThatFit(large, { bits: 4, groupSize: 32 }, (gigabytes / 2) * 1e9);
     assert.deepEqual([count(0), count(4)], [0, 0]);
     assert.ok(count(24) >= 1);
     assert.ok(count(256) > 2 * count(24));

@@ -2,6 +2,7 @@
 // bit for bit, and bad rows are refused.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../../core/random.js';
+import { OpenGraphs } from '../../../ml/device/openGraphs.js';
 import type { Adapter } from '../../../ml/engine/engine.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';
 import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../../ml/nn/layout.js';
@@ -153,7 +154,7 @@ describe('a training session', () => {
   });
 
   it('keeps a limited number of compiled graphs', async () => {
-    const small = new TrainSession({ config: CONFIG, weights }, { keepGraphs: false, lengthStep: 16 });
+    const small = new TrainSession({ config: CONFIG, weights }, { graphs: new OpenGraphs(0), lengthStep: 16 });
     const first = await small.score([rows[1]!], undefined, 1);
     await small.score([rows[0]!], undefined, 1);
     assert.deepEqual(await small.score([rows[1]!], undefined, 1), first);

@@ -1,0 +1,35 @@
+// Collects garbage when a thread has dropped much memory of arrays. V8 would do it late: it looks at its heap, which is
+// small here, and the caches and results are array buffers outside of it.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+const GROWTH = 64e6;
+
+// V8 has no other way in; contexts that are made later must not find the function
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+setFlagsFromString('--no-expose-gc');
+
+const held = (): number => process.memoryUsage().arrayBuffers + process.memoryUsage().external;
+
+let before = 0; // after the last collection
+let dropped = 0; // since then
+
+/** Takes a few milliseconds in a worker thread, if array buffers have grown by 64 MB; otherwise it does nothing. */
+export function collectGarbage(): void {
+  const now = held();
+  if (now > before + GROWTH) collectNow();
+  else before = Math.min(before, now);
+}
+
+/** Says that shared memory was dropped: a thread that did not allocate it does not count it. */
+export function dropShared(bytes: number): void {
+  dropped += bytes;
+  if (dropped > GROWTH) collectNow();
+}
+
+function collectNow(): void {
+  collect();
+  before = held();
+  dropped = 0;
+}
