@@ -1,9 +1,8 @@
 // The configuration of a new run: a file, then flags, then --set. It is checked before anything starts.
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
-import { isTooDeep } from '../core/nesting.js';
+import { isTooDeep, overflowOf } from '../core/nesting.js';
 import { merged, resolveConfig } from '../core/presets.js';
 import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
@@ -111,18 +110,30 @@ function parseScalar(text: string): unknown {
   }
 }
 
-/** @throws GauntletError BAD_INPUT naming the file */
+const MAX_BYTES = 1 << 26;
+
+/** The text of a file or a pipe. @throws GauntletError BAD_INPUT naming the file */
 export async function readTextFile(path: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
   try {
-    return await readFile(path, 'utf8');
+    // one byte more than allowed: a device like /dev/zero never ends
+    for await (const chunk of createReadStream(path, { end: MAX_BYTES })) {
+      chunks.push(chunk as Buffer);
+      bytes += (chunk as Buffer).length;
+    }
   } catch (error) {
     throw new GauntletError('BAD_INPUT', `${path}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
+  if (bytes > MAX_BYTES) throw new GauntletError('BAD_INPUT', `${path}: has more than ${MAX_BYTES} bytes`);
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** @throws GauntletError BAD_INPUT naming the file */
 export async function readJsonFile(path: string): Promise<unknown> {
   const text = await readTextFile(path);
+  const overflow = overflowOf(text);
+  if (overflow !== undefined) throw new GauntletError('BAD_INPUT', `${path}: ${overflow}`);
   try {
     const json: unknown = JSON.parse(text);
     if (isTooDeep(json)) throw new SyntaxError('nested too deep');

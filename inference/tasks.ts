@@ -23,7 +23,7 @@ export async function readTasks(file: string): Promise<{ tasks: Task[]; rejected
 }
 
 const DEFAULT_SIGNATURE = 'def solve(*args):';
-const SIGNATURE_LINE = /^[ \t]*((?:async +)?def +\w+ *\(.*\).*?:?)[ \t]*$/m;
+const SIGNATURE_LINE = /^[ \t]*((?:async +)?def +\w+ *\(.*\).*)$/m;
 const EMPTY_FENCE = /^[ \t]*```\w*[ \t]*\n\s*```[ \t]*$/m;
 
 /**
@@ -38,7 +38,7 @@ export function taskOfMessage(message: string, fields: object = {}, exact: () =>
   const description = found ? message.replace(found[0], '').replace(EMPTY_FENCE, '') : message;
   const json = {
     ...UNTESTED,
-    function_signature: found?.[1] ?? DEFAULT_SIGNATURE,
+    function_signature: found?.[1]?.trimEnd() ?? DEFAULT_SIGNATURE,
     ...fields,
     id: 'request',
     description: description.trim(),
