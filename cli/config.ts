@@ -1,11 +1,9 @@
 // The configuration of a new run: a file, then flags, then --set. It is checked before anything starts.
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { decodeText, NotText } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
-import { isTooDeep } from '../core/nesting.js';
+import { isTooDeep, overflowOf } from '../core/nesting.js';
 import { merged, resolveConfig } from '../core/presets.js';
 import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
@@ -123,21 +121,34 @@ function parseScalar(text: string): unknown {
   }
 }
 
+const MAX_BYTES = 1 << 26;
+
 /** @param path a file, a pipe, or - for standard input. @throws GauntletError BAD_INPUT naming the file */
 export async function readTextFile(path: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
   try {
-    return decodeText(path === '-' ? await buffer(process.stdin) : await readFile(path));
+    // one byte more than allowed: a device like /dev/zero never ends
+    for await (const chunk of path === '-' ? process.stdin : createReadStream(path, { end: MAX_BYTES })) {
+      chunks.push(chunk as Buffer);
+      bytes += (chunk as Buffer).length;
+      if (bytes > MAX_BYTES) break;
+    }
+    if (bytes <= MAX_BYTES) return decodeText(Buffer.concat(chunks));
   } catch (error) {
     const reason =
       error instanceof NotText ? error.message : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
     throw new GauntletError('BAD_INPUT', `${path === '-' ? 'standard input' : path}: ${reason}`);
   }
+  throw new GauntletError('BAD_INPUT', `${path}: has more than ${MAX_BYTES} bytes`);
 }
 
 /** @throws GauntletError BAD_INPUT naming the file */
 export async function readJsonFile(path: string): Promise<unknown> {
   const text = await readTextFile(path);
   if (text.trim() === '') throw new GauntletError('BAD_INPUT', `${path}: is empty`);
+  const overflow = overflowOf(text);
+  if (overflow !== undefined) throw new GauntletError('BAD_INPUT', `${path}: ${overflow}`);
   try {
     const json: unknown = JSON.parse(text);
     if (isTooDeep(json)) throw new SyntaxError('nested too deep');

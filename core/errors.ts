@@ -56,6 +56,9 @@ export const ERROR_CODES = {
 } as const;
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** Characters of a message. A longer one repeats what a file holds. */
+const MAX_MESSAGE = 4000;
+
 /** `message` is one line. It names the field or file and, if possible, the solution. */
 export class GauntletError extends Error {
   override readonly name = 'GauntletError';
@@ -66,7 +69,7 @@ export class GauntletError extends Error {
     message: string,
     options: { cause?: unknown; artifact?: string } = {},
   ) {
-    super(message, options);
+    super(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message, options);
     if (options.artifact !== undefined) this.artifact = options.artifact;
   }
   get retryable(): boolean {

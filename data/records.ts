@@ -127,7 +127,15 @@ async function unzipped(file: string): Promise<Readable> {
   const limit = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       read += chunk.length;
-      done(read > most ? refuse(file, `holds more than ${most} bytes, ${MAX_RATIO} times its size`) : null, chunk);
+      done(
+        read > most
+          ? refuse(
+              file,
+              `unpacks to more than ${most} bytes, far more than problems compress to; unpack it with gunzip if that is right`,
+            )
+          : null,
+        chunk,
+      );
     },
   });
   return pipeline(source, gunzip, limit, () => undefined); // its error also reaches the reader

@@ -251,9 +251,24 @@ describe('presets', () => {
     for (const [input, line] of cases) assert.match(refusal(input), line);
   });
 
-  it('ignores a key named __proto__', () => {
-    const input = JSON.parse('{"__proto__": {"seed": 9}, "ppo": {"__proto__": {"clip": 9}}}');
-    assert.equal(resolveConfig(input).seed, 0);
-    assert.equal(resolveConfig(input).ppo.clip, 0.2);
+  it('refuses a key named __proto__, at any depth', () => {
+    for (const [json, message] of [
+      ['{"__proto__": {"seed": 3}}', /^__proto__: there is no such field$/],
+      ['{"ppo": {"__proto__": {"clip": 3}}}', /^ppo\.__proto__: there is no such field$/],
+      ['{"schedule": {"stages": [{"__proto__": 1}]}}', /^schedule\.stages\.0\.__proto__: there is no such field$/],
+      ['{"constructor": {"x": 1}}', /^constructor: no such field/],
+      ['{"ppo": {"prototype": 1}}', /^ppo\.prototype: no such field/],
+    ] as const)
+      assert.throws(() => resolveConfig(JSON.parse(json)), { code: 'BAD_CONFIG', message });
+    assert.equal(({} as { seed?: unknown }).seed, undefined);
+  });
+
+  it('refuses limits that no clock counts', () => {
+    for (const field of ['cpuSeconds', 'caseCpuSeconds', 'wallSeconds', 'memoryMb', 'outputBytes'])
+      assert.throws(() => resolveConfig({ limits: { [field]: 1e300 } }), {
+        code: 'BAD_CONFIG',
+        message: new RegExp(`^limits\\.${field}: `),
+      });
+    assert.equal(resolveConfig({ limits: { cpuSeconds: 3e6 } }).limits.cpuSeconds, 3e6);
   });
 });

@@ -75,6 +75,18 @@ describe('the server of the dashboard', () => {
     await rm(world.folder, { recursive: true, force: true });
   });
 
+  it('answers an address that is none with 400', async () => {
+    const { port } = new URL(dashboard.url);
+    for (const path of ['//', '///', '/\\', 'http://[', '//:1']) {
+      const status = await new Promise((resolve, reject) => {
+        const sent = request({ host: '127.0.0.1', port, path }, (answer) => resolve(answer.resume().statusCode));
+        sent.on('error', reject).end();
+      });
+      assert.ok(status === 400 || status === 404, `${path}: ${status}`);
+    }
+    assert.equal((await get('/')).status, 200);
+  });
+
   it('serves the pages with a policy that allows only their own scripts', async () => {
     for (const [path, type] of [
       ['/', 'text/html'],

@@ -42,4 +42,28 @@ describe('the lines of a text', () => {
       [20_000 * 4096],
     );
   });
+
+  it('have a limit, named with file, line and a hint', async () => {
+    const read = async (text: string): Promise<void> => {
+      for await (const _ of linesOf(Readable.from([Buffer.from(text)], { objectMode: false }), 'p.jsonl', 10));
+    };
+    await read('0123456789\n0123456789\n');
+    await assert.rejects(read('a\nb\n01234567890'), {
+      code: 'BAD_INPUT',
+      message: /^p\.jsonl: line 3 has more than 10 characters; is it a file of JSON lines, with one object per line\?$/,
+    });
+  });
+
+  it('end at the limit of a line without its end, in a fraction of its memory', async function () {
+    this.timeout(60_000);
+    const endless = function* (): Generator<Buffer> {
+      for (let i = 0; i < 40_000; i++) yield Buffer.alloc(1 << 16, 'x'); // 2.6 GB
+    };
+    await assert.rejects(
+      async () => {
+        for await (const _ of linesOf(Readable.from(endless()), 'p.jsonl'));
+      },
+      { code: 'BAD_INPUT', message: /p\.jsonl: line 1 has more than 268435456 characters/ },
+    );
+  });
 });
