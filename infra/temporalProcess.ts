@@ -1,6 +1,7 @@
 // The process of an embedded server: its flags, and a shell guard that ends it when this process dies.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
 import type { Ports } from './ports.js';
@@ -34,6 +35,9 @@ wait "$server"; code=$?
 kill "$watch" 2>/dev/null
 exit $code`;
 
+/** The server puts the name into a URL, which these characters would end or change. So it gets the name within its folder. */
+export const databaseName = (path: string): string => (/[%#?]/.test(path) ? basename(path) : path);
+
 export function serverArguments(
   { port, uiPort }: Ports,
   database: string,
@@ -46,14 +50,14 @@ export function serverArguments(
   ]);
   return [
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--ui-ip', '127.0.0.1'],
-    ...['--port', String(port), '--ui-port', String(uiPort), '--db-filename', database],
+    ...['--port', String(port), '--ui-port', String(uiPort), '--db-filename', databaseName(database)],
     ...['--log-level', 'warn', '--log-format', 'json', ...attributes, ...TUNING, ...PRAGMAS],
     ...Object.entries(dynamicConfig).flatMap(([name, value]) => ['--dynamic-config-value', `${name}=${value}`]),
     ...(namespace === 'default' ? [] : ['--namespace', namespace]),
   ];
 }
 
-/** Starts the server in its own session, so that Ctrl-C does not reach it. */
+/** Starts the server in the folder of its log, and in its own session, so that Ctrl-C does not reach it. */
 export async function launch(
   cli: string,
   args: string[],
@@ -65,6 +69,7 @@ export async function launch(
     const env = { ...given } as NodeJS.ProcessEnv;
     const child = spawn('/bin/sh', ['-c', GUARD, 'gauntlet-temporal', cli, ...args], {
       env,
+      cwd: dirname(logFile),
       detached: true,
       stdio: ['pipe', 'pipe', logTo],
     });
