@@ -1,6 +1,6 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
 import { setMaxListeners } from 'node:events';
-import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
   Client,
@@ -75,7 +75,7 @@ export function withStore(command: Command, use: StoreUse = 'creates'): Command 
       const store = storePlace(called.getOptionValue('store') as string);
       called.setOptionValue('store', store);
       useStore(store);
-      if (!isS3(store) && statSync(store, { throwIfNoEntry: false })?.isDirectory() === false)
+      if (!isS3(store) && (await stat(store).catch(() => undefined))?.isDirectory() === false)
         throw new GauntletError('BAD_INPUT', `--store ${store}: is a file, a folder is needed`);
       if (use === 'creates' || (use === 'server' && temporalTarget(process.env) !== undefined)) return;
       if (!(await storeExists(store))) {

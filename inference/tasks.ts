@@ -24,15 +24,11 @@ export async function readTasks(file: string): Promise<{ tasks: Task[]; rejected
 }
 
 const DEFAULT_SIGNATURE = 'def solve(*args):';
-<<<<<<< HEAD
 const DEF_LINE = /^([ \t]*)(?:async\s+)?def\s+[\p{L}_]/gmu;
 const CLASS_LINE = /(?:^|\n)[ \t]*(class\s[^\n]*)\n\s*$/; // perhaps with comments after it
 const DECORATORS = /(?<=^|\n)(?:[ \t]*@[^\n]*\n)+$/;
 const EMPTY_BODY = /^\s*\n\s*(?:pass|\.\.\.)[ \t]*(?=\n|$)/;
 const NO_BODY = /:\s*(?:pass|\.\.\.)\s*$/;
-=======
-const SIGNATURE_LINE = /^[ \t]*((?:async +)?def +\w+ *\(.*\).*)$/m;
->>>>>>> h-readers
 const EMPTY_FENCE = /^[ \t]*```\w*[ \t]*\n\s*```[ \t]*$/m;
 const MAX_SIGNATURES = 100;
 const MAX_HEADER = 5_000; // characters
@@ -102,11 +98,7 @@ export function taskOfMessage(given: string, fields: object = {}, exact: () => u
   const description = found ? `${found.before}${found.after}`.replace(EMPTY_FENCE, '') : message;
   const json = {
     ...UNTESTED,
-<<<<<<< HEAD
     function_signature: found?.signature ?? DEFAULT_SIGNATURE,
-=======
-    function_signature: found?.[1]?.trimEnd() ?? DEFAULT_SIGNATURE,
->>>>>>> h-readers
     ...fields,
     id: 'request',
     description: description.trim(),

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
 import type { HiddenPorts } from './ports.js';
@@ -44,6 +45,9 @@ const withoutHttp = (): Record<string, string> => ({
   'system.enableNexus': 'false',
 });
 
+/** The server puts the name into a URL, which these characters would end or change. So it gets the name within its folder. */
+export const databaseName = (path: string): string => (/[%#?]/.test(path) ? basename(path) : path);
+
 export function serverArguments(
   port: number,
   { ui, metrics, http }: HiddenPorts,
@@ -56,17 +60,9 @@ export function serverArguments(
     `${name}=${type}`,
   ]);
   return [
-    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--db-filename', database],
-    ...[
-      '--ui-ip',
-      ui.host,
-      '--ui-port',
-      String(ui.port),
-      '--metrics-port',
-      String(metrics),
-      '--http-port',
-      String(http),
-    ],
+    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--db-filename', databaseName(database)],
+    ...['--ui-ip', ui.host, '--ui-port', String(ui.port)],
+    ...['--metrics-port', String(metrics), '--http-port', String(http)],
     ...['--log-level', 'warn', '--log-format', 'json', ...attributes, ...TUNING, ...PRAGMAS],
     ...Object.entries({ ...withoutHttp(), ...dynamicConfig }).flatMap(([name, value]) => [
       '--dynamic-config-value',
@@ -76,7 +72,7 @@ export function serverArguments(
   ];
 }
 
-/** Starts the server in its own session, so that Ctrl-C does not reach it. */
+/** Starts the server in the folder of its log, and in its own session, so that Ctrl-C does not reach it. */
 export async function launch(
   cli: string,
   args: string[],
@@ -88,6 +84,7 @@ export async function launch(
     const env = { ...given } as NodeJS.ProcessEnv;
     const child = spawn('/bin/sh', ['-c', GUARD, 'gauntlet-temporal', cli, ...args], {
       env,
+      cwd: dirname(logFile),
       detached: true,
       stdio: ['pipe', 'pipe', logTo],
     });

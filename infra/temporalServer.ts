@@ -1,10 +1,19 @@
 // Finds or starts a Temporal server: the one at TEMPORAL_ADDRESS, else an embedded dev server with a SQLite file in the
 // store.
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { GauntletError } from '../core/errors.js';
@@ -16,7 +25,7 @@ import { grpcProxy, proxiedFetch, throughProxy } from './proxy.js';
 import { claimFolder, refuseNetworkFolder } from './sharedFolder.js';
 import { provideTemporalCli } from './temporal-cli.mjs';
 import { connect, prepareNamespace } from './temporalNamespace.js';
-import { launch, serverArguments } from './temporalProcess.js';
+import { databaseName, launch, serverArguments } from './temporalProcess.js';
 import { type ConnectionSettings, type TemporalTarget, temporalTarget } from './temporalTarget.js';
 import { startWebUi } from './webUi.js';
 
@@ -306,7 +315,9 @@ function isOurs(state: ServerState): boolean {
   if (!isHere(state.place) || !isAlive(state.pid)) return false;
   try {
     const commandLine = readFileSync(`/proc/${state.pid}/cmdline`, 'utf8');
-    return commandLine.includes(state.database);
+    const name = databaseName(state.database);
+    const isThere = name === state.database || readlinkSync(`/proc/${state.pid}/cwd`) === dirname(state.database);
+    return commandLine.includes(name) && isThere;
   } catch {
     return !existsSync('/proc/self');
   }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { createServer, type Server } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { GauntletError } from '../../core/errors.js';
@@ -13,7 +13,7 @@ import { PLACE } from '../../infra/place.mjs';
 import { BLOCKED_BY_BROWSERS, choosePorts, hiddenPorts, isFree } from '../../infra/ports.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { connect, prepareNamespace } from '../../infra/temporalNamespace.js';
-import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
+import { ensureServer, runningAddress, type TemporalServer } from '../../infra/temporalServer.js';
 import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
 
 const env = { ...process.env, TEMPORAL_ADDRESS: undefined, TEMPORAL_NAMESPACE: undefined };
@@ -60,6 +60,17 @@ describe('ensureServer', () => {
     const servers = await Promise.all(stores.map((storeDir) => start({ storeDir })));
     assert.equal(new Set(servers.map(({ address }) => address)).size, 3);
     assert.equal(new Set(servers.map(({ uiUrl }) => uiUrl)).size, 3);
+  });
+
+  it('keeps its database in a store of any name, and finds it again', async () => {
+    const storeDir = join(temporaryFolder(), 'stö #1 %20 😀?x=y&z');
+    for (const start of [1, 2]) {
+      const server = await ensureServer({ env, storeDir, port: 0, uiPort: 0 });
+      assert.ok(existsSync(join(storeDir, 'temporal.db')), `start ${start}`);
+      assert.equal(runningAddress(storeDir), server.address);
+      await server.close();
+    }
+    assert.deepEqual(readdirSync(join(storeDir, '..')), [basename(storeDir)]);
   });
 
   it('starts a server with search attributes, 90 days of history and a Web UI, and shares it with a second command', async () => {
