@@ -5,13 +5,26 @@ import { escapeRegExp } from './text.js';
 
 /** At the start of a line, perhaps in a list or a quotation, or at its end with the name of the language. */
 const OPENING =
-  /^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(?:```|~~~)[ \t]*([\w+-]*)(?![\w+-])[^`]*$|(?:```|~~~)[ \t]*(py|python3?)[ \t]*$/i;
-const CLOSING = /^[\s>]*(?:```|~~~)\s*$/;
+  /^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,})[ \t]*([\w+-]*)(?![\w+-])([^`]*)$|(```|~~~)[ \t]*(py|python3?)[ \t]*$/i;
+const CLOSING = /^[\s>]*(`{3,}|~{3,})\s*$/;
 const CLOSING_BEFORE_TEXT = /^[\s>]*(?:```|~~~)[ \t]*(\w*)/;
 const CLOSING_AFTER_CODE = /^([^`]*[^`\s])[ \t]*```[ \t]*$/;
-const PROGRAM_START = /^(?:(?:def|class|import|from|async\s+def)\b|@\w)/m;
-const PYTHON = /^(?:py|python3?)?$/;
+const ONE_LINE = /^[\s>]*(`{1,3})[ \t]*(?:(?:py|python3?)[ \t]+)?([^`\n]+)\1[ \t]*$/i;
+const PROGRAM_START = /^(?:(?:def|class|import|from|async\s+def)\b|@\w)/;
+/** Lines that other programs begin with, and lines that continue them. */
+const CODE_LINE =
+  /^(?:[A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*\s*(?::[^=\n]*)?=(?!=)|[A-Za-z_][\w.]*\(|(?:for|while|if|with)\b.*:|try:)/;
+const CONTINUED = /^(?:\s|$|#|[)\]}]|(?:elif|except)\b.*:|(?:else|finally):)/;
+const TAGS = 'code|pre|answer|final_answer|solution|program|python';
+const OPENING_TAG = new RegExp(`^[ \\t]*(?:<(?:${TAGS})\\b[^>\\n]{0,80}>|\\[(?:${TAGS})\\])+`, 'gim');
+const CLOSING_TAG = new RegExp(`(?:</(?:${TAGS})>|\\[/(?:${TAGS})\\])+[ \\t]*$`, 'gim');
+const PYTHON = /^(?:i?py(?:thon)?[23]?|pycon|python-repl)?$/;
+const AROUND = /^(?:markdown|md|text)?$/;
+const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
+const MAIN = 'main'; // the entry of whole programs
 const MAX_PARSED = 20_000;
+const MAX_TRIED = 20; // blocks and lines
+const MAX_DEPTH = 3; // of answers in blocks
 const STUB_END = /(?:\.\.\.|\bpass)$/;
 const HEADER = /^\s*(?:(?:async\s+)?def\b|class\b|@|import\b|from\b|$)/;
 
@@ -24,45 +37,118 @@ interface Block {
 export function extractCode(text: string, style: PromptStyle, entry?: string): string {
   if (style === 'tiny') return text.trimEnd(); // the shipped model answers with the bare program
   const source = text.replace(/\r\n?/g, '\n');
-  const defines = (code: string): boolean =>
-    entry === undefined ? /\bdef\s/.test(code) : entry.split('.').every((name) => defined(name).test(code));
+  const thought = source.lastIndexOf('</think>');
+  const answer = thought < 0 ? '' : programIn(source.slice(thought + '</think>'.length), entry);
+  return (answer || programIn(source, entry)).trimEnd();
+}
+
+function programIn(source: string, entry: string | undefined): string {
+  const names = entry === undefined ? [/\bdef\s/] : entry.split('.').map((name, i) => defined(name, i > 0));
+  const defines = (code: string): boolean => names.every((name) => name.test(code));
+  const isMeant = (code: string): boolean => defines(code) || (entry === MAIN && READS_INPUT.test(code));
   // A fence in a line of code may end the block, or belong to the program. The first reading with a whole program counts.
-  const readings = [true, false].map((strict) =>
-    blocksOf(source, strict).filter(({ language, code }) => PYTHON.test(language) && code.trim() !== ''),
-  );
-  const defining = readings.map((blocks) => blocks.map(({ code }) => code).filter(defines));
+  const all = [true, false].map((strict) => blocksOf(source, strict).filter(({ code }) => code.trim() !== ''));
+  const readings = all.map((blocks) => blocks.filter(({ language }) => PYTHON.test(language)));
   // the last block: those after it show how to use it, or parts of it
-  for (const codes of defining) {
-    const whole = codes.findLast((code) => !isStub(code) && errorsIn(code).length === 0);
-    if (whole !== undefined) return whole.trimEnd();
+  const inOthers = all.map((blocks) => blocks.filter(({ language }) => !PYTHON.test(language))); // ```tool_code
+  for (const blocks of [...readings, ...inOthers]) {
+    const codes = blocks.map(({ code }) => code);
+    const at = codes.findLastIndex((code) => isMeant(code) && !isStub(code) && errorsIn(code).length === 0);
+    if (at >= 0) return withNeeded(codes, at);
   }
-  const broken = defining[0]!.at(-1) ?? defining[1]!.at(-1);
-  if (broken !== undefined) return broken.trimEnd();
-  const bare = bareProgram(source);
-  if (defines(bare)) return bare.trimEnd(); // its only fence may be at its end
+  const broken = readings.map((blocks) => blocks.findLast(({ code }) => defines(code)));
+  if (broken[0] ?? broken[1]) return (broken[0] ?? broken[1])!.code;
+  const bare = bareProgram(source, entry);
+  if (isMeant(bare)) return bare; // its only fence may be at its end
   const blocks = readings[1]!;
-  const other = blocks.findLast(({ language }) => language !== '') ?? blocks.at(-1);
-  return (other?.code ?? bare).trimEnd();
+  const other = blocks.findLast(({ language }) => language !== '') ?? blocks.findLast(isProgram) ?? blocks.at(-1);
+  return other?.code ?? bare;
+}
+
+/** Whether a block without a language holds statements, not an example of input or output. */
+const isProgram = ({ code }: Block): boolean =>
+  code.split('\n').some((line) => PROGRAM_START.test(line) || CODE_LINE.test(line)) && errorsIn(code).length === 0;
+
+/** A block, after those near it that define or import names which it uses and does not define. */
+function withNeeded(codes: readonly string[], at: number): string {
+  let program = codes[at]!;
+  const others = [...codes.slice(Math.max(0, at - MAX_TRIED), at).reverse(), ...codes.slice(at + 1, at + MAX_TRIED)];
+  for (const other of others) {
+    if (program.length > MAX_PARSED || other.length > MAX_PARSED || !isDefinitions(other)) continue;
+    const isNeeded = boundNames(other).some((name) => lacks(program, name));
+    if (isNeeded && errorsIn(other).length === 0 && !isStub(other)) program = `${other.trimEnd()}\n\n${program}`;
+  }
+  return program;
+}
+
+const DEFINITION =
+  /^(?:(?:async\s+)?def|class)\s+(\w+)|^(?:from\s+[\w.]+\s+)?import\s+(\([^)]*\)|[^\n]+)|^([A-Za-z_]\w*)\s*=(?!=)/gm;
+
+/** The names that functions, classes, imports and assignments at the top level bind. */
+function boundNames(code: string): string[] {
+  return [...code.matchAll(DEFINITION)].flatMap(([, defined, imported, assigned]) =>
+    imported === undefined
+      ? [defined ?? assigned!]
+      : imported.split(',').map((part) => /(\w+)\W*$/.exec(part.replace(/#.*/g, ''))?.[1] ?? ''),
+  );
+}
+
+/** Whether a block only defines, so that running it does nothing. */
+const isDefinitions = (code: string): boolean =>
+  code
+    .split('\n')
+    .every((line) => CONTINUED.test(line) || PROGRAM_START.test(line) || /^[A-Za-z_]\w*\s*=(?!=)/.test(line)) &&
+  !READS_INPUT.test(code);
+
+/** Functions that code also uses without a definition. */
+const BUILTIN =
+  /^(?:abs|all|any|filter|input|len|list|map|max|min|pow|print|range|reversed|round|set|sorted|str|sum|zip)$/;
+
+/** Whether code uses a name that nothing in it binds. In doubt, it does not. */
+function lacks(code: string, name: string): boolean {
+  if (name === '' || BUILTIN.test(name)) return false;
+  const plain = code.replace(/'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|#[^\n]*/g, '""');
+  const n = escapeRegExp(name);
+  const isUsed = new RegExp(`(?<![.\\w])${n}\\b`).test(plain);
+  const binds = `\\b(?:def|class|as|import|global|lambda|for)\\b[^\\n:]{0,200}\\b${n}\\b|(?<![.\\w])${n}\\s*(?::[^=\\n]*)?=(?!=)`;
+  return isUsed && !new RegExp(binds).test(plain);
 }
 
 /**
  * The fenced blocks of an answer. The last one may be open.
  * @param strict only a fence alone on its line ends a block
  */
-function blocksOf(text: string, strict: boolean): Block[] {
+function blocksOf(text: string, strict: boolean, depth = 0): Block[] {
   const blocks: Block[] = [];
-  let open: { language: string; lines: string[] } | undefined;
+  let open: { language: string; lines: string[]; fence: string } | undefined;
   const start = (line: string): void => {
-    const found = OPENING.exec(line);
-    open = found ? { language: (found[1] ?? found[2] ?? '').toLowerCase(), lines: [] } : undefined;
+    const [found, fence = '', language, rest = '', inText = '', ofText] = OPENING.exec(line) ?? [];
+    const name = (language ?? ofText ?? '').toLowerCase();
+    const first = rest.trim(); // of the program, if the line was not broken
+    const lines = PYTHON.test(name) && PROGRAM_START.test(first) ? [first] : [];
+    open = found === undefined ? undefined : { language: name, lines, fence: fence || inText };
+    const [, ticks = '', code = ''] = (open ? null : ONE_LINE.exec(line)) ?? [];
+    if (
+      ticks.length === 3 ? isProgram({ language: '', code }) : PROGRAM_START.test(code) && errorsIn(code).length === 0
+    )
+      blocks.push({ language: '', code });
   };
   const close = (): void => {
-    if (open) blocks.push({ language: open.language, code: dedented(open.lines) });
+    if (!open) return;
+    const { language } = open;
+    const code = withoutPrompts(dedented(open.lines));
+    const isAround = AROUND.test(language) && (language !== '' || /^\s*(?:```|~~~)/.test(code)); // a whole answer in a block
+    const inner = isAround && depth < MAX_DEPTH ? blocksOf(code, strict, depth + 1) : [];
+    blocks.push(...(inner.length > 0 ? inner : [{ language, code }]));
     open = undefined;
+  };
+  const closes = (line: string): boolean => {
+    const fence = CLOSING.exec(line)?.[1];
+    return fence !== undefined && (!strict || (fence[0] === open!.fence[0] && fence.length >= open!.fence.length));
   };
   for (const line of text.split('\n')) {
     if (!open) start(line);
-    else if (CLOSING.test(line)) close();
+    else if (closes(line)) close();
     else if (!strict && CLOSING_BEFORE_TEXT.test(line)) {
       close();
       if (CLOSING_BEFORE_TEXT.exec(line)![1] !== '') start(line); // it was not closed before the next
@@ -75,10 +161,17 @@ function blocksOf(text: string, strict: boolean): Block[] {
   return blocks;
 }
 
+/** Code of a session with the interpreter, without its prompts and answers. */
+function withoutPrompts(code: string): string {
+  if (!/^\s*>>> /.test(code)) return code;
+  const lines = code.split('\n').filter((line) => /^\s*(?:>>>|\.\.\.)(?: |$)/.test(line));
+  return lines.map((line) => line.replace(/^\s*(?:>>>|\.\.\.) ?/, '')).join('\n');
+}
+
 /** Removes the marks of a quotation, and the indentation that all lines share. */
 function dedented(lines: readonly string[]): string {
   const isFilled = (line: string): boolean => line.trim() !== '';
-  const isQuoted = lines.every((line) => !isFilled(line) || /^\s*>/.test(line));
+  const isQuoted = lines.every((line) => !isFilled(line) || /^\s*>(?!>> )/.test(line));
   const own = isQuoted ? lines.map((line) => line.replace(/^\s*> ?/, '')) : lines;
   const indent = own.reduce((least, line) => (isFilled(line) ? Math.min(least, line.search(/\S/)) : least), 1000);
   return own.map((line) => line.slice(Math.min(indent, line.length))).join('\n');
@@ -90,11 +183,43 @@ function isStub(code: string): boolean {
   return STUB_END.test(lines.at(-1)!) && lines.slice(0, -1).every((line) => HEADER.test(line));
 }
 
-/** Code without a fence: from its first line to a fence, or to the first line that is neither Python nor indented. */
-function bareProgram(text: string): string {
-  const start = text.search(PROGRAM_START);
-  if (start < 0) return '';
-  const code = text.slice(start).replace(/^[ \t]*(?:```|~~~)[\s\S]*/m, '');
+/**
+ * Code without a fence: from its first line to a fence, or to the first line that is neither Python nor indented. Lines
+ * before its first definition or import belong to it if they bind names that it uses, or if it is a whole program.
+ */
+function bareProgram(given: string, entry: string | undefined): string {
+  const lines = withoutPrompts(given.replace(OPENING_TAG, '').replace(CLOSING_TAG, '\n```')).split('\n');
+  const programAt = (start: number): string =>
+    upToProse(
+      lines
+        .slice(start)
+        .join('\n')
+        .replace(/^[ \t]*(?:```|~~~)[\s\S]*/m, ''),
+    );
+  const first = lines.findIndex((line) => PROGRAM_START.test(line));
+  if (first >= 0) return programAt(firstOfProgram(lines, first, entry === MAIN));
+  const isStart = (line: string): boolean =>
+    entry === MAIN ? CODE_LINE.test(line) : entry !== undefined && defined(entry.split('.')[0]!).test(line);
+  const starts = lines.flatMap((line, i) => (isStart(line) ? [i] : [])).slice(0, MAX_TRIED);
+  const programs = starts.filter((i) => errorsIn(lines[i]!).length === 0).map(programAt);
+  return programs.find((code) => READS_INPUT.test(code)) ?? programs[0] ?? '';
+}
+
+/** The first line of the code that ends before line `end`. */
+function firstOfProgram(lines: readonly string[], end: number, isWhole: boolean): number {
+  let start = end;
+  for (let i = end - 1; i >= 0; i--) {
+    if (CODE_LINE.test(lines[i]!)) start = i;
+    else if (!CONTINUED.test(lines[i]!)) break;
+  }
+  const before = lines.slice(start, end).join('\n');
+  if (start === end || errorsIn(before).length > 0) return end;
+  const after = lines.slice(end).join('\n');
+  return isWhole || boundNames(before).some((name) => lacks(after.slice(0, MAX_PARSED), name)) ? start : end;
+}
+
+/** Up to the first line that is neither Python nor indented. */
+function upToProse(code: string): string {
   const lines = errorsIn(code).map((at) => code.lastIndexOf('\n', at - 1) + 1);
   const prose = lines.find((line) => line > 0 && /\S/.test(code[line] ?? ''));
   return code.slice(0, prose);
@@ -112,4 +237,8 @@ function errorsIn(code: string): number[] {
   return errors;
 }
 
-const defined = (name: string): RegExp => new RegExp(`\\b(?:def|class)\\s+${escapeRegExp(name)}\\b`);
+const defined = (name: string, isMember = false): RegExp =>
+  new RegExp(
+    `\\b(?:def|class)\\s+${escapeRegExp(name)}\\b|^${isMember ? '[ \\t]*' : ''}${escapeRegExp(name)}\\s*(?::[^=\\n]*)?=(?!=)`,
+    'm',
+  );

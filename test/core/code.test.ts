@@ -96,6 +96,108 @@ describe('extractCode', () => {
     });
   });
 
+  describe('finds the whole program', () => {
+    const F = '```';
+    const block = (code: string, language = 'python', fence = F): string => `${fence}${language}\n${code}\n${fence}`;
+    const withFence = `def f(x):\n    """\n${F}\n    """\n    return x`;
+    const HELPER = 'def g(x):\n    return x';
+    const CALLER = 'def f(x):\n    return g(x)';
+    const READER = 'n = int(input())\nprint(n + 1)';
+    const CASES: [what: string, answer: string, program: string, entry?: string][] = [
+      ['a constant before bare code', `MOD = 10**9+7\n\n${PROGRAM} % MOD`, `MOD = 10**9+7\n\n${PROGRAM} % MOD`],
+      ['a table over several lines', `T = [\n    1,\n]\n\n${PROGRAM} + T[0]`, `T = [\n    1,\n]\n\n${PROGRAM} + T[0]`],
+      ['prose that looks like an assignment', `Complexity = O(n)\n\n${PROGRAM}`, PROGRAM],
+      ['a bare lambda', 'Sure:\n\nf = lambda x: x\n\nIt returns x.', 'f = lambda x: x'],
+      ['a bare program', READER, READER, 'main'],
+      ['a bare program in prose', `It adds one:\n\n${READER}\n\nDone, I think.`, READER, 'main'],
+      [
+        'an import in the middle',
+        `n = int(input())\nimport math\nprint(n)`,
+        'n = int(input())\nimport math\nprint(n)',
+        'main',
+      ],
+      ['a program before an example of its output', `${block(READER, '')}\nFor 2:\n${block('3', '')}`, READER, 'main'],
+      ['a program between examples', `${block('2', '')}\n${block(READER, '')}\n${block('3', '')}`, READER, 'main'],
+      [
+        'a program that reads nothing',
+        `${block('print(42)', '')}\nIt prints:\n${block('42', '')}`,
+        'print(42)',
+        'main',
+      ],
+      ['a lambda before its use', `${block('f = lambda x: x')}\n${block('print(f(2))')}`, 'f = lambda x: x'],
+      ['an annotated name', `${block('f: Any = len')}\n${block('print(f(""))')}`, 'f: Any = len'],
+      [
+        'a method that is a name',
+        `${block('class S:\n    g = len\n    f = g')}\n${block('S().f("")')}`,
+        'class S:\n    g = len\n    f = g',
+        'S.f',
+      ],
+      ['a block on one line', `${F}python def f(x): return x${F}`, 'def f(x): return x'],
+      ['inline code', '`def f(x): return x`', 'def f(x): return x'],
+      ['code on the line of the fence', `${F}python def f(x):\n    return x\n${F}`, PROGRAM],
+      ['a title on the line of the fence', block(PROGRAM, 'python title="f.py"'), PROGRAM],
+      ['a longer fence', block(PROGRAM, 'python', '````'), PROGRAM],
+      ['a longer fence without a language', block(PROGRAM, '', '`````'), PROGRAM],
+      ['tildes around backticks', block(withFence, 'python', '~~~'), withFence],
+      ['a longer fence around backticks', block(withFence, 'python', '````'), withFence],
+      ['an answer in a block', block(`Here:\n${block(PROGRAM)}`, 'markdown', '````'), PROGRAM],
+      ['an answer in a block with equal fences', block(`Here:\n${block(PROGRAM)}`, 'markdown'), PROGRAM],
+      ['a block in a block', block(block(PROGRAM), ''), PROGRAM],
+      ['capitals', block(PROGRAM, 'Python3'), PROGRAM],
+      ['a version', block(PROGRAM, 'python3.11'), PROGRAM],
+      ['another language that holds Python', block(PROGRAM, 'tool_code'), PROGRAM],
+      ['tags', `<answer>\n${PROGRAM}\n</answer>`, PROGRAM],
+      ['tags on the lines of the code', `<pre><code class="language-python">${PROGRAM}</code></pre>\nDone`, PROGRAM],
+      ['tags around a block', `<answer>\n${block(PROGRAM)}\n</answer>`, PROGRAM],
+      ['tags of Code Llama', `[PYTHON]\n${PROGRAM}\n[/PYTHON]\nIt returns x.`, PROGRAM],
+      ['prompts', block('>>> def f(x):\n...     return x\n>>> a = f(2)\n>>> a\n2', 'pycon'), `${PROGRAM}\na = f(2)\na`],
+      ['thinking', `<think>\n${block(CALLER)}\n</think>\n${block(PROGRAM)}`, PROGRAM],
+      ['thinking before bare code', `<think>\n${CALLER}\n</think>\n${PROGRAM}`, PROGRAM],
+      ['nothing but thinking', `<think>${block(PROGRAM)}\n</think>\nAs above.`, PROGRAM],
+      ['a helper in a block before', `${block(HELPER)}\nthen\n${block(CALLER)}`, `${HELPER}\n\n${CALLER}`],
+      ['a helper in a block after', `${block(CALLER)}\nwith\n${block(HELPER)}`, `${HELPER}\n\n${CALLER}`],
+      [
+        'imports in a block',
+        `${block('from a import (b,\n  g)')}\n${block(CALLER)}`,
+        `from a import (b,\n  g)\n\n${CALLER}`,
+      ],
+      ['a constant in a block', `${block('g = len')}\n${block(CALLER)}`, `g = len\n\n${CALLER}`],
+      ['a draft', `${block(`${HELPER}\n\n${CALLER}`)}\nShorter:\n${block(PROGRAM)}`, PROGRAM],
+      ['a function with the name of a parameter', `${block('def x(a):\n    return a')}\n${block(PROGRAM)}`, PROGRAM],
+      [
+        'a function with the name of a built-in',
+        `${block('def sum(a):\n    return a')}\n${block('def f(x):\n    return sum(x)')}`,
+        'def f(x):\n    return sum(x)',
+      ],
+      [
+        'a call of itself',
+        `${PROGRAM}\n\nif __name__ == "__main__":\n    f(1)`,
+        `${PROGRAM}\n\nif __name__ == "__main__":\n    f(1)`,
+      ],
+      ['Windows line ends', block(PROGRAM).replace(/\n/g, '\r\n'), PROGRAM],
+    ];
+    for (const [what, answer, program, entry = 'f'] of CASES)
+      it(what, () => assert.equal(extractCode(answer, 'instruct', entry), program, answer));
+
+    it('in little time, whatever the answer holds', function () {
+      this.timeout(60_000);
+      for (const part of [
+        `${F}python\nx = 1\n${F}\n`,
+        `${F}md\n`,
+        'x = 1\n',
+        'for ',
+        'a, ',
+        '<code ',
+        '[PYTHON]',
+        '>>> ',
+      ])
+        for (const entry of ['f', 'main']) extractCode(part.repeat(90_000 / part.length), 'instruct', entry);
+    });
+
+    it('none in inline code that only calls it', () =>
+      assert.equal(extractCode('Call it:\n`f(1)`\n', 'instruct', 'f'), ''));
+  });
+
   it('returns an empty text without a program', () => {
     assert.equal(extractCode('I cannot do that.', 'instruct'), '');
     assert.equal(extractCode('', 'tiny'), '');
