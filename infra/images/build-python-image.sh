@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes the root file system of a small Python image as a tar to stdout, from Debian packages: for machines whose Docker
 # reaches no image registry. Needs apt-get, dpkg-deb and root; installs nothing here.
-#   infra/images/build-python-image.sh       | docker import -c 'CMD ["python3"]' - gauntlet-python:1
-#   infra/images/build-python-image.sh numpy | docker import -c 'CMD ["python3"]' - gauntlet-python-numpy:1
+#   infra/images/build-python-image.sh       | docker import -c 'CMD ["python3"]' - gauntlet-python:2
+#   infra/images/build-python-image.sh numpy | docker import -c 'CMD ["python3"]' - gauntlet-python-numpy:2
 set -euo pipefail
 exec 3>&1 1>&2
 case ${1:-none} in
@@ -26,13 +26,16 @@ python=$(find_python)
 if [ -z "$python" ]; then apt-get -qq update && python=$(find_python); fi
 python=${python%-minimal}
 [ -n "$python" ] || { echo 'build-python-image: apt knows no python3-minimal'; exit 2; }
-fetch() { apt -y --download-only install "$python-minimal" "lib$python-stdlib" "${extra[@]}"; }
+fetch() { apt -y --download-only install "$python-minimal" "lib$python-stdlib" libc-bin tzdata "${extra[@]}"; }
 fetch || { apt-get -qq update && fetch; }
 
 # what an interpreter does not need; their files would only make the image larger
 rm -f debs/perl-base*.deb debs/debconf*.deb debs/dpkg_*.deb debs/tar_*.deb debs/media-types*.deb debs/python3-psutil*.deb
+mkdir locale && dpkg-deb -x debs/libc-bin_*.deb locale && rm debs/libc-bin_*.deb # only its locale C.UTF-8, no commands
 for deb in debs/*.deb; do dpkg-deb -x "$deb" root; done
+mkdir -p root/usr/lib && cp -r locale/usr/lib/locale root/usr/lib/
 cd root
+rm -rf usr/share/zoneinfo/right usr/share/zoneinfo/posix
 rm -rf usr/share/doc usr/share/man usr/share/locale usr/share/lintian usr/share/perl* usr/share/bug var/lib/dpkg
 (cd "usr/lib/$python" && rm -rf test idlelib lib2to3 ensurepip distutils tkinter turtledemo pydoc_data)
 packages=usr/lib/python3/dist-packages

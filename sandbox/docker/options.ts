@@ -64,7 +64,14 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
     // own uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
     User: ownUid ? '0:0' : `${NOBODY}:${NOBODY}`,
     WorkingDir: '/tmp',
-    Env: ['PYTHONHASHSEED=0', 'LANG=C.UTF-8', 'OPENBLAS_NUM_THREADS=1', 'OMP_NUM_THREADS=1'],
+    Env: [
+      'PYTHONHASHSEED=0',
+      'LANG=C.UTF-8',
+      'HOME=/tmp',
+      'USER=nobody',
+      'OPENBLAS_NUM_THREADS=1',
+      'OMP_NUM_THREADS=1',
+    ],
     AttachStdin: true,
     AttachStdout: true,
     AttachStderr: true,
@@ -102,7 +109,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: 64, Hard: 64 },
         { Name: 'fsize', Soft: 16 * MIB, Hard: 16 * MIB },
-        { Name: 'stack', Soft: 8 * MIB, Hard: 8 * MIB }, // otherwise the daemon's own limits apply
+        { Name: 'stack', Soft: 8 * MIB, Hard: 100 * MIB }, // the guest raises that of programs (STACK in forkserver.py)
         { Name: 'nice', Soft: 0, Hard: 0 },
         { Name: 'rtprio', Soft: 0, Hard: 0 },
       ],

@@ -24,7 +24,8 @@ SILENCE = OPTIONS['silence']  # seconds; a living host sends a message more ofte
 libc = ctypes.CDLL(None)
 PR_SET_CHILD_SUBREAPER = 36  # the supervisor becomes the parent of orphans, so that it can wait for them
 PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
-KEPT = ('PATH', 'LANG')  # of the environment
+KEPT = ('PATH', 'LANG', 'HOME', 'USER', 'PYTHONHASHSEED')  # of the environment
+STACK = 100 << 20  # bytes; a recursion of CONTEST_DEPTH calls through C ends with a RecursionError within it
 
 
 def read_exactly(fd, size):
@@ -114,6 +115,11 @@ def give_up():
         libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
+def most_stack():
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    return STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
+
+
 def limit(job, output, answers, fourth):
     """Sets descriptors and limits. The fourth is for requests of an interactive job; otherwise it reports the end."""
     given = [NULL, output, output, answers, fourth]
@@ -128,6 +134,7 @@ def limit(job, output, answers, fourth):
         (resource.RLIMIT_CPU, cpu),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 16 << 20),
+        (resource.RLIMIT_STACK, most_stack()),
     ):
         resource.setrlimit(what, (limit, limit))
 

@@ -1,9 +1,25 @@
 # Calling style `stdio`: every call runs the whole program anew as __main__. The argument is its standard input, the
-# answer is its standard output. Both are real files on descriptors 0 and 1, since contest programs also use open(0) and
-# os.write.
+# answer is its standard output once it has ended with exit status 0, in whatever way. Both are real files on descriptors
+# 0 and 1, since contest programs also use open(0) and os.write. Each call has a process of its own, so the program may
+# replace it (os.execv) or leave it (os._exit), and leaves nothing for the next call. WebAssembly has no processes.
 import atexit
+import builtins
 import os
 import threading
+
+FORKS = sys.platform != 'emscripten'
+SCRIPT = '/tmp/solution.py'
+MAX_REPORT = 1 << 16
+MAX_STACK = 64 << 20  # bytes, of a thread
+set_stack_size = threading.stack_size
+
+
+class Reported(Exception):
+    """The program's process has failed and written its own report."""
+
+
+class Left(BaseException):
+    """os._exit was called where no process can end."""
 
 
 def text_file():
@@ -16,44 +32,128 @@ def text_file():
     return fd
 
 
+def write_whole(fd, data):
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def read_printed(fd):
+    size = os.fstat(fd).st_size
+    if size > MAX_BYTES:
+        raise Unsendable('the program printed too much')
+    return os.pread(fd, size, 0).decode('utf-8', 'replace')
+
+
 def whole_program(code):
     compiled = compile(code, 'solution.py', 'exec')
 
     def run(text):
-        given, printed, before = text_file(), text_file(), (os.dup(0), os.dup(1))
-        kept = sys.stdin, sys.stdout
+        given, printed, report = text_file(), text_file(), text_file()
         try:
-            data = text.encode('utf-8', 'surrogatepass')
-            while data:
-                data = data[os.write(given, data):]
+            write_whole(given, text.encode('utf-8', 'surrogatepass'))
             os.lseek(given, 0, os.SEEK_SET)
-            os.dup2(given, 0)
-            os.dup2(printed, 1)
-            sys.stdin = open(0, encoding='utf-8', errors='surrogateescape', closefd=False)
-            sys.stdout = open(1, 'w', encoding='utf-8', errors='backslashreplace', closefd=False)
-            seed_random(0)
-            module = types.ModuleType('__main__')
-            sys.modules['__main__'] = sys.modules['solution'] = module
-            try:
-                exec(compiled, module.__dict__)
-                for thread in threading.enumerate():
-                    if thread is not threading.main_thread() and not thread.daemon:
-                        thread.join()
-            except SystemExit as exit:
-                if exit.code is not None and exit.code != 0:
-                    raise RuntimeError('the program ended with exit status ' + repr(exit.code)[:100]) from None
-            atexit._run_exitfuncs()
-            sys.stdout.flush()
-            size = os.fstat(printed).st_size
-            if size > MAX_BYTES:
-                raise Unsendable('the program printed too much')
-            os.lseek(printed, 0, os.SEEK_SET)
-            return os.read(printed, size + 1).decode('utf-8', 'replace')
+            (run_in_process if FORKS else run_here)(code, compiled, given, printed, report)
+            return read_printed(printed)
         finally:
-            sys.stdin, sys.stdout = kept
-            for target, fd in enumerate(before):
-                os.dup2(fd, target)
-            for fd in (given, printed, *before):
+            for fd in given, printed, report:
                 os.close(fd)
 
     return run
+
+
+def run_in_process(code, compiled, given, printed, report):
+    leave, own = os._exit, os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.closerange(3, 5)  # the answer channel
+            run_main(code, compiled, given, printed)
+            status = 0
+        except BaseException as error:
+            write_whole(report, failure(error).encode())
+        finally:
+            leave(status)
+    status = os.waitpid(pid, 0)[1]
+    if os.WIFSIGNALED(status):
+        os.kill(own, os.WTERMSIG(status))  # pid 1 judges how the program ended
+    if status != 0:
+        said = os.pread(report, MAX_REPORT, 0).decode('utf-8', 'replace')
+        if said:
+            raise Reported(said)
+        raise RuntimeError('the program ended with exit status ' + str(os.waitstatus_to_exitcode(status)))
+
+
+def run_here(code, compiled, given, printed, report):
+    before, kept = (os.dup(0), os.dup(1)), (sys.stdin, sys.stdout, sys.__stdin__, sys.__stdout__, os._exit)
+    left = []
+
+    def leave(status):
+        left.append((status, os.fstat(printed).st_size))
+        raise Left
+
+    os._exit = leave
+    try:
+        try:
+            run_main(code, compiled, given, printed)
+        except BaseException:
+            if not left:
+                raise
+    finally:
+        sys.stdin, sys.stdout, sys.__stdin__, sys.__stdout__, os._exit = kept
+        for target, fd in enumerate(before):
+            os.dup2(fd, target)
+            os.close(fd)
+    if left:  # even if the program has caught Left and gone on
+        status, size = left[0]
+        if status & 0xFF:
+            raise RuntimeError('the program ended with exit status ' + str(status))
+        os.ftruncate(printed, size)
+
+
+def run_main(code, compiled, given, printed):
+    """Runs the program from start to end, as `python solution.py` does. Raises what ends it, unless it succeeds."""
+    os.dup2(given, 0)
+    os.dup2(printed, 1)
+    out = open(1, 'w', encoding='utf-8', errors='backslashreplace', closefd=False)
+    sys.stdin = sys.__stdin__ = open(0, encoding='utf-8', errors='surrogateescape', closefd=False)
+    sys.stdout = sys.__stdout__ = out
+    sys.argv = ['solution.py']
+    try:
+        with open(SCRIPT, 'w', encoding='utf-8', errors='surrogatepass') as file:
+            file.write(code)  # some programs read or run themselves
+    except OSError:
+        pass
+    seed_random(0)
+    sys.setrecursionlimit(CONTEST_DEPTH)
+    threading.stack_size = stack_size
+    module = types.ModuleType('__main__')
+    names = module.__dict__
+    names.update(__file__=SCRIPT, __builtins__=builtins)
+    sys.modules['__main__'] = sys.modules['solution'] = module
+    status = None
+    try:
+        exec(compiled, names)
+    except SystemExit as exit:
+        status = exit.code
+    if FORKS:
+        threading._shutdown()  # waits for threads
+    atexit._run_exitfuncs()
+    flush(sys.stdout)
+    names.clear()  # closes files that only the program knows
+    try:
+        flush(out)
+    except (OSError, ValueError):
+        pass  # the program has taken its buffer
+    if status is not None and not (isinstance(status, int) and status & 0xFF == 0):
+        raise RuntimeError('the program ended with exit status ' + repr(status)[:100])
+
+
+def stack_size(size=0):
+    """threading.stack_size. Programs ask for more than their memory limit; calls of Python functions need no such stack."""
+    return set_stack_size(min(size, MAX_STACK))
+
+
+def flush(stream):
+    if stream is not None and not getattr(stream, 'closed', False):
+        stream.flush()

@@ -50,22 +50,23 @@ def next_job():
     return None
 
 
-REPORT = struct.Struct('>?qdddq?Q')  # whether it is a job of values; its limits, or the latest uid of a supervisor
+REPORT = struct.Struct('>?qdddq?Q?')  # whether it is a job of values; its limits, or the latest uid of a supervisor
 
 
 def pack_limits(job):
     """What pid 1 needs to know of a job, as numbers. A job without a program and calls only checks that the guest
     answers."""
-    check = not job['inputs'] and not job['code']
-    return REPORT.pack(True, job['id'], job['cpu'], job['case'], job['wall'], job['output'], check, len(job['inputs']))
+    check, whole = not job['inputs'] and not job['code'], (job.get('calling') or {}).get('style') == 'stdio'
+    numbers = job['id'], job['cpu'], job['case'], job['wall'], job['output']
+    return REPORT.pack(True, *numbers, check, len(job['inputs']), whole)
 
 
 def pack_uid(uid):
-    return REPORT.pack(False, uid, 0, 0, 0, 0, False, 0)
+    return REPORT.pack(False, uid, 0, 0, 0, 0, False, 0, False)
 
 
 def unpack_limits(data):
-    names = ('id', 'cpu', 'case', 'wall', 'output', 'check', 'count')
+    names = ('id', 'cpu', 'case', 'wall', 'output', 'check', 'count', 'whole')
     return dict(zip(names, REPORT.unpack(data)[1:]))
 
 
@@ -204,17 +205,22 @@ class Relay:
 
 class Meter:
     """The limits of CPU and wall clock. The program's limit counts its whole container. A call's limit counts only the
-    program's first process, so that children which compete for the processor do not change its result."""
+    program's first process, so that children which compete for the processor do not change its result; if every call
+    runs a whole program, in a process of its own, it counts the container."""
 
     def __init__(self, job, cpu_start, wall_end):
         self.cpu_end, self.wall_end, self.case = cpu_start + job['cpu'], wall_end, job['case']
+        self.whole = job['whole']
         self.new_program(None)
 
     def new_program(self, pid):
         self.pid, self.case_end = pid, None
 
     def next_call(self):
-        self.case_end = cpu_of(self.pid) + self.case
+        self.case_end = self.of_call() + self.case
+
+    def of_call(self):
+        return cgroup.cpu_seconds() if self.whole else cpu_of(self.pid)
 
     def over(self):
         """Returns 'timeout' (the program's CPU), 'case' (the call's), 'wall' or None, and the seconds until the next
@@ -225,7 +231,7 @@ class Meter:
         if left <= 0:
             return 'wall', 0
         if self.case_end is not None:
-            case_left = self.case_end - cpu_of(self.pid)
+            case_left = self.case_end - self.of_call()
             if case_left <= 0:
                 return 'case', 0
             cpu_left = min(cpu_left, case_left)

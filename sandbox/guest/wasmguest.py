@@ -4,8 +4,10 @@ import os
 
 program = {}
 for name in list(os.environ):
-    if name not in ('PATH', 'LANG', 'HOME'):
+    if name not in ('PATH', 'LANG', 'HOME', 'USER', 'PYTHONHASHSEED'):
         del os.environ[name]
+os.environ.update(HOME='/tmp', USER='nobody')
+sys.stdout.reconfigure(errors='backslashreplace')
 
 
 def load_job(text):

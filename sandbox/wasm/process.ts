@@ -28,6 +28,11 @@ const WALL_GRACE = 0.5;
 const CPU_RETIRE = 200; // seconds of CPU after which a process is replaced
 const CPU_TOTAL = 300; // seconds; the kernel's limit, which ends an orphan in a call that nothing interrupts
 const START_SECONDS = 60;
+/**
+ * KiB of V8's stack. A recursion that fills it breaks the interpreter; in a deep one Python raises RecursionError first.
+ * The largest one that the system allows is used, else that of most systems.
+ */
+const [DEEP_STACKS, STACK, STACK_MARGIN] = [[250_000, 60_000], 3900, 4000];
 const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status: the program, or one call, ignored its limit
 const CALL_LATE = 'no answer within the limit of CPU time of one call';
 
@@ -43,7 +48,6 @@ export function lockdownFlags(snapshot: string): string[] {
     ...readable.map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
     '--max-old-space-size=256',
-    '--stack-size=3900',
   ];
 }
 
@@ -52,13 +56,17 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts the child. Descriptor 0 carries jobs and descriptor 3 answers; nothing else is connected. */
+/** Starts the child, with one local time on every machine. Descriptor 0 carries jobs and descriptor 3 answers; nothing else is connected. */
 function spawnLocked(script: string, snapshot: string, args: string[], cpuSeconds: number): ChildProcess {
-  const command = [process.execPath, ...lockdownFlags(snapshot), script, ...args];
-  const limits = `ulimit -c 0; ulimit -t ${Math.ceil(CPU_TOTAL + 2 * cpuSeconds)}; exec "$@"`;
+  const options = [...lockdownFlags(snapshot), script, ...args];
+  const limits = `ulimit -c 0; ulimit -t ${Math.ceil(CPU_TOTAL + 2 * cpuSeconds)}`;
+  const deepest = `for deep in ${DEEP_STACKS.join(' ')}; do ulimit -s $((deep + ${STACK_MARGIN})) 2>/dev/null && size=$deep && break; done`;
+  const start = `${limits}; size=${STACK}; ${deepest}; exec "$0" --stack-size=$size "$@"`;
   const [file, argv] =
-    process.platform === 'win32' ? [command[0]!, command.slice(1)] : ['/bin/sh', ['-c', limits, 'sh', ...command]];
-  return spawn(file, argv, { env: {}, stdio: ['pipe', 'ignore', 'pipe', 'pipe'], detached: false });
+    process.platform === 'win32'
+      ? [process.execPath, [`--stack-size=${STACK}`, ...options]]
+      : ['/bin/sh', ['-c', start, process.execPath, ...options]];
+  return spawn(file, argv, { env: { TZ: 'UTC' }, stdio: ['pipe', 'ignore', 'pipe', 'pipe'], detached: false });
 }
 
 export class WasmProcess implements Guest {

@@ -305,6 +305,119 @@ def f():
     assert.equal(calls[1]!.kind, 'value');
   });
 
+  it('calling: raises the limit of recursion as judges do, and an endless recursion is a RecursionError', async () => {
+    const kinds = {
+      plain: 'def f(n): return 0 if n == 0 else 1 + f(n - 1)',
+      cached: 'import functools\n@functools.cache\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)',
+      key: 'def f(n): return 0 if n == 0 else max([0], key=lambda _: f(n - 1)) + n',
+      constructor: 'class A:\n  def __init__(self, n): self.n = n and 1 + A(n - 1).n\ndef f(n): return A(n).n',
+      operator:
+        'class A:\n  def __init__(self, n): self.n = n\n  def __add__(self, x): return self.n and 1 + (A(self.n - 1) + x)\ndef f(n): return A(n) + 1',
+    };
+    const safe = (code: string): string =>
+      `${code}\ndef g(n):\n  try: return f(n)\n  except RecursionError: return "deep"`;
+    const all = await runAll(Object.values(kinds).map((code) => ['g', {}, safe(code), [[9000], [-1], [3]]]));
+    for (const [i, calls] of all.entries()) {
+      const name = Object.keys(kinds)[i]!;
+      assert.deepEqual(calls, [value(9000), value('deep'), value(3)], name);
+    }
+    const method =
+      'class Solution:\n  def f(self, a):\n    def go(i): return 0 if i == len(a) else 1 + go(i + 1)\n    return go(0)';
+    assert.deepEqual(await run('Solution.f', undefined, method, [[Array(3000).fill(0)]]), [value(3000)]);
+    const operations = 'class A:\n  def f(self, n): return 0 if n == 0 else 1 + self.f(n - 1)';
+    const steps: Value[] = [
+      ['A', 'f'],
+      [[], [30_000]],
+    ];
+    assert.deepEqual(await run('A', { style: 'operations' }, operations, [steps]), [value([null, 30_000])]);
+    refused(await run('f', undefined, kinds.plain, [[3000]]), /RecursionError/); // a plain function has Python's limit
+  });
+
+  const printNext = 'print(int(input()) + 1)';
+  const ENDS: Record<string, string> = {
+    'exit()': `${printNext}\nexit()`,
+    'quit()': `${printNext}\nquit()`,
+    'sys.exit within try': `import sys\ntry:\n  ${printNext}\n  sys.exit(0)\nexcept:\n  pass`,
+    'raise SystemExit in a function': `def main():\n  ${printNext}\n  raise SystemExit\nmain()\nprint(9)`,
+    'os._exit after a flush': `import os, sys\n${printNext}\nsys.stdout.flush()\nprint(9)\nos._exit(0)`,
+    'os._exit within try': `import os, sys\ntry:\n  ${printNext}\n  sys.stdout.flush()\n  os._exit(0)\nexcept BaseException: print(9)\nprint(9)`,
+    'a closed stdout': `import sys\n${printNext}\nsys.stdout.close()\nsys.exit()`,
+    'a closed descriptor': `import os, sys\n${printNext}\nsys.stdout.flush()\nos.close(1)`,
+    atexit: `import atexit\natexit.register(lambda: ${printNext})`,
+    'sys.__stdout__': 'import sys\nsys.__stdout__.write(str(int(sys.__stdin__.readline()) + 1))',
+    'a replaced stdout':
+      'import atexit, io, sys\nout = sys.stdout = io.StringIO()\natexit.register(lambda: sys.__stdout__.write(out.getvalue()))\nprint(int(input()) + 1)',
+    'a detached stdout': `import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.detach())\n${printNext}`,
+    'an open file on descriptor 1': 'import os\nout = os.fdopen(1, "w")\nout.write(str(int(input()) + 1))',
+    'its own file': 'import os\nprint(6 if os.path.basename(__file__) and "marker" in open(__file__).read() else 0)',
+    builtins: '__builtins__.answer = 6\nprint(answer)',
+    'a recursion': 'def f(n): return 0 if n == 0 else 1 + f(n - 1)\nprint(f(20000) - 19994)',
+  };
+  const THREADS: Record<string, string> = {
+    execv: "import os, sys\nos.execv(sys.executable, [sys.executable, '-c', 'print(int(input()) + 1)'])",
+    'a child that runs the file':
+      'import subprocess, sys\nif len(sys.argv) > 1: print(int(input()) + 1)\nelse: subprocess.run([sys.executable, __file__, "again"])',
+    'os._exit in a thread': `import os, sys, threading\ndef g():\n  ${printNext}\n  sys.stdout.flush()\n  os._exit(0)\nt = threading.Thread(target=g)\nt.start()\nt.join()\nprint(9)`,
+    'sys.exit in a thread': `import sys, threading\ndef g():\n  ${printNext}\n  sys.exit(1)\nthreading.Thread(target=g).start()\nsys.exit()`,
+    'an executor that stays open':
+      'from concurrent.futures import ThreadPoolExecutor\nprint(ThreadPoolExecutor(2).submit(lambda: int(input()) + 1).result())',
+    'a daemon thread': `import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n${printNext}`,
+    'a thread with a large stack':
+      'import sys, threading\nsys.setrecursionlimit(10 ** 6)\nthreading.stack_size(2 ** 28 - 1)\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)\nt = threading.Thread(target=lambda: print(f(100000) - 99994))\nt.start()\nt.join()',
+  };
+  it('calling: takes what a whole program has printed when it ends with status 0, in whatever way', async () => {
+    const isWasm = get().info.kind === 'wasm'; // it has no threads and no processes
+    const programs = { ...ENDS, ...(isWasm ? {} : THREADS) };
+    const all = await runAll(
+      Object.values(programs).map((code) => ['main', { style: 'stdio' }, `${code}\n# marker`, [['5\n'], ['5\n']]]),
+    );
+    for (const [i, calls] of all.entries())
+      for (const call of calls)
+        assert.equal(
+          call.kind === 'value' && String(call.value).trim(),
+          '6',
+          `${Object.keys(programs)[i]} ${JSON.stringify(call)}`,
+        );
+  });
+
+  it('calling: is an error if a whole program fails, and runs it again for the next call', async () => {
+    const code = `
+import os, sys
+k = int(input())
+print(k)
+if k == 1: sys.exit(3)
+if k == 2: sys.exit("message")
+if k == 3: 1 / 0
+if k == 4: sys.stdout.flush(); os._exit(3)
+`;
+    const calls = await run('main', { style: 'stdio' }, code, [['1'], ['2'], ['3'], ['4'], ['5']]);
+    assert.deepEqual(
+      calls.map(({ kind }) => kind),
+      ['error', 'error', 'error', 'error', 'value'],
+    );
+    assert.match(JSON.stringify(calls), /exit status 3.*exit status 'message'.*ZeroDivisionError.*exit status 3/);
+    const lost = await run('main', { style: 'stdio' }, 'import os\nprint(1)\nos._exit(0)', [['']]);
+    assert.deepEqual(lost, [value('')]); // what is in a buffer is lost
+  });
+
+  it('calling: limits the CPU time of one call of a whole program', async () => {
+    const code = 'n = int(input())\nwhile n == 1: pass\nprint(n)';
+    const [result] = await get().run([
+      {
+        id: 'late',
+        code,
+        entry: 'main',
+        calling: callingSchema.parse({ style: 'stdio' }),
+        inputs: [['0'], ['1'], ['2']],
+        limits: { ...limits, caseCpuSeconds: 0.5 },
+      },
+    ]);
+    assert.deepEqual(
+      result!.calls.map(({ kind }) => kind),
+      ['value', 'timeout', 'value'],
+    );
+  });
+
   it('calling: keeps the classes of shapes out of the next program', async () => {
     const [, after] = await runAll([
       [

@@ -213,6 +213,68 @@ def f(k):
     assert.deepEqual(first, second);
   });
 
+  it('gives every program the same environment: home, user, UTC, UTF-8 and the locale C.UTF-8', async () => {
+    const code = `
+import datetime, getpass, locale, os, pathlib, sys, time
+def f(x):
+  locale.setlocale(locale.LC_ALL, "")
+  print("\\ud800")
+  with open("/tmp/text", "w") as file: file.write("é✓")
+  return [
+    os.environ["HOME"], getpass.getuser(), str(pathlib.Path.home()), time.localtime(0).tm_hour, time.timezone,
+    str(datetime.datetime(2024, 7, 1).astimezone().utcoffset()), sys.getfilesystemencoding(),
+    open("/tmp/text", "rb").read().decode(), locale.format_string("%d", 1234567, grouping=True),
+  ]`;
+    const expected = ['/tmp', 'nobody', '/tmp', 0, 0, '0:00:00', 'utf-8', 'é✓', '1234567'];
+    assert.deepEqual(await run(code, [[1]]), [{ kind: 'value', value: expected }]);
+  });
+
+  it('knows time zones, and fixes the string hashes of child processes', async () => {
+    const code = `
+import os, subprocess, sys, time
+from zoneinfo import ZoneInfo
+from datetime import datetime
+def f(x):
+  os.environ["TZ"] = "Asia/Tokyo"
+  time.tzset()
+  zones = "Europe/Berlin", "America/New_York", "Asia/Kolkata"
+  hashes = {subprocess.run([sys.executable, "-c", "print(hash('a'))"], capture_output=True).stdout for _ in range(2)}
+  return [time.localtime(0).tm_hour, [datetime(2024, 7, 1, tzinfo=ZoneInfo(z)).hour for z in zones],
+    [str(datetime(2024, 7, 1, tzinfo=ZoneInfo(z)).utcoffset()) for z in zones], len(hashes)]`;
+    const [call] = await run(code, [[1]], { cpuSeconds: 20 });
+    if (get().info.kind === 'wasm') assert.equal(call!.kind, 'error');
+    else {
+      const offsets = ['2:00:00', '-1 day, 20:00:00', '5:30:00'];
+      assert.deepEqual(call, { kind: 'value', value: [9, [0, 0, 0], offsets, 1] });
+    }
+  });
+
+  it('allows a recursion as deep as the program asks for, and ends an endless one with a RecursionError', async () => {
+    const code = `
+import functools, sys
+sys.setrecursionlimit(10 ** 6)
+def plain(n): return 0 if n == 0 else 1 + plain(n - 1)
+@functools.cache
+def cached(n): return 0 if n == 0 else 1 + cached(n - 1)
+def f(k, n):
+  if k == 2: sys.setrecursionlimit(1000)
+  return [plain, cached, plain][k](n)`;
+    const calls = await run(
+      code,
+      [
+        [0, 100_000],
+        [1, 10_000],
+        [2, -1],
+      ],
+      { cpuSeconds: 20 },
+    );
+    assert.deepEqual(calls.slice(0, 2), [
+      { kind: 'value', value: 100_000 },
+      { kind: 'value', value: 10_000 },
+    ]);
+    assert.match((calls[2] as { message: string }).message, /RecursionError/);
+  });
+
   it('removes the files of a program before the next one', async () => {
     const [left, seen] = await get().run([
       job(
