@@ -21,6 +21,7 @@ import {
 } from './artifacts.js';
 import { findOrigin, loadInitialState, originRef } from './origin.js';
 import { partByFit, readersOf } from './problemFit.js';
+import { requireFitting } from './quarantineProblems.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
@@ -63,6 +64,7 @@ export async function prepareRun(
   if (!keepsInput) await writeInput(store, runId, given);
   const controls = await readControls(store, runId);
   const unfit = await findUnfit(scope, config, problems);
+  if (unfit.length > 0) await requireFitting(scope, run, problems, unfit);
   const common = {
     run,
     config,

@@ -40,6 +40,12 @@ export async function quarantineProblems(
     rejected,
     unfit,
   );
+  const healthy = usable(set, record);
+  return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
+}
+
+/** @throws GauntletError BAD_INPUT if a split has no problem left */
+function usable(set: ProblemSet, record: Quarantine): Record<Split, Problem[]> {
   const healthy = healthyOf(set, record);
   const empty = SPLITS.find((split) => healthy[split].length === 0);
   if (empty !== undefined) {
@@ -49,7 +55,28 @@ export async function quarantineProblems(
       `no healthy problem is left for ${empty}: ${record.quarantined.length} of ${record.total} are quarantined, e.g. ${id}: ${reason}`,
     );
   }
-  return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
+  return healthy;
+}
+
+/**
+ * Refuses problems of which too few fit, after the record is written: no decision of a person could help.
+ * @throws GauntletError BAD_INPUT
+ */
+export async function requireFitting(
+  scope: Scope,
+  run: QuarantineProblemsInput['run'],
+  set: ProblemSet,
+  unfit: Rejected[],
+): Promise<void> {
+  const { rejected = [] } = set;
+  const total = SPLITS.reduce((sum, split) => sum + set[split].length, rejected.length);
+  const record: Quarantine = { problems: run.problems, total, quarantined: [...rejected, ...unfit] };
+  try {
+    usable(set, record);
+  } catch (error) {
+    await createRecord(scope.store, run.runId, QUARANTINE, renderedJson(record));
+    throw error;
+  }
 }
 
 /** A set of problems as the run used it, if it is the set of the run; else the set as it is. */

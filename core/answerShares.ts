@@ -55,9 +55,9 @@ export function warningsOf(role: Role, counts: AnswerCounts, config: Limits): Wa
   };
   const room = `shorten the problems, use fewer stages, or name a ${model} with a longer context`;
   if (counts.cutAtLimit >= counts.cut / 2) {
-    const unless = `unless they never end (then ${model} does not know its end token)`;
-    warn('cut', limitField, cutRate, `answers are cut after ${limit} tokens: raise ${limitField}, ${unless}`);
-  } else warn('context', model, cutRate, `answers are cut where the model's context ends: ${room}`);
+    const never = `if they never end, the end token of ${model} is not that of its chat template`;
+    warn('cut', limitField, cutRate, `answers are cut off after ${limit} tokens: raise ${limitField}; ${never}`);
+  } else warn('context', model, cutRate, `answers are cut off where the model's context ends: ${room}`);
   warn('unfit', model, unfitRate, `prompts do not fit into the model's context and get no answer: ${room}`);
   if (emptyRate > cutRate)
     warn('empty', model, emptyRate, `answers are empty: check that ${model} and its chat template fit together`);

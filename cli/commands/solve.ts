@@ -52,8 +52,8 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
       }
     }
     const { maxNewTokens, maxTestTokens } = solver.config.sampling;
-    noteCut(stages, `answers were cut (sampling.maxNewTokens is ${maxNewTokens})`);
-    noteCut(written, `answers with tests were cut (sampling.maxTestTokens is ${maxTestTokens})`);
+    noteCut(stages, `answers were cut off (sampling.maxNewTokens is ${maxNewTokens})`);
+    noteCut(written, `answers with tests were cut off (sampling.maxTestTokens is ${maxTestTokens})`);
     if (programs.length === 0)
       throw new GauntletError('BAD_INPUT', `${source}: the model can read none of its problems`);
   });

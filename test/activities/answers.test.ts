@@ -31,8 +31,8 @@ import {
   SMALL_RUN,
 } from '../support/doubles.js';
 
-const GENERATOR = /100 % of the generator's answers are cut after 3 tokens: raise sampling\.maxNewTokens/;
-const DISCRIMINATOR = /100 % of the discriminator's answers are cut after 3 tokens: raise sampling\.maxTestTokens/;
+const GENERATOR = /100 % of the generator's answers are cut off after 3 tokens: raise sampling\.maxNewTokens/;
+const DISCRIMINATOR = /100 % of the discriminator's answers are cut off after 3 tokens: raise sampling\.maxTestTokens/;
 const ALL = { answers: 80, cutRate: 1, emptyRate: 0, unfitRate: 0 };
 
 describe('a run whose answers are all cut', () => {
@@ -186,7 +186,9 @@ describe('problems that do not fit into the context', () => {
 
   it('end the run if a split has no other problem, after the record is written', async () => {
     set.validation = [long(52, 500)];
-    const run = runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
+    // before the configuration is known, so that the run fails and does not wait for a decision
+    const onConfig = () => assert.fail('the run has begun');
+    const run = runPipeline(createActivities(world.deps), 'run', SMALL_RUN, { onConfig });
     await assert.rejects(run, /no healthy problem is left for validation: 3 of .*add-50: the prompt has/);
     assert.equal((await quarantine()).quarantined.length, 3);
   });

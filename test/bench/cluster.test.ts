@@ -47,7 +47,7 @@ describe('the store of a cluster run', () => {
     server.hold!(1);
     await until(200, 'memo/a');
     assert.equal(await put('memo/b'), 503);
-    assert.deepEqual([await put('memo/a'), await put('memo/b.inputs'), await put('blobs/b')], [200, 200, 200]);
+    for (const key of ['memo/a', 'memo/b.inputs', 'blobs/b']) assert.notEqual(await put(key), 503, key);
     server.hold!(2);
     await until(200, 'memo/b');
     assert.equal(await put('memo/c'), 503);

@@ -28,11 +28,11 @@ describe('the shares of answers', () => {
     assert.equal(generator!.field, 'sampling.maxNewTokens');
     assert.match(
       generator!.message,
-      /^33 % of the generator's answers are cut after 4 tokens: raise sampling\.maxNewTokens/,
+      /^33 % of the generator's answers are cut off after 4 tokens: raise sampling\.maxNewTokens/,
     );
     const [discriminator] = warned('discriminator', [atLimit(6)]);
     assert.equal(discriminator!.field, 'sampling.maxTestTokens');
-    assert.match(discriminator!.message, /^100 % of the discriminator's answers are cut after 6 tokens/);
+    assert.match(discriminator!.message, /^100 % of the discriminator's answers are cut off after 6 tokens/);
     assert.deepEqual(warned('generator', [atLimit(4), whole, whole, whole, whole]), [], 'a fifth is not more');
     assert.deepEqual(warned('generator', []), []);
   });
