@@ -89,8 +89,8 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-/** A thread inside of a call that hangs never ends, and `process.exit` would wait for it. */
-function endStuckThreads(): void {
+/** Kills the process unless it ends soon. A thread inside of a call that hangs never ends; `process.exit` waits for it. */
+export function endStuckThreads(): void {
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), STUCK_MS).unref();
 }
 
