@@ -24,7 +24,7 @@ export interface EngineOptions {
   device?: Device; // default cpu
   quantization?: Quantization;
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
-  kvCacheBytes?: number; // limit of the keys and values cached between calls; 0: no cache; default a tenth of the free memory
+  kvCacheBytes?: number; // limit of the keys and values cached between calls; 0: no cache; default: a share of the memory budget
   force?: boolean; // open the model even if the estimated memory is not available
 }
 
