@@ -25,7 +25,7 @@ export interface EngineOptions {
   quantization?: Quantization;
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // of sequences that are trained together, for a GPU; default: what suits a CPU
-  kvCacheBytes?: number; // limit of the keys and values cached between calls; 0: no cache; default a tenth of the free memory
+  kvCacheBytes?: number; // limit of the keys and values cached between calls; 0: no cache; default: a share of the memory budget
   force?: boolean; // open the model even if the estimated memory is not available
 }
 

@@ -26,6 +26,7 @@ describe('commands about this machine', function () {
     assert.ok(healthy && code === 0, out);
     assert.ok(findings.filter(({ required }) => required).every(({ ok }) => ok));
     assert.match(of('tiny model').detail, /^Qwen2ForCausalLM, 0\.\d+ M parameters$/);
+    assert.match(of('memory').detail, /^a worker may use \d+\.\d GiB \(.+\); this command uses \d+\.\d GiB$/);
     assert.match(of('onnx runtime').detail, /^providers installed: cpu/);
     for (const device of ['cuda', 'webgpu']) {
       const { required, ok, detail } = of(`device ${device}`);
@@ -34,6 +35,15 @@ describe('commands about this machine', function () {
     }
     assert.deepEqual([of('sandbox docker').ok, of('sandbox docker').required], [false, false]);
     assert.match(of('sandbox docker').detail, /Docker does not answer .*SANDBOX_UNAVAILABLE/);
+  });
+
+  it('doctor says what GAUNTLET_MEMORY allows, and refuses a wrong value', async () => {
+    const store = await temporaryFolder();
+    const { out } = await withEnvironment({ GAUNTLET_MEMORY: '1GiB' }, 'doctor', '--store', store);
+    assert.match(out, /✓ memory .*a worker may use 1\.0 GiB \(GAUNTLET_MEMORY\)/);
+    const wrong = await withEnvironment({ GAUNTLET_MEMORY: 'plenty' }, 'doctor', '--store', store);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.out, /✗ memory .*GAUNTLET_MEMORY must be at least 500MB, .* is "plenty"/);
   });
 
   it('doctor exits with 1 if something required is missing', async () => {

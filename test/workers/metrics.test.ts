@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { parse } from 'yaml';
 import { EXIT } from '../../cli/exitCodes.js';
 import { choosePorts } from '../../infra/ports.js';
+import { memoryBudget } from '../../ml/engine/budget.js';
 import { gauntlet, inProcess } from '../cli/support.js';
 import { TINIEST_RUN } from '../support/doubles.js';
 import { findable, needTemporal, startRun, startServer, type TestServer } from '../workflows/server.js';
@@ -99,6 +100,12 @@ describe('metrics for Prometheus', function () {
         assert.equal(read(name, { run: 'measured', role }), 0, name);
       assert.equal(read('gauntlet_answers_cut', { run: 'cut', role }), 1);
     }
+  });
+
+  it('has the memory of the process and its budget', () => {
+    const [used, budget] = ['gauntlet_memory_bytes', 'gauntlet_memory_budget_bytes'].map((name) => read(name)!);
+    assert.ok(used! > 50e6, `${used}`);
+    assert.equal(budget, memoryBudget().bytes);
   });
 
   it('has those of the sandbox, and those of Temporal', () => {
