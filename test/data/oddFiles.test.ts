@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { parseSignature } from '../../core/parse/signature.js';
 import { parseExactJson, parseJson } from '../../data/exactJson.js';
 import { openDrafts } from '../../data/problemDrafts.js';
 import { loadProblems } from '../../data/problems.js';
 import { readRecords } from '../../data/records.js';
-import { parseSignature } from '../../data/signature.js';
 
 const PIECE = Buffer.alloc(1 << 20, 'x');
 
