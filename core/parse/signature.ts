@@ -1,6 +1,5 @@
 // Python signatures: the name, the parameters and their annotations.
 import type { SyntaxNode } from '@lezer/common';
-import { nameOf } from './asserts.js';
 import { takePiece } from './scan.js';
 import { parts, treeOf } from './tree.js';
 
@@ -23,7 +22,7 @@ export const fixedArity = ({ required, most }: Signature): number | undefined =>
 
 /** The number of positional arguments of `entry`; undefined if it is not fixed or the function is not in the text. */
 export function arityOf(text: string, entry: string): number | undefined {
-  const signature = parseSignature(text, nameOf(entry));
+  const signature = parseSignature(text, entry.slice(entry.lastIndexOf('.') + 1));
   return signature && fixedArity(signature);
 }
 

@@ -4,7 +4,7 @@ import { GauntletError } from '../../core/errors.js';
 import { isTooDeep } from '../../core/nesting.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import type { TensorData } from '../nn/layout.js';
-import { type Adapter, adapterLayout, type LayoutEntry, layoutSize, loraLayout, viewsOf } from '../nn/layout.js';
+import { type Adapter, adapterLayout, layoutSize, loraLayout, viewsOf } from '../nn/layout.js';
 import { parseSafetensors, writeSafetensors } from './safetensors.js';
 
 /** All files that an adapter folder may have. */
@@ -49,40 +49,81 @@ export function writePeft(c: DecoderConfig, adapter: Adapter, baseModel: string)
   return files;
 }
 
-/** @throws {GauntletError} BAD_ADAPTER naming the file, field or tensor that does not fit the model */
+/**
+ * Modules that the adapter does not have stay as they are in the model: their tensors are zero. If modules have different
+ * ranks or scales, lower ranks are filled with zeros, and the scale of B is part of its values.
+ * @throws {GauntletError} BAD_ADAPTER naming the file, field or tensor that does not fit the model
+ */
 export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array>): Adapter {
   const fail = (what: string): never => {
     throw new GauntletError('BAD_ADAPTER', what);
   };
   const bytes = (name: string): Uint8Array => files.get(name) ?? fail(`no ${name} in the adapter`);
-  const { rank, alpha } = readConfig(bytes(CONFIG), fail);
+  const config = readConfig(bytes(CONFIG), fail);
   const tensors = parseSafetensors(bytes(TENSORS), TENSORS, 'BAD_ADAPTER');
   const layers = layersOf(tensors.keys());
-  if (layers > 0 && layers !== c.layers)
+  if (layers > c.layers || (layers > 0 && layers < c.layers && config.isEverywhere))
     fail(`${TENSORS}: the adapter is for ${layers} layers, this model has num_hidden_layers ${c.layers}`);
+  const take = (file: string, from: Map<string, TensorData>, name: string, shape: readonly number[]): TensorData => {
+    const tensor: TensorData = from.get(name) ?? fail(`${file}: no tensor ${name}`);
+    if (tensor.shape.join() !== shape.join())
+      fail(
+        `${file}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${explainShape(name, tensor.shape, shape)}`,
+      );
+    from.delete(name);
+    return tensor;
+  };
+  const none = (file: string, left: Map<string, TensorData>): void => {
+    if (left.size > 0) fail(`${file}: tensor ${[...left.keys()][0]} belongs to no projection of this model`);
+  };
+  const modules = new Set([...tensors.keys()].map(moduleOf));
+  // all tensors are checked before the vector is allocated
+  const found = new Map<string, { data: Float32Array; rank: number; scale: number }>();
+  for (const { name, shape } of loraLayout(c, 1)) {
+    const module = moduleOf(name);
+    const isThere = modules.has(module);
+    if (isThere && !config.allows(module)) fail(`${TENSORS}: ${CONFIG} does not name the module of tensor ${name}`);
+    if (!isThere && !config.expects(module)) continue;
+    const rank = config.rankOf(module);
+    const { data } = take(TENSORS, tensors, name, isA(name) ? [rank, shape[1]!] : [shape[0]!, rank]);
+    found.set(name, { data, rank, scale: config.scaleOf(module) });
+  }
+  none(TENSORS, tensors);
+  if (found.size === 0) fail(`${TENSORS}: no tensor of a projection of this model`);
+  const ranks = [...found.values()].map(({ rank }) => rank);
+  const rank = ranks.reduce((most, one) => Math.max(most, one));
+  const [{ scale: first }] = found.values() as unknown as [{ scale: number }];
+  const isEqual = [...found.values()].every((one) => one.scale === first && one.rank === rank);
+  const alpha = isEqual ? config.alpha : first * rank;
   const valueHead = files.has(VALUE_HEAD);
   const layout = adapterLayout(c, { rank, valueHead });
   const loraTensors = loraLayout(c, rank).length;
-  const found: [offset: number, data: Float32Array][] = []; // all tensors are checked before the vector is allocated
-  const take = (file: string, tensors: Map<string, TensorData>, entries: readonly LayoutEntry[]): void => {
-    for (const { name, shape, offset } of entries) {
-      const tensor: TensorData = tensors.get(name) ?? fail(`${file}: no tensor ${name}`);
-      if (tensor.shape.join() !== shape.join())
-        fail(
-          `${file}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${explainShape(name, tensor.shape, shape)}`,
-        );
-      found.push([offset, tensor.data]);
-      tensors.delete(name);
-    }
-    if (tensors.size > 0) fail(`${file}: tensor ${[...tensors.keys()][0]} belongs to no projection of this model`);
-  };
-  take(TENSORS, tensors, layout.slice(0, loraTensors));
-  if (valueHead)
-    take(VALUE_HEAD, parseSafetensors(bytes(VALUE_HEAD), VALUE_HEAD, 'BAD_ADAPTER'), layout.slice(loraTensors));
+  const head = valueHead
+    ? parseSafetensors(bytes(VALUE_HEAD), VALUE_HEAD, 'BAD_ADAPTER')
+    : new Map<string, TensorData>();
+  const ofHead = layout
+    .slice(loraTensors)
+    .map(({ name, shape, offset }) => ({ offset, ...take(VALUE_HEAD, head, name, shape) }));
+  none(VALUE_HEAD, head);
   const values = new Float32Array(layoutSize(layout));
-  for (const [offset, data] of found) values.set(data, offset);
+  for (const { name, shape, offset } of layout.slice(0, loraTensors)) {
+    const own = found.get(name);
+    if (!own) continue;
+    if (isA(name)) values.set(own.data, offset);
+    else {
+      const factor = isEqual ? 1 : (own.scale * rank) / alpha;
+      for (let row = 0; row < shape[0]!; row++)
+        for (let i = 0; i < own.rank; i++) values[offset + row * rank + i] = own.data[row * own.rank + i]! * factor;
+    }
+  }
+  for (const { offset, data } of ofHead) values.set(data, offset);
   return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
 }
+
+const isA = (tensor: string): boolean => tensor.endsWith('.lora_A.weight');
+/** 'model.layers.0.self_attn.q_proj', as PEFT names it. */
+const moduleOf = (tensor: string): string =>
+  tensor.replace(/^base_model\.model\./, '').replace(/\.lora_[AB]\.weight$/, '');
 
 /** One more than the highest layer index in the names. */
 const layersOf = (names: Iterable<string>): number =>
@@ -116,15 +157,12 @@ const PLAIN_INITS = [true, false, undefined, null, 'gaussian', 'orthogonal', 'ev
 /** Fields of other kinds of adapter. They must be absent or empty. */
 const OTHER_KINDS = [
   'use_dora',
-  'use_rslora',
   'use_qalora',
   'use_bdlora',
   'lora_bias',
   'modules_to_save',
   'fan_in_fan_out',
-  'layers_to_transform',
   'layer_replication',
-  'exclude_modules',
   'target_parameters',
   'trainable_token_indices',
   'alora_invocation_tokens',
@@ -132,13 +170,20 @@ const OTHER_KINDS = [
   'kasa_config',
   'monteclora_config',
   'velora_config',
-  'rank_pattern',
-  'alpha_pattern',
 ];
 
 const MAX_CONFIG = 1 << 20; // bytes; ordinary ones have a thousandth of it
 
-function readConfig(bytes: Uint8Array, fail: (what: string) => never): { rank: number; alpha: number } {
+interface AdapterConfig {
+  alpha: number; // of which the scale is a rank-th part
+  isEverywhere: boolean; // every layer has modules
+  expects(module: string): boolean; // the adapter must have it; others may be there
+  allows(module: string): boolean;
+  rankOf(module: string): number;
+  scaleOf(module: string): number;
+}
+
+function readConfig(bytes: Uint8Array, fail: (what: string) => never): AdapterConfig {
   let config: Record<string, unknown> | null = null;
   if (bytes.length > MAX_CONFIG) fail(`${CONFIG}: has ${bytes.length} bytes, at most ${MAX_CONFIG} are supported`);
   try {
@@ -149,16 +194,68 @@ function readConfig(bytes: Uint8Array, fail: (what: string) => never): { rank: n
   if (isTooDeep(config)) fail(`${CONFIG}: nested too deep`);
   if (typeof config !== 'object' || config === null) return fail(`${CONFIG}: not a JSON object`);
   if (config.peft_type !== 'LORA') fail(`${CONFIG}: peft_type ${config.peft_type} is not supported, only LORA`);
-  const { r: rank, lora_alpha: alpha, target_modules: targets } = config;
-  if (!Number.isSafeInteger(rank) || (rank as number) < 1) fail(`${CONFIG}: r must be a positive integer, is ${rank}`);
-  if (typeof alpha !== 'number' || !(alpha > 0)) fail(`${CONFIG}: lora_alpha must be a positive number, is ${alpha}`);
-  const named = Array.isArray(targets) ? targets.map(String).sort() : [];
-  if (named.join() !== TARGETS.join()) fail(`${CONFIG}: target_modules must be ${TARGETS.join(', ')}`);
+  const isRank = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 1;
+  const isAlpha = (value: unknown): value is number => typeof value === 'number' && value > 0;
+  const { r: rank, lora_alpha: alpha } = config;
+  if (!isRank(rank)) return fail(`${CONFIG}: r must be a positive integer, is ${rank}`);
+  if (!isAlpha(alpha)) return fail(`${CONFIG}: lora_alpha must be a positive number, is ${alpha}`);
   if ((config.bias ?? 'none') !== 'none') fail(`${CONFIG}: bias ${config.bias} is not supported`);
   for (const field of OTHER_KINDS) if (isSet(config[field])) fail(`${CONFIG}: ${field} is not supported`);
   if (!PLAIN_INITS.includes(config.init_lora_weights as never))
     fail(`${CONFIG}: init_lora_weights ${config.init_lora_weights} changes the base model, which is not supported`);
-  return { rank: rank as number, alpha: alpha as number };
+  const { target_modules: targets, exclude_modules: excluded = null, layers_to_transform: layers = null } = config;
+  const isNames = (value: unknown): value is string[] =>
+    Array.isArray(value) && value.every((name) => typeof name === 'string');
+  if (typeof targets !== 'string' && !(isNames(targets) && targets.length > 0))
+    fail(`${CONFIG}: target_modules must be a list of modules, "all-linear" or a regular expression`);
+  if (excluded !== null && typeof excluded !== 'string' && !isNames(excluded))
+    fail(`${CONFIG}: exclude_modules must be a list of modules or a regular expression`);
+  const indices = layers === null ? [] : [layers].flat();
+  if (!indices.every((index) => Number.isSafeInteger(index)))
+    fail(`${CONFIG}: layers_to_transform must be the index of a layer, or a list of indices`);
+  const isRsLora = isSet(config.use_rslora);
+  const ranks = patternOf(config.rank_pattern, 'rank_pattern', isRank, fail);
+  const alphas = patternOf(config.alpha_pattern, 'alpha_pattern', isAlpha, fail);
+  const rankOf = (module: string): number => ranks(module) ?? rank;
+  const divisor = (of: number): number => (isRsLora ? Math.sqrt(of) : of);
+  const isAll = targets === 'all-linear';
+  // A regular expression of an adapter is not run: the modules are those of the tensors.
+  const isKnown = (isAll || Array.isArray(targets)) && !(typeof excluded === 'string' && excluded !== '');
+  const isTargeted = (module: string): boolean => isAll || isNamed(module, targets as string[]);
+  const isExcluded = (module: string): boolean => Array.isArray(excluded) && isNamed(module, excluded);
+  const isInLayer = (module: string): boolean =>
+    indices.length === 0 || indices.includes(Number(/\.layers\.(\d+)\./.exec(module)?.[1]));
+  const isMeant = (module: string): boolean => isTargeted(module) && !isExcluded(module) && isInLayer(module);
+  return {
+    alpha: isRsLora ? alpha * Math.sqrt(rank) : alpha,
+    isEverywhere: isKnown && indices.length === 0 && !isSet(excluded) && TARGETS.some((name) => isTargeted(name)),
+    expects: (module) => isKnown && isMeant(module),
+    allows: (module) => !isKnown || isMeant(module),
+    rankOf,
+    scaleOf: (module) => (alphas(module) ?? alpha) / divisor(rankOf(module)),
+  };
+}
+
+/** As PEFT compares names: the whole name, or its end after a dot. */
+const isNamed = (module: string, names: readonly string[]): boolean =>
+  names.some((name) => module === name || module.endsWith(`.${name}`));
+
+/** A value by module, as in rank_pattern. The keys may be regular expressions, of which only names are supported. */
+function patternOf(
+  given: unknown,
+  field: string,
+  isValue: (value: unknown) => value is number,
+  fail: (what: string) => never,
+): (module: string) => number | undefined {
+  if (typeof (given ?? {}) !== 'object' || Array.isArray(given)) fail(`${CONFIG}: ${field} must be an object`);
+  const entries = Object.entries((given ?? {}) as object).map(([key, value]) => {
+    if (!/^\^?(?:\w|\\?\.)+\$?$/.test(key))
+      fail(`${CONFIG}: ${field} has the key ${JSON.stringify(key)}; only names of modules are supported`);
+    if (!isValue(value)) return fail(`${CONFIG}: ${field}.${key} must be a positive number, is ${value}`);
+    const name = key.replace(/^\^|\$$/g, '').replaceAll('\\', '');
+    return { name, isWhole: key.startsWith('^'), value };
+  });
+  return (module) => entries.find(({ name, isWhole }) => (isWhole ? module === name : isNamed(module, [name])))?.value;
 }
 
 const isSet = (value: unknown): boolean =>

@@ -5,7 +5,7 @@ import { RandomStream } from '../../../core/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { readPeft, writePeft } from '../../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
-import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
+import { type Adapter, layoutSize, loraLayout, loraViews } from '../../../ml/nn/layout.js';
 import { loadModel } from '../../support/loadModel.js';
 
 const { config } = loadModel(join(ROOT, 'test', 'ml', 'parity', 'generate'));
@@ -66,12 +66,20 @@ describe('PEFT adapters', () => {
     );
     refused(field('r', 1e12), /r 1000000000000, the tensor has 4/);
     refused(field('lora_alpha', '6'), /lora_alpha/);
-    refused(field('target_modules', ['q_proj']), /target_modules must be/);
+    refused(field('target_modules', ['q_proj']), /adapter_config.json does not name the module of tensor .*k_proj/);
+    refused(field('target_modules', []), /target_modules must be a list of modules/);
+    refused(field('exclude_modules', ['k_proj']), /does not name the module of tensor .*k_proj/);
+    refused(field('layers_to_transform', [0]), /does not name the module of tensor .*layers\.1/);
+    refused(field('layers_to_transform', 'all'), /layers_to_transform must be/);
+    refused(field('use_dora', true), /use_dora is not supported/);
+    refused(field('modules_to_save', ['lm_head']), /modules_to_save is not supported/);
+    refused(field('fan_in_fan_out', true), /fan_in_fan_out is not supported/);
+    refused(field('alpha_pattern', { '(q|v)_proj': 3 }), /alpha_pattern has the key .*; only names of modules/);
+    refused(field('alpha_pattern', { q_proj: 'x' }), /alpha_pattern.q_proj must be a positive number/);
     refused(field('bias', 'all'), /bias all/);
-    refused(field('use_rslora', true), /use_rslora/);
     refused(field('target_parameters', ['mlp.experts']), /target_parameters is not supported/);
     refused(field('init_lora_weights', 'pissa_niter_4'), /init_lora_weights pissa_niter_4 changes the base/);
-    refused(field('rank_pattern', { q_proj: 2 }), /rank_pattern/);
+    refused(field('rank_pattern', { q_proj: 2 }), /q_proj.lora_A.weight has shape \[4,48\], this model needs \[2,48\]/);
     refused(
       tensors((t) => t.delete(name)),
       /no tensor .*layers.1.mlp.up_proj.lora_A/,
@@ -95,6 +103,99 @@ describe('PEFT adapters', () => {
     ];
     for (const [change, pattern] of cases)
       assert.throws(() => readPeft({ ...config, ...change }, files()), { code: 'BAD_ADAPTER', message: pattern });
+  });
+
+  describe('of other settings of PEFT', () => {
+    /** The product of scale, B and A for every module: what the adapter adds to its weights. */
+    const deltas = (one: Adapter): Map<string, number[]> => {
+      const views = loraViews(config, one);
+      const modules = [...views.keys()].filter((name) => name.endsWith('A.weight'));
+      return new Map(
+        modules.map((name) => {
+          const [a, b] = [views.get(name)!, views.get(name.replace('A.weight', 'B.weight'))!];
+          const [rows, columns] = [b.shape[0]!, a.shape[1]!];
+          const cell = (i: number): number => {
+            let sum = 0;
+            for (let r = 0; r < one.rank; r++)
+              sum += b.data[Math.floor(i / columns) * one.rank + r]! * a.data[r * columns + (i % columns)]!;
+            return (sum * one.alpha) / one.rank;
+          };
+          return [name, Array.from({ length: rows * columns }, (_, i) => cell(i))];
+        }),
+      );
+    };
+    const whole = deltas(adapter);
+    const read = (
+      fields: object,
+      keeps: (tensor: string) => boolean = () => true,
+      ranks: Record<string, number> = {},
+    ) => {
+      const changed = files();
+      const all = parseSafetensors(changed.get('adapter_model.safetensors')!, 'x');
+      for (const [name, { shape, data }] of all) {
+        const rank = Object.entries(ranks).find(([module]) => name.includes(`.${module}.`))?.[1];
+        if (!keeps(name)) all.delete(name);
+        else if (rank !== undefined) {
+          const [rows, columns] = shape as [number, number]; // the first ranks only
+          const cut = name.includes('lora_A')
+            ? data.slice(0, rank * columns)
+            : data.filter((_, i) => i % columns < rank);
+          all.set(name, { shape: name.includes('lora_A') ? [rank, columns] : [rows, rank], data: cut });
+        }
+      }
+      changed.set('adapter_model.safetensors', writeSafetensors(all));
+      changed.set('adapter_config.json', new TextEncoder().encode(JSON.stringify({ ...configOf(changed), ...fields })));
+      return readPeft(config, changed);
+    };
+    const close = (actual: readonly number[], expected: readonly number[], factor: number, name: string): void => {
+      for (const [i, value] of actual.entries()) assert.ok(Math.abs(value - expected[i]! * factor) < 1e-4, name);
+    };
+
+    it('all-linear, full names, regular expressions: the same tensors', () => {
+      const full = [...whole.keys()].map((name) => name.replace('base_model.model.', '').replace('.lora_A.weight', ''));
+      for (const target_modules of ['all-linear', full, '.*_proj', '(a+)+$'])
+        assert.deepEqual(read({ target_modules }), adapter);
+      assert.throws(
+        () => read({ target_modules: 'all-linear' }, (name) => !name.includes('q_proj')),
+        /no tensor .*q_proj/,
+      );
+      assert.throws(
+        () => read({ target_modules: '.*_proj' }, (name) => !name.includes('q_proj.lora_B')),
+        /no tensor .*q_proj.lora_B/,
+      );
+      assert.throws(() => read({ target_modules: '.*' }, () => false), /no tensor of a projection/);
+    });
+
+    it('modules and layers without an adapter stay as they are', () => {
+      const isQv = (name: string): boolean => /\.[qv]_proj\./.test(name);
+      const cases: [object, (name: string) => boolean][] = [
+        [{ target_modules: ['q_proj', 'v_proj'] }, isQv],
+        [{ target_modules: '.*[qv]_proj' }, isQv],
+        [{ target_modules: 'all-linear', exclude_modules: ['up_proj'] }, (name) => !name.includes('up_proj')],
+        [{ layers_to_transform: [1] }, (name) => name.includes('.layers.1.')],
+        [{ layers_to_transform: 0 }, (name) => name.includes('.layers.0.')],
+      ];
+      for (const [fields, keeps] of cases)
+        for (const [name, delta] of deltas(read(fields, keeps)))
+          close(delta, whole.get(name)!, keeps(name) ? 1 : 0, name);
+    });
+
+    it('scales of rslora and of alpha_pattern, and ranks of rank_pattern', () => {
+      for (const [name, delta] of deltas(read({ use_rslora: true }))) close(delta, whole.get(name)!, 2, name);
+      const scaled = deltas(read({ alpha_pattern: { q_proj: 12, '^model.layers.0.mlp.up_proj': 3 } }));
+      for (const [name, delta] of scaled)
+        close(
+          delta,
+          whole.get(name)!,
+          name.includes('q_proj') ? 2 : name.includes('layers.0.mlp.up_proj') ? 0.5 : 1,
+          name,
+        );
+      const mixed = read({ rank_pattern: { v_proj: 2 } }, () => true, { v_proj: 2 });
+      assert.equal(mixed.rank, 4);
+      const first = deltas({ ...adapter, values: Float32Array.from(mixed.values) });
+      for (const [name, delta] of deltas(mixed)) if (!name.includes('v_proj')) close(delta, whole.get(name)!, 1, name);
+      assert.ok([...first].some(([name, delta]) => name.includes('v_proj') && delta.some((x) => x !== 0)));
+    });
   });
 
   it('accepts fields that do not change the computation: another base name, dropout, fields of later versions', () => {
