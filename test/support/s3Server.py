@@ -31,21 +31,29 @@ class Faulty:
             time.sleep(self.random.uniform(0.2, 2))
         is_held = self.is_held(environ)
         if draw >= self.share and not is_held:
-            return self.application(environ, start_response)
+            return self.serve(environ, start_response)
         if draw < self.share / 2 and not is_held:
-            list(self.application(environ, lambda *_: None))
+            list(self.serve(environ, lambda *_: None))
         start_response("503 Slow Down", [("Content-Length", "0")])
         return [b""]
 
+    def serve(self, environ, start_response):
+        def started(status, *rest):
+            if status.startswith("200") and is_result(environ):
+                self.results.add(environ["PATH_INFO"])
+            return start_response(status, *rest)
+
+        return self.application(environ, started)
+
     def is_held(self, environ) -> bool:
-        """Whether a request writes a new result beyond the limit. One that fails counts: it is sent again."""
-        path = environ["PATH_INFO"]
-        if environ["REQUEST_METHOD"] != "PUT" or "/memo/" not in path or path.endswith(".inputs"):
-            return False
-        if path not in self.results and self.most is not None and len(self.results) >= self.most:
-            return True
-        self.results.add(path)
-        return False
+        """Whether a request writes a new result beyond the limit."""
+        is_new = is_result(environ) and environ["PATH_INFO"] not in self.results
+        return is_new and self.most is not None and len(self.results) >= self.most
+
+
+def is_result(environ) -> bool:
+    path = environ["PATH_INFO"]
+    return environ["REQUEST_METHOD"] == "PUT" and "/memo/" in path and not path.endswith(".inputs")
 
 
 def follow_parent() -> None:
