@@ -1,6 +1,7 @@
 // Keys and values of the sequences that step together: one buffer [capacity, KV, slots, hd] per layer and kind, of which
 // the first `rows` are in use. A row holds one sequence.
 import { type Tensor, tensor } from '../device/runtime.js';
+import { collectGarbage } from '../engine/garbage.js';
 import type { DecoderConfig } from '../nn/config.js';
 
 /** Numbers that the cache holds for one token. */
@@ -36,6 +37,7 @@ export class KvCaches {
       return buffer;
     });
     this.slots = slots;
+    collectGarbage(); // the smaller buffers
     return true;
   }
 
