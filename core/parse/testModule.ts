@@ -33,7 +33,7 @@ export function testsOfModule(source: string, entry: string, arity?: number): Mo
   const taken: SyntaxNode[] = [];
   let complete = true;
   for (const statement of statementsOf(top)) {
-    const found = testsIn(statement, text, { entry, arity });
+    const found = testsIn(statement, text, { entry, arity, truth: true });
     if (found === 'idle') continue;
     for (const test of found.tests) tests.push(test);
     if (found.complete && tests.length <= MAX_TESTS) taken.push(statement);
