@@ -155,6 +155,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
   }
 
   before(async function () {
+    this.timeout(180_000);
     needTemporal(this);
     if (chromiumPath === undefined || process.platform !== 'linux') this.skip(); // needs /proc
     // other tests may use the list of blocked ports up: then the server takes random ones, as SECURITY.md says
