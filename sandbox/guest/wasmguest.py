@@ -4,9 +4,9 @@ import os
 
 program = {}
 for name in list(os.environ):
-    if name not in ('PATH', 'LANG', 'HOME', 'USER', 'PYTHONHASHSEED'):
+    if name not in ('PATH', 'LANG'):
         del os.environ[name]
-os.environ.update(HOME='/tmp', USER='nobody')
+os.environ['HOME'] = '/tmp'
 sys.stdout.reconfigure(errors='backslashreplace')
 
 
