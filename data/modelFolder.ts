@@ -42,8 +42,9 @@ export const commitOf = (folder: string): string | undefined =>
 
 /** A reference of the cache holds a commit. A pipe or device in its place may never end. */
 function isSmallFile(path: string): boolean {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat?.isFile() === true && stat.size < 1000;
+  if (!existsSync(path)) return false;
+  const stat = statSync(path);
+  return stat.isFile() && stat.size < 1000;
 }
 
 /** The complete snapshot of a branch, a tag or a commit, which may be abbreviated. */

@@ -323,6 +323,7 @@ describe('the dependencies of a worker', () => {
       quantization: { bits: 4, groupSize: 64 },
       checkpointing: false,
       kvCacheBytes: 2 * 1024 * 1024,
+      activationBytes: 16_000 * 1024 * 1024, // set by device cuda
       force: true,
     };
     assert.deepEqual(engineOptions(asked, {}), { device: 'cuda', ...common });
