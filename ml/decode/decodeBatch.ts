@@ -46,16 +46,18 @@ export class DecodeBatch {
   /**
    * @param minBatch rows of a step; unused rows fill the batch if there are fewer sequences
    * @param stepGraph whether steps have a separate graph with other inputs
+   * @param positions the most tokens of a sequence, with its answer
    */
   constructor(
     private readonly c: DecoderConfig,
     sequences: number,
     private readonly minBatch: number,
     private readonly stepGraph: boolean,
+    positions: number,
   ) {
     const capacity = Math.max(sequences, minBatch);
     this.unmasked = new Array<number>(capacity).fill(0);
-    this.caches = new KvCaches(c, capacity);
+    this.caches = new KvCaches(c, capacity, positions);
     this.ids = new BigInt64Array(capacity);
     this.last = BigInt64Array.from({ length: capacity }, (_, b) => BigInt(b));
     this.positions = new BigInt64Array(capacity);

@@ -133,7 +133,9 @@ export class DecodeSession {
 
     const opened = await this.session(outputKindFor(options));
     const slots = Math.min(DECODE_SLOTS, feasible.length);
-    const batch = new DecodeBatch(this.model.config, slots, this.minBatch, opened.steps !== opened.prompts);
+    const longest = Math.max(...feasible.map(([, { prompt }]) => prompt.length + limitOf(prompt)));
+    const stepGraph = opened.steps !== opened.prompts;
+    const batch = new DecodeBatch(this.model.config, slots, this.minBatch, stepGraph, longest);
     while (batch.sequences.length > 0 || feasible.length > 0) {
       const free = slots - batch.sequences.length;
       const refill = batch.sequences.length === 0 || free >= PREFILL_SEQUENCES ? free : 0;

@@ -1,11 +1,19 @@
-// Keys and values of the sequences that step together: one buffer [capacity, KV, slots, hd] per layer and kind, of which
-// the first `rows` are in use. A row holds one sequence.
+// Keys and values of the sequences that step together: [capacity, KV, slots, hd] per layer and kind, of which the first
+// `rows` are in use. A row holds one sequence. They grow in place, in large allocations of the final size: the system gives
+// memory only to what was written, and takes a large allocation back as soon as it is collected.
 import { type Tensor, tensor } from '../device/runtime.js';
-import { collectGarbage } from '../engine/garbage.js';
 import type { DecoderConfig } from '../nn/config.js';
+
+const ALLOCATION = 1 << 28; // numbers, if a layer has fewer; Node.js limits the size of an array
 
 /** Numbers that the cache holds for one token. */
 export const cacheWidth = ({ layers, kvHeads, headDim }: DecoderConfig): number => 2 * layers * kvHeads * headDim;
+
+/** The room is masked and read at every step, so it grows by an eighth, not by a factor of two. */
+function slotsFor(positions: number): number {
+  const step = Math.max(16, Math.ceil(positions / 128) * 16);
+  return Math.ceil(positions / step) * step;
+}
 
 /** The inputs of a graph that are caches, in the order of the buffers. */
 export const cacheNames = ({ layers }: DecoderConfig): string[] =>
@@ -13,31 +21,36 @@ export const cacheNames = ({ layers }: DecoderConfig): string[] =>
 
 export class KvCaches {
   slots = 0;
-  private buffers: Float32Array[];
+  private readonly buffers: Float32Array[];
 
+  /** @param positions the most that a row will have */
   constructor(
     private readonly c: DecoderConfig,
     readonly capacity: number,
+    positions: number,
   ) {
-    this.buffers = Array.from({ length: 2 * c.layers }, () => new Float32Array(0));
+    const size = capacity * c.kvHeads * slotsFor(positions) * c.headDim;
+    const together = Math.max(1, Math.min(2 * c.layers, Math.floor(ALLOCATION / size)));
+    let all = new Float32Array(0);
+    this.buffers = Array.from({ length: 2 * c.layers }, (_, i) => {
+      if (i % together === 0) all = new Float32Array(together * size);
+      return all.subarray((i % together) * size, ((i % together) + 1) * size);
+    });
   }
 
-  /** Makes room for `positions` in every row. @returns whether buffers were replaced */
+  /** Makes room for `positions` in every row. @returns whether rows were moved */
   reserve(positions: number): boolean {
     if (positions <= this.slots) return false;
-    // the room is masked and read at every step, so it grows by an eighth, not by a factor of two
-    const step = Math.max(16, Math.ceil(positions / 128) * 16);
-    const slots = Math.ceil(positions / step) * step;
+    const slots = slotsFor(positions);
     const { kvHeads: KV, headDim: hd } = this.c;
     const [from, to] = [this.slots * hd, slots * hd];
-    this.buffers = this.buffers.map((old) => {
-      const buffer = new Float32Array(this.capacity * KV * to);
-      if (from > 0)
-        for (let i = 0; i < this.capacity * KV; i++) buffer.set(old.subarray(i * from, (i + 1) * from), i * to);
-      return buffer;
-    });
+    if (from > 0)
+      for (const buffer of this.buffers)
+        for (let i = this.capacity * KV - 1; i >= 0; i--) {
+          buffer.copyWithin(i * to, i * from, (i + 1) * from);
+          buffer.fill(0, i * to + from, (i + 1) * to);
+        }
     this.slots = slots;
-    collectGarbage(); // the smaller buffers
     return true;
   }
 

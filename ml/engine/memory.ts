@@ -41,7 +41,7 @@ const TRAINING_PROCESS = 400e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
 /** Of the memory budget, for what is kept between calls. */
-const SHARE = { kvStore: 1 / 16, graphs: 0.1, large: 1 / 3, kept: 1 / 8 };
+const SHARE = { kvStore: 1 / 16, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8 };
 const KV_TOKENS = 100_000;
 /** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
@@ -186,8 +186,10 @@ export function estimateTraining(
 }
 
 /** The default size of the KV store: no more than the chains of a batch need. */
-export const kvBytes = ({ config }: ModelFiles, budget: number): number =>
-  Math.floor(Math.min(SHARE.kvStore * budget, KV_TOKENS * F32 * cacheWidth(config)));
+export function kvBytes(model: ModelFiles, budget: number): number {
+  const share = isLarge(model) ? SHARE.largeKvStore : SHARE.kvStore;
+  return Math.floor(Math.min(share * budget, KV_TOKENS * F32 * cacheWidth(model.config)));
+}
 
 /**
  * @param available the free memory of a device with its own; default: that of this process

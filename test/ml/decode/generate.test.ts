@@ -66,8 +66,9 @@ async function logitsAfter(c: DecoderConfig, session: GraphSession, rows: number
       positions: int64(positions, [ids.length, 1]),
     });
   };
-  const caches = new KvCaches(c, rows.length);
-  caches.reserve(Math.max(...last) + 1 + room);
+  const positions = Math.max(...last) + 1 + room;
+  const caches = new KvCaches(c, rows.length, positions);
+  caches.reserve(positions);
   for (const [b, row] of rows.entries()) {
     const read = row.slice(0, -1);
     if (read.length === 0) continue;
