@@ -1,6 +1,6 @@
 // Runs programs on the baseline tests of their problems and describes the first test that each of them fails. Hidden tests are
 // never shown.
-import { comparesWith } from '../core/compare.js';
+import { comparesWith, truthTests } from '../core/compare.js';
 import { formatValue } from '../core/parse/format.js';
 import { clipped, describeCall, failedTest } from '../core/prompts/failures.js';
 import type { Chain, FailedTest } from '../core/schema/chain.js';
@@ -30,6 +30,7 @@ export async function findFailures(scope: Scope, input: FindFailuresInput): Prom
       calling,
       limits: config.limits,
       inputs: baselineTests.map(({ args }) => args),
+      truth: truthTests(baselineTests),
       reduce: (answer, call) => (isRight(answer, call) ? null : clipped(formatValue(answer))),
     };
   };

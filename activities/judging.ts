@@ -1,5 +1,5 @@
 // Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
-import { comparesWith, judge, parses, verdictOf } from '../core/compare.js';
+import { comparesWith, judge, parses, truthTests, verdictOf } from '../core/compare.js';
 import { groupBy } from '../core/groups.js';
 import { nameOf } from '../core/parse/asserts.js';
 import { salvageInputs } from '../core/parse/inputs.js';
@@ -190,6 +190,7 @@ function candidateJobs(
   const indexOf = tasks.map(({ problem, candidates }, t) => {
     const expected = suites[t]!.map(({ test }) => test.expected);
     const reduce = comparesWith(expected, problem.comparison);
+    const truth = truthTests(suites[t]!.map(({ test }) => test));
     const known = new Map<string, number>();
     return candidates.map((chain) => {
       const code = codeOf(chain, problem, config);
@@ -198,7 +199,7 @@ function candidateJobs(
       known.set(code, jobs.length);
       const { entry, calling } = problem;
       const inputs = suites[t]!.map(({ test }) => test.args);
-      jobs.push({ id: `${t}:${chain.sample}`, code, entry, calling, inputs, limits: config.limits, reduce });
+      jobs.push({ id: `${t}:${chain.sample}`, code, entry, calling, inputs, truth, limits: config.limits, reduce });
       return jobs.length - 1;
     });
   });

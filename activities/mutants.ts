@@ -1,5 +1,5 @@
 // Runs mutants of references on suites: a test that no mutant fails checks little.
-import { comparesWith, verdictOf } from '../core/compare.js';
+import { comparesWith, truthTests, verdictOf } from '../core/compare.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ExecutionJob } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
@@ -24,7 +24,9 @@ export async function withMutants(
     const { referenceSolution, entry, calling, comparison } = problems[t]!;
     const inputs = suite.map(({ test }) => test.args);
     const expected = suite.map(({ test }) => test.expected);
-    const job = { entry, calling, inputs, limits: config.limits, reduce: comparesWith(expected, comparison) };
+    const truth = truthTests(suite.map(({ test }) => test));
+    const reduce = comparesWith(expected, comparison);
+    const job = { entry, calling, inputs, truth, limits: config.limits, reduce };
     return mutantsOfProblem
       .get(referenceSolution)!
       .map((code, m): ExecutionJob<boolean> & { task: number; mutant: number } => ({

@@ -14,8 +14,6 @@ process.stdout.on('error', ({ code }) => {
 
 const built = new URL('../dist/cli/main.js', import.meta.url);
 if (existsSync(built)) {
-  const { exceptThisMachine } = await import(new URL('../infra/proxy.js', built).href);
-  exceptThisMachine();
   const { main } = await import(built.href);
   process.exitCode = await main(process.argv.slice(2));
   setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { GauntletError } from '../core/errors.js';
+import { exceptThisMachine } from '../infra/proxy.js';
 import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';
 import { useStore } from './commandLine.js';
@@ -72,6 +73,7 @@ export function createProgram(): Command {
 
 /** Runs one command line. @returns the exit code */
 export async function main(argv: string[]): Promise<number> {
+  exceptThisMachine();
   try {
     const program = createProgram();
     const run = () => program.parseAsync(argv, { from: 'user' });

@@ -117,6 +117,12 @@ export function judge(result: CallResult, expected: Value, comparison: Compariso
   return equalValues(result.value, expected, comparison) ? 'pass' : 'fail';
 }
 
+/** For `truth` of a job: the tests that compare only the truth value of the answer. */
+export function truthTests(tests: readonly { truth?: true | undefined }[]): number[] | undefined {
+  const found = tests.flatMap(({ truth }, i) => (truth ? [i] : []));
+  return found.length > 0 ? found : undefined;
+}
+
 /** For `reduce` of a job: whether the answer to each call equals the expected value. */
 export const comparesWith =
   (expected: readonly Value[], comparison: Comparison) =>

@@ -42,7 +42,11 @@ function fromList(list: unknown[], signature: Signature, preferred: ListStyle | 
   return toCase(style === 'nested' ? (list[0] as unknown[]) : list.slice(0, -1), list.at(-1), signature);
 }
 
-const taggedSchema = z.strictObject({ args: z.array(valueSchema), expected: valueSchema });
+const taggedSchema = z.strictObject({
+  args: z.array(valueSchema),
+  expected: valueSchema,
+  truth: z.literal(true).optional(),
+});
 
 /**
  * `{args, expected}` in the tagged codec, which loses nothing: `gauntlet problems import` writes tests so. Plain numbers

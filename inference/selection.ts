@@ -2,13 +2,14 @@
 // that can be read counts; an input without an expected value expects what most programs return.
 import { parseTests } from '../activities/judging.js';
 import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from '../activities/sampling.js';
-import { equalValues } from '../core/compare.js';
+import { equalValues, truthTests } from '../core/compare.js';
 import { strictKey } from '../core/comparison/strictKey.js';
 import { formatArguments, formatValue } from '../core/parse/format.js';
 import { deriveKey, extendKey } from '../core/random.js';
 import { inputKey } from '../core/rewards/suite.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
 import type { CallResult, Verdict } from '../core/schema/execution.js';
+import type { TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 import { digestBytes } from '../store/canonicalJson.js';
 import type { Solver } from './policies.js';
@@ -131,7 +132,7 @@ async function run(
   { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
   { entry, calling, comparison }: Task,
   programs: readonly string[],
-  tests: readonly { args: Value[]; expected?: Value }[],
+  tests: readonly (Pick<TestCase, 'args' | 'truth'> & { expected?: Value })[],
   signal: AbortSignal | undefined,
 ): Promise<CallResult<Answer>[][]> {
   const codes = tests.length === 0 ? [] : [...new Set(programs)].filter((code) => code !== '');
@@ -141,7 +142,8 @@ async function run(
     const key = digestBytes(strictKey(answer));
     return expected === undefined ? { key } : { key, passes: equalValues(answer, expected, comparison) };
   };
-  const jobs = codes.map((code, i) => ({ id: String(i), code, entry, calling, inputs, limits: config.limits, reduce }));
+  const job = { entry, calling, inputs, truth: truthTests(tests), limits: config.limits, reduce };
+  const jobs = codes.map((code, i) => ({ id: String(i), code, ...job }));
   const results = await sandbox.run(jobs, { signal });
   const callsOf = new Map(codes.map((code, i) => [code, results[i]!.calls]));
   return programs.map((code) => callsOf.get(code) ?? tests.map(() => NO_PROGRAM));

@@ -1,7 +1,7 @@
 // The health gate: a problem is used only if its reference passes the problem's own tests in two runs with the same
 // answers. Otherwise every reward for it would be noise. Answers may be large, so only what decides is kept of each.
 import { createHash } from 'node:crypto';
-import { equalValues, parses } from '../core/compare.js';
+import { equalValues, parses, truthTests } from '../core/compare.js';
 import { strictKey } from '../core/comparison/strictKey.js';
 import { GauntletError } from '../core/errors.js';
 import { formatValue } from '../core/parse/format.js';
@@ -44,6 +44,7 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
     entry: problem.entry,
     calling: problem.calling,
     inputs: [...given.map(({ args }) => args), ...unanswered],
+    truth: truthTests(given),
     limits,
   };
   const jobs = Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) }));

@@ -19,6 +19,7 @@ export interface AssertOptions {
   entry: string; // 'f', or 'Class.f': then f of any object
   arity?: number | undefined;
   signature?: Signature | undefined; // without it, no argument can be given by name
+  truth?: boolean | undefined; // bare asserts test the truth value; otherwise they expect True or False
 }
 
 /** Names that earlier statements have bound to literals or to answers of the function under test. */
@@ -61,7 +62,6 @@ export function calledWith(call: SyntaxNode, text: string, options: AssertOption
 }
 
 const EQUAL = /^assert(?:Equals?|ListEqual|TupleEqual|DictEqual|SetEqual|SequenceEqual|MultiLineEqual|Is)$/;
-const CONSTANT: Readonly<Record<string, Value>> = { assertTrue: true, assertFalse: false, assertIsNone: null };
 
 class ClaimReader {
   private readonly evaluation: Evaluation;
@@ -74,11 +74,11 @@ class ClaimReader {
   }
 
   read(claim: SyntaxNode): TestCase {
-    if (this.isAnswer(claim)) return this.test(claim, true);
+    if (this.isAnswer(claim)) return this.truth(claim, true);
     const [first, second, third, ...rest] = children(claim);
     if (claim.name === 'UnaryExpression' && first!.name === 'not') {
       const operand = unwrap(second!);
-      if (this.isAnswer(operand)) return this.test(operand, false);
+      if (this.isAnswer(operand)) return this.truth(operand, false);
     }
     if (claim.name === 'BinaryExpression' && first && second && third && rest.length === 0) {
       if (this.text.slice(second.from, second.to) === '==' || second.name === 'is')
@@ -91,7 +91,8 @@ class ClaimReader {
   unittest(method: string, call: SyntaxNode): TestCase {
     const [first, second] = elements(children(call)[1]!).map(unwrap);
     if (EQUAL.test(method) && first && second) return this.either(first, second);
-    if (Object.hasOwn(CONSTANT, method) && first && this.isAnswer(first)) return this.test(first, CONSTANT[method]!);
+    if (method === 'assertIsNone' && first && this.isAnswer(first)) return this.test(first, null);
+    if (method === 'assertFalse' && first && this.isAnswer(first)) return this.truth(first, false);
     if (method === 'assertTrue' && first) return this.read(first);
     throw new SalvageProblem('unsupported-assert');
   }
@@ -127,6 +128,11 @@ class ClaimReader {
   private isAnswer(node: SyntaxNode): boolean {
     if (node.name === 'CallExpression') return true;
     return node.name === 'VariableName' && this.bound.answers.has(this.text.slice(node.from, node.to));
+  }
+
+  private truth(answer: SyntaxNode, expected: boolean): TestCase {
+    const test = this.test(answer, expected);
+    return this.options.truth ? { ...test, truth: true } : test;
   }
 
   private test(answer: SyntaxNode, expected: SyntaxNode | Value): TestCase {

@@ -35,7 +35,7 @@ export function testsOfModule(source: string, entry: string, arity?: number, sig
   const taken: SyntaxNode[] = [];
   let complete = true;
   for (const statement of statementsOf(top)) {
-    const found = testsIn(statement, text, { entry, arity, signature });
+    const found = testsIn(statement, text, { entry, arity, signature, truth: true });
     if (found === 'idle') continue;
     for (const test of found.tests) tests.push(test);
     if (found.complete && tests.length <= MAX_TESTS) taken.push(statement);

@@ -61,6 +61,7 @@ export interface ExecutionJob<Kept = Value> {
   entry: string; // 'solve', 'Solution.solve', or the class of operations
   calling?: Calling | undefined;
   inputs: Value[][];
+  truth?: number[] | undefined; // indices of calls whose answer is only its truth value
   limits?: Limits | undefined;
   /**
    * What the host keeps of each answer. It is called as soon as an answer is read, so that large answers never add up,

@@ -7,6 +7,7 @@ import { valueSchema } from './value.js';
 export const testCaseSchema = z.strictObject({
   args: z.array(valueSchema), // positional arguments
   expected: valueSchema,
+  truth: z.literal(true).optional(), // only the truth value of the answer counts, as in `assert f(x)`
 });
 export type TestCase = z.infer<typeof testCaseSchema>;
 

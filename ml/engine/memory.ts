@@ -13,7 +13,7 @@ import { rowChunks } from '../loss/head.js';
 import { PROJECTIONS } from '../nn/config.js';
 import { elements, layoutSize, loraLayout, projectionShape } from '../nn/layout.js';
 import { planThreads } from '../pool/threads.js';
-import { fitsOneRun, layerActivations, shouldRecompute } from '../train/activations.js';
+import { fitsOneRun, keptOnCpu, layerActivations, shouldRecompute } from '../train/activations.js';
 import { paddedLength } from '../train/batch.js';
 import { isLarge } from './base.js';
 import { memoryBudget, memoryLimit } from './budget.js';
@@ -28,6 +28,7 @@ export interface MemoryUse {
   quantization?: Quantization;
   checkpointing?: boolean; // as EngineOptions
   activationBytes?: number; // as EngineOptions
+  keptBytes?: number | undefined; // as `keptBytes` below
   kvBytes?: number; // of the KV store; default: as much as the sequences that are decoded
 }
 
@@ -40,7 +41,7 @@ const TRAINING_PROCESS = 400e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
 /** Of the memory budget, for what is kept between calls. */
-const SHARE = { kvStore: 1 / 16, graphs: 0.1, large: 1 / 3 };
+const SHARE = { kvStore: 1 / 16, graphs: 0.1, large: 1 / 3, kept: 1 / 8 };
 const KV_TOKENS = 100_000;
 /** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
@@ -90,7 +91,7 @@ function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: M
   const layerWeights = unpacked ? projectionSizes(model).reduce((a, b) => a + b, 0) * F32 : 0;
   const layer = layerActivations(c, batch, rank);
   const entering = F32 * tokens * c.hidden * (c.layers + 1);
-  const checkpointing = use.checkpointing ?? shouldRecompute(c, batch, rank, use.activationBytes);
+  const checkpointing = use.checkpointing ?? shouldRecompute(c, batch, rank, use.keptBytes);
   const stored = entering + (checkpointing ? 0 : layer * c.layers);
   return stored + Math.max(head, layerWeights + 2 * layer);
 }
@@ -149,6 +150,17 @@ export function trainersThatFit(
   return Math.max(0, Math.floor((room - estimateMemory(model, { ...use, task: 'decode' })) / trainer));
 }
 
+/**
+ * The activations that training may keep instead of computing them again; undefined: what suits a CPU. The budget decides
+ * for large models only: for small ones the choice would change the last bits.
+ */
+export const keptBytes = (
+  model: ModelFiles,
+  { activationBytes }: Pick<EngineOptions, 'activationBytes'>,
+  budget: number,
+): number | undefined =>
+  activationBytes ?? (isLarge(model) ? Math.min(keptOnCpu(model.config), SHARE.kept * budget) : undefined);
+
 /** What one of `workers` workers may hold in compiled graphs. */
 export const graphBytes = (model: ModelFiles, workers: number, budget: number): number =>
   isLarge(model)
@@ -161,11 +173,11 @@ export const graphBytes = (model: ModelFiles, workers: number, budget: number): 
  */
 export function estimateTraining(
   model: ModelFiles,
-  { quantization, checkpointing, kvCacheBytes }: Pick<EngineOptions, 'quantization' | 'checkpointing' | 'kvCacheBytes'>,
+  { kvCacheBytes, ...options }: EngineOptions,
   { length, rank, workers, trainers, budget }: Record<'length' | 'rank' | 'workers' | 'trainers' | 'budget', number>,
 ): number {
   const kv = kvCacheBytes ?? kvBytes(model, budget);
-  const use = { sequences: 32, length, rank, quantization, checkpointing };
+  const use = { ...options, sequences: 32, length, rank, keptBytes: keptBytes(model, options, budget) };
   const decode = estimateMemory(model, { ...use, task: 'decode', kvBytes: kv });
   const parts = isLarge(model) ? Math.max(1, trainers) : workers;
   const train = estimateMemory(model, { ...use, task: 'train', parts });

@@ -44,6 +44,7 @@ import {
   estimateMemory,
   estimateTraining,
   graphBytes,
+  keptBytes,
   kvBytes,
   type MemoryUse,
   partsThatFit,
@@ -65,6 +66,7 @@ type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing' | 'activationBytes'> {
+  keptBytes?: number | undefined; // see WorkerInit
   device?: UsableDevice;
   graphBytes?: number; // see WorkerInit; default: 256 MB
   alternates?: boolean; // likewise; default false
@@ -77,10 +79,10 @@ export function openPool(
   { device = { provider: 'cpu' }, graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
-  const { checkpointing, activationBytes } = options;
+  const { checkpointing, activationBytes, keptBytes: kept } = options;
   const init: WorkerInit = {
-    ...{ config, contextLength, base, device },
-    ...{ checkpointing, activationBytes, graphBytes, alternates },
+    ...{ config, contextLength, base, device, graphBytes, alternates },
+    ...{ checkpointing, activationBytes, keptBytes: kept },
   };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
@@ -99,7 +101,11 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   const trainers = isLarge(model) ? trainersThatFit(model, options.quantization, room) : 1;
   // one worker feeds a GPU
   const plan = planThreads(model, device.provider === 'cpu' ? { trainers, ...options } : { workers: 1, ...options });
-  const kept = { graphBytes: graphBytes(model, plan.workers, budget), alternates: trainers === 0 };
+  const kept = {
+    graphBytes: graphBytes(model, plan.workers, budget),
+    keptBytes: keptBytes(model, options, budget),
+    alternates: trainers === 0,
+  };
   const pool = openPool(model, base, plan, { ...options, device, ...kept });
   return new OrtEngine(model, digest, pool, plan, options, limits, budget);
 }
@@ -351,6 +357,7 @@ class OrtEngine extends EngineFiles implements Engine {
       sequences: Math.min(lengths.length, concurrentSequences(this.model, this.plan)),
       length: Math.max(0, ...lengths),
       rank: adapter?.rank ?? 0,
+      keptBytes: keptBytes(this.model, this.options, this.budget),
     };
     const count = partsThatFit(this.model, use, Math.min(parts, this.plan.workers), room);
     checkMemory(this.info.path, estimateMemory(this.model, { ...use, parts: count }), { force, available });

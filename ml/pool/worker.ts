@@ -24,10 +24,10 @@ const model: SessionModel =
   init.base.kind === 'fed'
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, locations: init.base.locations };
-const { checkpointing, activationBytes } = init;
+const { checkpointing, activationBytes, keptBytes } = init;
 const graphs = new OpenGraphs(init.graphBytes);
 const decoder = new DecodeSession(model, init.contextLength, init.device, graphs);
-const trainer = new TrainSession(model, { checkpointing, activationBytes, graphs });
+const trainer = new TrainSession(model, { checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 

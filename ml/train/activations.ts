@@ -24,9 +24,12 @@ export function layerActivations(c: DecoderConfig, { sequences, length }: BatchS
 const activations = (c: DecoderConfig, batch: BatchShape, rank: number): number =>
   c.layers * layerActivations(c, batch, rank);
 
-/** The default for gradient checkpointing. It changes no result. @param bytes EngineOptions.activationBytes */
-export const shouldRecompute = (c: DecoderConfig, batch: BatchShape, rank: number, bytes?: number): boolean =>
-  activations(c, batch, rank) > (bytes ?? limit(c, TOTAL_BYTES.kept));
+/** The bytes of activations that a CPU keeps for the backward pass. */
+export const keptOnCpu = (c: DecoderConfig): number => limit(c, TOTAL_BYTES.kept);
+
+/** The default for gradient checkpointing. It changes no result of a large model. @param kept bytes that may be kept */
+export const shouldRecompute = (c: DecoderConfig, batch: BatchShape, rank: number, kept = keptOnCpu(c)): boolean =>
+  activations(c, batch, rank) > kept;
 
 /**
  * Whether to train rows of this length together: if their activations are small and no row is padding.

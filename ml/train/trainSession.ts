@@ -21,6 +21,7 @@ export interface TrainSessionOptions {
   lengthStep?: number; // sequences are padded to a multiple of this
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // as EngineOptions
+  keptBytes?: number; // of activations that are kept instead of recomputed
   graphs?: OpenGraphs; // that stay open; default: all
 }
 /** A sequence of full-parameter training. mask 1: the token is trained; without a mask, all but the first are. */
@@ -98,8 +99,7 @@ export class TrainSession {
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
     const trained = this.projected(batch, sequences);
     const projected = trained?.dims[0];
-    const { activationBytes } = this.options;
-    const { checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank, activationBytes) } = this.options;
+    const { keptBytes, checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank, keptBytes) } = this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
     const options = { locations: this.model.locations, checkpointing };
     const build = (): Graph => buildPpoGraph(this.config, batch.shape, lora, loss, options, projected);

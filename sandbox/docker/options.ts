@@ -68,7 +68,6 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       'PYTHONHASHSEED=0',
       'LANG=C.UTF-8',
       'HOME=/tmp',
-      'USER=nobody',
       'OPENBLAS_NUM_THREADS=1',
       'OMP_NUM_THREADS=1',
     ],

@@ -70,15 +70,17 @@ def load(code, entry, calling=None):
     return {'target': target, 'method': method, 'name': first, 'calling': calling, 'classes': names}
 
 
-def call(program, args):
-    """Makes one call with fresh arguments. Returns the answer as text: {"v": value}, {"e": error} or {"m": out of
-    memory}."""
+def call(program, args, truth=False):
+    """Makes one call with fresh arguments. Returns the answer, or only its truth value, as text: {"v": value},
+    {"e": error} or {"m": out of memory}."""
     try:
         budget = [MAX_NODES, MAX_BYTES]
         if type(program) is dict:
+            program['truth'] = truth
             value = STYLES[program['calling']['style']](program, args, budget)
         else:  # a function
-            value = encode(program(*[decode(x) for x in args]), 0, budget)
+            value = program(*[decode(x) for x in args])
+            value = encode(bool(value) if truth else value, 0, budget)
         text = to_json({'v': value})
         if len(text) > MAX_BYTES:
             raise Unsendable('the value is too large')
@@ -98,6 +100,8 @@ def call_once(program, args, budget):
     watched = None if observe == 'result' else given[observe]
     function = getattr(target(), program['method']) if program['method'] else target
     value = function(*given)
+    if program['truth']:
+        return bool(value)
     if observe == 'result':
         return unbuild(value, calling['result'], budget)
     return unbuild(watched, shape_of(calling, observe), budget)

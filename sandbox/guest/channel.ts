@@ -130,6 +130,7 @@ export class GuestChannel {
       entry: job.entry,
       calling: job.calling,
       inputs: job.inputs,
+      truth: job.truth,
       ...limitsOfFrame(job.limits),
     };
     return new Promise((resolve, reject) => {

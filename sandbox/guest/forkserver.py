@@ -24,7 +24,7 @@ SILENCE = OPTIONS['silence']  # seconds; a living host sends a message more ofte
 libc = ctypes.CDLL(None)
 PR_SET_CHILD_SUBREAPER = 36  # the supervisor becomes the parent of orphans, so that it can wait for them
 PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
-KEPT = ('PATH', 'LANG', 'HOME', 'USER', 'PYTHONHASHSEED')  # of the environment
+KEPT = ('PATH', 'LANG', 'HOME')  # of the environment
 STACK = 100 << 20  # bytes; a recursion of CONTEST_DEPTH calls through C ends with a RecursionError within it
 
 

@@ -70,6 +70,7 @@ export interface JobFrame {
   entry: string;
   calling?: Calling | undefined;
   inputs: unknown[];
+  truth?: number[] | undefined; // indices of calls
   cpu: number; // seconds, of the whole program
   case: number; // seconds of CPU, of one call
   wall: number; // seconds

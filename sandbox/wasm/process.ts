@@ -152,7 +152,8 @@ export class WasmProcess implements Guest {
     try {
       const { reduce } = job;
       const shifted = reduce && ((answer: Value, call: number) => reduce(answer, call + calls.length));
-      const rest = await fresh.run({ ...job, inputs, limits, reduce: shifted });
+      const truth = job.truth?.map((call) => call - calls.length);
+      const rest = await fresh.run({ ...job, inputs, truth, limits, reduce: shifted });
       return { calls: [...calls, ...rest.calls], ms: ms + rest.ms, wallHit: rest.wallHit };
     } finally {
       await fresh.close();

@@ -111,7 +111,8 @@ describe('judging', () => {
 
     for (const prompts of ['tiny', 'instruct'] as const)
       it(`takes the expected values of inputs from the reference (${prompts} prompts)`, async () => {
-        const input = { ...SMALL_RUN, prompts, discriminator: { expected: 'reference' } };
+        const short = prompts === 'instruct' ? { stages: [5], schedule: {} } : {}; // five of these prompts do not fit
+        const input = { ...SMALL_RUN, ...short, prompts, discriminator: { expected: 'reference' } };
         const { run } = await acts.prepareRun({ runId: `inputs-${prompts}`, input });
         const written = prompts === 'tiny' ? '((7,), 0)\n(("a",), 0)' : 'solve(7)\nsolve("a")'; // 'a' + 1 raises
         const out = await acts.executeSuite({

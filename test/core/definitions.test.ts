@@ -60,7 +60,7 @@ assert f(2, 3) is None
       rest: undefined,
       tests: [
         { args: [1, { t: [2] }], expected: [true] },
-        { args: [0, 0], expected: false },
+        { args: [0, 0], expected: false, truth: true },
         { args: [2, 3], expected: null },
       ],
     });
@@ -78,6 +78,23 @@ assert f(2, 3) is None
     }
     assert.deepEqual(testsOfModule('assert f(', 'f'), { tests: [], rest: 'assert f(' });
     assert.equal(testsOfModule('assert f(1, 2) == 3', 'f', 1).rest, 'assert f(1, 2) == 3');
+  });
+});
+
+describe('bare asserts of problem files', () => {
+  it('test the truth value; comparisons test the value', () => {
+    const source =
+      'assert f(1)\nassert not f(2), "no"\nassert (f(3))\nassert f(4) == True\nassert f(5) is None\nassert f(6) is False';
+    assert.deepEqual(testsOfModule(source, 'f').tests, [
+      { args: [1], expected: true, truth: true },
+      { args: [2], expected: false, truth: true },
+      { args: [3], expected: true, truth: true },
+      { args: [4], expected: true },
+      { args: [5], expected: null },
+      { args: [6], expected: false },
+    ]);
+    for (const other of ['assert f(1) in [2]', 'assert 0 < f(1) < 3', 'assert f(1) != 2', 'assert f(1) and f(2)'])
+      assert.deepEqual(testsOfModule(other, 'f'), { tests: [], rest: other });
   });
 });
 

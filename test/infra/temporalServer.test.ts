@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { get } from 'node:http';
+import { get, request } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -106,6 +106,19 @@ describe('ensureServer', () => {
     assert.equal(await asked({ origin: 'https://evil.example' }), 403);
     assert.equal(await asked({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }), 403);
     assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // keeps its port
+    if (process.platform === 'linux') {
+      // its HTTP API refuses what a page could send, also to a browser that does not block its port
+      const [, api] = /--http-port\0(\d+)/.exec(readFileSync(`/proc/${one!.pid}/cmdline`, 'utf8'))!;
+      const post = (path: string, host: string) =>
+        new Promise<number>((settle, fail) => {
+          const options = { host: '127.0.0.1', port: api, method: 'POST', path, headers: { host } };
+          const sent = request(options, (answer) => settle(answer.resume().statusCode!)).once('error', fail);
+          sent.end('{"workflowType":{"name":"trainFullPipeline"},"taskQueue":{"name":"gauntlet"},"requestId":"r"}');
+        });
+      for (const host of [`127.0.0.1:${api}`, 'localhost', 'evil.example', 'gauntlet.invalid'])
+        assert.equal(await post('/api/v1/namespaces/default/workflows/planted', host), 403, host);
+      assert.equal(await post('/namespaces/default/task-queues/gauntlet/nexus-services/x/y', 'evil.example'), 404);
+    }
 
     const owner = one!.owned ? one! : two!;
     await owner.close();

@@ -429,6 +429,19 @@ if k == 4: sys.stdout.flush(); os._exit(3)
     );
   });
 
+  it('calling: returns only the truth value of the answer if a test asks for it', async () => {
+    const code =
+      'import re\nclass N:\n  def __bool__(self): return False\ndef f(x): return [re.match("a", "ab"), None, [], [0], 0.0, "x", N(), object(), {}, True][x]';
+    const inputs: Value[][] = Array.from({ length: 10 }, (_, i) => [i]);
+    const truth = inputs.map((_, i) => i).slice(0, 9);
+    for (const entry of ['f', 'S.f']) {
+      const own = entry === 'f' ? code : `${code}\nclass S:\n  def f(self, x): return f(x)`;
+      const [result] = await get().run([{ id: 'truth', code: own, entry, inputs, truth, limits }]);
+      const expected = [true, false, false, true, false, true, false, true, false, true];
+      assert.deepEqual(result!.calls, expected.map(value));
+    }
+  });
+
   it('calling: keeps the classes of shapes out of the next program', async () => {
     const [, after] = await runAll([
       [

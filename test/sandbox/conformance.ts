@@ -213,39 +213,38 @@ def f(k):
     assert.deepEqual(first, second);
   });
 
-  it('gives every program the same environment: home, user, UTC, UTF-8 and the locale C.UTF-8', async () => {
+  it('gives every program the same environment: home, UTC, UTF-8 and the locale C.UTF-8', async () => {
     const code = `
-import datetime, getpass, locale, os, pathlib, sys, time
+import datetime, locale, os, pathlib, sys, time
 def f(x):
   locale.setlocale(locale.LC_ALL, "")
   print("\\ud800")
   with open("/tmp/text", "w") as file: file.write("é✓")
   return [
-    os.environ["HOME"], getpass.getuser(), str(pathlib.Path.home()), time.localtime(0).tm_hour, time.timezone,
+    os.environ["HOME"], str(pathlib.Path.home()), time.localtime(0).tm_hour, time.timezone,
     str(datetime.datetime(2024, 7, 1).astimezone().utcoffset()), sys.getfilesystemencoding(),
     open("/tmp/text", "rb").read().decode(), locale.format_string("%d", 1234567, grouping=True),
   ]`;
-    const expected = ['/tmp', 'nobody', '/tmp', 0, 0, '0:00:00', 'utf-8', 'é✓', '1234567'];
+    const expected = ['/tmp', '/tmp', 0, 0, '0:00:00', 'utf-8', 'é✓', '1234567'];
     assert.deepEqual(await run(code, [[1]]), [{ kind: 'value', value: expected }]);
   });
 
-  it('knows time zones, and fixes the string hashes of child processes', async () => {
+  it('knows time zones', async () => {
     const code = `
-import os, subprocess, sys, time
+import os, time
 from zoneinfo import ZoneInfo
 from datetime import datetime
 def f(x):
   os.environ["TZ"] = "Asia/Tokyo"
   time.tzset()
   zones = "Europe/Berlin", "America/New_York", "Asia/Kolkata"
-  hashes = {subprocess.run([sys.executable, "-c", "print(hash('a'))"], capture_output=True).stdout for _ in range(2)}
   return [time.localtime(0).tm_hour, [datetime(2024, 7, 1, tzinfo=ZoneInfo(z)).hour for z in zones],
-    [str(datetime(2024, 7, 1, tzinfo=ZoneInfo(z)).utcoffset()) for z in zones], len(hashes)]`;
+    [str(datetime(2024, 7, 1, tzinfo=ZoneInfo(z)).utcoffset()) for z in zones]]`;
     const [call] = await run(code, [[1]], { cpuSeconds: 20 });
     if (get().info.kind === 'wasm') assert.equal(call!.kind, 'error');
     else {
       const offsets = ['2:00:00', '-1 day, 20:00:00', '5:30:00'];
-      assert.deepEqual(call, { kind: 'value', value: [9, [0, 0, 0], offsets, 1] });
+      assert.deepEqual(call, { kind: 'value', value: [9, [0, 0, 0], offsets] });
     }
   });
 

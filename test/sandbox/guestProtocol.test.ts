@@ -23,6 +23,7 @@ describe('docs/guest-protocol.md', () => {
       entry: true,
       calling: true,
       inputs: true,
+      truth: true,
       cpu: true,
       case: true,
       wall: true,

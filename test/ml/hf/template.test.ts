@@ -85,7 +85,7 @@ describe('line ends of a template', () => {
     assert.equal(template.render({ messages: [{ role: 'user', content: 'a\r\nb\r' }] }), 'a\r\nb\r');
   });
 
-  it('equal prompts from a file with other line ends or a byte order mark; other encodings are refused', () => {
+  it('equal prompts from a file with other line ends or a byte order mark, or from UTF-16; Latin-1 is refused', () => {
     const folder = mkdtempSync(join(tmpdir(), 'template-'));
     const path = join(folder, 'chat_template.jinja');
     const tokenizer = loadTokenizer(join(ROOT, 'test', 'ml', 'parity', 'generate'));
@@ -99,7 +99,9 @@ describe('line ends of a template', () => {
         assert.deepEqual(opening(), expected);
       }
       writeFileSync(path, Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(lines, 'utf16le')]));
-      assert.throws(opening, /chat_template\.jinja: not UTF-8 text; save it as UTF-8/);
+      assert.deepEqual(opening(), expected);
+      writeFileSync(path, Buffer.from(`caf\xe9 ${lines}`, 'latin1'));
+      assert.throws(opening, /chat_template\.jinja: line 1 is not UTF-8: save the file as UTF-8/);
     } finally {
       rmSync(folder, { recursive: true });
     }
