@@ -41,12 +41,13 @@ export async function findFailures(scope: Scope, input: FindFailuresInput): Prom
   const results = await sandbox.run(executed, options);
   const callsOf = new Map(results.map(({ id, calls }) => [id, calls]));
   const failures = jobs.map(({ id }, i): FailedTest | null => {
-    const { entry, baselineTests } = problemOf(byId, chains[i]!.problemId);
+    const problem = problemOf(byId, chains[i]!.problemId);
+    const { baselineTests } = problem;
     if (baselineTests.length === 0) return null;
     const calls = callsOf.get(id);
-    if (!calls) return failedTest(entry, baselineTests[0]!, 'there is no program');
+    if (!calls) return failedTest(problem, baselineTests[0]!, 'there is no program');
     const at = calls.findIndex((call) => call.kind !== 'value' || call.value !== null);
-    return at < 0 ? null : failedTest(entry, baselineTests[at]!, describeCall(calls[at] as CallResult<string>));
+    return at < 0 ? null : failedTest(problem, baselineTests[at]!, describeCall(calls[at] as CallResult<string>));
   });
   return { failures: await scope.store.putJson(failures), executions: executed.length };
 }

@@ -85,7 +85,7 @@ export async function judgeTasks(
   return { judged, executions: jobs.length + candidates.jobs.length };
 }
 
-type Called = Pick<Problem, 'functionSignature' | 'entry'>;
+type Called = Pick<Problem, 'functionSignature' | 'entry' | 'calling'>;
 const signatures = new WeakMap<Called, Signature | undefined>(); // a run parses the tests of a problem many times
 
 function signatureOf(problem: Called): Signature | undefined {
@@ -97,8 +97,10 @@ function signatureOf(problem: Called): Signature | undefined {
 /** The tests in an answer of the discriminator. */
 export function parseTests(text: string, problem: Called, config: RunConfig): { tests: ParsedTest[]; lost: number } {
   const { testsPerTurn, discriminator, prompts } = config;
-  const signature = signatureOf(problem);
-  const options = { entry: problem.entry, limit: testsPerTurn, signature, arity: signature && fixedArity(signature) };
+  const style = problem.calling?.style ?? 'call';
+  const signature = style === 'call' ? signatureOf(problem) : undefined; // others do not pass arguments to a function
+  const arity = style === 'call' ? signature && fixedArity(signature) : style === 'stdio' ? 1 : 2;
+  const options = { entry: problem.entry, limit: testsPerTurn, signature, arity };
   if (discriminator.expected === 'reference' && prompts === 'instruct') {
     const { inputs, malformed } = salvageInputs(text, options);
     return { tests: inputs.map((args) => ({ args })), lost: Math.max(malformed, testsPerTurn - inputs.length) };

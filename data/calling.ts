@@ -7,7 +7,7 @@ import type { TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 
 /** The class of a pasted method whose class is not given: interview problems call it so. */
-const USUAL_CLASS = 'Solution';
+export const USUAL_CLASS = 'Solution';
 
 /** `f`, or `Class.f` if only a class of the reference, or else of the signature, defines it. */
 export function entryOf(
@@ -48,12 +48,21 @@ export function inShape(test: TestCase, calling: Calling | undefined): TestCase 
   return { ...test, expected: Array.isArray(expected) ? expected.map((x) => one(x, of)) : expected };
 }
 
+/** An argument that a function can change. */
+const MUTABLE = /\b(?:[Ll]ist|[Dd]ict|[Ss]et|bytearray|ListNode|TreeNode)\b/;
+
+/** Of a class whose constructor is `init`. */
+export const callingOfClass = (init: Signature): Calling =>
+  callingSchema.parse({ style: 'operations', parameters: init.annotations.map(shapeOf) });
+
 /** Undefined if all parameters are plain values and the answer is the result. */
 export function callingOf(signature: Signature, tests: readonly TestCase[]): Calling | undefined {
   const parameters = signature.annotations.map(shapeOf);
   const result = shapeOf(signature.result);
   // a function that returns nothing is judged by its first argument after the call
-  const inPlace = signature.result === 'None' && tests.length > 0 && tests.every(({ expected }) => expected !== null);
+  const isChanged =
+    tests.length > 0 ? tests.every(({ expected }) => expected !== null) : MUTABLE.test(signature.annotations[0] ?? '');
+  const inPlace = signature.result === 'None' && isChanged;
   if (parameters.every((shape) => shape === 'value') && result === 'value' && !inPlace) return undefined;
   return callingSchema.parse({
     parameters,

@@ -1,8 +1,10 @@
 // The problems that solving needs: no reference solution, and tests only if somebody has them.
 import { GauntletError } from '../core/errors.js';
 import { takePiece } from '../core/parse/scan.js';
-import { joinedLines, signatureAt } from '../core/parse/signature.js';
+import { joinedLines, type Signature, signatureAt } from '../core/parse/signature.js';
+import type { Calling } from '../core/schema/calling.js';
 import type { Problem } from '../core/schema/problem.js';
+import { callingOfClass, USUAL_CLASS } from '../data/calling.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
 import { openDrafts, type Rejected, UNTESTED } from '../data/problemDrafts.js';
@@ -32,10 +34,12 @@ const NO_BODY = /:\s*(?:pass|\.\.\.)\s*$/;
 const EMPTY_FENCE = /^[ \t]*```\w*[ \t]*\n\s*```[ \t]*$/m;
 const MAX_SIGNATURES = 100;
 const MAX_HEADER = 5_000; // characters
+const MAX_CLASS = 50_000; // characters
 
 /** A signature in a message, and the text before and after it. */
 interface Pasted {
   signature: string;
+  owner: string | undefined;
   before: string;
   after: string;
 }
@@ -57,6 +61,7 @@ function pastedSignature(message: string): Pasted | undefined {
     const owner = found.owner === undefined ? undefined : (classLine?.[1] ?? `class ${found.owner}:`);
     const taken = decorators.length + (owner === undefined ? 0 : (classLine?.[0].length ?? 0));
     return {
+      owner: found.owner,
       signature: (owner === undefined ? lines : [owner, ...lines.map((line) => `    ${line}`)]).join('\n'),
       before: message.slice(0, head.index - taken),
       after: message
@@ -66,6 +71,35 @@ function pastedSignature(message: string): Pasted | undefined {
     };
   }
   return undefined;
+}
+
+interface PastedClass {
+  signature: string;
+  name: string;
+  calling: Calling;
+}
+
+/**
+ * The class of a method, if it is one of operations: it has a constructor and other methods, and is not `Solution`, which
+ * interview problems call a method of, with a constructor that takes nothing.
+ */
+function pastedClass(message: string, owner: string): PastedClass | undefined {
+  const head = new RegExp(`^([ \\t]*)(class\\s+${owner}(?![\\p{L}\\p{N}_])[^\\n]*)\\n`, 'mu').exec(message);
+  if (!head) return undefined;
+  const text = message.slice(head.index, head.index + MAX_CLASS);
+  const lines: string[] = [];
+  let init: Signature | undefined;
+  for (const found of [...text.matchAll(DEF_LINE)].slice(0, MAX_SIGNATURES)) {
+    if (found[1]!.length <= head[1]!.length) break; // the class has ended
+    const from = found.index + found[1]!.length;
+    const signature = signatureAt(text, from);
+    if (signature?.owner !== owner) continue;
+    if (signature.entry === '__init__') init = signature;
+    else if (signature.entry.startsWith('_')) continue;
+    lines.push(`    ${oneLine(text.slice(from, takePiece(text, from, true).end))}`);
+  }
+  const isOne = init !== undefined && lines.length > 1 && (owner !== USUAL_CLASS || init.most > 0);
+  return isOne ? { signature: [head[2], ...lines].join('\n'), name: owner, calling: callingOfClass(init!) } : undefined;
 }
 
 /** A header in one line, without comments, without a comma before its bracket, and without an empty body. */
@@ -87,7 +121,8 @@ function withoutComment(line: string): string {
 }
 
 /**
- * The problem of a message in plain English. Its first signature (`def f(a, b):`, perhaps in a class) is the signature.
+ * The problem of a message in plain English. Its first signature (`def f(a, b):`, perhaps in a class) is the signature. A class
+ * with a constructor and other methods is one of operations.
  * @param fields of a problem file, which take precedence
  * @param exact the same fields with numbers as written (data/exactJson.ts)
  * @throws GauntletError BAD_INPUT, one line that names the field
@@ -95,10 +130,13 @@ function withoutComment(line: string): string {
 export function taskOfMessage(given: string, fields: object = {}, exact: () => unknown = () => fields): Task {
   const message = given.replace(/\r\n?/g, '\n');
   const found = pastedSignature(message);
-  const description = found ? `${found.before}${found.after}`.replace(EMPTY_FENCE, '') : message;
+  const isDescribed = ['function_signature', 'entry', 'calling'].some((name) => name in fields);
+  const operations = found?.owner === undefined || isDescribed ? undefined : pastedClass(message, found.owner);
+  const description = found && !operations ? `${found.before}${found.after}`.replace(EMPTY_FENCE, '') : message;
   const json = {
     ...UNTESTED,
-    function_signature: found?.signature ?? DEFAULT_SIGNATURE,
+    function_signature: operations?.signature ?? found?.signature ?? DEFAULT_SIGNATURE,
+    ...(operations && { entry: operations.name, calling: operations.calling }),
     ...fields,
     id: 'request',
     description: description.trim(),

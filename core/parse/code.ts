@@ -82,13 +82,13 @@ function withNeeded(codes: readonly string[], at: number): string {
 }
 
 const DEFINITION =
-  /^(?:(?:async\s+)?def|class)\s+(\w+)|^(?:from\s+[\w.]+\s+)?import\s+(\([^)]*\)|[^\n]+)|^([A-Za-z_]\w*)\s*=(?!=)/gm;
+  /^(?:(?:async\s+)?def|class)\s+(\w+)|^[ \t]*(?:from\s+[\w.]+\s+)?import\s+(\([^)]*\)|[^\n]+)|^([A-Za-z_]\w*(?:[ \t]*,[ \t]*[A-Za-z_]\w*)*)[ \t]*(?::[^=\n]*)?=(?!=)/gm;
 
 /** The names that functions, classes, imports and assignments at the top level bind. */
 function boundNames(code: string): string[] {
   return [...code.matchAll(DEFINITION)].flatMap(([, defined, imported, assigned]) =>
     imported === undefined
-      ? [defined ?? assigned!]
+      ? (defined ?? assigned!).split(',').map((name) => name.trim())
       : imported.split(',').map((part) => /(\w+)\W*$/.exec(part.replace(/#.*/g, ''))?.[1] ?? ''),
   );
 }
@@ -120,13 +120,14 @@ function lacks(code: string, name: string): boolean {
  */
 function blocksOf(text: string, strict: boolean, depth = 0): Block[] {
   const blocks: Block[] = [];
-  let open: { language: string; lines: string[]; fence: string } | undefined;
+  let open: { language: string; lines: string[]; fence: string; indent: number } | undefined;
   const start = (line: string): void => {
     const [found, fence = '', language, rest = '', inText = '', ofText] = OPENING.exec(line) ?? [];
     const name = (language ?? ofText ?? '').toLowerCase();
     const first = rest.trim(); // of the program, if the line was not broken
     const lines = PYTHON.test(name) && PROGRAM_START.test(first) ? [first] : [];
-    open = found === undefined ? undefined : { language: name, lines, fence: fence || inText };
+    const opened = fence || inText;
+    open = found === undefined ? undefined : { language: name, lines, fence: opened, indent: line.indexOf(opened) };
     const [, ticks = '', code = ''] = (open ? null : ONE_LINE.exec(line)) ?? [];
     if (
       ticks.length === 3 ? isProgram({ language: '', code }) : PROGRAM_START.test(code) && errorsIn(code).length === 0
@@ -144,7 +145,9 @@ function blocksOf(text: string, strict: boolean, depth = 0): Block[] {
   };
   const closes = (line: string): boolean => {
     const fence = CLOSING.exec(line)?.[1];
-    return fence !== undefined && (!strict || (fence[0] === open!.fence[0] && fence.length >= open!.fence.length));
+    if (fence === undefined || !strict) return fence !== undefined;
+    const isDeeper = line.indexOf(fence) > open!.indent + 3; // as in Markdown: a fence in a docstring
+    return !isDeeper && fence[0] === open!.fence[0] && fence.length >= open!.fence.length;
   };
   for (const line of text.split('\n')) {
     if (!open) start(line);
@@ -201,7 +204,8 @@ function bareProgram(given: string, entry: string | undefined): string {
   const isStart = (line: string): boolean =>
     entry === MAIN ? CODE_LINE.test(line) : entry !== undefined && defined(entry.split('.')[0]!).test(line);
   const starts = lines.flatMap((line, i) => (isStart(line) ? [i] : [])).slice(0, MAX_TRIED);
-  const programs = starts.filter((i) => errorsIn(lines[i]!).length === 0).map(programAt);
+  const whole = (line: string): string => (/:\s*$/.test(line) ? `${line} pass` : line); // of a loop or a condition
+  const programs = starts.filter((i) => errorsIn(whole(lines[i]!)).length === 0).map(programAt);
   return programs.find((code) => READS_INPUT.test(code)) ?? programs[0] ?? '';
 }
 

@@ -2,7 +2,7 @@
 import { formatArguments, formatValue } from '../parse/format.js';
 import type { FailedTest } from '../schema/chain.js';
 import type { CallResult } from '../schema/execution.js';
-import type { TestCase } from '../schema/problem.js';
+import type { Problem, TestCase } from '../schema/problem.js';
 
 const MAX_TEXT = 200;
 
@@ -12,11 +12,22 @@ const NO_VALUE = {
   output: 'its output exceeds the limit',
 } as const;
 
-export const failedTest = (entry: string, { args, expected }: TestCase, got: string): FailedTest => ({
-  call: clipped(`${entry}${formatArguments(args)}`),
-  expected: clipped(formatValue(expected)),
-  got: clipped(got),
-});
+export function failedTest(
+  { entry, calling }: Pick<Problem, 'entry' | 'calling'>,
+  { args, expected }: TestCase,
+  got: string,
+): FailedTest {
+  const isProgram = calling?.style === 'stdio';
+  return {
+    call: clipped(
+      isProgram
+        ? `the program with standard input ${args.map(formatValue).join()}`
+        : `${entry}${formatArguments(args)}`,
+    ),
+    expected: clipped(formatValue(expected)),
+    got: clipped(got),
+  };
+}
 
 /** Addresses of objects differ between two runs of a program. */
 export function describeCall(result: CallResult<string>): string {

@@ -5,6 +5,7 @@ import { extractCode } from '../parse/code.js';
 import type { FailedTest, Stage } from '../schema/chain.js';
 import type { PromptStyle, RunConfig } from '../schema/config.js';
 import type { Problem } from '../schema/problem.js';
+import { conventionOf } from './conventions.js';
 import { STAGE_SPECS } from './stages.js';
 
 /** Text stays text, whatever it spells. Control tokens are named. */
@@ -21,7 +22,7 @@ export interface Message {
 }
 
 /** The only parts of a problem that a prompt may show. */
-export type PromptProblem = Pick<Problem, 'description' | 'functionSignature' | 'entry'>;
+export type PromptProblem = Pick<Problem, 'description' | 'functionSignature' | 'entry' | 'calling'>;
 
 /** What the discriminator writes: whole tests, or inputs whose expected values the reference computes. */
 export interface TestRequest {
@@ -47,8 +48,8 @@ const GENERATOR_SYSTEM =
 /** Of chains without reasoning. */
 const CODE_ONLY = {
   system: 'You are an expert Python programmer.',
-  request:
-    'Write this function in Python. Handle every edge case. Answer with one ```python code block that holds the whole program and nothing else.',
+  request: (noun: string): string =>
+    `Write this ${noun} in Python. Handle every edge case. Answer with one \`\`\`python code block that holds the whole program and nothing else.`,
 };
 
 const DISCRIMINATOR_SYSTEM =
@@ -57,42 +58,60 @@ const DISCRIMINATOR_SYSTEM =
 const INPUTS_SYSTEM =
   'You are an expert software tester. You read one stage of a programmer’s work and write inputs on which a program that follows it goes wrong. Every input must be valid for the problem. You are rewarded for valid inputs that expose a mistake.';
 
-const statement = (problem: PromptProblem): string =>
-  `Problem:\n${problem.description.trim()}\n\nFunction signature:\n${problem.functionSignature.trim()}`;
+function statement(problem: PromptProblem): string {
+  const { heading, rule } = conventionOf(problem);
+  const parts = [`Problem:\n${problem.description.trim()}`, `${heading}:\n${problem.functionSignature.trim()}`];
+  return [...parts, ...(rule === undefined ? [] : [`Calling convention:\n${rule}`])].join('\n\n');
+}
 
 export const fenced = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 
 const WHOLE_TESTS = {
   system: DISCRIMINATOR_SYSTEM,
   noun: 'test',
-  format: () => [
-    'Answer with a Python list of `((arg, ...), expected)` literals, one test a line, and nothing else. The first part is the tuple of all arguments in order (a single argument keeps its comma), the second is the value the function must return. Use literal values only: no names, no calls.',
-    'The format, shown for a function that adds two numbers:\n[\n    ((1, 2), 3),\n    ((-1, 1), 0),\n]',
-  ],
+  format: (problem: PromptProblem): string[] => {
+    const { test, example } = conventionOf(problem);
+    return [
+      `${test} Use literal values only: no names, no calls.`,
+      example
+        ? `The format, shown for ${example.task}:\n[\n    ${example.test},\n]`
+        : 'The format, shown for a function that adds two numbers:\n[\n    ((1, 2), 3),\n    ((-1, 1), 0),\n]',
+    ];
+  },
 };
 
 const INPUTS_ONLY = {
   system: INPUTS_SYSTEM,
   noun: 'input',
-  format: ({ entry }: PromptProblem) => [
-    `Answer with calls of \`${nameOf(entry)}\`, one a line, and nothing else. Use literal values only: no names, no other calls.`,
-  ],
+  format: (problem: PromptProblem): string[] => {
+    const { call, example } = conventionOf(problem);
+    return [
+      `Answer with calls of \`${nameOf(problem.entry)}\`, one a line, and nothing else.${call} Use literal values only: no names, no other calls.`,
+      ...(example ? [`The format, shown for ${example.task}:\n${example.call}`] : []),
+    ];
+  },
 };
 
-const ask = (stage: Stage): string => {
-  const spec = STAGE_SPECS[stage];
-  return `Stage ${stage}: ${spec.title}\n${spec.instruction}`;
-};
+function ask(problem: PromptProblem, stage: Stage): string {
+  const { title, instruction } = STAGE_SPECS[stage];
+  const { form, noun } = conventionOf(problem);
+  const ofSignature = instruction.replace('Use exactly the given signature', form);
+  const adapted =
+    noun === 'program' ? ofSignature.replace('value that is returned', 'value that is printed') : ofSignature;
+  return `Stage ${stage}: ${title}\n${adapted}`;
+}
 
 const instruct: PromptRules = {
   opening: (problem, first, isCodeOnly) => {
-    const [system, request] = isCodeOnly ? [CODE_ONLY.system, CODE_ONLY.request] : [GENERATOR_SYSTEM, ask(first)];
+    const [system, request] = isCodeOnly
+      ? [CODE_ONLY.system, CODE_ONLY.request(conventionOf(problem).noun)]
+      : [GENERATOR_SYSTEM, ask(problem, first)];
     return [
       { role: 'system', content: system },
       { role: 'user', content: `${statement(problem)}\n\n${request}` },
     ];
   },
-  continuation: (_problem, stage) => ask(stage),
+  continuation: ask,
   repair: ({ call, expected, got }) =>
     `Your program fails a test.\nCall: ${call}\nExpected: ${expected}\nActual: ${got}\n\nFind the mistake and write the whole corrected program. Answer with one \`\`\`python code block that holds the whole program and nothing else.`,
   discriminator: (problem, stage, work, { testsPerTurn, expected }) => {

@@ -1,6 +1,9 @@
 // How a program under test is called, and how its arguments and result are converted.
 import { z } from 'zod';
 
+/** The signature of whole programs whose format has none. */
+export const WHOLE_PROGRAM = '# a whole program: it reads standard input and writes to standard output';
+
 /** A plain value, or an object of the usual interview format: a linked list as a list, a tree as a list by levels. */
 export const shapeSchema = z.enum(['value', 'ListNode', 'TreeNode', 'ListNode[]', 'TreeNode[]']);
 export type Shape = z.infer<typeof shapeSchema>;

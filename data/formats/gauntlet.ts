@@ -22,6 +22,7 @@ import {
   text,
   UnusableRecord,
 } from './format.js';
+import { calledEntry } from './python.js';
 
 /** A problem as files hold it. Other fields are ignored. */
 const recordSchema = z.object({
@@ -51,13 +52,14 @@ export const gauntlet: ProblemFormat = {
   read: ({ json, exact, file }, fileStyle) => {
     const record = parseFields(recordSchema, json);
     const { function_signature, reference_solution } = record;
+    const givenEntry = record.entry && calledEntry(record.entry);
     const isDef = record.calling === undefined || record.calling.style === 'call';
-    const named = record.entry === undefined ? undefined : parseSignature(function_signature, nameOf(record.entry));
+    const named = givenEntry === undefined ? undefined : parseSignature(function_signature, nameOf(givenEntry));
     const signature = isDef ? (named ?? parseSignature(function_signature)) : ANY_ARGUMENTS;
     if (!signature) throw new UnusableRecord('field `function_signature`: no `def name(arguments):` in it');
-    if (!isDef && record.entry === undefined)
+    if (!isDef && givenEntry === undefined)
       throw new UnusableRecord('missing field `entry`, which this `calling` needs');
-    const entry = record.entry ?? entryOf(signature, reference_solution);
+    const entry = givenEntry ?? entryOf(signature, reference_solution);
     const given = [...record.baseline_tests, ...record.hidden_tests];
     const listStyles = certainStyles(given, signature);
     const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;

@@ -1,5 +1,6 @@
 // Problems whose solution is a whole program: the one argument of a test is the program's standard input, the expected
 // value its standard output, compared token by token.
+import { WHOLE_PROGRAM } from '../../core/schema/calling.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 
 /** Judges of contests accept an absolute or relative error of 1e-6. */
@@ -9,7 +10,7 @@ export const STDIO: Pick<Problem, 'functionSignature' | 'entry'> & {
   comparison: { text: 'tokens'; absolute: number; relative: number };
   calling: { style: 'stdio' };
 } = {
-  functionSignature: '# a whole program: it reads standard input and writes to standard output',
+  functionSignature: WHOLE_PROGRAM,
   entry: 'main', // required by the schema and not used
   comparison: { text: 'tokens', ...TOLERANCE },
   calling: { style: 'stdio' },

@@ -94,7 +94,9 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
   const rank = ranks.reduce((most, one) => Math.max(most, one));
   const [{ scale: first }] = found.values() as unknown as [{ scale: number }];
   const isEqual = [...found.values()].every((one) => one.scale === first && one.rank === rank);
-  const alpha = isEqual ? config.alpha : first * rank;
+  // patterns may give all modules another scale than the one of the whole adapter
+  const isUsual = isEqual && Math.abs(config.alpha / rank - first) <= 1e-12 * first;
+  const alpha = isUsual ? config.alpha : first * rank;
   const valueHead = files.has(VALUE_HEAD);
   const layout = adapterLayout(c, { rank, valueHead });
   const loraTensors = loraLayout(c, rank).length;

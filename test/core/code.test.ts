@@ -102,9 +102,23 @@ describe('extractCode', () => {
     const withFence = `def f(x):\n    """\n${F}\n    """\n    return x`;
     const HELPER = 'def g(x):\n    return x';
     const CALLER = 'def f(x):\n    return g(x)';
+    const TRIED = 'try:\n    import math\nexcept ImportError:\n    math = None';
+    const LOOP = 'for _ in range(int(input())):\n    a, b = map(int, input().split())\n    print(a + b)';
+    const DOCUMENTED = 'def f(x):\n    """\n    ```\n    f(1)\n    ```\n    """\n    return x';
     const READER = 'n = int(input())\nprint(n + 1)';
     const CASES: [what: string, answer: string, program: string, entry?: string][] = [
       ['a constant before bare code', `MOD = 10**9+7\n\n${PROGRAM} % MOD`, `MOD = 10**9+7\n\n${PROGRAM} % MOD`],
+      ['a constant with a type', `MOD: int = 7\n\n${PROGRAM} % MOD`, `MOD: int = 7\n\n${PROGRAM} % MOD`],
+      ['two constants', `A, B = 1, 2\n\n${PROGRAM} + A`, `A, B = 1, 2\n\n${PROGRAM} + A`],
+      ['an import that may fail', `${TRIED}\n\n${PROGRAM} + math.e`, `${TRIED}\n\n${PROGRAM} + math.e`],
+      ['a bare loop', `Sure:\n\n${LOOP}`, LOOP, 'main'],
+      [
+        'a bare loop that reads',
+        'while (n := input()) != "0":\n    print(n)',
+        'while (n := input()) != "0":\n    print(n)',
+        'main',
+      ],
+      ['a program with a fence in its documentation', `${block(DOCUMENTED)}\nDone.`, DOCUMENTED],
       ['a table over several lines', `T = [\n    1,\n]\n\n${PROGRAM} + T[0]`, `T = [\n    1,\n]\n\n${PROGRAM} + T[0]`],
       ['prose that looks like an assignment', `Complexity = O(n)\n\n${PROGRAM}`, PROGRAM],
       ['a bare lambda', 'Sure:\n\nf = lambda x: x\n\nIt returns x.', 'f = lambda x: x'],

@@ -1,15 +1,26 @@
 import assert from 'node:assert/strict';
-import { clipped, describeCall } from '../../core/prompts/failures.js';
+import { createHash } from 'node:crypto';
+import { parseTests } from '../../activities/judging.js';
+import { testAnswer } from '../../core/prompts/answers.js';
+import { conventionOf } from '../../core/prompts/conventions.js';
+import { clipped, describeCall, failedTest } from '../../core/prompts/failures.js';
 import {
   discriminatorPrompt,
   generatorContinuation,
   generatorOpening,
   generatorRepair,
+  type PromptProblem,
+  type TestRequest,
   textOf,
 } from '../../core/prompts/prompts.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { STAGES } from '../../core/schema/chain.js';
-import { problemSchema } from '../../core/schema/problem.js';
+import { type PromptStyle, runConfigSchema } from '../../core/schema/config.js';
+import { type Problem, problemSchema } from '../../core/schema/problem.js';
+import { loadNestedProblems } from '../../data/nested/problems.js';
+import { LEVELS, loadSteps } from '../../data/steps/family.js';
+import { loadTinyProblems } from '../../data/tiny/problems.js';
+import { CONVENED, type Convened } from '../support/conventions.js';
 
 const problem = problemSchema.parse({
   id: 'p',
@@ -116,6 +127,144 @@ describe('instruct prompts', () => {
       assert.ok(text.includes(part), part);
     for (const part of ['((arg', 'Done.']) assert.ok(!text.includes(part), part);
   });
+});
+
+describe('prompts of problems with a calling convention', () => {
+  const MODES = ['model', 'reference'] as const;
+  const testerPrompt = (problem: PromptProblem, expected: TestRequest['expected']): string =>
+    textOf(discriminatorPrompt('instruct', problem, 5, undefined, { testsPerTurn: 1, expected }).at(-1)!.content);
+  const parsed = (answer: string, problem: Convened['problem'], expected: TestRequest['expected']) =>
+    parseTests(
+      answer,
+      problem,
+      runConfigSchema.parse({ testsPerTurn: 1, prompts: 'instruct', discriminator: { expected } }),
+    );
+  const textsOf = (problem: PromptProblem): string[] => [
+    ...([1, 5] as const).map((stage) => textOf(generatorOpening('instruct', problem, stage).at(-1)!.content)),
+    ...MODES.map((mode) => testerPrompt(problem, mode)),
+  ];
+
+  for (const { name, problem, args, expected } of CONVENED) {
+    it(`show an example that is read as a test: ${name}`, () => {
+      for (const mode of MODES) {
+        const shown = testerPrompt(problem, mode).split('\n\n').at(-1)!;
+        assert.match(shown, /^The format, shown for /);
+        const answer = shown.slice(shown.indexOf('\n') + 1);
+        const tests = mode === 'model' ? [{ args, expected }] : [{ args }];
+        const taught = testAnswer('instruct', { testsPerTurn: 1, expected: mode }, problem.entry, [{ args, expected }]);
+        for (const written of [answer, `\`\`\`python\n${answer}\n\`\`\``, `Here they are:\n\n${answer}`, taught])
+          assert.deepEqual(parsed(written, problem, mode), { tests, lost: 0 }, written);
+      }
+    });
+
+    it(`tell both roles how it is called: ${name}`, () => {
+      const rule = conventionOf(problem).rule!;
+      for (const text of textsOf(problem)) assert.ok(text.includes(`Calling convention:\n${rule}`), text);
+    });
+  }
+
+  const { problem: program } = CONVENED.find(({ name }) => name === 'a whole program')!;
+  const { problem: operations } = CONVENED.find(({ name }) => name === 'a class of operations')!;
+  const { problem: inPlace } = CONVENED.find(({ name }) => name === 'an argument that is changed in place')!;
+
+  it('ask for a program, not for a function', () => {
+    for (const each of [
+      program,
+      { ...program, calling: undefined },
+      { ...program, functionSignature: 'def main():' },
+    ]) {
+      const continuations = STAGES.map((stage) => textOf(generatorContinuation('instruct', each, stage)));
+      const text = [...textsOf(each), ...continuations].join('\n');
+      assert.doesNotMatch(text, /this function|must return|given signature|Function signature|is returned|\(arg,/);
+      for (const part of ['Write this program in Python', 'standard input', 'prints the answer', 'must print'])
+        assert.ok(text.includes(part), part);
+    }
+    assert.ok(textsOf(operations)[1]!.includes('Write this class in Python'));
+  });
+
+  it('are answered with one text for a program, whatever its signature says', () => {
+    const odd = { ...program, functionSignature: 'def main():' };
+    const long = '[\n    (("""2\n1 2\n""",), "3\\n"),\n]';
+    assert.deepEqual(parsed(long, odd, 'model').tests, [{ args: ['2\n1 2\n'], expected: '3\n' }]);
+    assert.deepEqual(parsed('main("""2\n1 2\n""")', odd, 'reference').tests, [{ args: ['2\n1 2\n'] }]);
+    assert.deepEqual(parsed('main()\nmain("1", "2")', odd, 'reference'), { tests: [], lost: 2 });
+    assert.deepEqual(parsed('[(("1", "2"), "3")]', odd, 'model'), { tests: [], lost: 1 });
+  });
+
+  it('are answered with two lists for operations', () => {
+    assert.deepEqual(parsed('[((["Counter"],), [None])]', operations, 'model'), { tests: [], lost: 1 });
+    assert.deepEqual(parsed('Counter(["Counter"])', operations, 'reference'), { tests: [], lost: 1 });
+  });
+
+  it('use the entry that inputs are read by', () => {
+    const text = testerPrompt({ ...program, entry: 'program' }, 'reference');
+    assert.ok(text.includes('calls of `program`') && text.endsWith('program("1 2\\n")'), text);
+  });
+
+  it('name the argument that is changed in place', () => {
+    const functionSignature = 'class Solution:\n    def sort(self, first: int, second: List[int]) -> None:';
+    const method = {
+      ...inPlace,
+      functionSignature,
+      entry: 'Solution.sort',
+      calling: { ...inPlace.calling, observe: 1 },
+    };
+    const text = testerPrompt(method, 'model');
+    assert.ok(text.includes('changes `second` in place') && text.includes('the value that `second` must have'), text);
+    const unknown = testerPrompt({ ...method, functionSignature: 'def other():' }, 'model');
+    assert.ok(unknown.includes('changes argument 2 in place'), unknown);
+  });
+
+  it('describe the nodes that a constructor gets', () => {
+    const calling = { ...operations.calling, parameters: ['TreeNode' as const] };
+    const text = testerPrompt({ ...operations, calling }, 'model');
+    assert.ok(text.includes('two lists of the same length') && text.includes('`TreeNode`'), text);
+  });
+
+  it('show a program that is repaired its input', () => {
+    const test = { args: ['1 2\n'], expected: '3\n' };
+    const call = "the program with standard input '1 2\\n'";
+    assert.deepEqual(failedTest(program, test, '4'), { call, expected: "'3\\n'", got: '4' });
+    assert.equal(failedTest({ entry: 'f' }, { args: [[1], 2], expected: 3 }, '4').call, 'f([1], 2)');
+  });
+});
+
+describe('prompts of the shipped problems', () => {
+  /** Recorded before prompts described calling conventions. Models were trained with these bytes. */
+  const DIGESTS = {
+    tiny: '4f1161db15bb1da17ae92ff33838b5a7f16ecf6c8b10cccdcaa71fd071336c91',
+    nested: '5b8a5e584b3eaa629e8072b3a369d2e165cfd51f77fa024e5d80a57ba46915c3',
+    steps: '7843ffa82d4bfdd9818406c5bb1beffed29f9932c0afd2c5cc2cc4ee4ae556e5',
+  };
+  const problems = {
+    tiny: loadTinyProblems().validation,
+    nested: loadNestedProblems().validation,
+    steps: loadSteps(LEVELS).validation,
+  };
+  const requests = (['model', 'reference'] as const).flatMap((expected) =>
+    [1, 3].map((testsPerTurn) => ({ testsPerTurn, expected })),
+  );
+  const promptsOf = (style: PromptStyle, problem: Problem): unknown[] => [
+    generatorOpening(style, problem),
+    generatorOpening(style, problem, 5),
+    generatorOpening(style, problem, 5, false),
+    ...STAGES.flatMap((stage) => [
+      generatorContinuation(style, problem, stage),
+      ...requests.flatMap((request) =>
+        [undefined, 'x = 1'].map((work) => discriminatorPrompt(style, problem, stage, work, request)),
+      ),
+    ]),
+    ...requests.map((request) => testAnswer(style, request, problem.entry, problem.baselineTests)),
+  ];
+
+  for (const name of ['tiny', 'nested', 'steps'] as const) {
+    it(`stay the same bytes: ${name}`, () => {
+      const hash = createHash('sha256');
+      for (const problem of problems[name].slice(0, 200))
+        for (const style of ['instruct', 'tiny'] as const) hash.update(JSON.stringify(promptsOf(style, problem)));
+      assert.equal(hash.digest('hex'), DIGESTS[name]);
+    });
+  }
 });
 
 describe('tiny prompts', () => {

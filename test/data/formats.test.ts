@@ -261,6 +261,7 @@ describe('problem file formats', () => {
     };
     const problem = await problemOf(own);
     assert.equal(problem.entry, 'Solution.reverse');
+    assert.equal((await problemOf({ ...own, entry: 'Solution().reverse' })).entry, 'Solution.reverse');
     assert.equal(problem.functionSignature, `class Solution:\n    ${own.function_signature}`);
     const empty = { ...own, baseline_tests: [{ inputs: [[], []], expected: null }] };
     assert.deepEqual((await problemOf(empty)).baselineTests, [{ args: [[], []], expected: [] }]);

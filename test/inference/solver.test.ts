@@ -199,4 +199,47 @@ describe('solving a problem in one process', () => {
       message: /baseline_tests/,
     });
   });
+
+  it('calls the methods of a pasted class in order, and reads what a pasted function changes', () => {
+    const lru =
+      'class LRUCache:\n\n    def __init__(self, capacity: int):\n        \n\n    def get(self, key: int) -> int:\n        \n\n    def put(\n        self,\n        key: int,\n        value: int,\n    ) -> None:\n        self._evict()\n\n    def _evict(self):\n        pass\n\n\n# obj = LRUCache(capacity)\ndef other(a): pass';
+    const task = taskOfMessage(`Cache.\n\n${lru}`);
+    assert.equal(
+      task.functionSignature,
+      'class LRUCache:\n    def __init__(self, capacity: int):\n    def get(self, key: int) -> int:\n    def put(self, key: int, value: int) -> None:',
+    );
+    assert.deepEqual(
+      [task.entry, task.calling?.style, task.description],
+      ['LRUCache', 'operations', `Cache.\n\n${lru}`],
+    );
+    const styleOf = (message: string, fields = {}) => {
+      const { entry, calling } = taskOfMessage(`Do it.\n${message}`, fields);
+      return [entry, calling?.style, calling?.observe, calling?.parameters];
+    };
+    const pick = 'class Solution:\n    def __init__(self$):\n        pass\n    def pick(self) -> int:\n        pass';
+    const iterator = 'class Ité:\n\tdef next(self): ...\n\tdef __init__(self, root: Optional[TreeNode]): ...';
+    const sort = 'class Solution:\n    def sort(self, nums: List[int]) -> None:';
+    assert.deepEqual(
+      [
+        styleOf(pick.replace('$', ', w: List[int]')),
+        styleOf(pick.replace('$', '')),
+        styleOf(iterator),
+        styleOf(lru, { entry: 'LRUCache.get' }),
+        styleOf(sort),
+        styleOf('def greet(name: str) -> None:'),
+        styleOf('def main() -> None:'),
+        styleOf('def flatten(root: TreeNode | None) -> None:'),
+      ],
+      [
+        ['Solution', 'operations', 'result', ['value']],
+        ['Solution.pick', undefined, undefined, undefined],
+        ['Ité', 'operations', 'result', ['TreeNode']],
+        ['LRUCache.get', undefined, undefined, undefined],
+        ['Solution.sort', 'call', 0, ['value']],
+        ['greet', undefined, undefined, undefined],
+        ['main', undefined, undefined, undefined],
+        ['flatten', 'call', 0, ['TreeNode']],
+      ],
+    );
+  });
 });

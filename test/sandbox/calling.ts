@@ -4,6 +4,7 @@ import { type Calling, callingSchema } from '../../core/schema/calling.js';
 import type { CallResult } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
+import { CONVENED } from '../support/conventions.js';
 
 export function callingConformance(get: () => Sandbox): void {
   const limits = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 90, memoryMb: 256, outputBytes: 1_000_000 };
@@ -59,6 +60,16 @@ class Solution:
     assert.deepEqual(method, [value([1, 1, 1, true]), value([1, 1, 1, true])]);
     assert.deepEqual(fixed, [value(7)]);
     refused(plain!, /NameError/); // a program without calling has only its own imports
+  });
+
+  it('calling: the examples in the prompts of every convention hold', async () => {
+    const answers = await runAll(
+      CONVENED.map(({ problem, solution, args }) => [problem.entry, problem.calling, solution, [args]]),
+    );
+    assert.deepEqual(
+      answers,
+      CONVENED.map(({ expected }) => [value(expected)]),
+    );
   });
 
   it('calling: requires the program itself to define the entry', async () => {

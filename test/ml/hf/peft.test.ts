@@ -190,6 +190,11 @@ describe('PEFT adapters', () => {
           name.includes('q_proj') ? 2 : name.includes('layers.0.mlp.up_proj') ? 0.5 : 1,
           name,
         );
+      const all = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+      const every = read({ alpha_pattern: Object.fromEntries(all.map((name) => [name, 12])) });
+      for (const [name, delta] of deltas(every)) close(delta, whole.get(name)!, 2, name);
+      const ranked = read({ r: 16, use_rslora: true, rank_pattern: Object.fromEntries(all.map((name) => [name, 4])) });
+      for (const [name, delta] of deltas(ranked)) close(delta, whole.get(name)!, 2, name);
       const mixed = read({ rank_pattern: { v_proj: 2 } }, () => true, { v_proj: 2 });
       assert.equal(mixed.rank, 4);
       const first = deltas({ ...adapter, values: Float32Array.from(mixed.values) });
