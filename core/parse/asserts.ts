@@ -74,12 +74,9 @@ class ClaimReader {
   }
 
   read(claim: SyntaxNode): TestCase {
-    if (this.isAnswer(claim)) return this.truth(claim, true);
+    const { answer, negated } = this.tested(claim);
+    if (this.isAnswer(answer)) return this.truth(answer, !negated);
     const [first, second, third, ...rest] = children(claim);
-    if (claim.name === 'UnaryExpression' && first!.name === 'not') {
-      const operand = unwrap(second!);
-      if (this.isAnswer(operand)) return this.truth(operand, false);
-    }
     if (claim.name === 'BinaryExpression' && first && second && third && rest.length === 0) {
       if (this.text.slice(second.from, second.to) === '==' || second.name === 'is')
         return this.either(unwrap(first), unwrap(third));
@@ -87,12 +84,36 @@ class ClaimReader {
     throw new SalvageProblem('unsupported-assert');
   }
 
+  /** What an expression tests the truth value of: `f(…)` in `not f(…)` and, in problem files, `bool(f(…))`. */
+  private tested(expression: SyntaxNode): { answer: SyntaxNode; negated: boolean } {
+    const [first, second] = children(expression);
+    const isNot = expression.name === 'UnaryExpression' && first!.name === 'not';
+    const isBool = this.options.truth && this.isBool(expression);
+    const inner = isNot ? second : isBool ? elements(second!)[0] : undefined;
+    if (!inner) return { answer: expression, negated: false };
+    const operand = unwrap(inner);
+    if (!this.options.truth) return { answer: operand, negated: isNot };
+    const { answer, negated } = this.tested(operand);
+    return { answer, negated: negated !== isNot };
+  }
+
+  private isBool(node: SyntaxNode): boolean {
+    return (
+      node.name === 'CallExpression' &&
+      this.options.entry !== 'bool' &&
+      /^bool\s*\(/.test(this.text.slice(node.from, node.to))
+    );
+  }
+
   /** `self.assertEqual(f(…), x)` and the like. */
   unittest(method: string, call: SyntaxNode): TestCase {
     const [first, second] = elements(children(call)[1]!).map(unwrap);
     if (EQUAL.test(method) && first && second) return this.either(first, second);
     if (method === 'assertIsNone' && first && this.isAnswer(first)) return this.test(first, null);
-    if (method === 'assertFalse' && first && this.isAnswer(first)) return this.truth(first, false);
+    if (method === 'assertFalse' && first) {
+      const { answer, negated } = this.tested(first);
+      if (this.isAnswer(answer)) return this.truth(answer, negated);
+    }
     if (method === 'assertTrue' && first) return this.read(first);
     throw new SalvageProblem('unsupported-assert');
   }
@@ -120,6 +141,11 @@ class ClaimReader {
   }
 
   private either(left: SyntaxNode, right: SyntaxNode): TestCase {
+    if (this.options.truth && (this.isBool(left) || this.isBool(right))) {
+      const { answer, negated } = this.tested(this.isBool(left) ? left : right);
+      const expected = this.evaluation.value(this.isBool(left) ? right : left);
+      if (this.isAnswer(answer) && typeof expected === 'boolean') return this.truth(answer, expected !== negated);
+    }
     if (this.isAnswer(left)) return this.test(left, right);
     if (this.isAnswer(right)) return this.test(right, left);
     throw new SalvageProblem('unsupported-assert');

@@ -11,9 +11,12 @@ const CLOSING_BEFORE_TEXT = /^[\s>]*(?:```|~~~)[ \t]*(\w*)/;
 const CLOSING_AFTER_CODE = /^([^`]*[^`\s])[ \t]*```[ \t]*$/;
 const ONE_LINE = /^[\s>]*(`{1,3})[ \t]*(?:(?:py|python3?)[ \t]+)?([^`\n]+)\1[ \t]*$/i;
 const PROGRAM_START = /^(?:(?:def|class|import|from|async\s+def)\b|@\w)/;
+const TARGET = String.raw`\*?[A-Za-z_][\w.]*(?:\[[^\]\n]{0,200}\])*`;
 /** Lines that other programs begin with, and lines that continue them. */
-const CODE_LINE =
-  /^(?:[A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*\s*(?::[^=\n]*)?=(?!=)|[A-Za-z_][\w.]*\(|(?:for|while|if|with)\b.*:|try:)/;
+const CODE_LINE = new RegExp(
+  `^(?:${TARGET}(?:[ \\t]*,[ \\t]*${TARGET})*(?:[ \\t]*,)?[ \\t]*(?::[^=\\n]*|[-+*/%&|^@]|\\*\\*|//|<<|>>)?=(?!=)|` +
+    '[A-Za-z_][\\w.]*\\(|(?:for|while|if|with)\\b.*:|try:)',
+);
 const CONTINUED = /^(?:\s|$|#|[)\]}]|(?:elif|except)\b.*:|(?:else|finally):)/;
 const TAGS = 'code|pre|answer|final_answer|solution|program|python';
 const OPENING_TAG = new RegExp(`^[ \\t]*(?:<(?:${TAGS})\\b[^>\\n]{0,80}>|\\[(?:${TAGS})\\])+`, 'gim');
@@ -110,7 +113,7 @@ function lacks(code: string, name: string): boolean {
   const plain = code.replace(/'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|#[^\n]*/g, '""');
   const n = escapeRegExp(name);
   const isUsed = new RegExp(`(?<![.\\w])${n}\\b`).test(plain);
-  const binds = `\\b(?:def|class|as|import|global|lambda|for)\\b[^\\n:]{0,200}\\b${n}\\b|(?<![.\\w])${n}\\s*(?::[^=\\n]*)?=(?!=)`;
+  const binds = `\\b(?:def|class|as|import|lambda|for)\\b[^\\n:]{0,200}\\b${n}\\b|(?<![.\\w])${n}\\s*(?::[^=\\n]*)?=(?!=)`;
   return isUsed && !new RegExp(binds).test(plain);
 }
 
@@ -205,21 +208,29 @@ function bareProgram(given: string, entry: string | undefined): string {
     entry === MAIN ? CODE_LINE.test(line) : entry !== undefined && defined(entry.split('.')[0]!).test(line);
   const starts = lines.flatMap((line, i) => (isStart(line) ? [i] : [])).slice(0, MAX_TRIED);
   const whole = (line: string): string => (/:\s*$/.test(line) ? `${line} pass` : line); // of a loop or a condition
-  const programs = starts.filter((i) => errorsIn(whole(lines[i]!)).length === 0).map(programAt);
+  const programs = starts.flatMap((i) => {
+    const code = programAt(i); // its first line may be incomplete
+    return [whole(lines[i]!), code].some((part) => errorsIn(part).length === 0) ? [code] : [];
+  });
   return programs.find((code) => READS_INPUT.test(code)) ?? programs[0] ?? '';
 }
 
 /** The first line of the code that ends before line `end`. */
 function firstOfProgram(lines: readonly string[], end: number, isWhole: boolean): number {
-  let start = end;
+  const starts: number[] = [];
   for (let i = end - 1; i >= 0; i--) {
-    if (CODE_LINE.test(lines[i]!)) start = i;
+    if (CODE_LINE.test(lines[i]!)) starts.push(i);
     else if (!CONTINUED.test(lines[i]!)) break;
   }
-  const before = lines.slice(start, end).join('\n');
-  if (start === end || errorsIn(before).length > 0) return end;
+  const textFrom = (start: number): string => lines.slice(start, end).join('\n');
+  // prose may begin like code: "solve(x) returns x"
+  const start = starts
+    .reverse()
+    .slice(0, MAX_TRIED)
+    .find((start) => errorsIn(textFrom(start)).length === 0);
+  if (start === undefined) return end;
   const after = lines.slice(end).join('\n');
-  return isWhole || boundNames(before).some((name) => lacks(after.slice(0, MAX_PARSED), name)) ? start : end;
+  return isWhole || boundNames(textFrom(start)).some((name) => lacks(after.slice(0, MAX_PARSED), name)) ? start : end;
 }
 
 /** Up to the first line that is neither Python nor indented. */

@@ -106,6 +106,12 @@ describe('extractCode', () => {
     const LOOP = 'for _ in range(int(input())):\n    a, b = map(int, input().split())\n    print(a + b)';
     const DOCUMENTED = 'def f(x):\n    """\n    ```\n    f(1)\n    ```\n    """\n    return x';
     const READER = 'n = int(input())\nprint(n + 1)';
+    const UNPACKING = 'n, *a = map(int, input().split())\nprint(sum(a))';
+    const CONDITION = 'if (n := int(input())) > 0:\n    print(n)\nelse:\n    print(0)';
+    const ATTEMPT = 'try:\n    n = int(input())\nexcept EOFError:\n    n = 0\nprint(n)';
+    const OPEN_CALL = 'n = int(\n    input()\n)\nprint(n)';
+    const ASSIGNMENTS = `n = int(input())\na = [0] * n\na[0] = 1\nn += 1\nn //= 2\n*b, c = a\n\n${PROGRAM}\nprint(f(n))`;
+    const GLOBAL = 'count = 0\n\ndef f(x):\n    global count\n    count += x\n    return count';
     const CASES: [what: string, answer: string, program: string, entry?: string][] = [
       ['a constant before bare code', `MOD = 10**9+7\n\n${PROGRAM} % MOD`, `MOD = 10**9+7\n\n${PROGRAM} % MOD`],
       ['a constant with a type', `MOD: int = 7\n\n${PROGRAM} % MOD`, `MOD: int = 7\n\n${PROGRAM} % MOD`],
@@ -124,6 +130,13 @@ describe('extractCode', () => {
       ['a bare lambda', 'Sure:\n\nf = lambda x: x\n\nIt returns x.', 'f = lambda x: x'],
       ['a bare program', READER, READER, 'main'],
       ['a bare program in prose', `It adds one:\n\n${READER}\n\nDone, I think.`, READER, 'main'],
+      ['a bare program that begins with several names', UNPACKING, UNPACKING, 'main'],
+      ['a bare program that begins with a condition', CONDITION, CONDITION, 'main'],
+      ['a bare program that begins with an attempt', ATTEMPT, ATTEMPT, 'main'],
+      ['a bare program whose first statement has several lines', OPEN_CALL, OPEN_CALL, 'main'],
+      ['assignments of every kind before a definition', ASSIGNMENTS, ASSIGNMENTS, 'main'],
+      ['a variable that bare code declares global', GLOBAL, GLOBAL],
+      ['prose that begins like code', `f(x) returns x.\n\nMOD = 7\n\n${PROGRAM} % MOD`, `MOD = 7\n\n${PROGRAM} % MOD`],
       [
         'an import in the middle',
         `n = int(input())\nimport math\nprint(n)`,
@@ -201,11 +214,15 @@ describe('extractCode', () => {
         'x = 1\n',
         'for ',
         'a, ',
+        'a[0], ',
+        'for x in y:\n',
         '<code ',
         '[PYTHON]',
         '>>> ',
       ])
-        for (const entry of ['f', 'main']) extractCode(part.repeat(90_000 / part.length), 'instruct', entry);
+        for (const entry of ['f', 'main'])
+          for (const end of ['', `\n${PROGRAM}`])
+            extractCode(part.repeat(90_000 / part.length) + end, 'instruct', entry);
     });
 
     it('none in inline code that only calls it', () =>

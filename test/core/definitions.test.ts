@@ -84,7 +84,7 @@ assert f(2, 3) is None
 describe('bare asserts of problem files', () => {
   it('test the truth value; comparisons test the value', () => {
     const source =
-      'assert f(1)\nassert not f(2), "no"\nassert (f(3))\nassert f(4) == True\nassert f(5) is None\nassert f(6) is False';
+      'assert f(1)\nassert not f(2), "no"\nassert (f(3))\nassert f(4) == True\nassert f(5) is None\nassert f(6) is False\nassert bool(f(7))\nassert not not f(8)\nassert bool(f(9)) == False\nassert False is bool(f(0))';
     assert.deepEqual(testsOfModule(source, 'f').tests, [
       { args: [1], expected: true, truth: true },
       { args: [2], expected: false, truth: true },
@@ -92,8 +92,25 @@ describe('bare asserts of problem files', () => {
       { args: [4], expected: true },
       { args: [5], expected: null },
       { args: [6], expected: false },
+      { args: [7], expected: true, truth: true },
+      { args: [8], expected: true, truth: true },
+      { args: [9], expected: false, truth: true },
+      { args: [0], expected: false, truth: true },
     ]);
-    for (const other of ['assert f(1) in [2]', 'assert 0 < f(1) < 3', 'assert f(1) != 2', 'assert f(1) and f(2)'])
+    const methods = 'self.assertFalse(not f(1))\nself.assertTrue(bool(f(2)))\nself.assertEqual(bool(f(3)), False)';
+    assert.deepEqual(testsOfModule(methods, 'f').tests, [
+      { args: [1], expected: true, truth: true },
+      { args: [2], expected: true, truth: true },
+      { args: [3], expected: false, truth: true },
+    ]);
+    assert.deepEqual(testsOfModule('assert bool(1)', 'bool').tests, [{ args: [1], expected: true, truth: true }]);
+    for (const other of [
+      'assert f(1) in [2]',
+      'assert 0 < f(1) < 3',
+      'assert f(1) != 2',
+      'assert f(1) and f(2)',
+      'assert bool(f(1)) == 1',
+    ])
       assert.deepEqual(testsOfModule(other, 'f'), { tests: [], rest: other });
   });
 });
