@@ -36,7 +36,7 @@ import {
   promptGroups,
   promptSegmentAt,
 } from './decodeBatch.js';
-import { cacheNames } from './kvCaches.js';
+import { cacheNames, cacheWidth } from './kvCaches.js';
 import { outputKindFor, Sampler, type SamplingOptions } from './sampler.js';
 import { inBlocks, PROMPT_BLOCK, segmentsOf } from './segments.js';
 
@@ -100,6 +100,7 @@ export class DecodeSession {
     private readonly contextLength: number,
     private readonly device: UsableDevice = { provider: 'cpu' },
     private readonly graphs = new OpenGraphs(Number.POSITIVE_INFINITY),
+    private readonly batchBytes = Number.POSITIVE_INFINITY, // see WorkerInit
   ) {
     this.sampler = new Sampler(model.config.vocab);
     this.minBatch = model.locations ? 2 : 1; // with separate weights, a batch of one rounds differently
@@ -132,8 +133,9 @@ export class DecodeSession {
     if (feasible.length === 0) return { answers, caches, counts };
 
     const opened = await this.session(outputKindFor(options));
-    const slots = Math.min(DECODE_SLOTS, feasible.length);
     const longest = Math.max(...feasible.map(([, { prompt }]) => prompt.length + limitOf(prompt)));
+    const fitting = Math.max(1, Math.floor(this.batchBytes / (4 * longest * cacheWidth(this.model.config))));
+    const slots = Math.min(DECODE_SLOTS, fitting, feasible.length);
     const stepGraph = opened.steps !== opened.prompts;
     const batch = new DecodeBatch(this.model.config, slots, this.minBatch, stepGraph, longest);
     while (batch.sequences.length > 0 || feasible.length > 0) {

@@ -29,6 +29,7 @@ export interface MemoryUse {
   checkpointing?: boolean; // as EngineOptions
   activationBytes?: number; // as EngineOptions
   keptBytes?: number | undefined; // as `keptBytes` below
+  batchBytes?: number; // as `batchBytes` below
   kvBytes?: number; // of the KV store; default: as much as the sequences that are decoded
 }
 
@@ -41,8 +42,9 @@ const TRAINING_PROCESS = 400e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
 /** Of the memory budget, for what is kept between calls. */
-const SHARE = { kvStore: 1 / 16, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8 };
+const SHARE = { kvStore: 1 / 16, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8, batch: 1 / 10 };
 const KV_TOKENS = 100_000;
+const ENOUGH_FOR_BATCH = 1.2e9; // 32 chains of SmolLM2-135M with 800 tokens
 /** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
 
@@ -96,10 +98,11 @@ function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: M
   return stored + Math.max(head, layerWeights + 2 * layer);
 }
 
-function decodingBytes(model: ModelFiles, { sequences, length, quantization, kvBytes }: MemoryUse): number {
+function decodingBytes(model: ModelFiles, use: MemoryUse): number {
+  const { sequences, length, quantization, kvBytes, batchBytes = Number.POSITIVE_INFINITY } = use;
   const { config: c } = model;
   const positions = Math.ceil(length / 64) * 64;
-  const batch = F32 * cacheWidth(c) * sequences * positions;
+  const batch = Math.min(batchBytes, F32 * cacheWidth(c) * sequences * positions);
   const caches = batch + (kvBytes ?? batch);
   const logits = 2 * F32 * sequences * c.vocab;
   const workers = isLarge(model) ? 1 : planThreads(model).workers;
@@ -161,6 +164,10 @@ export const keptBytes = (
 ): number | undefined =>
   activationBytes ?? (isLarge(model) ? Math.min(keptOnCpu(model.config), SHARE.kept * budget) : undefined);
 
+/** Keys and values of the sequences that step together in one of `workers` workers. With less, more sequences wait. */
+export const batchBytes = (budget: number, workers: number): number =>
+  Math.max(SHARE.batch * budget, Math.min(2 * SHARE.batch * budget, ENOUGH_FOR_BATCH)) / workers;
+
 /** What one of `workers` workers may hold in compiled graphs. */
 export const graphBytes = (model: ModelFiles, workers: number, budget: number): number =>
   isLarge(model)
@@ -177,7 +184,8 @@ export function estimateTraining(
   { length, rank, workers, trainers, budget }: Record<'length' | 'rank' | 'workers' | 'trainers' | 'budget', number>,
 ): number {
   const kv = kvCacheBytes ?? kvBytes(model, budget);
-  const use = { ...options, sequences: 32, length, rank, keptBytes: keptBytes(model, options, budget) };
+  const limits = { keptBytes: keptBytes(model, options, budget), batchBytes: batchBytes(budget, workers) };
+  const use = { ...options, ...limits, sequences: 32, length, rank };
   const decode = estimateMemory(model, { ...use, task: 'decode', kvBytes: kv });
   const parts = isLarge(model) ? Math.max(1, trainers) : workers;
   const train = estimateMemory(model, { ...use, task: 'train', parts });

@@ -40,6 +40,7 @@ import type {
 import { EngineFiles } from './engineFiles.js';
 import {
   availableMemory,
+  batchBytes,
   checkMemory,
   estimateMemory,
   estimateTraining,
@@ -53,7 +54,7 @@ import {
 import { canShareRows, type GradientOptions, type GradientPlan, joinedRows, TotalOfParts } from './minibatch.js';
 import { refuseFaults, samplingFault, tokensFault, trajectoryFault } from './validation.js';
 
-const [EXPECTED_LENGTH, EXPECTED_RANK] = [1024, 16];
+const [EXPECTED_LENGTH, EXPECTED_RANK] = [2048, 16];
 const SCORE_SEQUENCES = 16;
 export const GRADIENT_SEQUENCES = 8;
 
@@ -66,7 +67,8 @@ type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing' | 'activationBytes'> {
-  keptBytes?: number | undefined; // see WorkerInit
+  batchBytes?: number; // see WorkerInit
+  keptBytes?: number | undefined; // likewise
   device?: UsableDevice;
   graphBytes?: number; // see WorkerInit; default: 256 MB
   alternates?: boolean; // likewise; default false
@@ -79,10 +81,10 @@ export function openPool(
   { device = { provider: 'cpu' }, graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
-  const { checkpointing, activationBytes, keptBytes: kept } = options;
+  const { checkpointing, activationBytes, keptBytes: kept, batchBytes } = options;
   const init: WorkerInit = {
     ...{ config, contextLength, base, device, graphBytes, alternates },
-    ...{ checkpointing, activationBytes, keptBytes: kept },
+    ...{ checkpointing, activationBytes, keptBytes: kept, batchBytes },
   };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
@@ -104,13 +106,14 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   const kept = {
     graphBytes: graphBytes(model, plan.workers, budget),
     keptBytes: keptBytes(model, options, budget),
+    batchBytes: batchBytes(budget, plan.workers),
     alternates: trainers === 0,
   };
   const pool = openPool(model, base, plan, { ...options, device, ...kept });
   return new OrtEngine(model, digest, pool, plan, options, limits, budget);
 }
 
-/** How much memory an engine of this model will use at most for training rows of up to 1,024 tokens. */
+/** How much memory an engine of this model will use at most for training rows of up to 2,048 tokens. */
 export function expectedMemory(path: string, options: EngineOptions): { bytes: number; length: number } {
   const model = describeModel(path);
   const budget = memoryBudget().bytes;
@@ -358,6 +361,7 @@ class OrtEngine extends EngineFiles implements Engine {
       length: Math.max(0, ...lengths),
       rank: adapter?.rank ?? 0,
       keptBytes: keptBytes(this.model, this.options, this.budget),
+      batchBytes: batchBytes(this.budget, this.plan.workers),
     };
     const count = partsThatFit(this.model, use, Math.min(parts, this.plan.workers), room);
     checkMemory(this.info.path, estimateMemory(this.model, { ...use, parts: count }), { force, available });

@@ -16,6 +16,7 @@ export interface WorkerInit {
   base: Base;
   checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: depends on their size
   activationBytes: number | undefined; // as EngineOptions
+  batchBytes: number | undefined; // of keys and values of sequences that step together; more sequences wait. Default: any
   keptBytes: number | undefined; // see TrainSessionOptions
   device: UsableDevice;
   graphBytes: number; // of the graphs that a worker keeps open; 0: one at a time

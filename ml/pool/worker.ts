@@ -26,7 +26,7 @@ const model: SessionModel =
     : { config, locations: init.base.locations };
 const { checkpointing, activationBytes, keptBytes } = init;
 const graphs = new OpenGraphs(init.graphBytes);
-const decoder = new DecodeSession(model, init.contextLength, init.device, graphs);
+const decoder = new DecodeSession(model, init.contextLength, init.device, graphs, init.batchBytes);
 const trainer = new TrainSession(model, { checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };

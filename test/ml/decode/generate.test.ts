@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';
-import { KvCaches } from '../../../ml/decode/kvCaches.js';
+import { cacheWidth, KvCaches } from '../../../ml/decode/kvCaches.js';
 import { GraphSession, tensor } from '../../../ml/device/runtime.js';
 import type { Adapter, Engine, Generated, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
@@ -80,6 +80,9 @@ async function logitsAfter(c: DecoderConfig, session: GraphSession, rows: number
   return Array.from((out.next!.data as Float32Array).subarray(0, c.vocab));
 }
 
+/** Keys and values of the longest row of 13 with its answer. */
+const rowBytes = (c: DecoderConfig): number => 4 * (5 + 9 * 12 + sample.maxNewTokens) * cacheWidth(c);
+
 describe('generation', () => {
   let engine: Engine;
   before(async () => {
@@ -144,6 +147,21 @@ describe('generation', () => {
         assert.deepEqual(part.caches, whole.caches.slice(i, i + size));
       }
     await session.close();
+  });
+
+  it('sequences wait if the keys and values of all do not fit, and get the same bits', async () => {
+    const model = loadModel(fixture);
+    const rows = Array.from({ length: 13 }, (_, i) => randomRow(`w${i}`, 5 + 9 * i));
+    const generate = async (batchBytes?: number) => {
+      const session = new DecodeSession(model, model.config.contextLength, undefined, undefined, batchBytes);
+      const steps: number[] = [];
+      const { answers } = await session.generate(rows, sample, { onTokens: (sampled) => steps.push(sampled) });
+      await session.close();
+      return { answers, most: Math.max(...steps) };
+    };
+    const [all, few, one] = [await generate(), await generate(3.5 * rowBytes(model.config)), await generate(1)];
+    assert.deepEqual([all.most, few.most, one.most], [13, 3, 1]);
+    assert.deepEqual([few.answers, one.answers], [all.answers, all.answers]);
   });
 
   it('queries are scaled in the weights if that is exact, and otherwise in the graph', () => {
