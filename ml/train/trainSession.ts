@@ -99,7 +99,8 @@ export class TrainSession {
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
     const trained = this.projected(batch, sequences);
     const projected = trained?.dims[0];
-    const { keptBytes, checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank, keptBytes) } = this.options;
+    const { keptBytes, checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank, keptBytes) } =
+      this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
     const options = { locations: this.model.locations, checkpointing };
     const build = (): Graph => buildPpoGraph(this.config, batch.shape, lora, loss, options, projected);

@@ -64,13 +64,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
     // own uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
     User: ownUid ? '0:0' : `${NOBODY}:${NOBODY}`,
     WorkingDir: '/tmp',
-    Env: [
-      'PYTHONHASHSEED=0',
-      'LANG=C.UTF-8',
-      'HOME=/tmp',
-      'OPENBLAS_NUM_THREADS=1',
-      'OMP_NUM_THREADS=1',
-    ],
+    Env: ['PYTHONHASHSEED=0', 'LANG=C.UTF-8', 'HOME=/tmp', 'OPENBLAS_NUM_THREADS=1', 'OMP_NUM_THREADS=1'],
     AttachStdin: true,
     AttachStdout: true,
     AttachStderr: true,
