@@ -141,7 +141,7 @@ describe('chat template', () => {
     const none = makeTokenizer({ model: { type: 'WordLevel', vocab: { a: 0 } } }, {});
     assert.throws(() => loadChatFormat('/nowhere', none), /no chat_template/);
     for (const chat_template of [5, [{ name: 'default', template: 5 }], [null], []]) {
-      const odd = { config: { chat_template } } as unknown as TextTokenizer;
+      const odd = makeTokenizer({ model: { type: 'WordLevel', vocab: { a: 0 } } }, { chat_template });
       assert.throws(() => loadChatFormat('/nowhere', odd), /no chat_template/);
     }
     assert.throws(() => new ChatFormat('{% if %}', tokenizer), /chat template/);
