@@ -109,6 +109,15 @@ async function load(): Promise<Fetch> {
   return ((input: string | URL, init?: object) => fetch(input, { ...init, dispatcher })) as unknown as Fetch;
 }
 
+/** What a proxy answers instead of opening a tunnel: its status, e.g. 407 without a user. */
+export function refusalOfProxy(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const status = /^Proxy response \((\d{3})\)/.exec(cause.message)?.[1];
+    if (status !== undefined) return `the proxy answers ${status}`;
+  }
+  return undefined;
+}
+
 function withoutUser(proxy: URL): string {
   if (!proxy.protocol.startsWith('http')) return proxy.href; // SOCKS sends user and password itself
   const { protocol, host } = proxy;

@@ -10,7 +10,7 @@ import { HubApiError } from '@huggingface/hub';
 import { GauntletError } from '../../core/errors.js';
 import { isAlive } from '../../infra/lock.mjs';
 import { isHere, PLACE } from '../../infra/place.mjs';
-import { proxiedFetch, proxyFor, throughProxy } from '../../infra/proxy.js';
+import { proxiedFetch, proxyFor, refusalOfProxy, throughProxy } from '../../infra/proxy.js';
 import { hubAddress, hubCache } from './environment.js';
 import { authorization, type HubFile, InvalidAnswer, listModel } from './listing.js';
 import { type Pace, watchPace } from './pace.js';
@@ -203,7 +203,7 @@ function asFault(error: unknown, model: string, hub: string): GauntletError {
     return new GauntletError('HUB_FAULT', `${model}: cannot be written to ${hubCache()} (${code})`);
   }
   if (isOfNetwork(error)) {
-    const why = cause?.code ?? 'the connection ended';
+    const why = refusalOfProxy(error) ?? (cause?.code || 'the connection ended');
     const out = `set HF_ENDPOINT to an address that can be, ${instead}`;
     return new GauntletError(
       'HUB_FAULT',

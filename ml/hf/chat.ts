@@ -200,7 +200,8 @@ export function templateSource(
 function defaultTemplate(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return undefined;
-  return value.find((t: { name?: unknown }) => t?.name === 'default')?.template;
+  const { template } = value.find((t: { name?: unknown } | null) => t?.name === 'default') ?? {};
+  return typeof template === 'string' ? template : undefined;
 }
 
 /** A special token of tokenizer_config.json is a text or an object with `content`. */

@@ -187,6 +187,8 @@ describe('a model of the Hugging Face hub', function () {
         refused('HUB_FAULT', /cannot be reached through the proxy http:\/\/127\.0\.0\.1:\d+ of the environment \(/),
       );
       assert.equal(proxy.requests[0], 'CONNECT hub.example:443');
+      proxy.refuses = 407;
+      await withVariables({ https_proxy: proxy.url }, () => refused('HUB_FAULT', /\(the proxy answers 407\)/));
     });
 
     it('is reached directly on this machine, whatever the variables say', async () => {

@@ -32,6 +32,7 @@ export interface FakeProxy {
   url: string;
   /** 'CONNECT temporal.example:7233', 'GET http://hub.example/…', in order, with the user if there is one. */
   requests: string[];
+  refuses?: number; // the status that it answers instead of opening a tunnel
   close(): Promise<void>;
 }
 
@@ -60,6 +61,7 @@ export async function openProxy(): Promise<FakeProxy> {
   });
   server.on('connect', ({ url, headers }, client: Socket) => {
     keep(`CONNECT ${url}`, headers['proxy-authorization']);
+    if (proxy.refuses !== undefined) return void client.end(`HTTP/1.1 ${proxy.refuses} No\r\n\r\n`);
     const [host, port] = url!.split(':');
     const onward = connect(Number(port), here(host!), () => {
       client.write('HTTP/1.1 200 OK\r\n\r\n');
@@ -70,7 +72,7 @@ export async function openProxy(): Promise<FakeProxy> {
     client.on('close', () => onward.destroy());
   });
   await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
-  return {
+  const proxy: FakeProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     close: () =>
@@ -79,4 +81,5 @@ export async function openProxy(): Promise<FakeProxy> {
         for (const socket of sockets) socket.destroy();
       }),
   };
+  return proxy;
 }

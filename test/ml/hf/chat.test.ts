@@ -140,6 +140,10 @@ describe('chat template', () => {
     const tokenizer = loadTokenizer(fixture);
     const none = makeTokenizer({ model: { type: 'WordLevel', vocab: { a: 0 } } }, {});
     assert.throws(() => loadChatFormat('/nowhere', none), /no chat_template/);
+    for (const chat_template of [5, [{ name: 'default', template: 5 }], [null], []]) {
+      const odd = makeTokenizer({ model: { type: 'WordLevel', vocab: { a: 0 } } }, { chat_template });
+      assert.throws(() => loadChatFormat('/nowhere', odd), /no chat_template/);
+    }
     assert.throws(() => new ChatFormat('{% if %}', tokenizer), /chat template/);
     const refusing = new ChatFormat("{{ raise_exception('roles must alternate') }}", tokenizer);
     assert.throws(() => refusing.openingTokens([{ role: 'user', content: 'x' }]), /roles must alternate/);
