@@ -52,7 +52,6 @@ export async function cluster(options: ClusterOptions): Promise<ClusterFigures> 
   const store = await openStore(services.store);
   const args = [config];
   const plan = planFaults({ faults, seed, results, hosts: Object.keys(HOSTS) });
-  services.hold(plan[0]?.after ?? Number.MAX_SAFE_INTEGER);
   await client.workflow.start('trainFullPipeline', { taskQueue: TASK_QUEUES.orchestrator, workflowId: RUN, args });
   const run = new Run(
     async () => client,
@@ -61,7 +60,6 @@ export async function cluster(options: ClusterOptions): Promise<ClusterFigures> 
   const struck: { kind: Fault['kind']; at: number }[] = [];
   const outages = new Map<string, Promise<void>>(); // by host
   for (const fault of plan) {
-    services.hold(fault.after); // the run cannot end before the fault
     await run.until(fault.after);
     await Promise.race([run.ended, sleep(fault.delay)]);
     if (run.over) break;
@@ -71,7 +69,6 @@ export async function cluster(options: ClusterOptions): Promise<ClusterFigures> 
     struck.push({ kind: fault.kind, at: Date.now() });
     log(`${struck.length}/${faults} ${fault.kind} ${fault.host} after ${fault.after} of ${results} results`);
   }
-  services.hold(Number.MAX_SAFE_INTEGER);
   await Promise.all(outages.values());
   await run.until(Number.POSITIVE_INFINITY);
   const endedAt = Date.now();

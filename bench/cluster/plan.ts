@@ -12,8 +12,8 @@ export interface Fault {
   outage: number; // ms
 }
 
-const LAST = 0.95; // share of the results after which nothing happens: the run must still be active
-const DELAY_MS = 2000;
+const LAST = 0.6; // share of the results after which nothing happens: a short run must still be active
+const DELAY_MS = 500;
 const OUTAGE_MS = { shortest: 1000, longest: 30_000 };
 
 export interface FaultPlan {

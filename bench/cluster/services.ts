@@ -17,8 +17,6 @@ const DATABASES = { temporal: 'temporal', temporal_visibility: 'visibility' }; /
 export interface Services {
   temporal: string; // host:port
   store: string; // s3: URL
-  /** The store gets no more results than `most` until the next call. */
-  hold(most: number): void;
   client: Client;
 }
 
@@ -33,7 +31,7 @@ export async function startServices(
   await startPostgres(folder, host);
   const temporal = `${host}:7233`;
   const client = await startTemporal(folder, host, temporal, log);
-  return { temporal, store: store.url(), hold: (most) => store.hold?.(most), client };
+  return { temporal, store: store.url(), client };
 }
 
 async function startPostgres(folder: string, host: string): Promise<void> {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { type ClusterFigures, complaints, described } from '../../bench/cluster/figures.js';
 import { planFaults } from '../../bench/cluster/plan.js';
-import { requireS3, type S3Server } from '../support/s3Server.js';
 
 const HOSTS = ['orchestrator', 'gpu1', 'gpu2', 'sandbox'];
 
@@ -25,32 +24,6 @@ describe('planFaults', () => {
     );
     assert.ok(moments.every((after) => after >= 0 && after <= 0.95 * options.results));
     assert.ok(plan.every(({ outage }) => outage >= 1000 && outage <= 30_000));
-  });
-});
-
-describe('the store of a cluster run', () => {
-  let server: S3Server;
-  before(async function () {
-    if (process.env.GAUNTLET_TEST_S3) this.skip(); // another server holds nothing
-    server = await requireS3(this);
-  });
-  after(() => server?.close());
-
-  it('gets no more results than a fault allows, so that the run cannot end before it', async () => {
-    const put = async (key: string): Promise<number> =>
-      (await fetch(`${server.endpoint}/tests/store/${key}`, { method: 'PUT', body: '1' })).status;
-    const until = async (status: number, key: string): Promise<void> => {
-      while ((await put(key)) !== status) await new Promise((resolve) => setTimeout(resolve, 20));
-    };
-    server.hold!(0);
-    await until(503, 'memo/a');
-    server.hold!(1);
-    await until(200, 'memo/a');
-    assert.equal(await put('memo/b'), 503);
-    for (const key of ['memo/a', 'memo/b.inputs', 'blobs/b']) assert.notEqual(await put(key), 503, key);
-    server.hold!(2);
-    await until(200, 'memo/b');
-    assert.equal(await put('memo/c'), 503);
   });
 });
 

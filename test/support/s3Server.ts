@@ -16,8 +16,6 @@ export interface S3Server {
   /** The URL of a new store that nothing else uses. `options` as in a URL, such as 'cache=0'. */
   url(options?: string): string;
   endpoint?: string; // of a server that the tests started
-  /** No store gets more results than `most` until the next call: requests that write more of them fail. */
-  hold?(most: number): void;
   close(): Promise<void>;
 }
 
@@ -72,7 +70,6 @@ export async function launchS3(host: string, faults = 0): Promise<S3Server> {
   return {
     url: (options) => fresh(`s3://tests?endpoint=${endpoint}`, options),
     endpoint,
-    hold: (most) => void server.stdin.write(`${most}\n`),
     close: async () => {
       const ended = once(server, 'exit');
       server.stdin.end();
