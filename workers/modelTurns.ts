@@ -19,7 +19,7 @@ export class ModelTurns {
     return this.present > 0;
   }
 
-  /** Calls that wait or come later get no turn any more: they fail with this error. */
+  /** Refuses calls that wait and calls that come later: they fail with this error. */
   close(fault: Error): void {
     this.fault = fault;
   }

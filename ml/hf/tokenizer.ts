@@ -49,7 +49,7 @@ export function makeTokenizer(
 ): TextTokenizer {
   const unusable = (cause: unknown): GauntletError =>
     new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
-  /** The rules of the folder run here, and nowhere else. */
+  /** Every call that runs the rules of the folder goes through this, so that they have a time limit. */
   const withLimits = <T>(characters: number, work: () => T): T => {
     if (tooSlow) throw tooSlow; // at once: a worker that does not answer is counted as lost, and its work is tried again
     try {
