@@ -15,10 +15,11 @@ const UI_OFFSET = 1000; // as the Temporal CLI does
 const TRIES = 100;
 /**
  * Ports that need no root, from the list of the Fetch standard ("port blocking"): every browser refuses to connect to them,
- * whatever a page does. Left out are 2049 (NFS) and 6000 (X11), which programs of this machine may look for.
+ * whatever a page does. Left out are 2049 (NFS) and 6000 (X11), which programs of this machine may look for, and 4190 and
+ * 6679, which Chromium still connects to.
  */
 export const BLOCKED_BY_BROWSERS = [
-  6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080, 6566, 5060, 5061, 4190, 4045, 3659, 1719, 1720, 1723,
+  6665, 6666, 6667, 6668, 6669, 6697, 10_080, 6566, 5060, 5061, 4045, 3659, 1719, 1720, 1723,
 ] as const;
 const SERVER_PORTS = [20_000, 32_768] as const; // from 32,768 on, Linux gives ports to outgoing connections
 

@@ -227,6 +227,29 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     assert.ok(posts.length >= 2, received.join('\n') || 'nothing arrived'); // a request and a form
   });
 
+  it('reaches none of the ports that the project takes for blocked, and would reach others', async () => {
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${portOf(foreign)}/`);
+    const reaches = (port: number): Promise<boolean> =>
+      page.evaluate(
+        (url) =>
+          fetch(url, { mode: 'no-cors' }).then(
+            () => true,
+            () => false,
+          ),
+        `http://127.0.0.1:${port}/`,
+      );
+    assert.ok(await reaches(portOf(open)));
+    for (const port of BLOCKED_BY_BROWSERS) {
+      const server = createServer((_, response) => response.end('reached')).listen(port, '127.0.0.1');
+      await once(server, 'listening').catch(() => undefined); // a taken port has a server already
+      const reached = await reaches(port);
+      server.close();
+      assert.equal(reached, false, `port ${port}`);
+    }
+    await page.close();
+  });
+
   it('reads nothing and starts nothing at any port of gauntlet up, from another origin', async () => {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${portOf(foreign)}/`);
