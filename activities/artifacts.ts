@@ -11,6 +11,7 @@ import type { Problem } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { Value } from '../core/schema/value.js';
 import type { ProblemSet } from '../data/problems.js';
+import type { RoleState, RunRef } from '../method/types.js';
 import type { Adapter, Chat, Engine, OptimizerState } from '../ml/engine/engine.js';
 import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import type { ServedAdapter } from '../ml/remote/rolloutServer.js';
@@ -18,7 +19,6 @@ import { hexOf } from '../store/canonicalJson.js';
 import type { Digest, Store } from '../store/store.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
-import type { RoleState, RunRef } from './types.js';
 
 /** Chains of a batch: G samples of each problem, one problem after another. */
 export type ChainList = Chain[];

@@ -1,5 +1,6 @@
 // Collects programs and verdicts, the result of `solveProblems`.
 import { countPassed } from '../core/rewards/rule.js';
+import type { CollectSolutionsInput, CollectSolutionsOutput } from '../method/types.js';
 import {
   type ChainList,
   problemOf,
@@ -12,7 +13,6 @@ import {
 import { codeOf } from './chains.js';
 import { chainViews } from './chainViews.js';
 import type { Scope } from './scope.js';
-import type { CollectSolutionsInput, CollectSolutionsOutput } from './types.js';
 
 export async function collectSolutions(scope: Scope, input: CollectSolutionsInput): Promise<CollectSolutionsOutput> {
   const { store } = scope;

@@ -3,6 +3,7 @@
 import { ROLES, type Role, STAGES } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import { adapterRole } from '../core/schema/config.js';
+import type { BaseRef, CommitCheckpointInput, RoleState } from '../method/types.js';
 import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import { digestBytes, renderedJson } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit, stageAdapterFile } from '../store/checkpoints.js';
@@ -10,7 +11,6 @@ import type { Digest, Store } from '../store/store.js';
 import { modelDigests, type ReplayBuffer, readConfig, readProblems } from './artifacts.js';
 import { recordMetrics } from './recordMetrics.js';
 import type { Scope } from './scope.js';
-import type { BaseRef, CommitCheckpointInput, RoleState } from './types.js';
 
 export async function commitCheckpoint(
   scope: Scope,

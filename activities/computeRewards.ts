@@ -9,6 +9,7 @@ import { withOutcomes } from '../core/rl/curriculum.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics } from '../core/schema/metrics.js';
+import type { ComputeRewardsInput, ComputeRewardsOutput } from '../method/types.js';
 import {
   type ChainList,
   problemOf,
@@ -21,7 +22,6 @@ import {
 } from './artifacts.js';
 import { groupByProblem } from './chains.js';
 import type { Scope } from './scope.js';
-import type { ComputeRewardsInput, ComputeRewardsOutput } from './types.js';
 
 interface Rewarded {
   groups: RewardedSample[][];

@@ -1,9 +1,9 @@
 // How many answers of a step or an evaluation are cut, empty or missing because their prompt does not fit.
 import { countAnswersOf, sharesOf, warningsOf } from '../core/answerShares.js';
 import { ROLES, type Role, type SampledTurn } from '../core/schema/chain.js';
+import type { CountAnswersInput, CountAnswersOutput, RunRef } from '../method/types.js';
 import type { Store } from '../store/store.js';
 import { type ChainList, readConfig, type TestBatch } from './artifacts.js';
-import type { CountAnswersInput, CountAnswersOutput, RunRef } from './types.js';
 
 type Input = Omit<CountAnswersInput, 'run'> & { run: Pick<RunRef, 'config'> };
 

@@ -4,6 +4,7 @@ import { entriesOf } from '../core/rewards/mistakeBook.js';
 import { REWARD_RULES } from '../core/rewards/rewards.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
+import type { ExecuteSuiteInput, ExecuteSuiteOutput } from '../method/types.js';
 import {
   type ChainList,
   problemOf,
@@ -17,7 +18,6 @@ import { chainReader, codeOf, groupByProblem } from './chains.js';
 import { type JudgingTask, judgeTasks } from './judging.js';
 import { withMutants } from './mutants.js';
 import type { Scope } from './scope.js';
-import type { ExecuteSuiteInput, ExecuteSuiteOutput } from './types.js';
 
 export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Promise<ExecuteSuiteOutput> {
   const config = await readConfig(scope.store, input.run);

@@ -5,10 +5,10 @@ import { formatValue } from '../core/parse/format.js';
 import { clipped, describeCall, failedTest } from '../core/prompts/failures.js';
 import type { Chain, FailedTest } from '../core/schema/chain.js';
 import type { CallResult, ExecutionJob } from '../core/schema/execution.js';
+import type { FindFailuresInput, FindFailuresOutput } from '../method/types.js';
 import { type ChainList, problemOf, readConfig, readProblems } from './artifacts.js';
 import { codeOf } from './chains.js';
 import { batchOptions, type Scope } from './scope.js';
-import type { FindFailuresInput, FindFailuresOutput } from './types.js';
 
 /** The answer as text; null if it is right. */
 type WrongAnswer = string | null;

@@ -6,12 +6,12 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import { type Shard, sliceOf } from '../core/shards.js';
 import type { ProblemSet } from '../data/problems.js';
+import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput, ShardResult } from '../method/types.js';
 import { type ChainList, openRole, problemOf, type ReplayBuffer, readProblems } from './artifacts.js';
 import { rolloutSampler } from './remoteRollouts.js';
 import { type SamplingRow, sampleTurns, samplingFilters, stagePrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import { readShards, tokensOf } from './shards.js';
-import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput, ShardResult } from './types.js';
 
 export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
   if (input.shards) return joinChains(scope, input.shards);

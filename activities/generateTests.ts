@@ -8,6 +8,7 @@ import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random
 import type { Chain, SampledTurn } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { sliceOf } from '../core/shards.js';
+import type { GenerateTestsInput, GenerateTestsOutput, ShardResult, TestTargets } from '../method/types.js';
 import {
   type ChainList,
   openRole,
@@ -22,7 +23,6 @@ import { rolloutSampler } from './remoteRollouts.js';
 import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import { readShards, tokensOf } from './shards.js';
-import type { GenerateTestsInput, GenerateTestsOutput, ShardResult, TestTargets } from './types.js';
 
 interface TestJob {
   target: TestTarget;

@@ -4,11 +4,11 @@ import { countPassed, passesAll } from '../core/rewards/rule.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { ProblemResult } from '../core/schema/evaluation.js';
 import type { Verdict } from '../core/schema/execution.js';
+import type { MeasureEvaluationInput, MeasureEvaluationOutput } from '../method/types.js';
 import { type ChainList, problemOf, readConfig, readProblems, type SuiteVerdicts } from './artifacts.js';
 import { codeOf, groupByProblem } from './chains.js';
 import { judgedTurns } from './computeRewards.js';
 import type { Scope } from './scope.js';
-import type { MeasureEvaluationInput, MeasureEvaluationOutput } from './types.js';
 
 export async function measureEvaluation(scope: Scope, input: MeasureEvaluationInput): Promise<MeasureEvaluationOutput> {
   const { store } = scope;

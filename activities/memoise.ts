@@ -1,13 +1,13 @@
 // Wraps activities for Temporal and the in-process driver.
 import type { GauntletError } from '../core/errors.js';
 import type { EnvironmentPart } from '../core/schema/environment.js';
+import type { ScoreOldPolicyInput, Timed } from '../method/types.js';
 import { memoKey, memoised as storeMemoised } from '../store/memo.js';
 import type { Store } from '../store/store.js';
 import { environmentCheck } from './environment.js';
 import { toFailure } from './failures.js';
 import { type ArtifactProducers, runIdentityOf, runOf, withRecomputation } from './recompute.js';
 import { type ActivityDeps, currentContext, openScope, type Scope } from './scope.js';
-import type { Timed } from './types.js';
 
 /** The activities that these functions wrap can recompute each other's lost artifacts. */
 export function activityWrappers(deps: ActivityDeps) {
@@ -45,6 +45,7 @@ export function activityWrappers(deps: ActivityDeps) {
 
   /** Runs again on every call, because its effect is a file of the run. */
   function unmemoised<I, O extends object>(
+    name: string,
     run: (scope: Scope, input: I) => Promise<O>,
     part?: EnvironmentPart,
   ): (input: I) => Promise<O> {
@@ -52,7 +53,7 @@ export function activityWrappers(deps: ActivityDeps) {
       if (part) await enter(input, part);
       return run(openScope(deps), input);
     };
-    producers.set(run.name, { version: 0, call: call as (input: unknown) => Promise<unknown> });
+    producers.set(name, { version: 0, call: call as (input: unknown) => Promise<unknown> });
     return activity((input) => withRecomputation(deps, producers, input, () => call(input)));
   }
 
@@ -75,9 +76,9 @@ function activity<I, O>(call: (input: I) => Promise<O>): (input: I) => Promise<O
 export const keyOf = (name: string, version: number, input: unknown): string =>
   memoKey(name, version, keyInputs(input));
 
-/** What a result depends on. It does not depend on which workers computed the shards of a batch. */
+/** What a result depends on. It does not depend on how several workers shared the work. */
 function keyInputs(input: unknown): object {
-  const { shards: _, ...inputs } = input as { shards?: unknown };
+  const { shards: _, rows: __, ...inputs } = input as Pick<ScoreOldPolicyInput, 'shards' | 'rows'>;
   const run = runOf(inputs);
   return run === undefined ? inputs : { ...inputs, run: runIdentityOf(run) };
 }

@@ -10,6 +10,7 @@ import { ROLES, type Role, roleSchema, STAGES } from '../core/schema/chain.js';
 import { digestSchema } from '../core/schema/checkpoint.js';
 import { adapterRole, type RunConfig } from '../core/schema/config.js';
 import { testCaseSchema } from '../core/schema/problem.js';
+import type { FrozenAdapters, Origin, PolicyState, RoleState, RunRef } from '../method/types.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import {
   CHECKPOINT_FILES,
@@ -22,7 +23,6 @@ import { type RunManifest, readRun } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import { modelDigests, type ReplayBuffer, readConfig, roleState } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { FrozenAdapters, Origin, PolicyState, RoleState, RunRef } from './types.js';
 
 /**
  * The checkpoint that a run starts from. Undefined: no run matches the pattern, or none of their checkpoints fits. A run

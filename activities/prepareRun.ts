@@ -10,6 +10,7 @@ import { SPLITS } from '../core/schema/problem.js';
 import { commitOf } from '../data/modelFolder.js';
 import type { Rejected } from '../data/problemDrafts.js';
 import type { ProblemSet } from '../data/problems.js';
+import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from '../method/types.js';
 import { createRun, type RunFacts, readControls, writeInput } from '../store/runs.js';
 import {
   adapterShape,
@@ -24,7 +25,6 @@ import { partByFit, readersOf } from './problemFit.js';
 import { requireFitting } from './quarantineProblems.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from './types.js';
 
 export async function prepareRun(
   scope: Scope,

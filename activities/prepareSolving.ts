@@ -8,6 +8,7 @@ import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
 import { solveProblemsInputSchema } from '../core/schema/solving.js';
+import type { BaseRef, PrepareSolvingInput, PrepareSolvingOutput, RunRef, SamplingPolicy } from '../method/types.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../store/checkpoints.js';
 import { readConfigAt } from '../store/runs.js';
 import { adapterShape, readProblems, writeAdapter } from './artifacts.js';
@@ -16,7 +17,6 @@ import { partByFit, type Readers, readersOf } from './problemFit.js';
 import { withoutQuarantined } from './quarantineProblems.js';
 import { withModelDefaults } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { BaseRef, PrepareSolvingInput, PrepareSolvingOutput, RunRef, SamplingPolicy } from './types.js';
 
 const inputSchema = solveProblemsInputSchema.extend({
   run: z.custom<RunRef>().optional(),

@@ -7,6 +7,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import { isBuiltIn, type Problem, SPLITS, type Split } from '../core/schema/problem.js';
 import type { Rejected } from '../data/problemDrafts.js';
 import type { ProblemSet } from '../data/problems.js';
+import type { QuarantineProblemsInput, QuarantineProblemsOutput } from '../method/types.js';
 import { examineProblem } from '../sandbox/healthGate.js';
 import { digestJson, renderedJson } from '../store/canonicalJson.js';
 import { createRecord } from '../store/records.js';
@@ -14,7 +15,6 @@ import { QUARANTINE, readParsed } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import { readConfig, readProblems } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { QuarantineProblemsInput, QuarantineProblemsOutput } from './types.js';
 
 const BATCH = 8; // problems at a time
 

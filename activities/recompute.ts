@@ -1,13 +1,13 @@
 // Recomputes lost artifacts. The store records which activity produced an artifact and from which inputs, so a damaged
 // or deleted blob costs the time of one activity and needs no manual repair.
 import { GauntletError } from '../core/errors.js';
+import type { RunRef } from '../method/types.js';
 import { digestJson } from '../store/canonicalJson.js';
 import { kindOfRow, readMemoRecord, unlessLost } from '../store/memo.js';
 import { digestsIn } from '../store/references.js';
 import { MANIFEST, readRun } from '../store/runs.js';
 import type { Digest, Store } from '../store/store.js';
 import type { ActivityDeps } from './scope.js';
-import type { RunRef } from './types.js';
 
 /** Longer recomputations do not fit in the time limits of another activity. `gauntlet resume` repeats them instead. */
 export const RECOMPUTE_WITHIN_SECONDS = 120;

@@ -1,8 +1,8 @@
 // Writes one record of a run: a policy update, an evaluation or a control request. Writing it again is idempotent.
 import type { RunMetrics } from '../core/schema/metrics.js';
+import type { RecordMetricsInput } from '../method/types.js';
 import { writeMetrics } from '../store/runs.js';
 import type { Scope } from './scope.js';
-import type { RecordMetricsInput } from './types.js';
 
 export async function recordMetrics(scope: Scope, { run, metrics }: RecordMetricsInput): Promise<{ file: string }> {
   const name = fileName(metrics);

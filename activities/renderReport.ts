@@ -1,8 +1,8 @@
 // Writes the result of a run, one example chain and the HTML report to the run's folder.
 import type { ChainView } from '../core/schema/chainView.js';
+import type { RenderReportInput } from '../method/types.js';
 import { writeReport, writeResult } from '../store/runs.js';
 import type { Scope } from './scope.js';
-import type { RenderReportInput } from './types.js';
 
 export async function renderReport(
   { deps, store }: Scope,

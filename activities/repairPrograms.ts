@@ -3,11 +3,11 @@
 import { extendKey } from '../core/random.js';
 import { promptOf } from '../core/rl/trajectories.js';
 import type { Chain, FailedTest } from '../core/schema/chain.js';
+import type { GenerateReasoningOutput, RepairProgramsInput } from '../method/types.js';
 import type { ChainList } from './artifacts.js';
 import { openSampling } from './generateReasoning.js';
 import { repairPrompt } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { GenerateReasoningOutput, RepairProgramsInput } from './types.js';
 
 export async function repairPrograms(scope: Scope, input: RepairProgramsInput): Promise<GenerateReasoningOutput> {
   const { role, batchKey, sample } = await openSampling(scope, input);

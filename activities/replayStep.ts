@@ -1,12 +1,12 @@
 // Recomputes the rewards of a past step from its recorded artifacts, without a model. Anyone with the store can check the
 // training data of an update.
 import { recordsOf, type StepMetrics } from '../core/schema/metrics.js';
+import type { RunRef } from '../method/types.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { readMetrics, readRun } from '../store/runs.js';
 import { computeRewards } from './computeRewards.js';
 import { executeSuite } from './executeSuite.js';
 import { type ActivityDeps, openScope } from './scope.js';
-import type { RunRef } from './types.js';
 
 export interface StepReplay {
   step: number;

@@ -6,18 +6,18 @@ import { generalizedAdvantages } from '../core/rl/gae.js';
 import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../core/rl/importance.js';
 import type { RolloutsConfig, RunConfig } from '../core/schema/config.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import type { TokenScores } from '../ml/engine/engine.js';
-import { ofTrained, openRole, type TrajectoryList } from './artifacts.js';
-import { trainingTemperature } from './sampling.js';
-import type { Scope } from './scope.js';
-import { readShards } from './shards.js';
 import type {
   ScoreOldPolicyInput,
   ScoreOldPolicyOutput,
   ScoreShardInput,
   ScoreShardOutput,
   ShardResult,
-} from './types.js';
+} from '../method/types.js';
+import type { TokenScores } from '../ml/engine/engine.js';
+import { ofTrained, openRole, type TrajectoryList } from './artifacts.js';
+import { trainingTemperature } from './sampling.js';
+import type { Scope } from './scope.js';
+import { readShards } from './shards.js';
 
 export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): Promise<ScoreOldPolicyOutput> {
   const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);

@@ -6,6 +6,7 @@ import { chooseTargetChain } from '../core/rewards/archive.js';
 import { poolOf } from '../core/rewards/suite.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
+import type { SelectChainsInput, SelectChainsOutput } from '../method/types.js';
 import {
   type ChainList,
   problemOf,
@@ -17,7 +18,6 @@ import {
 import { groupByProblem, preferComplete } from './chains.js';
 import { type JudgingTask, judgeTasks } from './judging.js';
 import type { Scope } from './scope.js';
-import type { SelectChainsInput, SelectChainsOutput } from './types.js';
 
 export async function selectChains(scope: Scope, input: SelectChainsInput): Promise<SelectChainsOutput> {
   const config = await readConfig(scope.store, input.run);

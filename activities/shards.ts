@@ -1,6 +1,7 @@
 // Results of the shards of a batch, which several workers computed (workflows/shards.ts).
+
+import type { ShardResult } from '../method/types.js';
 import type { Scope } from './scope.js';
-import type { ShardResult } from './types.js';
 
 /** What the shards computed, in their order. The time that the slowest one took counts as spent. */
 export async function readShards<T>(scope: Scope, shards: readonly ShardResult[]): Promise<T[]> {

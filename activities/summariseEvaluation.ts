@@ -2,10 +2,10 @@
 // test of the turn fails a program that also fails a hidden test.
 import { mean, standardErrors, testRates, typeCheckRate } from '../core/rewards/rates.js';
 import { passesAll, passShare } from '../core/rewards/rule.js';
+import type { EvaluationSummary, SummariseEvaluationInput } from '../method/types.js';
 import type { SuiteVerdicts } from './artifacts.js';
 import { judgedTurns } from './computeRewards.js';
 import type { Scope } from './scope.js';
-import type { EvaluationSummary, SummariseEvaluationInput } from './types.js';
 
 export async function summariseEvaluation(scope: Scope, input: SummariseEvaluationInput): Promise<EvaluationSummary> {
   const read = (digest: string): Promise<SuiteVerdicts[]> => scope.store.getJson<SuiteVerdicts[]>(digest);

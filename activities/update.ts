@@ -3,6 +3,7 @@ import { deriveKey } from '../core/random.js';
 import { planMinibatches } from '../core/rl/schedules.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
+import type { UpdatePolicyInput } from '../method/types.js';
 import type { Adapter, GradientSums, LossConfig, OptimizerState } from '../ml/engine/engine.js';
 import {
   decodeOptimizerState,
@@ -15,7 +16,6 @@ import {
 } from './artifacts.js';
 import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
-import type { UpdatePolicyInput } from './types.js';
 
 /** Raise it whenever the same inputs give another result. */
 export const UPDATE_VERSION = 4;

@@ -4,13 +4,13 @@
 import { createHash } from 'node:crypto';
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Shard } from '../core/shards.js';
+import type { RunRef, UpdatePolicyInput } from '../method/types.js';
 import { UPDATES } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import { decodeTensors, encodeTensors, type TensorFile } from '../store/tensors.js';
 import type { TokenNumbers } from './artifacts.js';
 import { keyOf } from './memoise.js';
 import type { Scope } from './scope.js';
-import type { RunRef, UpdatePolicyInput } from './types.js';
 import { type Progress, UPDATE_VERSION, type Update } from './update.js';
 
 const HASH_BYTES = 32;

@@ -2,9 +2,9 @@
 // run, so that the next attempt resumes after a crash and produces the same bytes: at intervals, when the worker begins to
 // stop, and when the attempt fails.
 import type { PolicyStats } from '../core/schema/trajectory.js';
+import type { UpdatePolicyInput, UpdatePolicyOutput } from '../method/types.js';
 import { encodeOptimizerState, roleState, writeAdapter } from './artifacts.js';
 import type { Scope } from './scope.js';
-import type { UpdatePolicyInput, UpdatePolicyOutput } from './types.js';
 import { applyMinibatch, openUpdate, type Progress } from './update.js';
 import { filesOf, latestState, saveState } from './updateFiles.js';
 

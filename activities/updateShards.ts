@@ -1,9 +1,15 @@
 // An update whose gradients several workers compute. They exchange gradients and states through files of the run.
 import { type Shard, shardsOf } from '../core/shards.js';
+import type {
+  ApplyGradientsInput,
+  ComputeGradientsInput,
+  MinibatchInput,
+  Timed,
+  UpdatePolicyInput,
+} from '../method/types.js';
 import type { GradientPart, GradientSums } from '../ml/engine/engine.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
-import type { ApplyGradientsInput, ComputeGradientsInput, MinibatchInput, Timed, UpdatePolicyInput } from './types.js';
 import { applyMinibatch, openUpdate, type Progress, type Update } from './update.js';
 import { filesOf, gradientsFile, readState, saveState } from './updateFiles.js';
 

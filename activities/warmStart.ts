@@ -10,9 +10,6 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { ProblemSet } from '../data/problems.js';
-import type { Chat } from '../ml/engine/engine.js';
-import { openRole, readConfig, readProblems, type TrajectoryList } from './artifacts.js';
-import { batchOptions, type Scope } from './scope.js';
 import type {
   AnswerFreshInputsInput,
   AnswerFreshInputsOutput,
@@ -20,7 +17,10 @@ import type {
   ScoreExamplesOutput,
   WriteExamplesInput,
   WriteExamplesOutput,
-} from './types.js';
+} from '../method/types.js';
+import type { Chat } from '../ml/engine/engine.js';
+import { openRole, readConfig, readProblems, type TrajectoryList } from './artifacts.js';
+import { batchOptions, type Scope } from './scope.js';
 
 /** Problem id → its tests. */
 type FreshTests = Record<string, TestCase[]>;

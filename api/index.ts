@@ -1,11 +1,12 @@
 // The entry `gauntlet` of the package: whole training runs. api/engine.ts, api/sandbox.ts and api/store.ts are the other
 // entries. docs/how-to/use-as-a-library.md has an example of each.
-import { createActivities } from '../activities/index.js';
+import { createCall } from '../activities/index.js';
 import type { RunConfigInput, SandboxKind } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { checkRunId } from '../store/checks.js';
 import { openDeps } from '../workers/deps.js';
 import { runPipeline as trainStages } from '../workflows/pipeline.js';
+import { localHost } from '../workflows/runState.js';
 import type { Device } from './engine.js';
 
 export { type ErrorCode, GauntletError } from '../core/errors.js';
@@ -35,7 +36,7 @@ export async function runPipeline({ id, config, onProgress, ...options }: Pipeli
   checkRunId(id);
   const { deps, close } = await openDeps(options);
   try {
-    return await trainStages(createActivities(deps), id, config, { onProgress });
+    return await trainStages({ ...localHost(createCall(deps)), ...(onProgress && { onProgress }) }, id, config);
   } finally {
     await close();
   }

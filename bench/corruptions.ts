@@ -3,7 +3,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createActivities } from '../activities/index.js';
+import { createCall } from '../activities/index.js';
 import { copyStore } from '../store/copy.js';
 import { openStore } from '../store/openStore.js';
 import { verifyStore } from '../store/verify.js';
@@ -11,6 +11,7 @@ import { corruptAtRandom } from '../test/support/corruptions.js';
 import { doubles, TINIEST_RUN } from '../test/support/doubles.js';
 import { launchS3 } from '../test/support/s3Server.js';
 import { runPipeline } from '../workflows/pipeline.js';
+import { localHost } from '../workflows/runState.js';
 import { BenchError, FLAG, positive, readFlags, TEXT } from './options.js';
 
 const USAGE = `npm run corruptions -- [options]
@@ -58,7 +59,7 @@ async function main(args: string[]): Promise<void> {
 
 async function runOverDoubles(folder: string): Promise<string> {
   const world = await doubles({ renderReport: async () => '<html></html>' });
-  await runPipeline(createActivities(world.deps), 'run', TINIEST_RUN);
+  await runPipeline(localHost(createCall(world.deps)), 'run', TINIEST_RUN);
   const run = join(folder, 'run');
   await cp(world.folder, run, { recursive: true });
   await rm(world.folder, { recursive: true });

@@ -1,12 +1,14 @@
 // The whole schedule in this process, without Temporal: one line per update and per validation point, then the result.
 // node dist/bench/curve.js [--seed N] [--preset NAME] [--model DIR] [--store DIR] [--sandbox wasm|docker] [--threads N] [--set a.b=json]…
 import { parseArgs } from 'node:util';
-import { createActivities } from '../activities/index.js';
+import { createCall } from '../activities/index.js';
 import { parseAssignments } from '../cli/config.js';
 import { merged } from '../core/presets.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
+import type { Call } from '../method/activities.js';
 import { openDeps } from '../workers/deps.js';
 import { runPipeline } from '../workflows/pipeline.js';
+import { localHost } from '../workflows/runState.js';
 
 const { values } = parseArgs({
   options: {
@@ -30,18 +32,16 @@ const { deps, close } = await openDeps({
   say: (line) => console.error(line),
   ...(values.threads === undefined ? {} : { threads: Number(values.threads) }),
 });
-const activities = createActivities({ ...deps, onMetrics: (_run, metrics) => console.log(line(metrics)) });
+const inner = createCall({ ...deps, onMetrics: (_run, metrics) => console.log(line(metrics)) });
 const spent: Record<string, number> = {};
-for (const [name, activity] of Object.entries(activities)) {
-  (activities as Record<string, unknown>)[name] = async (given: object) => {
-    const started = performance.now();
-    try {
-      return await (activity as (given: object) => Promise<unknown>)(given);
-    } finally {
-      spent[name] = (spent[name] ?? 0) + (performance.now() - started) / 1000;
-    }
-  };
-}
+const call: Call = async (name, given) => {
+  const started = performance.now();
+  try {
+    return await inner(name, given);
+  } finally {
+    spent[name] = (spent[name] ?? 0) + (performance.now() - started) / 1000;
+  }
+};
 const f = (x: number | undefined, digits = 3): string => (x === undefined ? '-' : x.toFixed(digits));
 
 function line(metrics: RunMetrics): string {
@@ -71,7 +71,7 @@ function line(metrics: RunMetrics): string {
 
 const started = performance.now();
 try {
-  const result = await runPipeline(activities, values.id ?? `curve-${values.preset}-${values.seed}`, input);
+  const result = await runPipeline(localHost(call), values.id ?? `curve-${values.preset}-${values.seed}`, input);
   console.log(JSON.stringify(result));
 } finally {
   const total = (performance.now() - started) / 1000;

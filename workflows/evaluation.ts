@@ -1,13 +1,12 @@
 // Evaluates a policy on a fixed batch of held-out problems, judged by hidden tests. The end of an epoch is evaluated on
 // the validation split and its checkpoint is committed with the result. The models write first; the sandbox judges
 // while the next step samples. Every part is memoised, so what did not change since the last evaluation costs nothing.
-import type { EvaluationSamples, JudgeEvaluationInput } from '../activities/compositeActivities.js';
-import type { PolicyState } from '../activities/types.js';
+
 import { endsEpoch, planOf } from '../core/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { type RunContext, type RunState, samplingPolicy } from './runState.js';
-import { withShards } from './shards.js';
+import type { EvaluationSamples, JudgeEvaluationInput, PolicyState } from '../method/types.js';
+import { modelCall, type RunContext, type RunState, samplingPolicy } from './runState.js';
 
 interface Evaluation {
   target: JudgeEvaluationInput['target'];
@@ -18,10 +17,11 @@ interface Evaluation {
 
 /** @returns the chains on the split that tests are written for, and the verdict, which is still being computed */
 export async function evaluate(
-  { activities, hooks }: RunContext,
-  { run, config, baseChains, stage, next }: RunState,
+  context: RunContext,
+  state: RunState,
   { target, policy, greedy, samples: given }: Evaluation,
 ) {
+  const { run, config, baseChains, stage, next } = state;
   const { split } = target;
   const policies = policy && {
     generator: samplingPolicy(policy.generator),
@@ -30,8 +30,8 @@ export async function evaluate(
   const isWarmStart = stage === 0 && next > 0; // it ends with chains of its own to write tests for
   const base = isWarmStart ? 'sampled' : baseChains[split];
   const input = { run, ...evaluationBatch(config, split), greedy, base, policies };
-  const samples = given ?? (await withShards(activities, config, hooks.runShards).generateEvaluation(input));
-  return { chains: samples.base, verdict: activities.judgeEvaluation({ run, samples, target }) };
+  const samples = given ?? (await modelCall(context, state)('generateEvaluation', input));
+  return { chains: samples.base, verdict: context.call()('judgeEvaluation', { run, samples, target }) };
 }
 
 /** What the models write for an evaluation of a split. */
@@ -74,7 +74,7 @@ export async function closeEpoch(
   const name = checkpointName(position.stage, position.epoch);
   const result = verdict.then(({ rates, score }) => {
     const latest = { best: score > best.score ? { name, score, policy } : best, validation: rates };
-    context.hooks.onProgress?.({ best: { name: latest.best.name, score: latest.best.score }, validation: rates });
+    context.onProgress({ best: { name: latest.best.name, score: latest.best.score }, validation: rates });
     return latest;
   });
   const evaluation = { result, failed: false };

@@ -6,8 +6,8 @@ import type { RunContext, RunState } from './runState.js';
 import { solve } from './solveProblems.js';
 
 export async function finishRun(context: RunContext, state: RunState): Promise<RunResult> {
-  const { activities, hooks } = context;
-  hooks.onProgress?.({ state: 'evaluating' });
+  const call = context.call();
+  context.onProgress({ state: 'evaluating' });
   const { run, config, step, best, stopped } = state;
   const { verdict } = await evaluate(context, state, {
     target: { split: 'test', step, checkpoint: best.name },
@@ -27,7 +27,7 @@ export async function finishRun(context: RunContext, state: RunState): Promise<R
     best: best.name,
     ...(stopped && { stopped }),
   };
-  const { views } = await solve(activities, {
+  const { views } = await solve(call, {
     run,
     source: config.problems,
     split: 'test',
@@ -36,7 +36,7 @@ export async function finishRun(context: RunContext, state: RunState): Promise<R
     tests: config.discriminator.enabled,
     checkpoint: { runId: run.runId, name: best.name },
   });
-  const { path } = await activities.renderReport({ runId: run.runId, result, example: views });
-  hooks.onProgress?.({ state: 'completed' });
+  const { path } = await call('renderReport', { runId: run.runId, result, example: views });
+  context.onProgress({ state: 'completed' });
   return path === undefined ? result : { ...result, report: path };
 }

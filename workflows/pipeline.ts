@@ -1,30 +1,23 @@
 // The method: N discriminator steps, N generator steps and K alternating steps, stage after stage. This is pure
-// orchestration over activities. The workflow runs it; tests and benchmarks run it without Temporal.
-import type { Activities } from '../activities/index.js';
+// orchestration over calls of activities. The workflow runs it; tests and benchmarks run it without Temporal.
 import { nextStep, remainingStages } from '../core/schedule.js';
 import type { RunResult } from '../core/schema/run.js';
 import { settleEvaluation } from './evaluation.js';
 import { finishRun } from './finishRun.js';
-import { prepareRun } from './prepareRun.js';
+import { openRun } from './openRun.js';
 import { applyRequests } from './requests.js';
-import { enterStage, type RunContext, type RunHooks, type RunState } from './runState.js';
+import { enterStage, type RunContext, type RunHost, type RunState } from './runState.js';
 import { trainStep } from './trainStep.js';
 import { finishWarmStart } from './warmStart.js';
 
 /** @param from the state of a run that continues; absent: the run starts */
-export async function runPipeline(
-  activities: Activities,
-  runId: string,
-  input: unknown,
-  hooks: RunHooks = {},
-  from?: RunState,
-): Promise<RunResult> {
-  const context: RunContext = { activities, hooks };
-  let state = from ?? (await prepareRun(context, runId, input));
+export async function runPipeline(host: RunHost, runId: string, input: unknown, from?: RunState): Promise<RunResult> {
+  const context: RunContext = { ...host };
+  let state = from ?? (await openRun(context, runId, input));
   for (const stage of remainingStages(state)) {
     if (stage !== state.stage) state = enterStage(state, stage);
     for (;;) {
-      if (hooks.isContinueAsNewDue?.(state)) await hooks.continueAsNew?.(await settleEvaluation(context, state));
+      if (host.isContinueAsNewDue(state)) await host.continueAsNew(await settleEvaluation(context, state));
       state = await applyRequests(context, state); // pause, change, stop, budget
       const step = nextStep(state); // one of N discriminator, N generator and K alternating steps
       if (step !== undefined) state = await trainStep(context, state, step);
@@ -34,6 +27,6 @@ export async function runPipeline(
     if (stage === 0) state = await finishWarmStart(context, state);
     if (state.stopped !== undefined) break;
   }
-  hooks.requests?.close?.();
+  host.requests.close();
   return finishRun(context, state);
 }

@@ -11,26 +11,26 @@ import { withBest } from './warmStart.js';
 type Action = Pick<ControlMetrics, 'action' | 'fields' | 'reason' | 'spent'>;
 
 export async function applyRequests(context: RunContext, before: RunState): Promise<RunState> {
-  const { requests, onProgress, waitForRequest } = context.hooks;
+  const { requests, onProgress, waitForRequest } = context;
   let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // throws its failure
   let isResting = false;
   while (state.stopped === undefined) {
     const record = state.recordedRequests.find((each) => isRecordedAt(each, state));
-    const request = record === undefined ? requests?.take() : undefined;
+    const request = record === undefined ? requests.take() : undefined;
     if (record !== undefined) {
       const later = state.recordedRequests.filter((each) => each !== record);
       state = await applyAction(context, { ...state, recordedRequests: later }, record);
     } else if (request !== undefined) {
       const { kind, at, ...fields } = request;
       state = await recordAndApply(context, state, { action: kind, ...fields }, at);
-    } else if (requests?.isPaused && waitForRequest) {
+    } else if (requests.isPaused) {
       state = await settleEvaluation(context, state); // a paused run has all its checkpoints
-      if (!isResting) onProgress?.({ state: 'paused' });
+      if (!isResting) onProgress({ state: 'paused' });
       isResting = true;
       await waitForRequest();
     } else break;
   }
-  if (isResting) onProgress?.({ state: 'training' });
+  if (isResting) onProgress({ state: 'training' });
   return stopIfOverBudget(context, state);
 }
 
@@ -38,12 +38,12 @@ export async function recordAndApply(
   context: RunContext,
   state: RunState,
   action: Action,
-  at = context.hooks.now?.() ?? new Date().toISOString(),
+  at = context.now(),
 ): Promise<RunState> {
   const { run, step, next, records } = state;
   const stage = state.stage as ControlMetrics['stage'];
   const metrics: ControlMetrics = { kind: 'control', step, index: records, stage, next, ...action, at };
-  await context.activities.recordMetrics({ run, metrics });
+  await context.call()('recordMetrics', { run, metrics });
   return applyAction(context, { ...state, records: records + 1 }, action);
 }
 
@@ -70,13 +70,13 @@ async function applyAction(context: RunContext, state: RunState, action: Action)
 async function changeConfig(context: RunContext, state: RunState, fields: Record<string, unknown>): Promise<RunState> {
   const plan = planOf(state);
   const last = state.next - 1;
-  const { run, config } = await context.activities.reviseRun({ run: state.run, config: state.config, fields });
+  const { run, config } = await context.call()('reviseRun', { run: state.run, config: state.config, fields });
   const revised =
     fields.schedule === undefined || state.stage === 0
       ? state.plan
       : replan(plan.slice(0, state.next), config, endsEpoch(plan, last));
   const changed: RunState = { ...state, run, config, plan: revised };
-  context.hooks.onConfig?.(changed);
+  context.onConfig(changed);
   const endedNow = !endsEpoch(plan, last) && endsEpoch(planOf(changed), last);
   return endedNow ? closeCurrentEpoch(context, changed) : changed;
 }
@@ -86,13 +86,13 @@ async function stopIfOverBudget(context: RunContext, state: RunState): Promise<R
   if (step === undefined) return state;
   const reason = exhaustedBudget(state.config.budget, state.used, state.latestUsage[step.role] ?? NO_USAGE);
   if (reason === undefined) return state;
-  context.hooks.requests?.close?.(); // before the record is written
+  context.requests.close(); // before the record is written
   return recordAndApply(context, state, { action: 'budget', reason });
 }
 
 /** Ends the run. An epoch that has begun gets its checkpoint, so that no step is lost. */
 async function stop(context: RunContext, state: RunState, reason: string): Promise<RunState> {
-  context.hooks.requests?.close?.();
+  context.requests.close();
   const isMidEpoch = state.next > 0 && !endsEpoch(planOf(state), state.next - 1);
   const closed = isMidEpoch ? await closeCurrentEpoch(context, state) : state;
   return { ...closed, stopped: reason };

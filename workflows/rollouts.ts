@@ -1,8 +1,7 @@
 // What is sampled and judged for one policy update of each role.
-import type { Activities } from '../activities/index.js';
-import type { Position } from '../activities/types.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { generateChains } from './chains.js';
+import type { Call, Input, Output } from '../method/activities.js';
+import type { Position } from '../method/types.js';
 import { type RunState, samplingPolicy } from './runState.js';
 
 /** Digests of what the models wrote, and of the verdicts on it. */
@@ -17,7 +16,7 @@ export interface Rollout {
 
 /** A batch of chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
 export async function generatorRollout(
-  activities: Activities,
+  call: Call,
   { run, config, policy, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
@@ -31,8 +30,8 @@ export async function generatorRollout(
       ? { samples: config.testTurns, ...samplingPolicy(policy.discriminator) }
       : undefined,
   } as const;
-  const { chains, tests } = await generateChains(activities, input, config.selfRepair);
-  const { verdicts } = await activities.executeSuite({
+  const { chains, tests } = await sampleChains(call, input, config.selfRepair);
+  const { verdicts } = await call('executeSuite', {
     run,
     per: 'problem',
     suite: 'baseline',
@@ -45,7 +44,7 @@ export async function generatorRollout(
 
 /** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */
 export async function discriminatorRollout(
-  activities: Activities,
+  call: Call,
   { run, config, policy, opponent, replayBuffer }: RunState,
   position: Position,
 ): Promise<Rollout> {
@@ -57,16 +56,16 @@ export async function discriminatorRollout(
     ...(opponent && { adapter: opponent }),
     ...curriculum(config, replayBuffer),
   } as const;
-  const { chains } = await generateChains(activities, input, config.selfRepair);
-  const selected = await activities.selectChains({ run, chains, replayBuffer, position });
-  const { tests } = await activities.generateTests({
+  const { chains } = await sampleChains(call, input, config.selfRepair);
+  const selected = await call('selectChains', { run, chains, replayBuffer, position });
+  const { tests } = await call('generateTests', {
     run,
     targets: { kind: 'selected', targets: selected.targets, position },
     samples: config.batch.discriminator.samples,
     ...samplingPolicy(policy.discriminator),
   });
   const judged = { run, per: 'target', suite: 'baseline', tests, replayBuffer: selected.replayBuffer } as const;
-  const { verdicts } = await activities.executeSuite(judged);
+  const { verdicts } = await call('executeSuite', judged);
   const sampled = { chains: [chains], tests: [tests] };
   return { verdicts, tests, replayBuffer: selected.replayBuffer, sampled };
 }
@@ -74,3 +73,19 @@ export async function discriminatorRollout(
 /** The success rates are in the replay buffer. Without a curriculum, chains do not depend on it. */
 const curriculum = (config: RunConfig, replayBuffer: string): { replayBuffer?: string } =>
   config.curriculum ? { replayBuffer } : {};
+
+/**
+ * Chains of a batch, and tests for them. With `selfRepair`, programs that fail a baseline test are written again, and tests
+ * are written for the repaired programs. The sandbox runs the programs in between, so this takes three activities.
+ */
+export async function sampleChains(
+  call: Call,
+  { tests, ...input }: Input<'generateChains'>,
+  selfRepair = false,
+): Promise<Output<'generateChains'>> {
+  if (!selfRepair) return call('generateChains', { ...input, tests });
+  const { chains, tokens } = await call('generateChains', input);
+  const { failures } = await call('findFailures', { run: input.run, chains });
+  const repaired = await call('generateChains', { ...input, tests, repair: { chains, failures } });
+  return { ...repaired, tokens: tokens + repaired.tokens };
+}

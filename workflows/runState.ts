@@ -1,7 +1,4 @@
 // What a run carries from step to step, and what the code that trains it is given.
-import type { EvaluationSamples } from '../activities/compositeActivities.js';
-import type { Activities } from '../activities/index.js';
-import type { PolicyState, RoleState, RunRef } from '../activities/types.js';
 import type { Usage } from '../core/budget.js';
 import type { RequestQueue } from '../core/control.js';
 import type { SchedulePosition } from '../core/schedule.js';
@@ -9,7 +6,9 @@ import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
-import type { RunShards } from './shards.js';
+import type { Call } from '../method/activities.js';
+import type { EvaluationSamples, PolicyState, RoleState, RunRef } from '../method/types.js';
+import { type RunShards, spread } from './spread.js';
 
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */
 export interface RunState extends SchedulePosition {
@@ -77,26 +76,42 @@ export interface StepResult {
   progress?: ProgressUpdate;
 }
 
-/** What the host of a run provides: a Temporal workflow, or a program that calls the activities directly. */
-export interface RunHooks {
-  onProgress?(update: ProgressUpdate): void;
+/** What runs a run: a Temporal workflow, or a program that calls the activities itself. */
+export interface RunHost {
+  /** @param step the label of the step that the calls belong to; a failed call of a step can skip it */
+  call(step?: string): Call;
+  onProgress(update: ProgressUpdate): void;
   /** Called after the run was prepared and after each live change. */
-  onConfig?(state: RunState): void;
-  requests?: Pick<RequestQueue, 'take'> & Partial<Pick<RequestQueue, 'isPaused' | 'close'>>;
-  /** Absent: the run does not pause. */
-  waitForRequest?(): Promise<void>;
+  onConfig(state: RunState): void;
+  requests: Pick<RequestQueue, 'take' | 'isPaused' | 'close'>;
+  waitForRequest(): Promise<void>;
   /** True if the run must continue as a new execution before its next step. */
-  isContinueAsNewDue?(state: RunState): boolean;
-  continueAsNew?(state: RunState): Promise<never>;
-  /** Runs the shards of a batch at the same time. Absent: each once. */
-  runShards?: RunShards;
+  isContinueAsNewDue(state: RunState): boolean;
+  continueAsNew(state: RunState): Promise<never>;
+  /** Runs the shards of a batch at the same time. */
+  runShards: RunShards;
   /** The time for records, ISO 8601. */
-  now?(): string;
+  now(): string;
 }
 
-export interface RunContext {
-  activities: Activities;
-  hooks: RunHooks;
+/** Runs a run in this process: nobody controls it, and it is one execution. */
+export const localHost = (call: Call): RunHost => ({
+  call: () => call,
+  onProgress: () => undefined,
+  onConfig: () => undefined,
+  requests: { take: () => undefined, isPaused: false, close: () => undefined },
+  waitForRequest: () => Promise.resolve(),
+  isContinueAsNewDue: () => false,
+  continueAsNew: () => Promise.reject(new Error('a local run does not continue as new')),
+  runShards: (calls) => Promise.all(calls.map((each) => each())),
+  now: () => new Date().toISOString(),
+});
+
+export interface RunContext extends RunHost {
   /** The latest evaluation if its verdict is still being computed. It overlaps the next steps. */
   evaluation?: { result: Promise<Pick<RunState, 'best' | 'validation'>>; failed: boolean } | undefined;
 }
+
+/** Calls whose model work is spread over the workers that the configuration asks for. */
+export const modelCall = ({ call, runShards }: RunHost, { config }: Pick<RunState, 'config'>, step?: string): Call =>
+  spread(call(step), config, runShards);

@@ -5,13 +5,12 @@ import { RequestQueue } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { stepsLeft } from '../core/schedule.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
-import { createActivityProxies } from './activities.js';
-import { describeFailure, unwrapFailure } from './failures.js';
+import { type CallSettings, describeFailure, temporalCall, unwrapFailure } from './call.js';
 import { ModelWorker } from './modelWorker.js';
 import { runPipeline } from './pipeline.js';
 import { RunMonitor } from './progress.js';
 import { RunControl } from './runControl.js';
-import type { RunHooks, RunState } from './runState.js';
+import type { RunHost, RunState } from './runState.js';
 import { reissueStragglers } from './stragglers.js';
 
 /** What a run takes along when it continues as new. */
@@ -31,11 +30,11 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
   if (snapshot?.state.stopped !== undefined) requests.close();
   const control = new RunControl(monitor, requests); // handles updates that have arrived
   const modelWorker = new ModelWorker(snapshot?.claim);
-  const activities = createActivityProxies({
+  const settings: CallSettings = {
     modelWorker,
     maxAttempts: () => control.failureSettings?.attempts ?? null,
     decide: (failure) => control.decide(failure),
-  });
+  };
   const onConfig = (state: RunState): void => {
     control.failureSettings = state.config.failure;
     requests.configure(state.config, state.recordedRequests);
@@ -43,12 +42,14 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
     monitor.update({ totalSteps: state.step + stepsLeft(state) });
   };
   let stage = snapshot?.state.stage;
-  const hooks: RunHooks = {
+  const host: RunHost = {
+    call: (step) => temporalCall(settings, step),
     requests,
     waitForRequest: () => condition(() => !requests.isEmpty),
     onProgress: (update) => monitor.update(update),
     onConfig,
     runShards: reissueStragglers,
+    now: () => new Date().toISOString(),
     isContinueAsNewDue: (state) => {
       stage ||= state.stage; // the warm start (stage 0) shares an execution with the first stage
       return state.stage !== stage || workflowInfo().continueAsNewSuggested;
@@ -61,7 +62,7 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
   };
   if (snapshot !== undefined) onConfig(snapshot.state);
   try {
-    return await runPipeline(activities, runId, input, hooks, snapshot?.state);
+    return await runPipeline(host, runId, input, snapshot?.state);
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     if (!isCancellation(error)) monitor.update({ state: 'failed', failure: describeFailure(error) });

@@ -1,34 +1,31 @@
 // One policy update of one role: sample, write tests, judge, and train. Training includes rewards, advantages and PPO.
-import type { Activities } from '../activities/index.js';
-import type { Position, SamplingPolicy } from '../activities/types.js';
 import { addUsage, NO_USAGE, type Usage } from '../core/budget.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
+import { type Call, usageOf } from '../method/activities.js';
+import type { Position, SamplingPolicy } from '../method/types.js';
+import { StepSkipped } from './call.js';
 import { advance, evaluationBatch } from './evaluation.js';
-import { StepSkipped } from './failures.js';
 import { recordAndApply } from './requests.js';
 import { discriminatorRollout, generatorRollout } from './rollouts.js';
-import { type RunContext, type RunState, type StepResult, samplingPolicy, withTrained } from './runState.js';
-import { withShards } from './shards.js';
+import { modelCall, type RunContext, type RunState, type StepResult, samplingPolicy, withTrained } from './runState.js';
 import { warmStartStep } from './warmStart.js';
 
 const ROLLOUTS = { generator: generatorRollout, discriminator: discriminatorRollout };
 
 /** Trains the role of the planned step. If a person decides to skip the step, only what it used is kept. */
 export async function trainStep(context: RunContext, state: RunState, planned: PlannedStep): Promise<RunState> {
-  const meter: Meter = { used: NO_USAGE, generationSeconds: 0 };
   const { phase, epoch, role, step } = planned;
   const place = state.stage === 0 ? '' : `stage ${state.stage} · `;
   const label = `${place}step ${step} · ${phase === role ? role : `${phase} · ${role}`}`;
-  const labelled = mapActivities(context.activities, (call) => (input) => call(input, label));
-  const activities = withUsage(withShards(labelled, state.config, context.hooks.runShards), meter);
-  context.hooks.onProgress?.({ stage: state.stage, phase, epoch });
+  const meter = new Meter(modelCall(context, state, label));
+  context.onProgress({ stage: state.stage, phase, epoch });
   try {
     const { changes, used, evaluation, progress } =
       phase === 'warm-start'
-        ? await warmStartStep(activities, state, planned)
-        : await policyStep(activities, state, planned, meter);
+        ? await warmStartStep(meter.call, state, planned)
+        : await policyStep(meter, state, planned);
     const updated: RunState = {
       ...state,
       ...changes,
@@ -38,7 +35,7 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
       latestUsage: { ...state.latestUsage, [role]: used },
     };
     const next = await advance(context, updated, evaluation);
-    context.hooks.onProgress?.({ step: next.step, totalSteps: next.step + stepsLeft(next), ...progress });
+    context.onProgress({ step: next.step, totalSteps: next.step + stepsLeft(next), ...progress });
     return next;
   } catch (error) {
     if (!(error instanceof StepSkipped)) throw error;
@@ -46,22 +43,16 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
   }
 }
 
-async function policyStep(
-  activities: Activities,
-  state: RunState,
-  planned: PlannedStep,
-  meter: Meter,
-): Promise<StepResult> {
+async function policyStep(meter: Meter, state: RunState, planned: PlannedStep): Promise<StepResult> {
   const { role } = planned;
   const position: Position = { stage: state.stage as Stage, ...planned };
-  const rollout = await ROLLOUTS[role](activities, state, position);
-  const { generationSeconds } = meter;
+  const rollout = await ROLLOUTS[role](meter.call, state, position);
   const { tokens: sampledTokens, seconds: rolloutSeconds, executions } = meter.used;
-  const trained = await activities.trainPolicy({
+  const trained = await meter.call('trainPolicy', {
     ...rollout,
     ...trainingInput(state, position),
     sampledTokens,
-    generationSeconds,
+    generationSeconds: meter.generationSeconds,
     rolloutSeconds,
   });
   const { reward, tokensPerSecond, passRate, validity, warnings, seconds } = trained.metrics;
@@ -100,25 +91,18 @@ function trainingInput(state: RunState, position: Position) {
   };
 }
 
-interface Meter {
-  used: Usage;
-  generationSeconds: number; // of activities that sample tokens
+/** Adds up what calls use. */
+class Meter {
+  used: Usage = NO_USAGE;
+  generationSeconds = 0; // of activities that sample tokens
+
+  constructor(private readonly inner: Call) {}
+
+  readonly call: Call = async (name, input) => {
+    const output = await this.inner(name, input);
+    const usage = usageOf(output);
+    this.used = addUsage(this.used, usage);
+    if (usage.tokens > 0) this.generationSeconds += usage.seconds;
+    return output;
+  };
 }
-
-/** With the label of a step, a call is shown under it, and a person may skip the step if the call fails. */
-type Call = (input: object, label?: string) => Promise<Partial<Usage>>;
-
-const mapActivities = (activities: Activities, change: (call: Call) => Call): Activities =>
-  Object.fromEntries(
-    Object.entries(activities).map(([name, activity]) => [name, change(activity as Call)]),
-  ) as unknown as Activities;
-
-/** The same activities, which add what they use to the meter. */
-const withUsage = (activities: Activities, meter: Meter): Activities =>
-  mapActivities(activities, (call) => async (input) => {
-    const result = await call(input);
-    const { tokens = 0, seconds = 0, executions = 0 } = result;
-    meter.used = addUsage(meter.used, { tokens, seconds, executions });
-    if (tokens > 0) meter.generationSeconds += seconds;
-    return result;
-  });

@@ -1,30 +1,26 @@
 // The warm start: supervised steps of each role before the first stage, on reference solutions and on tests whose expected
 // values the references computed. A role stops early if its validation loss no longer falls, and keeps its best adapter.
 // If the validation split gives no example, it keeps the latest one.
-import type { Activities } from '../activities/index.js';
 import { type PlannedStep, planOf } from '../core/schedule.js';
 import type { Role } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { EvaluationRates } from '../core/schema/run.js';
+import type { Call } from '../method/activities.js';
 import { evaluate } from './evaluation.js';
 import { type RunContext, type RunState, type StepResult, withTrained } from './runState.js';
 
-export async function warmStartStep(
-  activities: Activities,
-  state: RunState,
-  planned: PlannedStep,
-): Promise<StepResult> {
+export async function warmStartStep(call: Call, state: RunState, planned: PlannedStep): Promise<StepResult> {
   const { run, config, policy, warmStart = { steps: 0, best: {} } } = state;
   const { role } = planned;
   const answered =
-    warmStart.tests === undefined && role === 'discriminator' && (await activities.answerFreshInputs({ run }));
+    warmStart.tests === undefined && role === 'discriminator' && (await call('answerFreshInputs', { run }));
   const tests = answered ? answered.tests : warmStart.tests;
   const plan = planOf(state);
   const {
     state: trained,
     loss,
     seconds,
-  } = await activities.trainOnExamples({
+  } = await call('trainOnExamples', {
     run,
     role,
     position: { stage: 0, ...planned },
@@ -65,11 +61,11 @@ export function withBest(state: RunState, role: Role): RunState {
 export async function finishWarmStart(context: RunContext, state: RunState): Promise<RunState> {
   const { step, policy, warmStart, baseChains } = state;
   if (warmStart === undefined || state.stopped !== undefined) return state;
-  context.hooks.onProgress?.({ state: 'evaluating' });
+  context.onProgress({ state: 'evaluating' });
   const target = { split: 'test', step, checkpoint: checkpointName(0, 1) } as const;
   const { chains, verdict } = await evaluate(context, state, { target, policy, greedy: true });
   const { rates } = await verdict;
-  context.hooks.onProgress?.({ state: 'training' });
+  context.onProgress({ state: 'training' });
   return {
     ...state,
     warmStart: { ...warmStart, rates: rates as EvaluationRates },

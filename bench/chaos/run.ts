@@ -3,11 +3,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WorkflowFailedError } from '@temporalio/client';
-import { createActivities } from '../../activities/index.js';
+import { createCall } from '../../activities/index.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { kindOfRow } from '../../store/memo.js';
 import { openDeps } from '../../workers/deps.js';
 import { runPipeline } from '../../workflows/pipeline.js';
+import { localHost } from '../../workflows/runState.js';
 import { instrumented } from './instrument.js';
 
 export const RUN = 'run';
@@ -34,7 +35,7 @@ export async function undisturbed(
     if (notice.kind === 'tokens') tokens += notice.amount;
   });
   try {
-    await runPipeline(createActivities(heard), RUN, config);
+    await runPipeline(localHost(createCall(heard)), RUN, config);
   } finally {
     await close();
     if (before === undefined) delete process.env.DOCKER_HOST;

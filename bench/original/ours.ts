@@ -1,9 +1,11 @@
 // Our side of `bench original`: a whole run in this process, which waits for a request before each update.
 //   node dist/bench/original/ours.js STORE CONFIG
 import { readFileSync } from 'node:fs';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
+import { type Activities, callOf } from '../../method/activities.js';
 import { openDeps } from '../../workers/deps.js';
 import { runPipeline } from '../../workflows/pipeline.js';
+import { localHost } from '../../workflows/runState.js';
 import { samplePeakMemory } from '../peers/peakMemory.js';
 import { serve } from '../peers/serve.js';
 
@@ -46,7 +48,7 @@ const isReady = new Promise<void>((ready) => {
     },
   };
   const input: unknown = JSON.parse(readFileSync(config, 'utf8'));
-  runPipeline(gated, 'ours', input).catch((error: Error) => end(error));
+  runPipeline(localHost(callOf(gated)), 'ours', input).catch((error: Error) => end(error));
 });
 
 await serve({

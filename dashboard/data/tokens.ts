@@ -3,11 +3,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TokenNumbers, TrajectoryList } from '../../activities/artifacts.js';
-import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../activities/types.js';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import { modelOf } from '../../core/schema/config.js';
 import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
 import { localModelFolder } from '../../data/modelFolder.js';
+import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../method/types.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { kindOfRow, readMemoRecord, unlessLost } from '../../store/memo.js';

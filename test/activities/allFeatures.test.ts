@@ -10,9 +10,9 @@ import type { RunResult } from '../../core/schema/run.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
+import { runPipeline } from '../support/runs.js';
 
 const ALL = {
   ...SMALL_RUN,

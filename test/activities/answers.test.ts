@@ -16,10 +16,7 @@ import type { ProblemSet } from '../../data/problems.js';
 import { renderReport } from '../../report/renderReport.js';
 import { openStore } from '../../store/openStore.js';
 import { gatherReport } from '../../workers/report.js';
-import { measure } from '../../workflows/evaluateCheckpoint.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import type { ProgressUpdate } from '../../workflows/runState.js';
-import { solve } from '../../workflows/solveProblems.js';
 import { inProcess } from '../cli/support.js';
 import {
   addProblem,
@@ -30,6 +27,7 @@ import {
   problemSet,
   SMALL_RUN,
 } from '../support/doubles.js';
+import { measure, runPipeline, solve } from '../support/runs.js';
 
 const GENERATOR = /100 % of the generator's answers are cut off after 3 tokens: raise sampling\.maxNewTokens/;
 const DISCRIMINATOR = /100 % of the discriminator's answers are cut off after 3 tokens: raise sampling\.maxTestTokens/;

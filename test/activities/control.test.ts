@@ -1,15 +1,16 @@
 // Requests take effect between two steps. The pipeline runs in this process; the workflow runs the same code.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
 import { type Request, RequestQueue } from '../../core/control.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
+import type { Activities } from '../../method/activities.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { StepSkipped } from '../../workflows/failures.js';
-import { runPipeline } from '../../workflows/pipeline.js';
-import type { ProgressUpdate, RunHooks } from '../../workflows/runState.js';
+import { StepSkipped } from '../../workflows/call.js';
+import type { ProgressUpdate } from '../../workflows/runState.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { type RunHooks, runPipeline } from '../support/runs.js';
 
 const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
 const AT = '2026-01-01T00:00:00.000Z';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { type ActivityDeps, createActivities } from '../../activities/index.js';
 import type { Environment } from '../../core/schema/environment.js';
 import { enterEnvironment, readEnvironments } from '../../store/environments.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, memoryDoubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 const SANDBOX = { facts: { backend: 'docker', python: '3.11.2' }, details: { code: '1' } };
 const ENGINE = { facts: { device: 'cpu' }, details: { code: '1' } };

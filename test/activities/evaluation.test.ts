@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { SuiteVerdicts } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
 import type { ProblemResult } from '../../core/schema/evaluation.js';
-import { measure } from '../../workflows/evaluateCheckpoint.js';
-import { runPipeline } from '../../workflows/pipeline.js';
+import type { Activities } from '../../method/activities.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { measure, runPipeline } from '../support/runs.js';
 
 describe('evaluating a checkpoint', () => {
   let world: Doubles;

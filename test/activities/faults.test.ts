@@ -2,11 +2,12 @@
 // what Temporal does about it (the same activity again) is all that is needed.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
 import { failing, type Notice } from '../../bench/chaos/instrument.js';
 import { damageOf, differences, outcomeOf } from '../../bench/chaos/outcome.js';
-import { runPipeline } from '../../workflows/pipeline.js';
+import type { Activities } from '../../method/activities.js';
 import { doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 /** Each activity is called again for as long as the store fails. */
 function retried(activities: Activities): Activities {

@@ -2,19 +2,18 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { type ChainList, decodeOptimizerState, type TestBatch } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
-import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
+import { createActivities } from '../../activities/index.js';
 import { openScope } from '../../activities/scope.js';
-import type { UpdatePolicyInput } from '../../activities/types.js';
 import { lossOf } from '../../activities/update.js';
 import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { Activities } from '../../method/activities.js';
+import type { UpdatePolicyInput } from '../../method/types.js';
 import { loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
-import { solve } from '../../workflows/solveProblems.js';
 import { type Doubles, memoryDoubles as doubles, FakeEngine, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline, solve } from '../support/runs.js';
 
 const POSITION = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
 const GAE = { estimator: 'gae', gamma: 0.9, lambda: 0.5, valueCoefficient: 0.3 } as const;
@@ -22,11 +21,11 @@ const GAE = { estimator: 'gae', gamma: 0.9, lambda: 0.5, valueCoefficient: 0.3 }
 describe('optional features', () => {
   let world: Doubles;
   let acts: Activities;
-  let leaf: LeafActivities;
+  let leaf: Activities;
   beforeEach(async () => {
     world = await doubles();
     acts = createActivities(world.deps);
-    leaf = createLeafActivities(world.deps);
+    leaf = createActivities(world.deps);
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
@@ -264,7 +263,7 @@ describe('optional features', () => {
       cuts.push([options.topP, options.topK, options.repetitionPenalty]);
       return generate(rows, options);
     };
-    const chain = async (batch: Parameters<LeafActivities['generateReasoning']>[0]['batch']) =>
+    const chain = async (batch: Parameters<Activities['generateReasoning']>[0]['batch']) =>
       (await leaf.generateReasoning({ run, batch, stage: 5 })).chains;
     const chains = await chain({ kind: 'train', role: 'generator', position: POSITION });
     await acts.generateTests({ run, targets: { kind: 'all-stages', chains, position: POSITION }, samples: 1 });

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { ChainList, ReplayBuffer, SuiteVerdicts, TestBatch, TestTarget } from '../../activities/artifacts.js';
-import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
-import type { Position, PrepareRunOutput } from '../../activities/types.js';
+import { createActivities } from '../../activities/index.js';
 import type { Chain, Stage } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { Activities } from '../../method/activities.js';
+import type { Position, PrepareRunOutput } from '../../method/types.js';
 import { addProblem, answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };
@@ -40,12 +41,12 @@ function testTurn(text: string, sample = 0, stage: Stage = 5) {
 
 describe('judging', () => {
   let world: Doubles;
-  let acts: LeafActivities;
+  let acts: Activities;
   let prepared: PrepareRunOutput;
 
   beforeEach(async () => {
     world = await doubles();
-    acts = createLeafActivities(world.deps);
+    acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { toFailure } from '../../activities/failures.js';
-import { createLeafActivities } from '../../activities/leafActivities.js';
+import { createActivities } from '../../activities/index.js';
 import { activityWrappers } from '../../activities/memoise.js';
-import type { RunRef } from '../../activities/types.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
+import type { RunRef } from '../../method/types.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 
 const BASE = { model: 'm', modelDigest: 'd', adapterConfig: 'x' };
@@ -86,7 +86,7 @@ describe('a memoised activity', () => {
   });
 
   it('gives the recorded digests for the current versions', async () => {
-    const acts = createLeafActivities(world.deps);
+    const acts = createActivities(world.deps);
     const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'golden', input: SMALL_RUN });
     const position = { stage: 1, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
     const batch = { kind: 'train', role: 'generator', position } as const;
@@ -132,7 +132,7 @@ describe('a memoised activity', () => {
   });
 });
 
-/** If a digest changes, raise the version of the activity in activities/leafActivities.ts and record the digest here. */
+/** If a digest changes, raise the version of the activity in method/activities.ts and record the digest here. */
 const GOLDEN = {
   generateReasoning: '58652246e5',
   generateTests: '80f0a9bcdc',

@@ -1,7 +1,7 @@
 // Runs that begin at a checkpoint of another: forks go on as their origin would have, scheduled runs take the best so far.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
 import { seeded } from '../../activities/prepareRun.js';
 import { forkInput } from '../../cli/commands/fork.js';
 import { scheduledInput } from '../../cli/commands/schedule.js';
@@ -9,10 +9,11 @@ import { resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Problem } from '../../core/schema/problem.js';
+import type { Activities } from '../../method/activities.js';
 import { commitCheckpoint, listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 const RUN: RunConfigInput = {
   ...SMALL_RUN,

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { ChainList, ReplayBuffer, TestBatch } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { runResultSchema } from '../../core/schema/run.js';
+import type { Activities } from '../../method/activities.js';
 import { CHECKPOINT_FILES, listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { StepSkipped } from '../../workflows/failures.js';
-import { runPipeline } from '../../workflows/pipeline.js';
+import { StepSkipped } from '../../workflows/call.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 const withoutTime = <T extends object>(record: T): T => ({
   ...record,

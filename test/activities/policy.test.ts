@@ -3,13 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ChainList, openRole, type TestBatch, type TokenNumbers } from '../../activities/artifacts.js';
-import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
+import { createActivities } from '../../activities/index.js';
 import { openScope } from '../../activities/scope.js';
-import type { PrepareRunOutput, UpdatePolicyInput } from '../../activities/types.js';
 import { lossOf } from '../../activities/update.js';
 import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
 import { planMinibatches } from '../../core/rl/schedules.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { Activities } from '../../method/activities.js';
+import type { PrepareRunOutput, UpdatePolicyInput } from '../../method/types.js';
 import type { Engine, GenerateRequest } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
@@ -29,7 +30,7 @@ describe('activities that use the engine', function () {
   let model: string;
   let engine: Engine;
   let world: Doubles;
-  let acts: LeafActivities;
+  let acts: Activities;
   let prepared: PrepareRunOutput;
 
   before(async () => {
@@ -42,7 +43,7 @@ describe('activities that use the engine', function () {
   });
   beforeEach(async () => {
     world = await doubles({ engine: async () => engine });
-    acts = createLeafActivities(world.deps);
+    acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: CONFIG });
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
@@ -97,7 +98,7 @@ describe('activities that use the engine', function () {
         },
       },
     });
-    const listened = createLeafActivities({ ...world.deps, engine: async () => listening });
+    const listened = createActivities({ ...world.deps, engine: async () => listening });
     const { chains } = await listened.generateReasoning({ run, batch: BATCH, stage: 1 });
     await listened.generateReasoning({ run, batch: BATCH, stage: 2, chains });
     const answers = (await chainsOf(chains)).map(({ turns }) => [turns[0]!.answerTokens]);
@@ -344,7 +345,7 @@ describe('activities that use the engine', function () {
         },
       },
     });
-    const { updatePolicy } = createLeafActivities({ ...world.deps, engine: async () => clocked });
+    const { updatePolicy } = createActivities({ ...world.deps, engine: async () => clocked });
     performance.now = () => clock;
     try {
       await assert.rejects(updatePolicy(input), /killed/);

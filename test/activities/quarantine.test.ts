@@ -4,9 +4,8 @@ import { createActivities } from '../../activities/index.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { ProblemSet } from '../../data/problems.js';
 import { readResult } from '../../store/runs.js';
-import { measure } from '../../workflows/evaluateCheckpoint.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { measure, runPipeline } from '../support/runs.js';
 
 const wrong = (n: number): Problem => ({ ...addProblem(n), referenceSolution: 'def solve(x):\n    return x + 99' });
 const IN_FILE = { ...SMALL_RUN, problems: 'own.jsonl' };

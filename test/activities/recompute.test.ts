@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Activities, createActivities } from '../../activities/index.js';
-import { createLeafActivities } from '../../activities/leafActivities.js';
+import { createActivities } from '../../activities/index.js';
 import { activityWrappers } from '../../activities/memoise.js';
 import { RECOMPUTE_WITHIN_SECONDS } from '../../activities/recompute.js';
 import type { Scope } from '../../activities/scope.js';
-import type { RunRef } from '../../activities/types.js';
 import { RandomStream } from '../../core/random.js';
+import type { Activities } from '../../method/activities.js';
+import type { RunRef } from '../../method/types.js';
 import { listBlobs } from '../../store/inventory.js';
 import { memoKey, recordKey } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { readInput } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 /** Calls `before` ahead of every activity, to interrupt the run or damage its artifacts. */
 function disturbed(acts: Activities, before: (call: number) => Promise<void>): Activities {
@@ -96,7 +96,7 @@ describe('recomputation of lost artifacts', function () {
   });
 
   it('recomputes lost inputs of an activity from their recorded inputs and leaves the store undamaged', async () => {
-    const acts = createLeafActivities(world.deps);
+    const acts = createActivities(world.deps);
     const input = { ...TINIEST_RUN, budget: { executions: 1_000_000 } };
     const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'run', input });
     const position = { stage: 5, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;

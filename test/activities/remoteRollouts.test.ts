@@ -5,10 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ChainList, openRole, writeAdapter } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
-import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
+import { createActivities } from '../../activities/index.js';
 import { openScope } from '../../activities/scope.js';
-import type { PrepareRunOutput } from '../../activities/types.js';
 import { resolveConfig } from '../../core/presets.js';
 import { RandomStream } from '../../core/random.js';
 import { trainedRows } from '../../core/rl/trajectories.js';
@@ -16,12 +14,13 @@ import { runIdentity } from '../../core/schema/config.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { ROOT } from '../../infra/root.mjs';
+import type { Activities } from '../../method/activities.js';
+import type { PrepareRunOutput } from '../../method/types.js';
 import type { Adapter, Engine, GenerateRequest } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { RolloutServer } from '../../ml/remote/rolloutServer.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { readMetrics } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, FakeEngine, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import {
   type Completion,
@@ -30,6 +29,7 @@ import {
   type RolloutDouble,
   startRolloutDouble,
 } from '../support/rolloutDouble.js';
+import { runPipeline } from '../support/runs.js';
 
 /** Remembers the requests of an engine, so that a server samples the same tokens. */
 function recorded<E extends Engine>(engine: E): { engine: E; request: (body: CompletionBody) => GenerateRequest } {
@@ -125,7 +125,7 @@ describe('remote rollouts', function () {
     const BATCH = { kind: 'train', role: 'generator', position: POSITION } as const;
     let engine: Engine;
     let world: Doubles;
-    let activities: LeafActivities;
+    let activities: Activities;
     let prepared: PrepareRunOutput;
     let adapter: string;
     let lookUp: (body: CompletionBody) => GenerateRequest;
@@ -153,7 +153,7 @@ describe('remote rollouts', function () {
       double = await startRolloutDouble(engine, lookUp);
       const deps = { engine: async () => engine, rolloutServer: openServer };
       world = await memoryDoubles(deps);
-      activities = createLeafActivities(world.deps);
+      activities = createActivities(world.deps);
       const rollouts = { ...remote(double, folder), maxKl: 0.2 };
       prepared = await activities.prepareRun({ runId: 'run', input: { ...settings, rollouts } });
       adapter = (await writeAdapter(world.deps.store, engine, random(await initial('plain'), 'adapter'))).weights;

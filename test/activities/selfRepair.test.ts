@@ -2,15 +2,14 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { ChainList } from '../../activities/artifacts.js';
 import { codeOf } from '../../activities/chains.js';
-import { type Activities, createActivities } from '../../activities/index.js';
-import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
-import type { PrepareRunOutput } from '../../activities/types.js';
+import { createActivities } from '../../activities/index.js';
 import { creditMask } from '../../core/rl/trajectories.js';
 import { type Chain, type FailedTest, STAGES } from '../../core/schema/chain.js';
+import type { Activities } from '../../method/activities.js';
+import type { PrepareRunOutput } from '../../method/types.js';
 import { readMetrics } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
-import { solve } from '../../workflows/solveProblems.js';
 import { addProblem, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline, solve } from '../support/runs.js';
 
 const position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
 const batch = { kind: 'train', role: 'generator', position } as const;
@@ -31,12 +30,12 @@ const chainOf = (code: string, sample: number): Chain => ({
 
 describe('self-repair', () => {
   let world: Doubles;
-  let acts: LeafActivities;
+  let acts: Activities;
   let prepared: PrepareRunOutput;
 
   beforeEach(async () => {
     world = await doubles();
-    acts = createLeafActivities(world.deps);
+    acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));

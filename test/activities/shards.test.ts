@@ -1,14 +1,16 @@
 // A run whose batches are split into shards ends with the bytes of a run on one worker.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
 import { resolveConfig } from '../../core/presets.js';
 import { countSharedMinibatches, countStepActivities, shardsOf, sliceOf } from '../../core/shards.js';
+import { type Activities, callOf } from '../../method/activities.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
-import { withShards } from '../../workflows/shards.js';
+import { localHost } from '../../workflows/runState.js';
+import { spread } from '../../workflows/spread.js';
 import { type Doubles, memoryDoubles, SMALL_RUN, TINIEST_RUN } from '../support/doubles.js';
+import { type RunHooks, runPipeline } from '../support/runs.js';
 
 describe('slices', () => {
   it('have every item once, in order, whatever their number', () => {
@@ -23,10 +25,6 @@ describe('slices', () => {
   });
 });
 
-/** At its end, a run writes one example on one worker. */
-const isExample = (input: { batch?: { kind: string }; targets?: { kind: string; position?: unknown } }): boolean =>
-  input.batch?.kind === 'solve' || (input.targets?.kind === 'all-stages' && input.targets.position === undefined);
-
 describe('a run in shards', () => {
   const worlds: Doubles[] = [];
   afterEach(() => Promise.all(worlds.splice(0).map(({ folder }) => rm(folder, { recursive: true, force: true }))));
@@ -38,8 +36,13 @@ describe('a run in shards', () => {
   }
 
   /** Everything that a run leaves, without times. */
-  async function trained({ deps }: Doubles, config: object, activities: Activities = createActivities(deps)) {
-    const { trainingSeconds: _, ...result } = await runPipeline(activities, 'run', config);
+  async function trained(
+    { deps }: Doubles,
+    config: object,
+    activities: Activities = createActivities(deps),
+    hooks: RunHooks = {},
+  ) {
+    const { trainingSeconds: _, ...result } = await runPipeline(activities, 'run', config, hooks);
     const checkpoints = (await listCheckpoints(deps.store, 'run')).map(({ name, files, score }) => [
       name,
       files,
@@ -61,39 +64,13 @@ describe('a run in shards', () => {
     'a curriculum and shared turns': { ...SMALL_RUN, curriculum: true, credit: 'counterfactual' },
   };
   for (const [name, config] of Object.entries(features))
-    it(`leaves the same records, checkpoints and adapters: ${name}`, async () => {
-      const expected = await trained(await world(), config);
-      assert.deepEqual(await trained(await world(), { ...config, engine: { shards: 3 } }), expected);
+    it(`leaves the same records, checkpoints and adapters, and computes every row once: ${name}`, async () => {
+      const [whole, shared] = [await world(), await world()];
+      const expected = await trained(whole, config);
+      assert.deepEqual(await trained(shared, { ...config, engine: { shards: 3 } }), expected);
+      assert.deepEqual(shared.engine.rows, whole.engine.rows);
+      assert.ok(shared.engine.calls.length > 2 * whole.engine.calls.length); // so three workers could share them
     });
-
-  it('samples, scores and trains in shards only', async () => {
-    const { deps, engine } = await world();
-    const whole = createActivities(deps);
-    const late: string[] = [];
-    const watch =
-      <I extends object, O>(name: string, call: (input: I) => Promise<O>) =>
-      async (input: I): Promise<O> => {
-        const before = engine.calls.length;
-        const result = await call(input);
-        if (!('shard' in input) && !isExample(input))
-          late.push(...engine.calls.slice(before).map((what) => `${name}: ${what}`));
-        return result;
-      };
-    const { generateChains, generateTests, trainPolicy, updatePolicy, scoreOldPolicy } = whole;
-    await trained(
-      worlds[0]!,
-      { ...SMALL_RUN, engine: { shards: 3 } },
-      {
-        ...whole,
-        generateChains: watch('generateChains', generateChains),
-        generateTests: watch('generateTests', generateTests),
-        scoreOldPolicy: watch('scoreOldPolicy', scoreOldPolicy),
-        updatePolicy: watch('updatePolicy', updatePolicy),
-        trainPolicy: watch('trainPolicy', trainPolicy),
-      },
-    );
-    assert.deepEqual(late, []);
-  });
 
   it('gives the same bytes for any number of shards', async () => {
     const [expected, ...others] = await Promise.all(
@@ -141,7 +118,7 @@ describe('a run in shards', () => {
         async (input: object) => {
           planned++;
           const output = await call(input);
-          if (name === 'trainPolicy') {
+          if (name === 'removeUpdateFiles') {
             counts.push(planned);
             planned = 0;
           }
@@ -171,9 +148,11 @@ describe('a run in shards', () => {
     };
     const shards = 330; // more than a configuration may have, so that few minibatches fit
     assert.equal(countSharedMinibatches(shards), 5);
-    const step = withShards(watching, { engine: { shards } as never, ppo: { ...resolveConfig(config).ppo } });
+    const { ppo } = resolveConfig(config);
+    const host = localHost(callOf(watching));
+    const call = spread(host.call(), { engine: { shards } as never, ppo }, host.runShards);
     const calm = await trained(await world(), config);
-    assert.deepEqual(await trained(worlds[0]!, config, step), calm);
+    assert.deepEqual(await trained(worlds[0]!, config, watching, { call: () => call }), calm);
     assert.equal(Math.max(...shared), 4);
     const rows = calm.records.map((record) => ('rows' in record ? record.rows : 0));
     assert.ok(Math.max(...rows) > 5);

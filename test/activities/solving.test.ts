@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { ChainList, Solution, TestBatch } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
+import type { Activities } from '../../method/activities.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readConfigAt, readRun } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
-import { solve } from '../../workflows/solveProblems.js';
 import { addProblems, type Doubles, memoryDoubles as doubles, FakeEngine, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline, solve } from '../support/runs.js';
 
 describe('solving problems', () => {
   let world: Doubles;

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { SuiteVerdicts, TestBatch } from '../../activities/artifacts.js';
-import { createLeafActivities, type LeafActivities } from '../../activities/leafActivities.js';
-import type { Position, RunRef } from '../../activities/types.js';
+import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import type { Chain } from '../../core/schema/chain.js';
+import type { Activities } from '../../method/activities.js';
+import type { Position, RunRef } from '../../method/types.js';
 import { readRun } from '../../store/runs.js';
 import { type Doubles, memoryDoubles as doubles, FakeSandbox, SMALL_RUN } from '../support/doubles.js';
 
@@ -25,10 +26,10 @@ const chain = (sample: number, code: string): Chain => ({
 
 describe('type checking', () => {
   let world: Doubles;
-  let acts: LeafActivities;
+  let acts: Activities;
   beforeEach(async () => {
     world = await doubles();
-    acts = createLeafActivities(world.deps);
+    acts = createActivities(world.deps);
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
@@ -95,7 +96,7 @@ describe('type checking', () => {
     });
     await rm(world.folder, { recursive: true, force: true });
     world = await doubles();
-    acts = createLeafActivities(world.deps);
+    acts = createActivities(world.deps);
     const on = await prepared({ enabled: true });
     const after = await judge(on.run);
     const input = {
@@ -130,7 +131,7 @@ describe('type checking', () => {
   it('fails before any execution if there is no type checker', async () => {
     const refusal = new GauntletError('SANDBOX_UNAVAILABLE', 'a type check needs --sandbox docker');
     const sandbox = Object.assign(new FakeSandbox(), { checkTypes: () => Promise.reject(refusal) });
-    acts = createLeafActivities({ ...world.deps, sandbox: async () => sandbox });
+    acts = createActivities({ ...world.deps, sandbox: async () => sandbox });
     const { run } = await prepared({ enabled: true });
     await assert.rejects(judge(run), /a type check needs --sandbox docker/);
     await assert.rejects(acts.quarantineProblems({ run }), /a type check needs --sandbox docker/);

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { TrajectoryList } from '../../activities/artifacts.js';
-import { type Activities, createActivities } from '../../activities/index.js';
-import { createLeafActivities } from '../../activities/leafActivities.js';
+import { createActivities } from '../../activities/index.js';
 import { runResultSchema } from '../../core/schema/run.js';
+import type { Activities } from '../../method/activities.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { StepSkipped } from '../../workflows/failures.js';
-import { runPipeline } from '../../workflows/pipeline.js';
+import { StepSkipped } from '../../workflows/call.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 const WARM_RUN = {
   ...SMALL_RUN,
@@ -126,7 +126,7 @@ describe('the warm start', () => {
     const { metadata } = await loadCheckpoint(world.deps.store, 'run', 'checkpoint_stage_0_epoch_1');
     assert.equal(metadata.files['discriminator/adapter_model.safetensors'], adapters[1]);
     assert.equal(metadata.files['generator/adapter_model.safetensors'], adapters[3]);
-    const leaf = createLeafActivities(world.deps);
+    const leaf = createActivities(world.deps);
     const { run } = await acts.prepareRun({ runId: 'other', input: WARM_RUN });
     const examples = await world.deps.store.putJson([]);
     const { loss } = await leaf.scoreExamples({ run, role: 'generator', examples, adapter: adapters[0]! });
@@ -156,7 +156,7 @@ describe('the warm start', () => {
   it('runs the references of the discriminator’s problems only', async () => {
     const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 1, generatorSteps: 3 };
     const { run } = await acts.prepareRun({ runId: 'run', input: { ...WARM_RUN, warmStart } });
-    const { executions } = await createLeafActivities(world.deps).answerFreshInputs({ run });
+    const { executions } = await createActivities(world.deps).answerFreshInputs({ run });
     assert.equal(executions, 4 + 4); // one step, and the validation split
   });
 
@@ -181,7 +181,7 @@ describe('the warm start', () => {
       runId: 'run',
       input: { ...WARM_RUN, prompts: 'instruct', stages: [5], schedule: {} },
     });
-    const leaf = createLeafActivities(world.deps);
+    const leaf = createActivities(world.deps);
     world.engine.info.contextLength = 4000;
     const { tests } = await leaf.answerFreshInputs({ run });
     const texts = async (role: 'generator' | 'discriminator') => {

@@ -20,9 +20,9 @@ import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels } from '../../sandbox/docker/reaper.js';
 import { layout } from '../../store/layout.js';
 import { openStore } from '../../store/openStore.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { requireDocker } from '../sandbox/docker.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 const SOUND: ChaosFigures = {
   seed: 1,

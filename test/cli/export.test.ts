@@ -13,9 +13,9 @@ import type { GroupView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { choosePorts } from '../../infra/ports.js';
 import { openStore } from '../../store/openStore.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { NATIVE_PYTHON } from '../sandbox/native.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { findable, needTemporal, startServer, workersOver } from '../workflows/server.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 

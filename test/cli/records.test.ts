@@ -23,8 +23,8 @@ import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import type { Verified } from '../../store/verify.js';
 import { controlOf, gatherReport, isControlOf } from '../../workers/report.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { requireS3 } from '../support/s3Server.js';
 import { inProcess, madeRun, RESULT, removeFolders, temporaryFolder, VIEW, withEnvironment } from './support.js';
 

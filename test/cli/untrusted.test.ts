@@ -14,8 +14,8 @@ import { recordKey } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { writeRecord } from '../../store/records.js';
 import type { Store } from '../../store/store.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32';

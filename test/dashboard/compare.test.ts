@@ -12,9 +12,9 @@ import { reportFiles } from '../../dashboard/export.js';
 import { scriptPath } from '../../dashboard/web/scriptPath.js';
 import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { inProcess } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 const RUN = { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, stages: [5] } } as const;
 

@@ -7,8 +7,8 @@ import { MetricsReader } from '../../dashboard/data/metricsReader.js';
 import { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 /** Notes which metrics are read. */
 class CountingStore extends ObjectStore {

@@ -13,9 +13,9 @@ import { type Dashboard, startDashboard } from '../../dashboard/server.js';
 import { commitCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import { createRun, readMetrics, readRun, writeMetrics } from '../../store/runs.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { sampleFacts, sampleFiles } from '../store/support.js';
 import { type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
 
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e\u0007';

@@ -4,7 +4,6 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createActivities } from '../../activities/index.js';
-import type { UpdatePolicyOutput } from '../../activities/types.js';
 import type {
   ArchiveView,
   GroupView,
@@ -17,11 +16,12 @@ import type {
 } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { shippedModelPath } from '../../data/paths.js';
+import type { UpdatePolicyOutput } from '../../method/types.js';
 import { layout } from '../../store/layout.js';
 import { kindOfRow, readMemoRecord } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 describe('the resources of the dashboard', () => {
   let world: Doubles;

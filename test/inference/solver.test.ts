@@ -8,9 +8,8 @@ import { bestProgram, judgeSamples } from '../../inference/selection.js';
 import { type ProgramEvent, type SolveEvent, type SolveOptions, solveTask } from '../../inference/solver.js';
 import { taskOfMessage } from '../../inference/tasks.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { runPipeline } from '../../workflows/pipeline.js';
-import { solve } from '../../workflows/solveProblems.js';
 import { addProblem, addProblems, type Doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline, solve } from '../support/runs.js';
 
 const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
 

@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { openStore } from '../../store/openStore.js';
 import { verifyStore } from '../../store/verify.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { corruptAtRandom, FILE_CLASSES } from '../support/corruptions.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 describe('verifyStore', function () {
   this.timeout(120_000);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { openStore } from '../../store/openStore.js';
 import { verifyStore } from '../../store/verify.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 const [place] = process.argv.slice(2);
 const filler = join(place!, 'filler');

@@ -12,9 +12,9 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { sweep } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { inProcess } from '../cli/support.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 
 const ODD = ['demo (copy)', 'über', '-run', '.hidden', 'a\nb', 'a\\b', 'x'.repeat(201), '🙂'];
 

@@ -12,9 +12,9 @@ import { openStore } from '../../store/openStore.js';
 import { createRun, UPDATES, writeResult } from '../../store/runs.js';
 import { sweep } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { sampleData } from '../report/sample.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { DIGEST, sampleConfig, sampleFacts, sampleFiles, withStore } from './support.js';
 
 const DAY = 86_400_000;

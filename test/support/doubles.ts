@@ -131,6 +131,8 @@ export class FakeEngine implements Engine {
     generation: {} as GenerationDefaults,
   };
   calls: string[] = [];
+  /** Rows that were computed, by the kind of the work. */
+  rows = { generate: 0, logprobs: 0, values: 0, gradients: 0 };
   losses: LossConfig[] = [];
   /** It knows the markers of the style 'tiny': `<gen>` alone is one token. */
   encode = (text: string): number[] => (text === '<gen>' ? [1] : [...text].map((char) => char.charCodeAt(0)));
@@ -155,7 +157,7 @@ export class FakeEngine implements Engine {
   });
 
   async generate(rows: GenerateRequest[], options: Parameters<Engine['generate']>[1]) {
-    this.calls.push('generate');
+    this.count('generate', rows.length);
     options.signal?.throwIfAborted();
     const skill = 1 / (1 + Math.exp(-(options.adapter?.values[0] ?? 0)));
     return rows.map(({ prompt, key }) => {
@@ -169,7 +171,7 @@ export class FakeEngine implements Engine {
   stats = () => ({ prefilled: 0, redecoded: 0, reused: 0, sampled: 0 });
 
   async logprobs(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['logprobs']>[1]) {
-    this.calls.push('logprobs');
+    this.count('logprobs', rows.length);
     const shift = adapter?.values[0] ?? 0;
     return rows.map(({ tokens }) => tokens.map((token, t) => (t === 0 ? 0 : -((token % 7) + 1) / 10 + shift / 100)));
   }
@@ -180,12 +182,16 @@ export class FakeEngine implements Engine {
   }
 
   async scoreShard(rows: { tokens: number[] }[], options: Parameters<Engine['scoreShard']>[1]) {
-    const scores = await this.scores(rows, options);
-    return scores.map((own, i) => (isIn(i, options.shard) ? own : null));
+    const own = rows.map((_, i) => isIn(i, options.shard));
+    const scores = await this.scores(
+      rows.filter((_, i) => own[i]),
+      options,
+    );
+    return own.map((isOwn) => (isOwn ? scores.shift()! : null));
   }
 
   async values(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['values']>[1]) {
-    this.calls.push('values');
+    this.count('values', rows.length);
     if (!adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
     return rows.map(({ tokens }) => tokens.map(() => adapter.values[SIZE]!));
   }
@@ -196,11 +202,17 @@ export class FakeEngine implements Engine {
 
   /** Every row is a part. */
   async gradientShard(rows: Parameters<Engine['gradients']>[0], options: Parameters<Engine['gradientShard']>[1]) {
-    this.calls.push('gradients');
-    this.losses.push(options.loss);
-    return rows.flatMap((row, index) =>
+    const parts = rows.flatMap((row, index) =>
       isIn(index, options.shard) ? [{ index, sums: partOf(row, index, options) }] : [],
     );
+    this.count('gradients', parts.length);
+    this.losses.push(options.loss);
+    return parts;
+  }
+
+  private count(kind: keyof FakeEngine['rows'], rows: number): void {
+    this.calls.push(kind);
+    this.rows[kind] += rows;
   }
 
   sumGradients(_: unknown, { adapter }: Parameters<Engine['sumGradients']>[1], parts: readonly GradientPart[]) {

@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { closeTracing, openTracing } from '../../workers/telemetry.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { interceptors } from '../../workflows/traceContext.js';
 import { gauntlet, inProcess } from '../cli/support.js';
 import { NATIVE_PYTHON } from '../sandbox/native.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { findable, needTemporal, startServer, type TestServer, workersOver } from '../workflows/server.js';
 
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';

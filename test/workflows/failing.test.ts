@@ -130,7 +130,7 @@ describe('a run with an activity that fails for good', function () {
     const { repair } = f.failWrite('metrics/2.json');
     await f.start({ ...RUN, engine: { shards: 2 } });
     assert.equal((await f.until('waiting')).failure?.activity, 'scoreShard');
-    await f.until(({ state, failure }) => state === 'waiting' && failure?.activity === 'trainPolicy');
+    await f.until(({ state, failure }) => state === 'waiting' && failure?.activity === 'recordMetrics');
     repair();
     await decide('retry');
     assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);

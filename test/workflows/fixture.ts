@@ -12,8 +12,8 @@ import { listCheckpoints } from '../../store/checkpoints.js';
 import { readControls, readMetrics } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { RunningWorkers, StartOptions } from '../../workers/start.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { findable, needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
 /** One discriminator step and three generator steps, each with one engine update and little else. */

@@ -8,8 +8,8 @@ import { inputOf } from '../../cli/training.js';
 import type { Decision } from '../../core/control.js';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { inProcess } from '../cli/support.js';
+import { runPipeline } from '../support/runs.js';
 import { bytesOf, RUN, runFixture } from './fixture.js';
 
 describe('a run that is only in the store', function () {

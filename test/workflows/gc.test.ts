@@ -16,9 +16,9 @@ import { readRun } from '../../store/runs.js';
 import type { Swept } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
 import type { RunningWorkers } from '../../workers/start.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { inProcess } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { findable, needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
 const DAY = 86_400_000;

@@ -9,8 +9,8 @@ import { historiesOf } from '../../bench/orchestration/histories.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { needTemporal, startRun, startServer, type TestServer } from './server.js';
 import { WorkerProcesses } from './workerProcesses.js';
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { progressDetails } from '../../core/progressDetails.js';
 import type { RunProgress } from '../../core/schema/run.js';
-import { describeFailure, unwrapFailure } from '../../workflows/failures.js';
-import { summaryOf } from '../../workflows/summaries.js';
+import { describeFailure, summaryOf, unwrapFailure } from '../../workflows/call.js';
 
 const failed = (cause: Error): ActivityFailure =>
   new ActivityFailure('Activity task failed', 'prepareRun', '1', 'NON_RETRYABLE_FAILURE', 'worker', cause);

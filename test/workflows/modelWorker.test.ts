@@ -11,8 +11,8 @@ import type { RunResult } from '../../core/schema/run.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import type { Store } from '../../store/store.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { needTemporal, startRun, startServer, type TestServer } from './server.js';
 import { WorkerProcesses } from './workerProcesses.js';
 

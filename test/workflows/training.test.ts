@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
-import type { EvaluateCheckpointResult, SolveProblemsResult } from '../../activities/types.js';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import type { ProblemResult } from '../../core/schema/evaluation.js';
 import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
+import type { EvaluateCheckpointResult, SolveProblemsResult } from '../../method/types.js';
 import type { RunningWorkers } from '../../workers/start.js';
-import { runPipeline } from '../../workflows/pipeline.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { runPipeline } from '../support/runs.js';
 import { record } from './golden.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 

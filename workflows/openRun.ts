@@ -6,9 +6,9 @@ import type { EvaluationRates } from '../core/schema/run.js';
 import { closeEpoch, evaluate, settleEvaluation } from './evaluation.js';
 import type { RunContext, RunState } from './runState.js';
 
-export async function prepareRun(context: RunContext, runId: string, input: unknown): Promise<RunState> {
-  const { activities, hooks } = context;
-  const prepared = await activities.prepareRun({ runId, input });
+export async function openRun(context: RunContext, runId: string, input: unknown): Promise<RunState> {
+  const call = context.call();
+  const prepared = await call('prepareRun', { runId, input });
   const { config, origin, controls = [] } = prepared;
   let state: RunState = {
     run: prepared.run,
@@ -31,14 +31,14 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
     recordedRequests: controls,
     searchAttributes: prepared.searchAttributes,
   };
-  hooks.onConfig?.(state);
+  context.onConfig(state);
   const { unfit } = prepared;
   if ((!isBuiltIn(config.problems) && config.healthGate) || unfit !== undefined) {
-    const { problems, total, quarantined } = await activities.quarantineProblems({ run: state.run, unfit });
-    if (quarantined > 0) hooks.onProgress?.({ quarantined: { problems: quarantined, of: total } });
+    const { problems, total, quarantined } = await call('quarantineProblems', { run: state.run, unfit });
+    if (quarantined > 0) context.onProgress({ quarantined: { problems: quarantined, of: total } });
     state = { ...state, run: { ...state.run, problems } };
   }
-  hooks.onProgress?.({ state: 'evaluating' });
+  context.onProgress({ state: 'evaluating' });
   const { chains, verdict } = await evaluate(context, state, {
     target: { split: 'test', step: 0, checkpoint: 'base' },
     greedy: true,
@@ -49,6 +49,6 @@ export async function prepareRun(context: RunContext, runId: string, input: unkn
   const position = { stage: 0, epoch: 0, next, nextStage: stage || undefined, plan } as const;
   state = await closeEpoch(context, state, position, { policy: origin && state.policy });
   state = await settleEvaluation(context, state);
-  hooks.onProgress?.({ state: 'training' });
+  context.onProgress({ state: 'training' });
   return state;
 }

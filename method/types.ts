@@ -1,5 +1,6 @@
 // Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
 import type { MetricName } from '../core/evaluation/metrics.js';
+import type { Digest } from '../core/ref.js';
 import type { Mismatch } from '../core/rl/importance.js';
 import type { PlannedStep } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
@@ -9,7 +10,6 @@ import type { EvaluationRates, RunResult } from '../core/schema/run.js';
 import type { SolveProblemsInput } from '../core/schema/solving.js';
 import type { PolicyStats } from '../core/schema/trajectory.js';
 import type { Shard } from '../core/shards.js';
-import type { Digest } from '../store/store.js';
 
 /** `seconds` of the attempt that computed the result. They are stored outside of digested artifacts. */
 export type Timed<O> = O & { seconds: number };
@@ -154,6 +154,28 @@ export interface RepairProgramsInput extends Pick<GenerateReasoningInput, 'run' 
   failures: Digest;
 }
 
+export interface SampleChainsInput
+  extends SamplingPolicy,
+    Pick<GenerateReasoningInput, 'run' | 'batch' | 'replayBuffer'> {
+  stages: Stage[]; // of a chain, in order
+  shard?: Shard; // only the chains of some problems
+  shards?: ShardResult[][]; // all shards of each stage: nothing is sampled
+}
+export interface SampleChainsOutput extends GenerateReasoningOutput {
+  turns?: ShardResult[]; // of each stage; only for a shard
+}
+
+export interface GenerateChainsInput extends Omit<SampleChainsInput, 'shard' | 'shards'> {
+  /** The discriminator also writes tests for all stages of one chain of each problem. */
+  tests?: ({ samples: number } & SamplingPolicy) | undefined;
+  /** Chains that have all stages. Their programs that failed a test are written again. */
+  repair?: Pick<RepairProgramsInput, 'chains' | 'failures'>;
+}
+/** Tokens and seconds include chains and tests. */
+export interface GenerateChainsOutput extends GenerateReasoningOutput {
+  tests?: Digest;
+}
+
 export interface GenerateTestsInput extends SamplingPolicy {
   run: RunRef;
   targets: TestTargets;
@@ -224,9 +246,10 @@ export interface ScoreOldPolicyInput {
   trajectories: Digest;
   adapter: Digest;
   valueHead?: Digest;
+  rows?: number; // trajectories, for a caller that spreads the work
   shards?: ShardResult[]; // the scores of all shards
 }
-export type ScoreShardInput = Omit<ScoreOldPolicyInput, 'shards'> & { shard: Shard };
+export type ScoreShardInput = Omit<ScoreOldPolicyInput, 'rows' | 'shards'> & { shard: Shard };
 export interface ScoreShardOutput {
   scores: Digest; // (TokenScores | null)[]; null: a trajectory of another shard
 }
@@ -243,6 +266,7 @@ export interface UpdatePolicyInput {
   trajectories: Digest;
   state: RoleState;
   learningRate: number;
+  rows?: number; // trajectories, for a caller that spreads the work
 }
 export interface UpdatePolicyOutput {
   state: RoleState;
@@ -257,11 +281,42 @@ export interface UpdatePolicyOutput {
 /** One minibatch of an update whose gradients several workers compute. */
 export interface MinibatchInput {
   run: RunRef;
-  update: Omit<UpdatePolicyInput, 'run'>;
+  update: Omit<UpdatePolicyInput, 'run' | 'rows'>;
   minibatch: number; // index
 }
 export type ComputeGradientsInput = MinibatchInput & { shard: Shard };
 export type ApplyGradientsInput = MinibatchInput & { of: number; seconds: number }; // shards, and the time that they took
+
+/** The part of a step that follows the execution of its programs: rewards, update, record. */
+export interface TrainPolicyInput
+  extends Omit<UpdatePolicyInput, 'trajectories' | 'position' | 'rows'>,
+    Pick<ComputeRewardsInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'> {
+  position: Position;
+  step: number; // of the whole run, this one included
+  sampledTokens: number;
+  generationSeconds: number;
+  rolloutSeconds: number; // generation included
+  /** All that was sampled for the step, by either role. Absent in steps that an earlier version planned. */
+  sampled?: Omit<CountAnswersInput, 'run'>;
+  /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
+  evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
+}
+export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios' | 'stats'> {
+  replayBuffer: Digest;
+  metrics: StepMetrics; // as recorded
+  evaluation?: EvaluationSamples; // if requested
+}
+
+/** A step of the warm start. */
+export interface TrainOnExamplesInput extends Omit<UpdatePolicyInput, 'trajectories' | 'rows'> {
+  step: number; // of the whole run, this one included
+  tests?: Digest | undefined; // FreshTests, for the discriminator
+  examplesOfStep: number; // 1-based, of the role
+}
+export interface TrainOnExamplesOutput {
+  state: UpdatePolicyOutput['state'];
+  loss?: number | undefined; // on the validation split; absent if that gives no example
+}
 
 /** Reference answers on fresh inputs, for tests that the warm start teaches. */
 export interface AnswerFreshInputsInput {
@@ -292,6 +347,43 @@ export interface ScoreExamplesInput {
 }
 export interface ScoreExamplesOutput {
   loss?: number; // mean cross entropy of answer tokens, in nats; absent if there is no example
+}
+
+export interface GenerateEvaluationInput {
+  run: RunRef;
+  split: 'validation' | 'test';
+  problems: number;
+  stages: Stage[]; // of a chain, in order
+  greedy: boolean; // also sample the chains greedily
+  policies?: Record<Role, SamplingPolicy> | undefined; // absent: the base model
+  base?: Digest | 'sampled' | undefined; // chains to write tests for, if they are known; sampled: those of this policy
+}
+export interface GenerateEvaluationOutput {
+  sampled: Digest; // chains
+  greedy?: Digest;
+  base: Digest; // the chains that the discriminator writes tests for
+  tests: Digest;
+}
+/** What the models wrote for an evaluation. */
+export type EvaluationSamples = Timed<GenerateEvaluationOutput>;
+
+export interface JudgeEvaluationInput {
+  run: RunRef;
+  samples: EvaluationSamples;
+  /** Validation commits a checkpoint with the results. The test split only records them. */
+  target:
+    | {
+        split: 'validation';
+        checkpoint: Omit<
+          CommitCheckpointInput,
+          'run' | 'score' | 'validation' | 'standardErrors' | 'counted' | 'seconds'
+        >;
+      }
+    | { split: 'test'; step: number; checkpoint: string };
+}
+export interface JudgeEvaluationOutput {
+  rates: Partial<EvaluationRates>;
+  score: number;
 }
 
 export interface SummariseEvaluationInput {
@@ -330,6 +422,9 @@ export interface RenderReportInput {
   runId: string;
   result: RunResult;
   example?: Digest; // ChainView[]; the first is shown
+}
+export interface RenderReportOutput {
+  path?: string; // of the report; absent if no renderer is installed
 }
 
 /** Result of the workflow solveProblems. */

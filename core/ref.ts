@@ -1,0 +1,7 @@
+// References to artifacts of the store.
+
+/** The digest of an artifact: `sha256:` and 64 hex digits. */
+export type Digest = string;
+
+/** The digest of an artifact whose JSON is a `T`. The compiler keeps references to different types apart. */
+export type Ref<T> = Digest & { readonly of?: T };
