@@ -66,7 +66,11 @@ module.exports = {
       to: { path: '^workers/tracing\\.ts', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     layer('report-sees-core', '^report/', except('report', 'core')),
-    layer('dashboard-reads', '^dashboard/', except('dashboard', 'core', 'method', 'data', 'store', 'activities', 'ml', 'infra')),
+    layer(
+      'dashboard-reads',
+      '^dashboard/',
+      except('dashboard', 'core', 'method', 'data', 'store', 'activities', 'ml', 'infra'),
+    ),
     layer('inference-uses-ports', '^inference/', '^(workflows|workers|report|dashboard|cli)/|^sandbox/[^/]+/'),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
