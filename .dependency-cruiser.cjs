@@ -9,7 +9,7 @@ const layer = (name, from, to, extra = {}) => ({
 const TOP =
   '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
-const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
+const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
 
 module.exports = {
@@ -37,7 +37,7 @@ module.exports = {
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
       pathNot: `^sandbox/($1|guest)/|${SANDBOX_EXTRAS}`,
     }),
-    // Test source, type checks and JavaScript programs: only the two modules that open a backend import them.
+    // Test source and type checks: only the two modules that open a backend import them.
     {
       name: 'sandbox-extras-are-opened',
       severity: 'error',

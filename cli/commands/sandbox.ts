@@ -1,14 +1,11 @@
 // `gauntlet sandbox run`: judges programs by tests, without a model. A failed test is a result, so the exit code is 0.
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
-import { GauntletError } from '../../core/errors.js';
 import type { SandboxKind } from '../../core/schema/config.js';
 import {
   type Isolation,
   isolationSchema,
-  type Language,
   type Limits,
-  languageSchema,
   type Packages,
   packagesSchema,
   type TypeJob,
@@ -38,7 +35,6 @@ interface Flags extends Partial<Limits> {
   mode: Mode;
   isolation?: Isolation;
   packages?: Packages;
-  language?: Language;
   runtime?: string;
   parallel?: number;
   types?: boolean;
@@ -71,12 +67,6 @@ export function addSandbox(program: Command): void {
     .addOption(
       new Option('--packages <set>', 'docker: packages that programs may import').choices(packagesSchema.options),
     )
-    .addOption(
-      new Option(
-        '--language <name>',
-        'language of the programs; javascript needs docker and --mode values (default: python)',
-      ).choices(languageSchema.options),
-    )
     .option('--runtime <name>', 'docker: container runtime, e.g. runsc')
     .option('--types', 'docker: also check the types of each program, as the field `types`')
     .option('--parallel <n>', 'programs at a time (default: one per core)', integer(1));
@@ -85,10 +75,8 @@ export function addSandbox(program: Command): void {
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { input, output: path, sandbox: kind = 'auto', mode, isolation, packages, language, runtime, types } = flags;
+  const { input, output: path, sandbox: kind = 'auto', mode, isolation, packages, runtime, types } = flags;
   const output = createOutput(flags.json);
-  if (language === 'javascript' && mode !== 'values')
-    throw new GauntletError('BAD_INPUT', `--mode ${mode} runs Python tests: JavaScript needs --mode values`);
   const judge = judgeOf(mode, limitsOf(flags));
   const rows = await openRows(input, judge.parse, mode === 'values' ? 'tests' : undefined);
   await interruptible(async (stop) => {
@@ -96,7 +84,7 @@ async function run(flags: Flags): Promise<void> {
     let results: Results | undefined;
     const bar = openRowBar(rows.count, 'programs');
     try {
-      const docker = { isolation, packages, language, runtime };
+      const docker = { isolation, packages, runtime };
       sandbox = await openSandbox(kind, { log: output.note, size: flags.parallel, ...docker });
       if (types) await sandbox.checkTypes([]); // fails here if the sandbox cannot
       results = await openResults(path);

@@ -35,10 +35,6 @@ export type Isolation = z.infer<typeof isolationSchema>;
 export const packagesSchema = z.enum(['none', 'numpy']);
 export type Packages = z.infer<typeof packagesSchema>;
 
-/** JavaScript programs need Docker and mode 'values'. */
-export const languageSchema = z.enum(['python', 'javascript']);
-export type Language = z.infer<typeof languageSchema>;
-
 /** How the Docker backend runs programs. */
 export const containersSchema = z
   .strictObject({

@@ -17,10 +17,6 @@ const GUESTS = {
   wasm: [...RUNNER, EXCHANGE, '../testSource/program.py', ...TESTS, 'wasmguest.py'],
 } as const;
 
-/** The JavaScript guest, in a scope of its own: a program shares the process but not the names. */
-export const jsGuestSource = (): string =>
-  `(() => {\n${fs.readFileSync(path.join(ROOT, 'sandbox/javascript/guest.js'), 'utf8')}\n})();`;
-
 /**
  * A guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name.
  */
