@@ -1,11 +1,10 @@
-// The Docker backend: pools of containers, one image for programs and one for test source and type checks.
+// The Docker backend: pools of containers, one image for programs and one for test source.
 import os from 'node:os';
 import { GauntletError } from '../../core/errors.js';
 import { type Isolation, limitsSchema, type Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
 import { TestPool } from '../testSource/testPool.js';
-import { TypePool } from '../typeCheck/typePool.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, describeBoundary, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
@@ -44,7 +43,6 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const start = (spec: Omit<ContainerSpec, 'isolation'>): Promise<ContainerGuest> =>
     ContainerGuest.start(fleet, { isolation, runtime, seccomp, remapped, ...spec });
   const preload = packages === 'numpy' ? ['numpy'] : [];
-  const ensurePytest = (): Promise<string> => ensureImage(docker, 'numpy', log);
   let image = '';
   const pool = new GuestPool({
     size,
@@ -74,19 +72,12 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       program: ({ memoryMb }) => start({ image, memoryMb: Math.max(256, memoryMb), preload }),
       tests: async ({ memoryMb }) =>
         start({
-          image: await ensurePytest(),
+          image: await ensureImage(docker, 'numpy', log),
           memoryMb,
           preload: ['pytest', ...PYTEST_PARTS, 'numpy'],
           guest: 'tester',
         }),
     },
-  });
-
-  const types = new TypePool({
-    size,
-    spares: isolation === 'strict' ? size : 0,
-    patienceMs: PATIENCE_MS,
-    open: async ({ memoryMb }) => start({ image: await ensurePytest(), memoryMb, guest: 'checker' }),
   });
 
   const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
@@ -102,12 +93,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     info: { kind: 'docker', description: details.join(' · '), image, boundary: seccomp },
     run: (jobs, options) => pool.run(jobs, options),
     runTests: (jobs, options) => tests.run(jobs, options),
-    checkTypes: async (jobs, options) => {
-      await ensurePytest();
-      return types.run(jobs, options);
-    },
     close: async () => {
-      await Promise.all([pool, tests, types].map((each) => each.close()));
+      await Promise.all([pool.close(), tests.close()]);
       await fleet.close();
     },
   };

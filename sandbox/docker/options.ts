@@ -15,7 +15,7 @@ export interface ContainerSpec {
   valuesOnly?: boolean; // no interactive jobs: a process drops its rights before its job arrives
   preload?: readonly string[]; // modules that pid 1 imports before the first program
   silenceSeconds?: number; // a guest ends after so long without a message
-  guest?: 'forkserver' | 'tester' | 'checker'; // runs programs (default), runs test source, or checks types
+  guest?: 'forkserver' | 'tester'; // runs programs (default) or test source
 }
 
 const HARNESS_MB = 64; // in addition to the memory of the program

@@ -57,10 +57,9 @@ export const endedFrameSchema = z.strictObject({
   retire: z.boolean(),
 });
 
-/** One child process that the host talks to. It holds a program, runs tests, or checks the types of a program. */
+/** One child process that the host talks to. It holds a program or runs tests. */
 export type SessionSpec =
   | { role: 'program'; code: string; first: number } // numbers of its objects start at `first`
-  | { role: 'types'; code: string }
   | { role: 'tests'; style: 'assert' | 'pytest'; files: Record<string, string>; entry: string | null; skip: string[] };
 
 export interface JobFrame {

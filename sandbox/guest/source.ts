@@ -13,7 +13,6 @@ const GUESTS = {
   values: ['atfork.py', ...RUNNER, ...SERVER], // without interactive jobs: a smaller process to fork
   forkserver: ['atfork.py', ...RUNNER, EXCHANGE, '../testSource/program.py', ...INTERACTIVE],
   tester: ['atfork.py', 'runner.py', EXCHANGE, ...TESTS, ...INTERACTIVE],
-  checker: ['atfork.py', 'runner.py', EXCHANGE, '../typeCheck/checker.py', ...INTERACTIVE],
   wasm: [...RUNNER, EXCHANGE, '../testSource/program.py', ...TESTS, 'wasmguest.py'],
 } as const;
 
