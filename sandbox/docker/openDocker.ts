@@ -50,7 +50,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     takeTurns: true,
     spares: isolation === 'strict' ? size : 0,
     patienceMs: PATIENCE_MS,
-    open: ({ limits }) => start({ image, memoryMb: Math.max(256, limits.memoryMb), preload, valuesOnly: true }),
+    open: ({ limits }) => start({ image, memoryMb: Math.max(256, limits.memoryMb), preload, guest: 'values' }),
   });
   try {
     if (ownImage === null) image = await ensureImage(docker, packages, log);
@@ -75,7 +75,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
           image: await ensureImage(docker, 'numpy', log),
           memoryMb,
           preload: ['pytest', ...PYTEST_PARTS, 'numpy'],
-          guest: 'tester',
+          guest: 'tests',
         }),
     },
   });

@@ -15,7 +15,7 @@ import select
 import signal
 import struct
 
-OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload, silence}
+OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload, valuesOnly, silence}
 STRICT = OPTIONS['isolation'] == 'strict'
 UID = [OPTIONS['first']]  # the uid of the latest child; every fork takes the next one
 VALUES_ONLY = OPTIONS['valuesOnly']  # no interactive jobs: a process drops its rights before it reads one

@@ -11,8 +11,8 @@ const TESTS = ['stubs.py', 'tester.py', 'pytests.py'].map((file) => `../testSour
 /** The files of each guest, which become one Python source. */
 const GUESTS = {
   values: ['atfork.py', ...RUNNER, ...SERVER], // without interactive jobs: a smaller process to fork
-  forkserver: ['atfork.py', ...RUNNER, EXCHANGE, '../testSource/program.py', ...INTERACTIVE],
-  tester: ['atfork.py', 'runner.py', EXCHANGE, ...TESTS, ...INTERACTIVE],
+  program: ['atfork.py', ...RUNNER, EXCHANGE, '../testSource/program.py', ...INTERACTIVE],
+  tests: ['atfork.py', 'runner.py', EXCHANGE, ...TESTS, ...INTERACTIVE],
   wasm: [...RUNNER, EXCHANGE, '../testSource/program.py', ...TESTS, 'wasmguest.py'],
 } as const;
 

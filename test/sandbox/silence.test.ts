@@ -11,11 +11,7 @@ import { type ContainerSpec, containerOptions } from '../../sandbox/docker/optio
 import { requireDocker } from './docker.js';
 
 const SILENCE = 2;
-const KINDS = [
-  { isolation: 'uid', valuesOnly: true },
-  { isolation: 'uid' }, // takes interactive jobs too
-  { isolation: 'strict' },
-] as const;
+const KINDS = [{ isolation: 'uid', guest: 'values' }, { isolation: 'uid' }, { isolation: 'strict' }] as const;
 const log = () => {};
 
 describe('a guest without a job', function () {
