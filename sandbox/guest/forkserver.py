@@ -158,7 +158,7 @@ os.register_at_fork = register_at_fork
 gc.collect()
 gc.freeze()
 write_all(1, b'GAUNTLT1')
-write_frame({'ready': True, 'python': sys.version.split()[0]})
+write_frame({'ready': True})
 
 
 def supervise(request, report):

@@ -14,7 +14,6 @@ export const longestFrame = (calls: number): number => (4 << 20) + 256 * calls;
 
 export const readyFrameSchema = z.strictObject({
   ready: z.literal(true),
-  python: z.string().max(40), // its version
   cpu: z.number().nonnegative().optional(), // CPU seconds of the start, which no program is charged for
 });
 
