@@ -9,7 +9,7 @@ const layer = (name, from, to, extra = {}) => ({
 const TOP =
   '(api|core|method|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
-const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
+const TEST_SOURCE = '^sandbox/testSource/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
 
 module.exports = {
@@ -35,17 +35,17 @@ module.exports = {
     },
     layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|activities|workflows|workers|report|cli)/'),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
-      pathNot: `^sandbox/($1|guest)/|${SANDBOX_EXTRAS}`,
+      pathNot: `^sandbox/($1|guest)/|${TEST_SOURCE}`,
     }),
-    // Test source, type checks and JavaScript programs: only the two modules that open a backend import them.
+    // Only the two modules that open a backend import the runner of test source.
     {
-      name: 'sandbox-extras-are-opened',
+      name: 'test-source-is-opened',
       severity: 'error',
       from: { path: '^(?!test/|bench/)([^/]+/[^/]+)', pathNot: '^sandbox/(docker/openDocker|wasm/openWasm)\\.ts' },
-      to: { path: SANDBOX_EXTRAS, pathNot: '^$1/' },
+      to: { path: TEST_SOURCE, pathNot: '^$1/' },
     },
-    // Training checks types (`typeCheck`) through the sandbox port alone; workers inject the backend.
-    layer('training-avoids-sandbox-extras', '^activities/', SANDBOX_EXTRAS, { reachable: true }),
+    // Training knows the sandbox port alone; workers inject the backend.
+    layer('training-avoids-test-source', '^activities/', TEST_SOURCE, { reachable: true }),
     layer('store-hides-its-objects', '^(?!(store|test)/)', '^store/([a-z0-9]+Objects|objects|layout)\\.ts'),
     {
       name: 's3-only-in-store',

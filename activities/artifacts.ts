@@ -6,7 +6,7 @@ import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
 import type { SuccessRates } from '../core/rl/curriculum.js';
 import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
-import type { TypeVerdict, Verdict } from '../core/schema/execution.js';
+import type { Verdict } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { Value } from '../core/schema/value.js';
@@ -57,7 +57,6 @@ export interface SuiteVerdicts {
   candidates: { sample: number; empty: boolean; unparsed?: true }[]; // unparsed: the program has a syntax error
   suite: SuiteTest[]; // baseline or hidden tests (origin 'baseline'), then valid generated ones
   verdicts: Verdict[][]; // candidate × suite
-  types?: TypeVerdict[]; // of each candidate, if the configuration enables the type check
   turns: ValidatedTurn[];
   mutants?: { count: number; kills: number[][] }; // of the reference; those that fail each test of the suite
 }

@@ -1,8 +1,8 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
 import type { BookRule } from '../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
-import { mean, passRates, standardErrors, testRates, typeCheckRate } from '../core/rewards/rates.js';
-import { REWARD_RULES, typePenalty } from '../core/rewards/rewards.js';
+import { mean, passRates, standardErrors, testRates } from '../core/rewards/rates.js';
+import { REWARD_RULES } from '../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardScheme, rewardOf, type Term } from '../core/rewards/rule.js';
 import { addToPool, inputKey } from '../core/rewards/suite.js';
 import { withOutcomes } from '../core/rl/curriculum.js';
@@ -86,14 +86,12 @@ async function rewardGenerator(
 }
 
 /** The rewards of all candidates of a problem. */
-export function generatorRewards(one: SuiteVerdicts, { reward, typeCheck }: RunConfig): number[] {
+export function generatorRewards(one: SuiteVerdicts, { reward }: RunConfig): number[] {
   const rule = REWARD_RULES[reward.scheme];
-  return one.candidates.map(
-    (_, c) => rewardOf(generatorTerms(rule, one, c)) - typePenalty(one.types?.[c], typeCheck.weight),
-  );
+  return one.candidates.map((_, c) => rewardOf(generatorTerms(rule, one, c)));
 }
 
-/** The terms of the reward of one candidate, without the type penalty. */
+/** The terms of the reward of one candidate. */
 export function generatorTerms(rule: RewardScheme, { suite, verdicts, candidates }: SuiteVerdicts, c: number): Term[] {
   const own = verdicts[c] ?? [];
   const isBook = (i: number): boolean => suite[i]!.origin === 'book';
@@ -194,7 +192,6 @@ function rewardMetrics(
   const reward = mean(rewards);
   const rates = passRates(judged.flatMap(({ suite, verdicts }) => verdicts.map((own) => ({ suite, verdicts: own }))));
   const { validity, uniqueInputs, bugCatchRate } = testRates(judged.map(judgedTurns));
-  const typed = typeCheckRate(judged.flatMap(({ types }) => types ?? []));
   return {
     reward,
     rewardStd: Math.sqrt(mean(rewards.map((r) => (r - reward) ** 2))),
@@ -206,6 +203,5 @@ function rewardMetrics(
     // in generator steps, tests were written for one sample of the problem only
     bugCatchRate: role === 'discriminator' ? bugCatchRate : undefined,
     suiteSize: mean(judged.map(({ suite }) => suite.length)),
-    typeCheckRate: typed,
   };
 }

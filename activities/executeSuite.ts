@@ -5,16 +5,8 @@ import { REWARD_RULES } from '../core/rewards/rewards.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from '../method/types.js';
-import {
-  type ChainList,
-  problemOf,
-  type ReplayBuffer,
-  readConfig,
-  readProblems,
-  type SuiteVerdicts,
-  type TestBatch,
-} from './artifacts.js';
-import { chainReader, codeOf, groupByProblem } from './chains.js';
+import { type ChainList, problemOf, type ReplayBuffer, readConfig, readProblems, type TestBatch } from './artifacts.js';
+import { chainReader, groupByProblem } from './chains.js';
 import { type JudgingTask, judgeTasks } from './judging.js';
 import { withMutants } from './mutants.js';
 import type { Scope } from './scope.js';
@@ -24,33 +16,13 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const { byId } = await readProblems(scope.store, input.run.problems);
   const bookOf = await bookReader(scope, input, config);
   const tasks = (await readTasks(scope, input, byId)).map((task) => ({ ...task, book: bookOf(task.problem) }));
-  // the chains of targets are checked in their own batch
-  const checksTypes = config.typeCheck.enabled && input.per === 'problem';
-  if (checksTypes) await (await scope.deps.sandbox(config)).checkTypes([]); // fails early if there is no type checker
   const { judged, executions } = await judgeTasks(scope, config, tasks);
-  const typed = checksTypes ? await withTypes(scope, config, tasks, judged) : judged;
   const isReward = input.per === 'target' && input.suite === 'baseline'; // of the discriminator
   const { mutants = isReward ? REWARD_RULES[config.reward.scheme].mutants : undefined } = input;
-  if (mutants === undefined) return { verdicts: await scope.store.putJson(typed), executions };
+  if (mutants === undefined) return { verdicts: await scope.store.putJson(judged), executions };
   const problems = tasks.map(({ problem }) => problem);
-  const killed = await withMutants(scope, config, problems, typed, mutants);
+  const killed = await withMutants(scope, config, problems, judged, mutants);
   return { verdicts: await scope.store.putJson(killed.judged), executions: executions + killed.executions };
-}
-
-/** Adds the type verdicts of candidates. Each distinct program is checked once. */
-async function withTypes(
-  scope: Scope,
-  config: RunConfig,
-  tasks: JudgingTask[],
-  judged: SuiteVerdicts[],
-): Promise<SuiteVerdicts[]> {
-  const sandbox = await scope.deps.sandbox(config);
-  const codes = tasks.map(({ problem, candidates }) => candidates.map((chain) => codeOf(chain, problem, config)));
-  const distinct = [...new Set(codes.flat())].filter((code) => code !== '');
-  const jobs = distinct.map((code, i) => ({ id: String(i), code }));
-  const reports = jobs.length > 0 ? await sandbox.checkTypes(jobs, { signal: scope.signal }) : [];
-  const verdictOf = new Map(distinct.map((code, i) => [code, reports[i]!.verdict]));
-  return judged.map((one, t) => ({ ...one, types: codes[t]!.map((code) => verdictOf.get(code) ?? 'unparsed') }));
 }
 
 async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<string, Problem>): Promise<JudgingTask[]> {

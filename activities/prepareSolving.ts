@@ -5,7 +5,7 @@ import { resolveConfig } from '../core/presets.js';
 import { knowsMarkers } from '../core/prompts/prompts.js';
 import { RandomStream } from '../core/random.js';
 import type { Role } from '../core/schema/chain.js';
-import { adapterRole, modelOf, type RunConfig, runIdentity, typeCheckSchema } from '../core/schema/config.js';
+import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
 import { isBuiltIn } from '../core/schema/problem.js';
 import { solveProblemsInputSchema } from '../core/schema/solving.js';
 import type { BaseRef, PrepareSolvingInput, PrepareSolvingOutput, RunRef, SamplingPolicy } from '../method/types.js';
@@ -131,7 +131,6 @@ async function solvingConfig(
 ): Promise<RunConfig> {
   const fields = {
     problems: input.source ?? 'tiny',
-    typeCheck: typeCheckSchema.parse({}), // solving does not check types
     ...(input.model === undefined ? {} : { model: input.model }),
     ...(input.templateArguments && { templateArguments: input.templateArguments }),
     ...(input.seed === undefined ? {} : { seed: input.seed }),

@@ -102,7 +102,6 @@ async function recordOf(
   const known = await readQuarantine(scope, run);
   if (known) return known;
   const config = await readConfig(store, run);
-  if (config.typeCheck.enabled) await (await deps.sandbox(config)).checkTypes([]); // fails early if there is no type checker
   const out = new Set(unfit.map(({ id }) => id));
   const fitting = problems.filter(({ id }) => !out.has(id));
   // built-in problems are generated together with their references: the gate would find nothing

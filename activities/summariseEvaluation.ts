@@ -1,6 +1,6 @@
 // Rates of a policy from verdicts. A problem passes if its program passes every hidden test. A bug is caught if a valid
 // test of the turn fails a program that also fails a hidden test.
-import { mean, standardErrors, testRates, typeCheckRate } from '../core/rewards/rates.js';
+import { mean, standardErrors, testRates } from '../core/rewards/rates.js';
 import { passesAll, passShare } from '../core/rewards/rule.js';
 import type { EvaluationSummary, SummariseEvaluationInput } from '../method/types.js';
 import type { SuiteVerdicts } from './artifacts.js';
@@ -29,9 +29,7 @@ type Rates = Omit<EvaluationSummary, 'standardErrors'>;
 
 function sampledRates(judged: SuiteVerdicts[]): Rates {
   const programs = judged.flatMap(({ verdicts }) => verdicts);
-  const typed = typeCheckRate(judged.flatMap(({ types }) => types ?? []));
   return {
-    typeCheckRate: typed,
     passRate: passRate(judged),
     reward: mean(programs.map((verdicts) => (verdicts.length === 0 ? 0 : passShare(verdicts)))) - 0.5,
   };

@@ -9,8 +9,6 @@ export type {
   Limits,
   TestJob,
   TestRun,
-  TypeJob,
-  TypeReport,
   Verdict,
 } from '../core/schema/execution.js';
 export type { Value } from '../core/schema/value.js';

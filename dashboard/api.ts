@@ -156,7 +156,6 @@ export interface ProgramView extends Rewarded {
   }[];
   program: string;
   verdicts: Verdict[]; // one per test of the suite
-  types?: string; // of the type check
 }
 
 export interface TestTurnView extends Rewarded {

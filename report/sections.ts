@@ -13,13 +13,12 @@ type Rates = Partial<EvaluationRates>;
 
 type Row<Key> = readonly [key: Key, title: string, meaning: string];
 
-const RATES: readonly Row<Exclude<keyof EvaluationRates, 'typeCheckRate'>>[] = [
+const RATES: readonly Row<keyof EvaluationRates>[] = [
   ['passRate', 'Solved, sampled', 'programs that pass every hidden test, one sample a problem'],
   ['greedyPassRate', 'Solved, greedy', 'the same with the most likely token each time'],
   ['testValidity', 'Valid tests', 'generated tests that the reference solution agrees with'],
   ['bugCatchRate', 'Bugs caught', 'sets of tests in which a valid test fails the program'],
 ];
-const TYPES: Row<'typeCheckRate'> = ['typeCheckRate', 'Types check', 'sampled programs without a type error'];
 
 export function headline(data: ReportData): Html {
   const { result, config } = data;
@@ -58,7 +57,7 @@ ${table({
     'change',
     ...(withControl ? ['without a discriminator'] : []),
   ],
-  rows: [...RATES, ...(result.before.typeCheckRate === undefined ? [] : [TYPES])].map(([key, title, meaning]) => ({
+  rows: RATES.map(([key, title, meaning]) => ({
     cells: [
       html`${title}<br><small>${meaning}</small>`,
       percent(result.before[key]),

@@ -23,7 +23,7 @@ export const canRun = async <Job>(
   job: Job,
 ): Promise<boolean> => runner.usable && runner.fits(job) && (await (runner.check?.() ?? true));
 
-export interface PoolOptions<Job = ResolvedJob, Run extends { wallHit: boolean } = GuestRun> {
+interface PoolOptions<Job, Run> {
   size: number; // guests
   depth: number; // jobs that one guest has at the same time
   open(job: Job): Promise<Runner<Job, Run>>; // opens a guest that fits this job
@@ -278,8 +278,8 @@ const valuesPolicy: BlamePolicy<ResolvedJob, GuestRun> = {
 export class GuestPool {
   #pool: Pool<ResolvedJob, GuestRun>;
 
-  constructor(readonly options: PoolOptions) {
-    this.#pool = new Pool<ResolvedJob, GuestRun>(options, valuesPolicy);
+  constructor(options: PoolOptions<ResolvedJob, GuestRun>) {
+    this.#pool = new Pool(options, valuesPolicy);
   }
 
   /** Programs whose answers are kept share the memory of the batch, so a large answer costs only its own program. */

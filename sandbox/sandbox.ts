@@ -1,5 +1,5 @@
 // The sandbox port: untrusted programs and inputs go in, plain values come out.
-import type { ExecutionJob, ExecutionResult, TestJob, TestRun, TypeJob, TypeReport } from '../core/schema/execution.js';
+import type { ExecutionJob, ExecutionResult, TestJob, TestRun } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 
 export interface SandboxInfo {
@@ -27,11 +27,5 @@ export interface Sandbox {
    * @throws as `run`; SANDBOX_UNAVAILABLE for a style that this backend lacks
    */
   runTests(jobs: TestJob[], options?: RunOptions): Promise<TestRun[]>;
-  /**
-   * Checks the types of each program without running it.
-   * @throws as `run`; SANDBOX_UNAVAILABLE if there is no checker, also for an empty list, so that callers can test for
-   * it
-   */
-  checkTypes(jobs: TypeJob[], options?: RunOptions): Promise<TypeReport[]>;
   close(): Promise<void>;
 }

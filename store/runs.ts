@@ -82,11 +82,11 @@ export async function readRun(store: Store, runId: string): Promise<RunManifest>
   const bytes = await readRecord(store, runId, MANIFEST);
   if (bytes === undefined) throw new GauntletError('NOT_FOUND', `no run ${runId} in ${store.locate('')}`);
   const written = parseJson(bytes) as { config?: unknown } | undefined;
-  const parsed = runManifestSchema.safeParse(written);
+  const reason = `${damaged(runId, MANIFEST).message}: `;
+  const manifest = parseAs(runManifestSchema, written, 'CORRUPT_ARTIFACT', reason);
   // the digest of the configuration as written: parsing adds the defaults of fields that runIdentity leaves out
-  const isWhole = parsed.success && parsed.data.configDigest === digestJson(written?.config);
-  if (!isWhole || parsed.data.runId !== runId) throw damaged(runId, MANIFEST);
-  return parsed.data;
+  if (manifest.configDigest !== digestJson(written?.config) || manifest.runId !== runId) throw damaged(runId, MANIFEST);
+  return manifest;
 }
 
 /**

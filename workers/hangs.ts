@@ -212,7 +212,7 @@ export function countedDeps(deps: ActivityDeps): ActivityDeps {
     },
     sandbox: async (config) => {
       const sandbox = await during('opening the sandbox', OPENING, () => deps.sandbox(config));
-      return counted(sandbox, 'sandbox', { callOf: programLimit, reports: ['run', 'runTests', 'checkTypes'] });
+      return counted(sandbox, 'sandbox', { callOf: programLimit, reports: ['run', 'runTests'] });
     },
     loadProblems: (source) => during(`loading the problems ${source}`, OPENING, () => deps.loadProblems(source)),
     get environment(): ActivityDeps['environment'] {

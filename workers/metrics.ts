@@ -94,6 +94,5 @@ function sandboxMeter(meter: MetricMeter): (sandbox: Sandbox) => Sandbox {
     overlaid(sandbox, {
       run: (jobs, options) => counted(jobs.length, sandbox.run(jobs, options)),
       runTests: (jobs, options) => counted(jobs.length, sandbox.runTests(jobs, options)),
-      checkTypes: (jobs, options) => counted(0, sandbox.checkTypes(jobs, options)),
     });
 }

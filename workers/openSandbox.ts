@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
 import type { SandboxKind } from '../core/schema/config.js';
-import type { Isolation, Language, Packages } from '../core/schema/execution.js';
+import type { Isolation, Packages } from '../core/schema/execution.js';
 import { openDocker } from '../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openWasm } from '../sandbox/wasm/openWasm.js';
@@ -12,11 +12,10 @@ export interface OpenSandboxOptions {
   size?: number | null | undefined; // guests; default: one per core
   /** Whether `auto` may use WebAssembly, which is no security boundary. Default: true. */
   fallback?: boolean | undefined;
-  /** The next five need Docker. */
+  /** The next four need Docker. */
   isolation?: Isolation | undefined;
   packages?: Packages | undefined;
   image?: string | null | undefined;
-  language?: Language | undefined;
   runtime?: string | null | undefined;
   /** How long to wait for a Docker daemon that exists but does not answer, e.g. because it was killed. Default: 0. */
   daemonTimeoutMs?: number | undefined;
@@ -89,9 +88,8 @@ const retryable = (error: GauntletError): GauntletError =>
   new GauntletError('SANDBOX_FAULT', error.message, { cause: error });
 
 /** The requested feature that only Docker has; undefined if there is none. */
-function dockerFeature({ isolation, packages, image, language, runtime }: OpenSandboxOptions): string | undefined {
+function dockerFeature({ isolation, packages, image, runtime }: OpenSandboxOptions): string | undefined {
   if (isolation === 'strict') return "isolation 'strict'";
-  if (language === 'javascript') return 'JavaScript';
   if (packages === 'numpy') return "packages 'numpy'";
   if (image) return `image '${image}'`;
   return runtime ? `runtime '${runtime}'` : undefined;

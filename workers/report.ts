@@ -41,7 +41,7 @@ export async function gatherReport(store: Store, runId: string): Promise<ReportD
     checkpoints: await listCheckpoints(store, runId),
     result,
     chain: chain && { view: chain, by: result?.best ?? 'base' },
-    ...(control && isControlOf(control.config, config) && { control }),
+    ...(control && isControlOf(runIdentity(control.config), config) && { control }),
   };
 }
 

@@ -138,7 +138,6 @@ function tracedSandbox(sandbox: Sandbox): Sandbox {
   return overlaid(sandbox, {
     run: (jobs, options) => call('run', jobs.length, () => sandbox.run(jobs, options)),
     runTests: (jobs, options) => call('runTests', jobs.length, () => sandbox.runTests(jobs, options)),
-    checkTypes: (jobs, options) => call('checkTypes', jobs.length, () => sandbox.checkTypes(jobs, options)),
   });
 }
 

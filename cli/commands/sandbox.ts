@@ -1,20 +1,13 @@
 // `gauntlet sandbox run`: judges programs by tests, without a model. A failed test is a result, so the exit code is 0.
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
-import { GauntletError } from '../../core/errors.js';
 import type { SandboxKind } from '../../core/schema/config.js';
 import {
   type Isolation,
   isolationSchema,
-  type Language,
   type Limits,
-  languageSchema,
   type Packages,
   packagesSchema,
-  type TypeJob,
-  type TypeReport,
-  type TypeVerdict,
-  typeVerdictSchema,
   type Verdict,
 } from '../../core/schema/execution.js';
 import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
@@ -38,10 +31,8 @@ interface Flags extends Partial<Limits> {
   mode: Mode;
   isolation?: Isolation;
   packages?: Packages;
-  language?: Language;
   runtime?: string;
   parallel?: number;
-  types?: boolean;
   json?: boolean;
 }
 
@@ -71,24 +62,15 @@ export function addSandbox(program: Command): void {
     .addOption(
       new Option('--packages <set>', 'docker: packages that programs may import').choices(packagesSchema.options),
     )
-    .addOption(
-      new Option(
-        '--language <name>',
-        'language of the programs; javascript needs docker and --mode values (default: python)',
-      ).choices(languageSchema.options),
-    )
     .option('--runtime <name>', 'docker: container runtime, e.g. runsc')
-    .option('--types', 'docker: also check the types of each program, as the field `types`')
     .option('--parallel <n>', 'programs at a time (default: one per core)', integer(1));
   withLimits(command);
   command.addOption(jsonOption('program')).action((flags: Flags) => run(flags));
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { input, output: path, sandbox: kind = 'auto', mode, isolation, packages, language, runtime, types } = flags;
+  const { input, output: path, sandbox: kind = 'auto', mode, isolation, packages, runtime } = flags;
   const output = createOutput(flags.json);
-  if (language === 'javascript' && mode !== 'values')
-    throw new GauntletError('BAD_INPUT', `--mode ${mode} runs Python tests: JavaScript needs --mode values`);
   const judge = judgeOf(mode, limitsOf(flags));
   const rows = await openRows(input, judge.parse, mode === 'values' ? 'tests' : undefined);
   await interruptible(async (stop) => {
@@ -96,31 +78,21 @@ async function run(flags: Flags): Promise<void> {
     let results: Results | undefined;
     const bar = openRowBar(rows.count, 'programs');
     try {
-      const docker = { isolation, packages, language, runtime };
+      const docker = { isolation, packages, runtime };
       sandbox = await openSandbox(kind, { log: output.note, size: flags.parallel, ...docker });
-      if (types) await sandbox.checkTypes([]); // fails here if the sandbox cannot
       results = await openResults(path);
       const counts = new Map<Verdict, number>();
-      const typed = new Map<TypeVerdict, number>();
       let done = 0;
-      const judged = inOrder(each(rows.batches()), WINDOW, async (row): Promise<Outcome> => {
-        const [outcome, report] = await Promise.all([
-          judge.run(row, sandbox!, { signal: stop.signal }),
-          types ? typesOf(row as TypeJob, sandbox!, { signal: stop.signal }) : undefined,
-        ]);
-        return report ? { ...outcome, types: report } : outcome;
-      });
+      const judged = inOrder(each(rows.batches()), WINDOW, (row) => judge.run(row, sandbox!, { signal: stop.signal }));
       for await (const outcome of judged) {
         if (path !== undefined || flags.json) await results.write(outcome);
         else output.result(outcome, () => line(outcome));
-        count(counts, outcome.outcome);
-        if (outcome.types) count(typed, outcome.types.verdict);
-        bar.update(++done, tally(counts, OUTCOMES));
+        counts.set(outcome.outcome, (counts.get(outcome.outcome) ?? 0) + 1);
+        bar.update(++done, tally(counts));
       }
       await results.commit();
       bar.stop();
-      output.note(`${done} ${done === 1 ? 'program' : 'programs'}: ${tally(counts, OUTCOMES)}`);
-      if (types) output.note(`types: ${tally(typed, typeVerdictSchema.options)}`);
+      output.note(`${done} ${done === 1 ? 'program' : 'programs'}: ${tally(counts)}`);
     } finally {
       bar.stop();
       stop.abort(); // ends what still runs after a fault
@@ -129,13 +101,6 @@ async function run(flags: Flags): Promise<void> {
       await rows.close();
     }
   });
-}
-
-type Outcome = ProgramOutcome & { types?: Omit<TypeReport, 'id'> };
-
-async function typesOf({ id, code }: TypeJob, sandbox: Sandbox, options: RunOptions): Promise<Omit<TypeReport, 'id'>> {
-  const [{ verdict, errors, messages }] = (await sandbox.checkTypes([{ id, code }], options)) as [TypeReport];
-  return { verdict, errors, messages };
 }
 
 interface Judge<T> {
@@ -160,16 +125,13 @@ async function* each<T>(batches: AsyncIterable<T[]>): AsyncGenerator<T> {
   for await (const batch of batches) yield* batch;
 }
 
-function line({ id, outcome, tests, messages, ms, types }: Outcome): string {
+function line({ id, outcome, tests, messages, ms }: ProgramOutcome): string {
   const said = messages.find((message) => message !== null);
-  const typed = types ? `; types ${types.verdict}${types.errors > 0 ? ` ${types.errors}` : ''}` : '';
-  return visible(
-    `${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms${typed})${said ? ` ${said}` : ''}`,
-  );
+  return visible(`${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms)${said ? ` ${said}` : ''}`);
 }
 
-const OUTCOMES = [...OUTCOME_ORDER].reverse();
-const count = <T>(counts: Map<T, number>, verdict: T): void => void counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
 /** '3 pass, 1 fail', best first. */
-const tally = <T>(counts: ReadonlyMap<T, number>, order: readonly T[]): string =>
-  order.flatMap((verdict) => (counts.has(verdict) ? [`${counts.get(verdict)} ${verdict}`] : [])).join(', ');
+const tally = (counts: ReadonlyMap<Verdict, number>): string =>
+  OUTCOME_ORDER.toReversed()
+    .flatMap((verdict) => (counts.has(verdict) ? [`${counts.get(verdict)} ${verdict}`] : []))
+    .join(', ');

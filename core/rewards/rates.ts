@@ -1,13 +1,9 @@
 // Rates that are logged with the rewards. Each is a fraction in 0..1, or undefined if its denominator is zero.
-import type { TypeVerdict, Verdict } from '../schema/execution.js';
+import type { Verdict } from '../schema/execution.js';
 import { countPassed, type JudgedTurn } from './rule.js';
 import type { SuiteTest } from './suite.js';
 
 const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
-
-/** The fraction of checked programs without a type error. A missing program counts as an error. */
-export const typeCheckRate = (verdicts: readonly TypeVerdict[]): number | undefined =>
-  ratio(verdicts.filter((verdict) => verdict === 'ok').length, verdicts.length);
 
 export interface JudgedProgram {
   suite: readonly SuiteTest[];

@@ -1,6 +1,5 @@
 // The reward schemes. CONTRIBUTING.md tells how to add one.
 import type { RunConfig } from '../schema/config.js';
-import type { TypeVerdict } from '../schema/execution.js';
 import type { RewardRule } from './rule.js';
 import { CODE_A1 } from './schemes/codeA1.js';
 import { COMPOSITE } from './schemes/composite.js';
@@ -18,7 +17,3 @@ export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
   'code-a1': CODE_A1,
   mutation: MUTATION,
 };
-
-/** Subtracted from the generator's reward if the type check fails. Without a check, `verdict` is undefined. */
-export const typePenalty = (verdict: TypeVerdict | undefined, weight: number): number =>
-  verdict === undefined || verdict === 'ok' ? 0 : weight;

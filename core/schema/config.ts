@@ -96,12 +96,6 @@ const rewardSchema = z.strictObject({
     .prefault({}),
 });
 
-/** A static type check of programs, in addition to tests. */
-export const typeCheckSchema = z.strictObject({
-  enabled: z.boolean().default(false),
-  weight: share.default(0), // subtracted from the generator's reward if the check fails
-});
-
 const limit = z.number().positive().nullable().default(null); // null: none
 
 /** Limits of a whole run. It stops before a step that would exceed one. */
@@ -225,7 +219,6 @@ const fieldsSchema = z.strictObject({
   // tokens that a generator step trains; counterfactual: as stage, and a group shares the stages before
   credit: z.enum(['stage', 'suffix', 'counterfactual']).default('stage'),
   reward: rewardSchema.prefault({}),
-  typeCheck: typeCheckSchema.prefault({}),
   evaluation: z
     .strictObject({
       problems: positiveInt.default(64), // of the validation split, after every epoch
@@ -243,7 +236,25 @@ const fieldsSchema = z.strictObject({
   failure: failureSchema.prefault({}),
 });
 
-export const runConfigSchema = fieldsSchema
+/**
+ * Fields that were removed after 0.2.0, as it wrote them for runs that did not use them. Stored configurations have them,
+ * so `runIdentity` keeps them: otherwise finished work would have other keys.
+ */
+const REMOVED = { typeCheck: { enabled: false, weight: 0 } };
+
+/** Drops the fields of REMOVED, and refuses them with any other value. */
+function withoutRemoved(fields: unknown, context: z.RefinementCtx): unknown {
+  if (typeof fields !== 'object' || fields === null) return fields;
+  const left: Record<string, unknown> = { ...fields };
+  for (const [name, unused] of Object.entries(REMOVED)) {
+    if (name in left && JSON.stringify(left[name]) !== JSON.stringify(unused))
+      context.addIssue({ code: 'custom', path: [name], message: 'was removed after 0.2.0: leave it out' });
+    delete left[name];
+  }
+  return left;
+}
+
+const checkedSchema = fieldsSchema
   .refine(({ stages, schedule }) => schedule.stages.every((stage) => stages.includes(stage)), {
     path: ['schedule', 'stages'],
     message: 'must be a subset of the field stages',
@@ -260,16 +271,13 @@ export const runConfigSchema = fieldsSchema
     path: ['discriminator', 'writer'],
     message: 'random needs discriminator.expected: reference',
   })
-  .refine(({ typeCheck }) => typeCheck.enabled || typeCheck.weight === 0, {
-    path: ['typeCheck', 'weight'],
-    message: 'needs typeCheck.enabled: true',
-  })
   .superRefine((config, context) => {
     const message = tooManyActivities(config);
     if (message !== undefined) context.addIssue({ code: 'custom', path: ['engine', 'shards'], message });
   });
+export const runConfigSchema = z.preprocess(withoutRemoved, checkedSchema);
 export type RunConfig = z.infer<typeof runConfigSchema>;
-export type RunConfigInput = z.input<typeof runConfigSchema>;
+export type RunConfigInput = z.input<typeof fieldsSchema>;
 export type PromptStyle = RunConfig['prompts'];
 export type EngineConfig = RunConfig['engine'];
 export type RolloutsConfig = z.infer<typeof rolloutsSchema>;
@@ -293,6 +301,7 @@ export function runIdentity(config: RunConfig): RunConfig {
   const parts = activationMegabytes === undefined ? {} : { activationMegabytes };
   return {
     ...config,
+    ...REMOVED,
     engine: engineSchema.parse({ quantization, groupSize, ...parts }),
     budget: budgetSchema.parse({}),
     failure: failureSchema.parse({}),

@@ -31,13 +31,9 @@ export type Limits = z.infer<typeof limitsSchema>;
 export const isolationSchema = z.enum(['uid', 'strict']);
 export type Isolation = z.infer<typeof isolationSchema>;
 
-/** What programs can import: only the standard library, or also numpy (with pytest and mypy installed). */
+/** What programs can import: only the standard library, or also numpy (with pytest installed). */
 export const packagesSchema = z.enum(['none', 'numpy']);
 export type Packages = z.infer<typeof packagesSchema>;
-
-/** JavaScript programs need Docker and mode 'values'. */
-export const languageSchema = z.enum(['python', 'javascript']);
-export type Language = z.infer<typeof languageSchema>;
 
 /** How the Docker backend runs programs. */
 export const containersSchema = z
@@ -108,21 +104,3 @@ export interface TestRun {
   tests: { name: string; outcome: Verdict; message: string | null }[]; // in source order
   ms: number;
 }
-
-/** One program for the static type checker, which does not execute it. */
-export interface TypeJob {
-  id: string;
-  code: string;
-}
-
-/** unparsed: not valid Python. unchecked: the checker failed or exceeded a limit. */
-export const typeVerdictSchema = z.enum(['ok', 'errors', 'unparsed', 'unchecked']);
-export type TypeVerdict = z.infer<typeof typeVerdictSchema>;
-
-export const typeReportSchema = z.strictObject({
-  id: z.string(),
-  verdict: typeVerdictSchema,
-  errors: z.int().nonnegative(),
-  messages: z.array(z.string()), // the first few
-});
-export type TypeReport = z.infer<typeof typeReportSchema>;

@@ -30,7 +30,6 @@ const rewardMetricsSchema = z.strictObject({
   uniqueInputs: rate.optional(), // distinct inputs of each group / generated tests
   outcomes: z.partialRecord(z.enum(OUTCOME_NAMES), z.int()), // samples with each outcome
   suiteSize: z.number(), // mean number of tests
-  typeCheckRate: rate.optional(), // programs without a type error; absent without the type check
   standardErrors: standardErrorsSchema,
 });
 export type RewardMetrics = z.infer<typeof rewardMetricsSchema>;

@@ -11,7 +11,6 @@ export const evaluationRatesSchema = z.strictObject({
   greedyPassRate: rate,
   testValidity: rate,
   bugCatchRate: rate,
-  typeCheckRate: rate.optional(), // sampled programs without a type error; absent without the type check
 });
 export type EvaluationRates = z.infer<typeof evaluationRatesSchema>;
 

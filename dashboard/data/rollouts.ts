@@ -22,8 +22,8 @@ import { formatArguments, formatValue } from '../../core/parse/format.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean } from '../../core/rewards/rates.js';
-import { REWARD_RULES, typePenalty } from '../../core/rewards/rewards.js';
-import { countPassed, type Term, term } from '../../core/rewards/rule.js';
+import { REWARD_RULES } from '../../core/rewards/rewards.js';
+import { countPassed, type Term } from '../../core/rewards/rule.js';
 import type { SuiteTest } from '../../core/rewards/suite.js';
 import { sequenceAdvantages } from '../../core/rl/advantages.js';
 import type { Chain } from '../../core/schema/chain.js';
@@ -161,7 +161,6 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
   };
   const chains = await chainsOf(store, rollouts, one, index);
   const programs = chains.map((chain, c): ProgramView => {
-    const types = one.types?.[c];
     const verdicts = one.verdicts[c] ?? [];
     return {
       sample: chain.sample,
@@ -174,7 +173,6 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
       })),
       program: codeOf(chain, problem, config),
       verdicts,
-      types,
       ...(isGenerator && rewardOf(c, programOutcome(one.candidates[c]!, verdicts), programTerms(one, c, config))),
     };
   });
@@ -222,11 +220,8 @@ export async function chainsOf(
 }
 
 /** What the reward of a program consists of. */
-function programTerms(one: SuiteVerdicts, c: number, { reward, typeCheck }: RunConfig): Rewarded['terms'] {
-  const penalty = typePenalty(one.types?.[c], typeCheck.weight);
-  const terms = generatorTerms(REWARD_RULES[reward.scheme], one, c);
-  return [...terms, ...(typeCheck.weight > 0 ? [term('types', -penalty)] : [])].map(shownTerm);
-}
+const programTerms = (one: SuiteVerdicts, c: number, { reward }: RunConfig): Rewarded['terms'] =>
+  generatorTerms(REWARD_RULES[reward.scheme], one, c).map(shownTerm);
 
 const discriminatorTerms = (one: SuiteVerdicts, { reward }: RunConfig): Rewarded['terms'][] =>
   REWARD_RULES[reward.scheme].discriminatorTerms(judgedTurns(one), reward).map((terms) => terms.map(shownTerm));

@@ -1,5 +1,5 @@
-// Makes the images of the sandbox if they are missing: Python from the stock image if a registry answers quickly, else
-// from Debian packages; JavaScript from this machine's node.
+// Makes the images of the sandbox if they are missing: from the stock image of Python if a registry answers quickly, else
+// from Debian packages.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type Docker from 'dockerode';
@@ -7,9 +7,9 @@ import { GauntletError } from '../../core/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
 import { ROOT } from '../../infra/root.mjs';
 
-/** none: the standard library only; numpy: also pytest and mypy, for evaluation sets, test source and type checks. */
+/** none: the standard library only; numpy: also pytest, for evaluation sets and test source. */
 export const IMAGES: Record<Packages, string> = { none: 'gauntlet-python:2', numpy: 'gauntlet-python-numpy:2' };
-const PIP: Record<Packages, string> = { none: '', numpy: 'numpy==1.26.4 pytest==7.4.4 mypy==1.11.2' };
+const PIP: Record<Packages, string> = { none: '', numpy: 'numpy==1.26.4 pytest==7.4.4' };
 const STOCK = 'python:3.12-slim';
 const FIRST_BYTE_MS = 5000; // then the registry counts as absent
 const PULL_MS = 300_000;
@@ -62,20 +62,6 @@ async function makeImage(docker: Docker, packages: Packages, log: (line: string)
   log(`sandbox: ${reason}; building ${image} from Debian packages (once)`);
   await buildDebian(docker, packages, image, reason);
   return image;
-}
-
-/** The JavaScript image: this machine's node with its libraries. @throws GauntletError SANDBOX_UNAVAILABLE */
-export async function ensureNodeImage(docker: Docker, log: (line: string) => void): Promise<string> {
-  const image = 'gauntlet-javascript:1';
-  if (await hasImage(docker, image)) return digestOf(docker, image);
-  if (process.platform !== 'linux')
-    throw new GauntletError(
-      'SANDBOX_UNAVAILABLE',
-      `no image ${image}: tag an image with node ≥ 20, such as node:20-slim`,
-    );
-  log(`sandbox: building ${image} from this machine's node (once)`);
-  await importTar(docker, ['build-node-image.sh', process.execPath], image, 'it is missing');
-  return digestOf(docker, image);
 }
 
 /** Whether the daemon has the image. @throws GauntletError SANDBOX_FAULT if it does not answer */
@@ -155,13 +141,9 @@ function proxies(): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-const buildDebian = (docker: Docker, packages: Packages, image: string, why: string): Promise<void> =>
-  importTar(docker, ['build-python-image.sh', packages], image, why);
-
-/** Pipes the tar of a build script into Docker's import, and tags the image once it is complete. */
-async function importTar(docker: Docker, command: [string, string], image: string, why: string): Promise<void> {
-  const [script, argument] = command;
-  const child = spawn('bash', [path.join(ROOT, FOLDER, script), argument], {
+/** Pipes the tar of the build script into Docker's import, and tags the image once it is complete. */
+async function buildDebian(docker: Docker, packages: Packages, image: string, why: string): Promise<void> {
+  const child = spawn('bash', [path.join(ROOT, FOLDER, 'build-python-image.sh'), packages], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let errors = '';

@@ -1,15 +1,14 @@
-// The Docker backend: pools of containers, one image for programs and one for test source and type checks.
+// The Docker backend: pools of containers, one image for programs and one for test source.
 import os from 'node:os';
 import { GauntletError } from '../../core/errors.js';
-import { type Isolation, type Language, limitsSchema, type Packages } from '../../core/schema/execution.js';
+import { type Isolation, limitsSchema, type Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
 import { TestPool } from '../testSource/testPool.js';
-import { TypePool } from '../typeCheck/typePool.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, describeBoundary, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
-import { ensureImage, ensureNodeImage, ensureOwnImage } from './image.js';
+import { ensureImage, ensureOwnImage } from './image.js';
 import type { ContainerSpec } from './options.js';
 import { reapContainers } from './reaper.js';
 
@@ -18,7 +17,6 @@ export interface DockerOptions {
   isolation?: Isolation | undefined;
   packages?: Packages | undefined; // that programs may import
   image?: string | null | undefined; // for programs, instead of the one with these packages
-  language?: Language | undefined; // javascript always runs in strict isolation
   runtime?: string | null | undefined; // default: the daemon's own
   log?: ((line: string) => void) | undefined;
 }
@@ -30,13 +28,8 @@ const PATIENCE_MS = 60_000; // with a daemon that went away; then Temporal retri
 
 /** Opens the backend. Removes the containers of dead workers and makes the image if it is missing. */
 export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> {
-  const { size = os.availableParallelism(), language = 'python', packages = 'none', runtime = null } = options;
-  const isolation = language === 'javascript' ? 'strict' : (options.isolation ?? 'uid');
+  const { size = os.availableParallelism(), isolation = 'uid', packages = 'none', runtime = null } = options;
   const { log = () => {}, image: ownImage = null } = options;
-  if (language === 'javascript' && ownImage !== null)
-    throw new GauntletError('BAD_CONFIG', `image ${ownImage}: JavaScript runs in its own image; leave this option out`);
-  if (language === 'javascript' && packages !== 'none')
-    throw new GauntletError('BAD_CONFIG', `packages ${packages}: they are for Python; leave this option out`);
   const daemon = await connectDocker();
   const { docker, version, remapped } = daemon;
   const seccomp = daemon.security.includes('seccomp');
@@ -50,7 +43,6 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   const start = (spec: Omit<ContainerSpec, 'isolation'>): Promise<ContainerGuest> =>
     ContainerGuest.start(fleet, { isolation, runtime, seccomp, remapped, ...spec });
   const preload = packages === 'numpy' ? ['numpy'] : [];
-  const ensurePytest = (): Promise<string> => ensureImage(docker, 'numpy', log);
   let image = '';
   const pool = new GuestPool({
     size,
@@ -58,19 +50,15 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     takeTurns: true,
     spares: isolation === 'strict' ? size : 0,
     patienceMs: PATIENCE_MS,
-    open: ({ limits }) =>
-      start({ image, language, memoryMb: Math.max(256, limits.memoryMb), preload, valuesOnly: true }),
+    open: ({ limits }) => start({ image, memoryMb: Math.max(256, limits.memoryMb), preload, guest: 'values' }),
   });
   try {
-    if (ownImage !== null) {
+    if (ownImage === null) image = await ensureImage(docker, packages, log);
+    else {
       image = await ensureOwnImage(docker, ownImage, log);
       await tryImage(ownImage, () => start({ image, memoryMb: 256 }));
     }
-    if (language === 'javascript') image = await ensureNodeImage(docker, log);
-    else {
-      if (ownImage === null) image = await ensureImage(docker, packages, log);
-      await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
-    }
+    await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
   } catch (error) {
     await pool.close();
     await fleet.close();
@@ -84,25 +72,17 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       program: ({ memoryMb }) => start({ image, memoryMb: Math.max(256, memoryMb), preload }),
       tests: async ({ memoryMb }) =>
         start({
-          image: await ensurePytest(),
+          image: await ensureImage(docker, 'numpy', log),
           memoryMb,
           preload: ['pytest', ...PYTEST_PARTS, 'numpy'],
-          guest: 'tester',
+          guest: 'tests',
         }),
     },
-  });
-
-  const types = new TypePool({
-    size,
-    spares: isolation === 'strict' ? size : 0,
-    patienceMs: PATIENCE_MS,
-    open: async ({ memoryMb }) => start({ image: await ensurePytest(), memoryMb, guest: 'checker' }),
   });
 
   const what = isolation === 'uid' ? 'fork server, a uid per program' : 'strict, a container per program';
   const details = [
     `docker ${version}`,
-    ...(language === 'python' ? [] : [language]),
     what,
     ...(packages === 'none' ? [] : [packages]),
     ...(runtime ? [runtime] : []),
@@ -111,24 +91,10 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
   ];
   return {
     info: { kind: 'docker', description: details.join(' · '), image, boundary: seccomp },
-    run: async (jobs, options) => {
-      if (language !== 'python' && jobs.some(({ calling }) => calling !== undefined))
-        throw new GauntletError('SANDBOX_UNAVAILABLE', `calling styles need Python programs, not ${language}`);
-      return pool.run(jobs, options);
-    },
-    runTests: async (jobs, options) => {
-      if (language !== 'python')
-        throw new GauntletError('SANDBOX_UNAVAILABLE', `test source needs Python programs, not ${language}`);
-      return tests.run(jobs, options);
-    },
-    checkTypes: async (jobs, options) => {
-      if (language !== 'python')
-        throw new GauntletError('SANDBOX_UNAVAILABLE', `type checks need Python programs, not ${language}`);
-      await ensurePytest();
-      return types.run(jobs, options);
-    },
+    run: (jobs, options) => pool.run(jobs, options),
+    runTests: (jobs, options) => tests.run(jobs, options),
     close: async () => {
-      await Promise.all([pool, tests, types].map((each) => each.close()));
+      await Promise.all([pool.close(), tests.close()]);
       await fleet.close();
     },
   };

@@ -1,25 +1,24 @@
 // The options of a container, which close everything that a program could reach. docs/sandbox.md explains each one.
 import { randomInt } from 'node:crypto';
 import type Docker from 'dockerode';
-import type { Isolation, Language } from '../../core/schema/execution.js';
-import { guestSource, jsGuestSource } from '../guest/source.js';
+import type { Isolation } from '../../core/schema/execution.js';
+import { guestSource } from '../guest/source.js';
 import { SECCOMP_PROFILE } from './seccomp.js';
 
 export interface ContainerSpec {
   image: string;
-  language?: Language; // default: python
-  isolation: Isolation; // javascript: strict, with a uid of the program as in isolation uid
+  isolation: Isolation;
   memoryMb: number; // of the program
   runtime?: string | null;
   seccomp?: boolean; // the daemon can filter system calls
   remapped?: boolean; // the daemon maps only few uids into containers
-  valuesOnly?: boolean; // no interactive jobs: a process drops its rights before its job arrives
   preload?: readonly string[]; // modules that pid 1 imports before the first program
   silenceSeconds?: number; // a guest ends after so long without a message
-  guest?: 'forkserver' | 'tester' | 'checker'; // runs programs (default), runs test source, or checks types
+  /** values: runs programs on inputs. program (default): also holds programs for tests. tests: runs test source. */
+  guest?: 'values' | 'program' | 'tests';
 }
 
-const HARNESS_MB: Record<Language, number> = { python: 64, javascript: 160 }; // in addition to the memory of the program
+const HARNESS_MB = 64; // in addition to the memory of the program
 const PROCESSES = 64;
 /** gVisor's kernel is a process in the container's cgroup, and has several threads for each thread of a program. */
 const GVISOR = { memoryMb: 128, processes: 2048 };
@@ -40,26 +39,16 @@ export function uidRange(remapped: boolean): { first: number; span: number } {
 }
 
 export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOptions {
-  const { isolation, remapped = false, language = 'python', silenceSeconds: silence = SILENCE_SECONDS } = spec;
+  const { isolation, remapped = false, preload = [], silenceSeconds: silence = SILENCE_SECONDS } = spec;
   const kernel = /runsc|gvisor/i.test(spec.runtime ?? '') ? GVISOR : undefined;
-  const memory = (spec.memoryMb + HARNESS_MB[language] + (kernel?.memoryMb ?? 0)) * MIB;
-  const ownUid = isolation === 'uid' || language === 'javascript';
+  const memory = (spec.memoryMb + HARNESS_MB + (kernel?.memoryMb ?? 0)) * MIB;
+  const ownUid = isolation === 'uid';
   const { first, span } = ownUid ? uidRange(remapped) : { first: NOBODY, span: 0 };
-  const guest = { isolation, first, span, preload: spec.preload ?? [], valuesOnly: spec.valuesOnly ?? false, silence };
+  const guest = spec.guest ?? 'program';
+  const guestOptions = { isolation, first, span, preload, valuesOnly: guest === 'values', silence };
   return {
     Image: spec.image,
-    Cmd:
-      language === 'javascript'
-        ? ['node', '-e', jsGuestSource(), JSON.stringify({ silence, uid: first })]
-        : [
-            'python3',
-            '-P',
-            '-s',
-            '-B',
-            '-c',
-            guestSource(spec.guest ?? (spec.valuesOnly ? 'values' : 'forkserver')),
-            JSON.stringify(guest),
-          ],
+    Cmd: ['python3', '-P', '-s', '-B', '-c', guestSource(guest), JSON.stringify(guestOptions)],
     Entrypoint: [],
     // own uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
     User: ownUid ? '0:0' : `${NOBODY}:${NOBODY}`,

@@ -1,4 +1,4 @@
-// The system calls that programs may use: those of Python, node, numpy and pytest. Docker's own profile allows about a
+// The system calls that programs may use: those of Python, numpy and pytest. Docker's own profile allows about a
 // hundred more, such as io_uring, System V queues, ptrace and process_vm_readv, and sockets of rare kinds. Names that a
 // kernel or an architecture lacks are ignored.
 

@@ -15,7 +15,7 @@ import select
 import signal
 import struct
 
-OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload, silence}
+OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload, valuesOnly, silence}
 STRICT = OPTIONS['isolation'] == 'strict'
 UID = [OPTIONS['first']]  # the uid of the latest child; every fork takes the next one
 VALUES_ONLY = OPTIONS['valuesOnly']  # no interactive jobs: a process drops its rights before it reads one
@@ -158,7 +158,7 @@ os.register_at_fork = register_at_fork
 gc.collect()
 gc.freeze()
 write_all(1, b'GAUNTLT1')
-write_frame({'ready': True, 'python': sys.version.split()[0]})
+write_frame({'ready': True})
 
 
 def supervise(request, report):

@@ -14,8 +14,6 @@ export const longestFrame = (calls: number): number => (4 << 20) + 256 * calls;
 
 export const readyFrameSchema = z.strictObject({
   ready: z.literal(true),
-  python: z.string().max(40).optional(), // the version of the guest's language
-  javascript: z.string().max(40).optional(),
   cpu: z.number().nonnegative().optional(), // CPU seconds of the start, which no program is charged for
 });
 
@@ -58,10 +56,9 @@ export const endedFrameSchema = z.strictObject({
   retire: z.boolean(),
 });
 
-/** One child process that the host talks to. It holds a program, runs tests, or checks the types of a program. */
+/** One child process that the host talks to. It holds a program or runs tests. */
 export type SessionSpec =
   | { role: 'program'; code: string; first: number } // numbers of its objects start at `first`
-  | { role: 'types'; code: string }
   | { role: 'tests'; style: 'assert' | 'pytest'; files: Record<string, string>; entry: string | null; skip: string[] };
 
 export interface JobFrame {

@@ -7,19 +7,14 @@ const SERVER = ['cgroup.py', 'sweep.py', 'value_jobs.py', 'forkserver.py'] as co
 const RUNNER = ['runner.py', 'stdio.py', 'calling.py'] as const;
 const INTERACTIVE = ['../testSource/session.py', ...SERVER] as const;
 const EXCHANGE = '../testSource/exchange.py';
-const TESTS = ['stubs.py', 'tester.py', 'pytests.py'].map((file) => `../testSource/${file}`);
+const TESTS = ['../testSource/stubs.py', '../testSource/tester.py'] as const;
 /** The files of each guest, which become one Python source. */
 const GUESTS = {
   values: ['atfork.py', ...RUNNER, ...SERVER], // without interactive jobs: a smaller process to fork
-  forkserver: ['atfork.py', ...RUNNER, EXCHANGE, '../testSource/program.py', ...INTERACTIVE],
-  tester: ['atfork.py', 'runner.py', EXCHANGE, ...TESTS, ...INTERACTIVE],
-  checker: ['atfork.py', 'runner.py', EXCHANGE, '../typeCheck/checker.py', ...INTERACTIVE],
+  program: ['atfork.py', ...RUNNER, EXCHANGE, '../testSource/program.py', ...INTERACTIVE],
+  tests: ['atfork.py', 'runner.py', EXCHANGE, ...TESTS, '../testSource/pytests.py', ...INTERACTIVE],
   wasm: [...RUNNER, EXCHANGE, '../testSource/program.py', ...TESTS, 'wasmguest.py'],
 } as const;
-
-/** The JavaScript guest, in a scope of its own: a program shares the process but not the names. */
-export const jsGuestSource = (): string =>
-  `(() => {\n${fs.readFileSync(path.join(ROOT, 'sandbox/javascript/guest.js'), 'utf8')}\n})();`;
 
 /**
  * A guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name.

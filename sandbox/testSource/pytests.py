@@ -9,14 +9,6 @@ PYTEST_OPTIONS = (
 ).split()
 
 
-def load_pytest():
-    """pytest, or None if it is not installed."""
-    try:
-        return importlib.import_module('pytest')
-    except ImportError:
-        return None
-
-
 def make_plugin(pytest, skip):
     class Reports:
         """Reports the start and the outcome of every test. A file that cannot be collected is one error."""
@@ -84,7 +76,8 @@ def write_files(files):
 
 
 def run_pytest(files, skip):
-    pytest = load_pytest()
+    import pytest
+
     os.makedirs(FOLDER, exist_ok=True)
     write_files(files)
     os.chdir(FOLDER)

@@ -243,13 +243,12 @@ for (let i = 0; i < 3; i++)
     () => {},
     () => false,
   );
-const python = py.runPython('import sys; sys.version.split()[0]');
 files.restore();
 cutHost();
 gate.closed = true;
 const clean = heap._module.HEAPU8.slice();
 writeAll(Buffer.from('GAUNTLT1', 'latin1'));
-writeFrame({ ready: true, python, cpu: cpuSeconds() });
+writeFrame({ ready: true, cpu: cpuSeconds() });
 
 /** Restores heap and files. False if that fails and the process must be replaced. */
 function restore(): boolean {

@@ -52,9 +52,6 @@ export async function openWasm({
         );
       return tests.run(jobs, options);
     },
-    checkTypes: async () => {
-      throw new GauntletError('SANDBOX_UNAVAILABLE', 'type checks need Docker: WebAssembly has no mypy');
-    },
     close: async () => {
       await Promise.all([pool.close(), tests.close()]);
     },

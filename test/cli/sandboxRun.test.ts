@@ -7,7 +7,6 @@ import { Writable } from 'node:stream';
 import { EXIT } from '../../cli/exitCodes.js';
 import { inOrder } from '../../cli/ordered.js';
 import { openRowBar } from '../../cli/rowBar.js';
-import { requireDocker } from '../sandbox/docker.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const ROWS = [
@@ -177,29 +176,13 @@ describe('sandbox run', function () {
     });
   }
 
-  it('checks types in addition to the tests with --types, which needs Docker', async function () {
-    const untyped = { id: 'untyped', code: 'def f(x: int) -> str:\n    return x + 1', entry: 'f', tests: [[[1], 2]] };
-    const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], untyped]) });
-    const args = ['sandbox', 'run', '--types', '--input', join(folder, 'rows.jsonl'), '--json', '--sandbox'];
-    const refused = await inProcess(...args, 'wasm');
-    assert.deepEqual([refused.code, refused.out], [EXIT.unavailable, '']);
-    assert.match(refused.err, /^\{"error":\{"code":"SANDBOX_UNAVAILABLE","message":"type checks need Docker: /m);
-    await requireDocker(this);
-    const { code, out, err } = await inProcess(...args, 'docker');
-    assert.equal(code, 0, err);
-    const typed = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    assert.deepEqual(
-      typed.map(({ id, outcome, types }) => [id, outcome, types.verdict, types.errors, types.messages.length]),
-      [
-        ['good', 'pass', 'ok', 0, 0],
-        ['untyped', 'pass', 'errors', 1, 1],
-      ],
+  it('refuses what only Docker has in WebAssembly', async () => {
+    const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
+    const { code, out, err } = await inProcess(
+      ...['sandbox', 'run', '--sandbox', 'wasm', '--packages', 'numpy', '--input', join(folder, 'rows.jsonl')],
     );
-    assert.match(typed[1].types.messages[0], /int.*str/);
-    assert.match(err, /2 programs: 2 pass\ntypes: 1 ok, 1 errors\n$/);
+    assert.deepEqual([code, out], [EXIT.unavailable, '']);
+    assert.match(err, /packages 'numpy' requires --sandbox docker/);
   });
 
   it('refuses an output without a folder, and one that is not a file', async () => {

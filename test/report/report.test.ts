@@ -85,12 +85,6 @@ describe('report: page', () => {
     assert.deepEqual(rowsOf(data), withControl);
     const { control: _control, ...alone } = data;
     assert.deepEqual(rowsOf(alone), rows);
-    const { before, after } = data.result!;
-    const checked = { before: { ...before, typeCheckRate: 0.5 }, after: { ...after, typeCheckRate: 0.75 } };
-    assert.deepEqual(rowsOf({ ...alone, result: { ...data.result!, ...checked } }), [
-      ...rows,
-      ['Types check', '50.0 %', '75.0 %', '+25.0 points'],
-    ]);
   });
 
   it('draws the statistics of value head, KL penalty and entropy bonus only if a run has them', () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { connectDocker, listContainers } from '../../sandbox/docker/daemon.js';
-import { ensureImage, ensureNodeImage, IMAGES } from '../../sandbox/docker/image.js';
+import { ensureImage, IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
 import { sandboxEnvironment } from '../../sandbox/environment.js';
@@ -162,7 +163,7 @@ describe('containers of the Docker sandbox', function () {
   });
 
   it('runs programs in an image of the user, and refuses one that is missing or has no Python', async () => {
-    await Promise.all([ensureImage(docker, 'numpy', console.log), ensureNodeImage(docker, console.log)]);
+    await ensureImage(docker, 'numpy', console.log);
     const code = 'import numpy\ndef f(x): return int(numpy.sum(x))';
     const own = await openDocker({ size: 1, image: IMAGES.numpy });
     try {
@@ -171,14 +172,18 @@ describe('containers of the Docker sandbox', function () {
     } finally {
       await own.close();
     }
-    for (const [image, reason] of [
-      ['gauntlet-missing:1', /^containers\.image: no image gauntlet-missing:1[^\n]*build it[^\n]*$/],
-      [
-        'gauntlet-javascript:1',
-        /^containers\.image: gauntlet-javascript:1 cannot run programs[^\n]*Python 3\.11[^\n]*$/,
-      ],
-    ] as const)
-      await assert.rejects(openDocker({ size: 1, image }), { code: 'SANDBOX_UNAVAILABLE', message: reason });
+    const emptyTar = Readable.from(Buffer.alloc(1024));
+    const progress = await docker.importImage(emptyTar, { repo: 'gauntlet-empty', tag: '1' });
+    await new Promise((resolve) => docker.modem.followProgress(progress, resolve));
+    try {
+      for (const [image, reason] of [
+        ['gauntlet-missing:1', /^containers\.image: no image gauntlet-missing:1[^\n]*build it[^\n]*$/],
+        ['gauntlet-empty:1', /^containers\.image: gauntlet-empty:1 cannot run programs[^\n]*Python 3\.11[^\n]*$/],
+      ] as const)
+        await assert.rejects(openDocker({ size: 1, image }), { code: 'SANDBOX_UNAVAILABLE', message: reason });
+    } finally {
+      await docker.getImage('gauntlet-empty:1').remove();
+    }
   });
 
   it('forks programs without memory of an earlier program', async () => {

@@ -16,7 +16,7 @@ const check = (property: Parameters<typeof fc.assert>[0]) => fc.assert(property 
 
 const limits = { cpuSeconds: 1, caseCpuSeconds: 1, wallSeconds: 1, memoryMb: 256, outputBytes: 100 };
 const jobOf = (n: number): ResolvedJob => ({ id: `j${n}`, code: '', entry: 'f', inputs: [[1], [2], [3]], limits });
-const ready = Buffer.concat([Buffer.from(MAGIC, 'latin1'), encodeFrame({ ready: true, python: '3.12' })]);
+const ready = Buffer.concat([Buffer.from(MAGIC, 'latin1'), encodeFrame({ ready: true })]);
 const EXPECTED = 'what no guest was ever told';
 
 const json = fc.jsonValue({ maxDepth: 4, noUnicodeString: false } as never);

@@ -1,6 +1,6 @@
 // Runs the programs with large answers in a process of its own and reports its memory:
-// node largeAnswersProcess.js docker|wasm python|javascript COPIES. The first batch is judged, the second keeps values.
-import { type Language, limitsSchema } from '../../core/schema/execution.js';
+// node largeAnswersProcess.js docker|wasm COPIES. The first batch is judged, the second keeps values.
+import { limitsSchema } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import { judgePrograms } from '../../sandbox/judgePrograms.js';
 import { openSandbox } from '../../workers/openSandbox.js';
@@ -12,13 +12,13 @@ export interface Measured {
   kept: string[][]; // kinds of the calls of each program
 }
 
-const [backend, language, copies] = process.argv.slice(2) as ['docker' | 'wasm', Language, string];
-const rows = LARGE[language].flatMap((row) => Array.from({ length: Number(copies) }, () => row));
-const sandbox = await openSandbox(backend, { size: 2, language });
+const [backend, copies] = process.argv.slice(2) as ['docker' | 'wasm', string];
+const rows = LARGE.flatMap((row) => Array.from({ length: Number(copies) }, () => row));
+const sandbox = await openSandbox(backend, { size: 2 });
 try {
   const idle = process.memoryUsage().rss;
   const judged = await judgePrograms(rows, sandbox);
-  const many = LARGE[language].find(({ id }) => id === 'many_parts')!;
+  const many = LARGE.find(({ id }) => id === 'many_parts')!;
   const jobs = Array.from({ length: 3 * Number(copies) }, () => ({
     id: many.id,
     code: many.code,

@@ -26,7 +26,7 @@ const TIGHT = { cpuSeconds: 0.2, caseCpuSeconds: 0.15, wallSeconds: 0.6 }; // fo
 
 const HOSTILE: HostileRow[] = [
   ...OWN_ROWS,
-  ...LARGE.python.map((row) => ({ ...row, why: 'large answers' })),
+  ...LARGE.map((row) => ({ ...row, why: 'large answers' })),
   ...(hostileRows() ?? []), // the catalogue
 ];
 

@@ -238,7 +238,6 @@ describe('programs with tests', () => {
     const sandbox: Sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },
       runTests: async () => [],
-      checkTypes: async () => [],
       run: (given, options) => {
         seen = given as ExecutionJob[];
         return answerWith((_, [x]) => value(Number(x)))(given, options);
@@ -258,7 +257,6 @@ describe('programs with tests', () => {
     const sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },
       run: async () => [],
-      checkTypes: async () => [],
       runTests: async (jobs: TestJob[]) => {
         seen = jobs;
         const tests = [

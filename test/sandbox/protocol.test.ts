@@ -4,7 +4,7 @@ import { GuestChannel, GuestLost, type ResolvedJob } from '../../sandbox/guest/c
 import { encodeFrame, FrameReader, MAGIC, toCallResult } from '../../sandbox/guest/frames.js';
 import { isPlainValue } from '../../sandbox/guest/values.js';
 
-const greeting = () => Buffer.concat([Buffer.from(MAGIC, 'latin1'), encodeFrame({ ready: true, python: '3.12' })]);
+const greeting = () => Buffer.concat([Buffer.from(MAGIC, 'latin1'), encodeFrame({ ready: true })]);
 const limits = { cpuSeconds: 1, caseCpuSeconds: 1, wallSeconds: 1, memoryMb: 256, outputBytes: 100 };
 const job: ResolvedJob = { id: 'a', code: '', entry: 'f', inputs: [[1], [2]], limits };
 const result = (id: number, calls: unknown[], more = {}) =>

@@ -327,6 +327,16 @@ describe('runs', () => {
       }
     }));
 
+  it('are read as 0.2.0 wrote them, unless they use a field that was removed', () =>
+    withStore(async (store) => {
+      const written = (typeCheck: object) => ({ ...facts(3), config: { ...sampleConfig(3), typeCheck } });
+      const manifest = await createRun(store, 'unused', written({ enabled: false, weight: 0 }));
+      assert.deepEqual(await readRun(store, 'unused'), { ...manifest, config: sampleConfig(3) });
+      await createRun(store, 'used', written({ enabled: true, weight: 0 }));
+      const reason = 'manifest.json of run used is damaged: config.typeCheck: was removed after 0.2.0';
+      await assert.rejects(readRun(store, 'used'), refusal('CORRUPT_ARTIFACT', reason));
+    }));
+
   it('return their whole configuration and name a damaged one', () =>
     withStore(async (store) => {
       assert.equal(await readInput(store, 'r'), undefined);

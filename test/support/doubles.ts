@@ -8,14 +8,7 @@ import type { ActivityDeps } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import { textOf } from '../../core/prompts/prompts.js';
 import { uniformAt } from '../../core/random.js';
-import type {
-  CallResult,
-  ExecutionJob,
-  ExecutionResult,
-  TestRun,
-  TypeJob,
-  TypeReport,
-} from '../../core/schema/execution.js';
+import type { CallResult, ExecutionJob, ExecutionResult, TestRun } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { isIn } from '../../core/shards.js';
@@ -105,15 +98,6 @@ export class FakeSandbox implements Sandbox {
   }
   async runTests(): Promise<TestRun[]> {
     throw new GauntletError('SANDBOX_UNAVAILABLE', 'the double runs no test source');
-  }
-  readonly typeJobs: TypeJob[] = [];
-  /** An endless loop has a type error; a program that does not parse is `unparsed`. */
-  async checkTypes(jobs: TypeJob[]): Promise<TypeReport[]> {
-    this.typeJobs.push(...jobs);
-    return jobs.map(({ id, code }): TypeReport => {
-      const verdict = code.includes('while True') ? 'errors' : PROGRAM.test(code) ? 'ok' : 'unparsed';
-      return { id, verdict, errors: verdict === 'errors' ? 1 : 0, messages: [] };
-    });
   }
   async close(): Promise<void> {}
 }

@@ -55,7 +55,6 @@ function Program({ program, suite }: { program: ProgramView; suite: GroupView['s
     <article>
       <h3>Sample {program.sample}</h3>
       <Reward of={program} />
-      {program.types !== undefined && <p class="muted">types: {program.types}</p>}
       <h4>Execution</h4>
       <ul class="tests">
         {suite.map(({ call, expected, origin }, i) => (

@@ -205,7 +205,6 @@ const RATES: Readonly<Record<string, string>> = {
   greedyPassRate: 'solved, greedy',
   testValidity: 'valid tests',
   bugCatchRate: 'bugs caught',
-  typeCheckRate: 'types check',
 };
 
 function BeforeAfter({ before, after }: { before: Rates; after: Rates }) {
