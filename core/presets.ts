@@ -14,9 +14,6 @@ const TINY: RunConfigInput = {
   testTurns: 4, // with fewer, tests seldom show an error at a boundary
   lora: { rank: 8, alpha: 16, dropout: 0 },
   ppo: { learningRate: 2e-3, schedule: 'linear', betas: [0.9, 0.99], weightDecay: 0 },
-  credit: 'suffix', // docs/notebook.md compares it with 'stage'
-  // a share of passed tests hides the one test in forty that shows an error at a boundary
-  reward: { scheme: 'all-tests' },
 };
 
 /**
@@ -50,7 +47,6 @@ export const PRESETS = {
     batch: { generator: { problems: 24 }, discriminator: { problems: 12 } },
     sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 80, topP: 1 },
     warmStart: { discriminatorSteps: 3, generatorSteps: 16, patience: 4 },
-    reward: { scheme: 'all-tests' },
     advantage: { negativeWeight: 0 },
     // 5e-4 harms, and so do negative advantages. docs/notebook.md compares the settings.
     ppo: { learningRate: 3e-4, schedule: 'linear', weightDecay: 0, minibatch: 24, maxGradNorm: 0.5 },

@@ -77,7 +77,7 @@ const engineSchema = z.strictObject({
 });
 
 const rewardSchema = z.strictObject({
-  scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation']).default('shifted'),
+  scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation']).default('all-tests'),
   /** Weights of the discriminator's reward, except in schemes with fixed ones. */
   weights: z
     .strictObject({
@@ -217,7 +217,7 @@ const fieldsSchema = z.strictObject({
   advantage: advantageSchema.prefault({}),
   selfRepair: z.boolean().default(false), // after a failed baseline test, the generator writes its program again
   // tokens that a generator step trains; counterfactual: as stage, and a group shares the stages before
-  credit: z.enum(['stage', 'suffix', 'counterfactual']).default('stage'),
+  credit: z.enum(['stage', 'suffix', 'counterfactual']).default('suffix'),
   reward: rewardSchema.prefault({}),
   evaluation: z
     .strictObject({
