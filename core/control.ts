@@ -13,7 +13,8 @@ export type Request = { at: string } & ( // `at`: ISO 8601
 
 /** The requests that a run has accepted and not applied yet. */
 export class RequestQueue {
-  private config?: RunConfig; // after all accepted requests
+  /** The configuration after all accepted requests; undefined while the run is preparing. */
+  config?: RunConfig;
   private closed = false;
   private stopping: boolean;
 

@@ -12,6 +12,8 @@ export interface Plan<I, O> {
   queue: Queue;
   /** Compared with the records of the run before the activity works for it. */
   needs?: EnvironmentPart;
+  /** From 1 to 5; default 3. Of the activities that wait for a worker, those with the lowest number start first. */
+  priority?: number;
   /** Its result is stored, and computed once for equal inputs. Raise it whenever equal inputs give another output. */
   version?: number;
   /** Never set: the types of input and output. */
@@ -30,7 +32,10 @@ const result = <I, O>(version: number, plan: Plan<I, O>): Plan<I, t.Timed<O>> =>
   ({ ...plan, version }) as Plan<I, t.Timed<O>>;
 
 /** Calls other activities, which store what they compute. So a retry repeats only what is unfinished. */
-const sequence = <I, O>(queue: Queue): Sequence<I, t.Timed<O>> => ({ queue, isSequence: true });
+const sequence = <I, O>(plan: Pick<Plan<I, O>, 'queue' | 'priority'>): Sequence<I, t.Timed<O>> => ({
+  ...plan,
+  isSequence: true,
+});
 
 export const ACTIVITIES = {
   // before and between the steps
@@ -42,8 +47,8 @@ export const ACTIVITIES = {
   reviseRun: effect<t.ReviseRunInput, t.ReviseRunOutput>({ queue: 'cpu' }),
 
   // what the models write
-  generateChains: sequence<t.GenerateChainsInput, t.GenerateChainsOutput>('gpu'),
-  sampleChains: sequence<t.SampleChainsInput, t.SampleChainsOutput>('gpu'),
+  generateChains: sequence<t.GenerateChainsInput, t.GenerateChainsOutput>({ queue: 'gpu' }),
+  sampleChains: sequence<t.SampleChainsInput, t.SampleChainsOutput>({ queue: 'gpu' }),
   generateReasoning: result<t.GenerateReasoningInput, t.GenerateReasoningOutput>(6, { queue: 'gpu', needs: 'engine' }),
   repairPrograms: result<t.RepairProgramsInput, t.GenerateReasoningOutput>(2, { queue: 'gpu', needs: 'engine' }),
   generateTests: result<t.GenerateTestsInput, t.GenerateTestsOutput>(3, { queue: 'gpu', needs: 'engine' }),
@@ -54,7 +59,7 @@ export const ACTIVITIES = {
   executeSuite: result<t.ExecuteSuiteInput, t.ExecuteSuiteOutput>(5, { queue: 'sandbox', needs: 'sandbox' }),
 
   // rewards and PPO
-  trainPolicy: sequence<t.TrainPolicyInput, t.TrainPolicyOutput>('gpu'),
+  trainPolicy: sequence<t.TrainPolicyInput, t.TrainPolicyOutput>({ queue: 'gpu' }),
   computeRewards: result<t.ComputeRewardsInput, t.ComputeRewardsOutput>(7, { queue: 'cpu' }),
   scoreOldPolicy: result<t.ScoreOldPolicyInput, t.ScoreOldPolicyOutput>(4, { queue: 'gpu', needs: 'engine' }),
   scoreShard: result<t.ScoreShardInput, t.ScoreShardOutput>(2, { queue: 'gpu', needs: 'engine' }),
@@ -64,7 +69,7 @@ export const ACTIVITIES = {
   removeUpdateFiles: effect<{ run: t.RunRef }, object>({ queue: 'cpu' }),
 
   // the warm start
-  trainOnExamples: sequence<t.TrainOnExamplesInput, t.TrainOnExamplesOutput>('gpu'),
+  trainOnExamples: sequence<t.TrainOnExamplesInput, t.TrainOnExamplesOutput>({ queue: 'gpu' }),
   answerFreshInputs: result<t.AnswerFreshInputsInput, t.AnswerFreshInputsOutput>(2, {
     queue: 'sandbox',
     needs: 'sandbox',
@@ -73,8 +78,9 @@ export const ACTIVITIES = {
   scoreExamples: result<t.ScoreExamplesInput, t.ScoreExamplesOutput>(4, { queue: 'gpu', needs: 'engine' }),
 
   // evaluations, checkpoints and records
-  generateEvaluation: sequence<t.GenerateEvaluationInput, t.GenerateEvaluationOutput>('gpu'),
-  judgeEvaluation: sequence<t.JudgeEvaluationInput, t.JudgeEvaluationOutput>('sandbox'),
+  generateEvaluation: sequence<t.GenerateEvaluationInput, t.GenerateEvaluationOutput>({ queue: 'gpu' }),
+  // it overlaps the next step, whose programs go first
+  judgeEvaluation: sequence<t.JudgeEvaluationInput, t.JudgeEvaluationOutput>({ queue: 'sandbox', priority: 4 }),
   summariseEvaluation: result<t.SummariseEvaluationInput, t.EvaluationSummary>(2, { queue: 'cpu' }),
   measureEvaluation: result<t.MeasureEvaluationInput, t.MeasureEvaluationOutput>(3, { queue: 'cpu' }),
   countAnswers: effect<t.CountAnswersInput, t.CountAnswersOutput>({ queue: 'cpu' }),

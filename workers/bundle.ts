@@ -3,9 +3,11 @@
 import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
+import { ROOT } from '../infra/root.mjs';
 import { cacheFolder, writeAtomically } from '../ml/hf/files.js';
 
 const DIST = fileURLToPath(new URL('..', import.meta.url));
@@ -34,16 +36,30 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Digest of everything that workflows import: workflows/, core/, and the version of the SDK. */
+/** Digest of everything that workflows import: our code, and the versions of the packages that we use. */
 async function sourcesDigest(): Promise<string> {
   const hash = createHash('sha256');
-  for (const folder of ['workflows', 'core']) {
+  for (const folder of ['workflows', 'method', 'core']) {
     const entries = await readdir(join(DIST, folder), { recursive: true });
     for (const entry of entries.filter((name) => name.endsWith('.js')).sort()) {
       hash.update(entry).update(await readFile(join(DIST, folder, entry)));
     }
   }
-  const sdk = fileURLToPath(import.meta.resolve('@temporalio/workflow'));
-  hash.update(await readFile(join(sdk, '..', '..', 'package.json')));
+  for (const name of await dependencies()) hash.update(`${name} ${await installedVersion(name)}`);
   return hash.digest('hex').slice(0, 16);
+}
+
+async function dependencies(): Promise<string[]> {
+  const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object };
+  return Object.keys(manifest.dependencies).sort();
+}
+
+/** Undefined if it is not installed. */
+async function installedVersion(name: string): Promise<string | undefined> {
+  const { paths } = createRequire(import.meta.url).resolve;
+  for (const folder of paths(name) ?? []) {
+    const manifest = await readFile(join(folder, name, 'package.json'), 'utf8').catch(() => undefined);
+    if (manifest !== undefined) return (JSON.parse(manifest) as { version: string }).version;
+  }
+  return undefined;
 }

@@ -155,6 +155,8 @@ async function workerOptions(
     identity: `${process.pid}@${PLACE}`,
     shutdownGraceTime: 1000 * graceSeconds,
     dataConverter: dataConverter(process.env),
+    workflowTaskPollerBehavior: { type: 'autoscaling' },
+    activityTaskPollerBehavior: { type: 'autoscaling' },
   } as const;
   if (role === 'orchestrator') {
     // After this time, workflow tasks of a killed worker move to another worker.

@@ -32,13 +32,14 @@ export interface CallSettings {
 /** @param step the label of the step that the calls belong to: the Web UI shows it, and a person may skip the step */
 export function temporalCall({ maxAttempts, decide, modelWorker }: CallSettings = {}, step?: string): Call {
   return async <N extends Name>(name: N, input: Input<N>): Promise<Output<N>> => {
-    const { queue } = ACTIVITIES[name];
+    const { queue, priority } = ACTIVITIES[name];
     const isShard = 'shard' in input; // any worker may take it
     const options: ActivityOptions = {
       taskQueue: TASK_QUEUES[queue],
       startToCloseTimeout: queue === 'cpu' ? '5 minutes' : BATCH_LIMIT,
       heartbeatTimeout: '5s',
       summary: summaryOf(input, step),
+      ...(priority !== undefined && { priority: { priorityKey: priority } }),
     };
     const execute = ({ maxAttempts: limit = Infinity, ...destination }: Destination = {}): Promise<Output<N>> => {
       const attempts = Math.min(maxAttempts?.() ?? Infinity, limit);

@@ -5,7 +5,6 @@ import {
   ActivityFailure,
   type ActivityOptions,
   isCancellation,
-  patched,
   proxyActivities,
   type TimeoutFailure,
   workflowInfo,
@@ -45,7 +44,7 @@ export class ModelWorker {
         return await execute({ taskQueue: queue, scheduleToStartTimeout, maxAttempts: CLAIMED_ATTEMPTS });
       } catch (error) {
         if (!wasNotTaken(error)) {
-          if (isCancellation(error) || !patched('drop-claim')) throw error; // histories without the patch keep the claim
+          if (isCancellation(error)) throw error;
           this.claim = undefined;
           if (!isExhausted(error)) throw error;
           break;

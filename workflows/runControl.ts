@@ -1,5 +1,5 @@
 // How people control a run: updates with validators, and the decision about an activity that failed.
-import { condition, defineUpdate, setHandler } from '@temporalio/workflow';
+import { condition, defineUpdate, metricMeter, setHandler, workflowInfo } from '@temporalio/workflow';
 import { type Decision, type Request, type RequestQueue, validateDecision } from '../core/control.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure } from '../core/schema/run.js';
@@ -21,7 +21,7 @@ export class RunControl {
 
   constructor(
     private readonly monitor: RunMonitor,
-    queue: RequestQueue,
+    private readonly queue: RequestQueue,
   ) {
     const accept = (request: Pick<Request, 'kind'>): string => {
       queue.accept({ ...request, at: new Date().toISOString() } as Request);
@@ -52,14 +52,41 @@ export class RunControl {
     const { state } = this.monitor.progress;
     this.failure = failure;
     this.monitor.update({ state: 'waiting', failure });
+    showWaiting(true);
     try {
-      await condition(() => this.decision !== undefined, settings.waitHours * 3600_000);
+      await this.decided(settings.waitHours);
       return this.decision ?? 'abort';
     } finally {
+      showWaiting(false);
       // also if the wait is cancelled, because another worker has computed the shard meanwhile
       this.failure = undefined;
       this.decision = undefined;
       this.monitor.update({ state, failure: undefined });
     }
   }
+
+  /** Waits for a decision, up to the limit. A change of the limit counts at once. */
+  private async decided(waitHours: number): Promise<void> {
+    const since = Date.now();
+    const limit = (): number => this.queue.config?.failure.waitHours ?? waitHours;
+    for (let hours = limit(); ; hours = limit()) {
+      const left = since + hours * HOUR_MS - Date.now();
+      if (left <= 0 || (await condition(() => this.decision !== undefined || limit() !== hours, left)) === false)
+        return;
+      if (this.decision !== undefined) return;
+    }
+  }
+}
+
+const HOUR_MS = 3600_000;
+
+/** For alerts: it needs no activity, and a replay records nothing. */
+function showWaiting(isWaiting: boolean): void {
+  const gauge = metricMeter.createGauge(
+    'gauntlet_run_waiting',
+    'int',
+    undefined,
+    'A run waits for a decision (0 or 1)',
+  );
+  gauge.set(Number(isWaiting), { run: workflowInfo().workflowId });
 }

@@ -21,7 +21,10 @@ export interface RunSnapshot {
   claim?: ModelWorkerClaim | undefined;
 }
 
-/** @param snapshot given by the run itself when it continues as new */
+/**
+ * @param input a configuration. Every execution of the run has it, so that people and `gauntlet resume` can read it.
+ * @param snapshot given by the run itself when it continues as new
+ */
 export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot): Promise<RunResult> {
   const runId = workflowInfo().workflowId;
   const requests = new RequestQueue(snapshot?.requests);

@@ -1,5 +1,6 @@
 // Workers over doubles that serve metrics, in a process of their own, since a process installs Temporal's runtime once.
 // Arguments: the server, its namespace, and the address of the metrics. The first call of the sandbox ends with a fault.
+// The adapter of a run with a learning rate of 0.5 is damaged.
 import { GauntletError } from '../../core/errors.js';
 import { workersOver } from '../workflows/server.js';
 import { memoryDoubles } from './doubles.js';
@@ -10,6 +11,11 @@ const run = world.sandbox.run.bind(world.sandbox);
 world.sandbox.run = async () => {
   world.sandbox.run = run;
   throw new GauntletError('SANDBOX_FAULT', 'the daemon did not answer');
+};
+const { applyUpdate } = world.engine;
+world.engine.applyUpdate = async (...args) => {
+  if (args[3].learningRate === 0.5) throw new GauntletError('BAD_ADAPTER', 'the adapter is damaged');
+  return applyUpdate.apply(world.engine, args);
 };
 const server = { address, connection: { address }, namespace, uiUrl: null, owned: false, close: async () => undefined };
 const workers = await workersOver(server, world, { metrics });

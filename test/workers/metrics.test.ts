@@ -4,8 +4,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { EXIT } from '../../cli/exitCodes.js';
+import type { RunProgress } from '../../core/schema/run.js';
 import { choosePorts } from '../../infra/ports.js';
 import { memoryBudget } from '../../ml/engine/budget.js';
 import { gauntlet, inProcess } from '../cli/support.js';
@@ -73,7 +75,11 @@ describe('metrics for Prometheus', function () {
       await (await startRun(host.client, 'measured', TINIEST_RUN)).result();
       const sampling = { ...TINIEST_RUN.sampling, maxNewTokens: 3, maxTestTokens: 3 };
       await (await startRun(host.client, 'cut', { ...TINIEST_RUN, sampling })).result();
+      const ppo = { ...TINIEST_RUN.ppo, learningRate: 0.5, schedule: 'constant', warmupSteps: 0 };
+      const waiting = await startRun(host.client, 'waiting', { ...TINIEST_RUN, ppo });
+      while (((await waiting.query('progress')) as RunProgress).state !== 'waiting') await sleep(100);
       samples = await scrape(address);
+      await waiting.executeUpdate('decide', { args: ['abort'] });
     } finally {
       await end(worker);
     }
@@ -100,6 +106,11 @@ describe('metrics for Prometheus', function () {
         assert.equal(read(name, { run: 'measured', role }), 0, name);
       assert.equal(read('gauntlet_answers_cut', { run: 'cut', role }), 1);
     }
+  });
+
+  it('says which run waits for a decision', () => {
+    assert.equal(read('gauntlet_run_waiting', { run: 'waiting' }), 1);
+    assert.equal(read('gauntlet_run_waiting', { run: 'measured' }), undefined);
   });
 
   it('has the memory of the process and its budget', () => {

@@ -219,6 +219,15 @@ describe('a run with an activity that fails for good', function () {
     assert.equal((await f.progressOf(handle)).state, 'failed');
   });
 
+  it('fails at once if a change shortens the wait to less than has passed', async () => {
+    f.failUpdates(1);
+    const handle = await f.start();
+    await f.until('waiting');
+    await f.update('change', { failure: { waitHours: 1e-7 } });
+    await assert.rejects(handle.result(), WorkflowFailedError);
+    assert.equal((await f.progressOf(handle)).state, 'failed');
+  });
+
   it('applies a change of the failure settings from the next step to the end of the run', async () => {
     const repairs = {
       'metrics/2.json': f.failWrite('metrics/2.json'),
