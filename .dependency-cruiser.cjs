@@ -6,8 +6,7 @@ const layer = (name, from, to, extra = {}) => ({
   from: { path: from },
   to: { path: to, ...extra },
 });
-const TOP =
-  '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
+const TOP = '(api|core|ml|sandbox|store|data|activities|workflows|workers|dashboard|inference|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -33,7 +32,7 @@ module.exports = {
       from: { pathNot: '^ml/device/' },
       to: { path: 'onnxruntime-node' },
     },
-    layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|activities|workflows|workers|report|cli)/'),
+    layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|activities|workflows|workers|cli)/'),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
       pathNot: `^sandbox/($1|guest)/|${SANDBOX_EXTRAS}`,
     }),
@@ -65,15 +64,13 @@ module.exports = {
       from: { pathNot: '^test/' },
       to: { path: '^workers/tracing\\.ts', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
-    layer('report-sees-core', '^report/', except('report', 'core')),
     layer('dashboard-reads', '^dashboard/', except('dashboard', 'core', 'data', 'store', 'activities', 'ml', 'infra')),
-    layer('inference-uses-ports', '^inference/', '^(workflows|workers|report|dashboard|cli)/|^sandbox/[^/]+/'),
+    layer('inference-uses-ports', '^inference/', '^(workflows|workers|dashboard|cli)/|^sandbox/[^/]+/'),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
-    layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test|bench)/)', '^dashboard/'),
-    layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
+    layer('only-roots-open-the-dashboard', '^(?!(dashboard|cli|workers|test|bench)/)', '^dashboard/'),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
-    layer('activities-see-ports', '^activities/', '^(workflows|workers|cli|report)/'),
+    layer('activities-see-ports', '^activities/', '^(workflows|workers|cli)/'),
     layer('activities-use-sandbox-port', '^activities/', '^sandbox/[^/]+/'),
     layer('workflows-see-core', '^workflows/', except('workflows', 'core', 'activities')),
     layer('workflows-type-only-activities', '^workflows/', '^activities/', { dependencyTypesNot: ['type-only'] }),

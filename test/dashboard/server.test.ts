@@ -16,9 +16,9 @@ import { type Dashboard, dashboardServer, startDashboard } from '../../dashboard
 import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
 import { runPipeline } from '../../workflows/pipeline.js';
-import { sampleStep } from '../report/sample.js';
 import { holdConnections } from '../support/connections.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+import { sampleStep } from '../support/sample.js';
 
 interface Answer {
   status: number;
