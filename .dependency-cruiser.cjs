@@ -7,7 +7,7 @@ const layer = (name, from, to, extra = {}) => ({
   to: { path: to, ...extra },
 });
 const TOP =
-  '(api|core|method|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
+  '(api|core|method|ml|sandbox|store|data|activities|workflows|workers|dashboard|inference|cli|infra|bench|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const TEST_SOURCE = '^sandbox/testSource/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -33,7 +33,7 @@ module.exports = {
       from: { pathNot: '^ml/device/' },
       to: { path: 'onnxruntime-node' },
     },
-    layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|activities|workflows|workers|report|cli)/'),
+    layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|activities|workflows|workers|cli)/'),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
       pathNot: `^sandbox/($1|guest)/|${TEST_SOURCE}`,
     }),
@@ -65,20 +65,18 @@ module.exports = {
       from: { pathNot: '^test/' },
       to: { path: '^workers/tracing\\.ts', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
-    layer('report-sees-core', '^report/', except('report', 'core')),
     layer(
       'dashboard-reads',
       '^dashboard/',
       except('dashboard', 'core', 'method', 'data', 'store', 'activities', 'ml', 'infra'),
     ),
-    layer('inference-uses-ports', '^inference/', '^(workflows|workers|report|dashboard|cli)/|^sandbox/[^/]+/'),
+    layer('inference-uses-ports', '^inference/', '^(workflows|workers|dashboard|cli)/|^sandbox/[^/]+/'),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
-    layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test|bench)/)', '^dashboard/'),
-    layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
+    layer('only-roots-open-the-dashboard', '^(?!(dashboard|cli|workers|test|bench)/)', '^dashboard/'),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
     layer('method-sees-core', '^method/', except('method', 'core')),
-    layer('activities-see-ports', '^activities/', '^(workflows|workers|cli|report)/'),
+    layer('activities-see-ports', '^activities/', '^(workflows|workers|cli)/'),
     layer('activities-use-sandbox-port', '^activities/', '^sandbox/[^/]+/'),
     layer('workflows-see-the-method', '^workflows/', except('workflows', 'core', 'method')),
     {

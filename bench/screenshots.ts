@@ -1,15 +1,13 @@
-// `npm run screenshots -- STORE [FOLDER]`: the pictures in README and docs, from the run that recorded something last: the
-// dashboard, which needs rollouts, and the learning curves.
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+// `npm run screenshots -- STORE [FOLDER]`: the pictures of the dashboard, from the run that recorded something last. It needs
+// rollouts.
+import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type { RunList, RunView, StepView, TokensView } from '../dashboard/api.js';
 import { openResources, type Resources } from '../dashboard/data/resources.js';
 import { startDashboard } from '../dashboard/server.js';
 import { ROOT } from '../infra/root.mjs';
-import { renderCurveSvg } from '../report/curves.js';
 import { openStore, storeExists } from '../store/openStore.js';
-import { gatherReport } from '../workers/report.js';
 import { openChromium } from './chromium.js';
 
 const MAX_BYTES = 200_000;
@@ -61,8 +59,7 @@ async function showRatios(page: Page, sample: number): Promise<void> {
 async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Promise<void> {
   if (place === undefined) throw new Error('usage: npm run screenshots -- STORE [FOLDER]');
   if (!(await storeExists(place))) throw new Error(`no store at ${place}`);
-  const store = await openStore(place);
-  const resources = openResources(store);
+  const resources = openResources(await openStore(place));
   const { run, group, tokens } = await choose(resources);
   const controls = {
     states: async () => ({ states: {} }),
@@ -83,7 +80,6 @@ async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Prom
   ];
   try {
     await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'curves.svg'), renderCurveSvg(await gatherReport(store, run)));
     for (const { name, path, dark, act, viewport = DESKTOP } of pictures) {
       const page = await browser.newPage({ viewport, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' });
       await page.goto(`${dashboard.url}#/${path}`);

@@ -23,7 +23,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'schedule delete': ['schedule delete nightly'],
   'schedule backfill': ['schedule backfill nightly --from 2026-01-01T00:00:00Z --to 2026-01-03T00:00:00Z'],
   dashboard: ['dashboard', 'dashboard --host 0.0.0.0 --port 8080'],
-  report: ['report', 'report demo-seed-0', 'report demo-seed-0 --out pages'],
+  report: ['report', 'report demo-seed-0'],
   export: [
     'export --format jsonl --rollouts --out lines',
     'export demo-seed-0 --format tensorboard --out logs/demo',

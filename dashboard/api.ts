@@ -37,11 +37,43 @@ export interface RunView extends RunSummary {
   warnings: { field: string; text: string }[]; // about answers that cannot be judged
   events: RunEvent[];
   checkpoints: { name: string; step: number; score: number; digest: string }[];
-  before?: Rates; // on the test split
-  after?: Rates;
+  rates: RateRow[]; // on the test split; empty while the run goes on
+  example?: ExampleView;
 }
 
-export type Rates = Record<string, number | undefined>;
+export interface RateRow {
+  title: string;
+  before?: number;
+  warmStart?: number; // after the warm start
+  after?: number; // of the best checkpoint
+}
+
+/** One chain in full: its answers, the tests that were written for each, and the rewards of both roles. */
+export interface ExampleView extends Rewarded {
+  by?: string; // checkpoint
+  problemId: string;
+  description: string;
+  signature: string;
+  stages: ExampleStage[];
+  given: Omit<WrittenTest, 'outcome'>[]; // baseline tests of the problem
+}
+
+/** The reward is that of the tests. */
+export interface ExampleStage extends Rewarded {
+  stage: number;
+  title: string;
+  repairs?: Repair;
+  text: string;
+  tests: WrittenTest[];
+  lost: number; // unreadable or missing tests
+}
+
+/** A failed test of the program before, after which it was written again. */
+export interface Repair {
+  call: string;
+  expected: string;
+  got: string;
+}
 
 export interface ConfigField {
   name: string; // 'ppo.learningRate'
@@ -150,7 +182,7 @@ export interface ProgramView extends Rewarded {
   stages: {
     stage: number;
     title: string;
-    repairs?: { call: string; expected: string; got: string };
+    repairs?: Repair;
     text: string;
     truncated: boolean;
   }[];
@@ -259,6 +291,13 @@ export interface TokenRow {
   entropies?: number[]; // of the policy before the update, at each token, in nats; 0 if not trained
   ratios?: number[]; // of the policy to that before the update, in the last epoch of the update; 0 if not trained
   clipped?: number[]; // 1: the clip took the token's gradient away
+}
+
+/** What a report embeds. */
+export interface ReportContents {
+  run: string;
+  rolloutBytes: number; // the limit of its rollouts
+  resources: Record<string, unknown>; // by path: the run, then steps and groups, the newest first
 }
 
 /** `live`: the runs that the Temporal server has and that have not completed */

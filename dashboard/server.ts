@@ -1,14 +1,11 @@
 // The HTTP server of the dashboard: the pages, the JSON of resources, events, and controls. Whoever reaches it sees every
 // rollout and controls every run, so infra/httpServer.ts decides whom it answers, and controls need an origin.
-import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { join } from 'node:path';
-import { GauntletError } from '../core/errors.js';
 import { cookieName, createAccess, limitConnections, listen, patience, sendJson, urlOf } from '../infra/httpServer.js';
-import { ROOT } from '../infra/root.mjs';
 import { Changes } from './changes.js';
 import { type Controls, readControlRequest } from './controls.js';
 import { decoded, type Resources } from './data/resources.js';
+import { PAGE_FILES, type PageFile, pageFiles } from './pageFiles.js';
 
 export interface DashboardOptions {
   resources: Resources;
@@ -24,12 +21,6 @@ export interface Dashboard {
 
 const REQUEST_MS = 30_000; // to send a request
 const MAX_CONNECTIONS = 256; // more than pages may be open (changes.ts)
-
-const FILES: Readonly<Record<string, string>> = {
-  'index.html': 'text/html; charset=utf-8',
-  'main.js': 'text/javascript; charset=utf-8',
-  'main.css': 'text/css; charset=utf-8',
-};
 
 const HEADERS = {
   'content-security-policy':
@@ -90,22 +81,10 @@ export function dashboardServer(
     if (path.startsWith('api/')) return sendJson(response, 200, await resources.read(path.slice('api/'.length)));
     const file = files.get(path);
     if (file === undefined) return refuse(response, 404, 'there is no such page');
-    response.writeHead(200, { 'content-type': FILES[path]! }).end(file);
+    response.writeHead(200, { 'content-type': PAGE_FILES[path as PageFile] }).end(file);
   }
 
   return { server, token };
-}
-
-/** The files of the pages, as the build wrote them. @throws GauntletError NOT_FOUND */
-export async function pageFiles(): Promise<Map<string, Buffer>> {
-  const folder = join(ROOT, 'dist/dashboard/web');
-  const names = Object.keys(FILES);
-  try {
-    const contents = await Promise.all(names.map((name) => readFile(join(folder, name))));
-    return new Map(names.map((name, i) => [name, contents[i]!]));
-  } catch {
-    throw new GauntletError('NOT_FOUND', `no pages in ${folder}: run npm run build`);
-  }
 }
 
 const STATUS: Readonly<Record<string, number>> = {

@@ -13,7 +13,7 @@ await build({
   outdir: to,
   bundle: true,
   minify: true,
-  format: 'iife', // a page that was opened from a file cannot load modules
+  format: 'iife', // a report has it inside, as a classic script
   target: 'es2022',
   legalComments: 'eof',
   logLevel: 'warning',

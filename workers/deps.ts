@@ -6,6 +6,7 @@ import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
 import { isBuiltIn } from '../core/schema/problem.js';
+import { renderReport } from '../dashboard/report.js';
 import { isFamily } from '../data/families.js';
 import { modelFolder } from '../data/modelFolder.js';
 import { checkProblems, loadProblems, type ProblemSet } from '../data/problems.js';
@@ -23,7 +24,6 @@ import { openStore } from '../store/openStore.js';
 import { currentProgress } from './hangs.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
-import { renderRunReport } from './report.js';
 import { rolloutTarget } from './rolloutTarget.js';
 
 /** The weights whose longest silent call, a run of a graph or its compilation, fits into the usual bound of hangs.ts. */
@@ -119,7 +119,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       },
       loadProblems: loadInThread,
       codeVersion: version,
-      renderReport: (runId) => renderRunReport(store, runId),
+      renderReport: (runId) => renderReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
       log,
     },

@@ -1,6 +1,5 @@
 // The plot of docs/evidence.md: pass@1 of every arm with its 95 % interval, next to the method.
-import { COLOURS, type Colour, colourCss } from '../../report/charts.js';
-import { escapeHtml } from '../../report/html.js';
+import { type Colour, colourStyle, FONT, fill, stroke } from '../svg.js';
 import { ARMS, type Family } from './arms.js';
 import type { ExperimentRecord } from './records.js';
 import { type Mean, meanOf } from './statistics.js';
@@ -8,7 +7,6 @@ import { type Mean, meanOf } from './statistics.js';
 const ROW = 24; // pixels
 const TOP = 64;
 const [LEFT, WIDTH, RIGHT] = [190, 620, 24]; // of the axis
-const FONT = 'font-family="system-ui, sans-serif" font-size="13"';
 
 const KINDS = { updates: 'sampled', tokens: 'control' } as const satisfies Record<string, Colour>;
 
@@ -33,7 +31,7 @@ export function plotOf(family: Family, records: readonly ExperimentRecord[]): st
   const title = `Problems solved by each arm, family ${family}`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${LEFT + WIDTH + RIGHT} ${height}" ${FONT}>`,
-    `<title>${title}</title><style>${colourCss('svg')}</style>`,
+    `<title>${title}</title>${colourStyle()}`,
     `<text x="8" y="22" font-size="17" font-weight="600" ${fill('ink')}>${title}</text>`,
     ...Object.entries(KINDS).flatMap(([equal, colour], i) => [
       `<circle cx="${LEFT + 160 * i}" cy="42" r="5" ${fill(colour)}/>`,
@@ -44,7 +42,7 @@ export function plotOf(family: Family, records: readonly ExperimentRecord[]): st
       `<text x="${x(tick)}" y="${bottom + 18}" text-anchor="middle" ${fill('muted')}>${Math.round(100 * tick)} %</text>`,
     ]),
     line(x(method.value), TOP - 8, x(method.value), bottom, 'sampled', 1),
-    ...arms.map((arm, row) => `<text x="8" y="${middle(row) + 4}" ${fill('ink')}>${escapeHtml(arm)}</text>`),
+    ...arms.map((arm, row) => `<text x="8" y="${middle(row) + 4}" ${fill('ink')}>${arm}</text>`),
     ...intervals.flatMap(({ arm, equal, value, half }) => {
       const y = middle(arms.indexOf(arm)) + (equal === 'tokens' ? 5 : -1);
       return [
@@ -69,8 +67,5 @@ function intervalsOf(records: readonly ExperimentRecord[]): Interval[] {
 
 const middle = (row: number): number => TOP + ROW * row + ROW / 2;
 
-const paint = (colour: Colour): string => `var(--${colour}, ${COLOURS[colour][0]})`;
-const fill = (colour: Colour): string => `fill="${paint(colour)}"`;
-
 const line = (x1: string, y1: number, x2: string, y2: number, colour: Colour, width: number): string =>
-  `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${paint(colour)}" stroke-width="${width}"/>`;
+  `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" ${stroke(colour, width)}/>`;

@@ -51,6 +51,9 @@ const TITLES: Readonly<Record<string, string>> = {
   'cost.seconds': 'Seconds per update',
 };
 
+/** Of a chart or of a rate, such as `evaluation.passRate`. */
+export const titleOf = (id: string): string | undefined => TITLES[id];
+
 const GROUPS: Readonly<Record<string, string>> = {
   evaluation: 'Evaluation',
   step: 'Rollouts',

@@ -1,14 +1,15 @@
 // The records of one run, parsed, and its summary in the list of runs.
 import { withRecordedChanges } from '../../core/liveConfig.js';
 import { PHASES, type Phase, type PlannedStep, planStage, planWarmStart } from '../../core/schedule.js';
+import type { ChainView } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import { type RunMetrics, recordsOf } from '../../core/schema/metrics.js';
+import { type RunMetrics, recordsOf, type StepMetrics } from '../../core/schema/metrics.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { readPointer } from '../../store/checkpoints.js';
 import { listFolder } from '../../store/inventory.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { MANIFEST, RESULT, type RunManifest, readResult, readRun } from '../../store/runs.js';
-import type { Band, RunSummary } from '../api.js';
+import type { Band, RunSummary, StepRow } from '../api.js';
 import { MetricsReader } from './metricsReader.js';
 
 export interface RunRecords {
@@ -16,6 +17,7 @@ export interface RunRecords {
   config: RunConfig; // with all recorded changes
   metrics: RunMetrics[]; // in the order of steps
   result?: RunResult;
+  chain?: ChainView; // of the best checkpoint
 }
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
@@ -27,8 +29,7 @@ export async function readRunRecords(
   const manifest = await readRun(store, runId);
   const metrics = await reader.read(runId);
   const config = withRecordedChanges(manifest.config, controlsOf({ metrics }));
-  const { result } = await readResult(store, runId);
-  return { manifest, config, metrics, result };
+  return { manifest, config, metrics, ...(await readResult(store, runId)) };
 }
 
 /** Requests of one step are in the order in which they were made; their file names are not: 10 is before 9. */
@@ -36,6 +37,11 @@ export const controlsOf = ({ metrics }: Pick<RunRecords, 'metrics'>) =>
   recordsOf(metrics, 'control').sort((a, b) => a.index - b.index);
 
 export const stepsOf = ({ metrics }: Pick<RunRecords, 'metrics'>) => recordsOf(metrics, 'step');
+
+export const stepRow = (record: StepMetrics): StepRow => {
+  const { step, stage, phase, epoch, role, reward, passRate, validity, rows } = record;
+  return { step, stage, phase, epoch, role, reward, passRate, rows, validity };
+};
 
 const supervisedOf = ({ metrics }: Pick<RunRecords, 'metrics'>) => recordsOf(metrics, 'supervised');
 

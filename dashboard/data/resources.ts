@@ -1,5 +1,4 @@
-// The read-only API: a path → the JSON of a resource (api.ts). The server answers requests with it, and the static report
-// writes the same resources to files.
+// The read-only API of the server: a path → the JSON of a resource (api.ts). A report embeds some of the same resources.
 import { GauntletError } from '../../core/errors.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readRun } from '../../store/runs.js';

@@ -45,7 +45,7 @@ import type {
   WrittenTest,
 } from '../api.js';
 import { numbersOf } from './charts.js';
-import { stepRow } from './run.js';
+import { stepRow } from './records.js';
 
 const HARDEST = 12;
 
@@ -226,7 +226,7 @@ const programTerms = (one: SuiteVerdicts, c: number, { reward }: RunConfig): Rew
 const discriminatorTerms = (one: SuiteVerdicts, { reward }: RunConfig): Rewarded['terms'][] =>
   REWARD_RULES[reward.scheme].discriminatorTerms(judgedTurns(one), reward).map((terms) => terms.map(shownTerm));
 
-const shownTerm = (own: Term) => ({ ...own, value: own.weight * own.share });
+export const shownTerm = (own: Term) => ({ ...own, value: own.weight * own.share });
 
 function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, { entry }: Problem): TestTurnView {
   const { stage, text, truncated, sample, chainSample } = batch!.turns[turn.turn]!;

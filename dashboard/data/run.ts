@@ -2,18 +2,20 @@
 import { recordedWarnings, warningText } from '../../core/answerShares.js';
 import { fieldsText, isLiveField, leaves } from '../../core/liveConfig.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import type { ControlMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import type { ControlMetrics } from '../../core/schema/metrics.js';
+import { evaluationRatesSchema, type RunResult } from '../../core/schema/run.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import type { ObjectStore } from '../../store/objectStore.js';
-import type { RunEvent, RunView, StepRow } from '../api.js';
-import { charts } from './charts.js';
+import type { RateRow, RunEvent, RunView } from '../api.js';
+import { charts, titleOf } from './charts.js';
+import { exampleOf } from './example.js';
 import type { MetricsReader } from './metricsReader.js';
-import { bandsOf, controlsOf, type RunRecords, readRunRecords, stepsOf, summarise } from './records.js';
+import { bandsOf, controlsOf, type RunRecords, readRunRecords, stepRow, stepsOf, summarise } from './records.js';
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readRunView(store: ObjectStore, id: string, reader: MetricsReader): Promise<RunView> {
   const records = await readRunRecords(store, id, reader);
-  const { config, metrics, result } = records;
+  const { config, metrics, result, chain } = records;
   const checkpoints = await listCheckpoints(store, id);
   return {
     ...(await summarise(store, id, records)),
@@ -26,9 +28,20 @@ export async function readRunView(store: ObjectStore, id: string, reader: Metric
     warnings: recordedWarnings(metrics).map((warning) => ({ field: warning.field, text: warningText(warning) })),
     events: controlsOf(records).map(eventOf),
     checkpoints: checkpoints.map(({ name, step, score, digest }) => ({ name, step, score, digest })),
-    before: result?.before,
-    after: result?.after,
+    rates: result ? ratesOf(result) : [],
+    example: chain && exampleOf(chain, result?.best),
   };
+}
+
+const RATES = evaluationRatesSchema.keyof().options;
+
+function ratesOf({ before, warmStart, after }: RunResult): RateRow[] {
+  return RATES.map((name) => ({
+    title: titleOf(`evaluation.${name}`) ?? name,
+    before: before[name],
+    warmStart: warmStart?.[name],
+    after: after[name],
+  })).filter((row) => row.after !== undefined);
 }
 
 export const fieldsOf = (config: RunConfig): RunView['fields'] =>
@@ -54,11 +67,6 @@ export function factsOf({ manifest, config, result }: RunRecords): RunView['fact
   };
   return Object.entries(facts).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
 }
-
-export const stepRow = (record: StepMetrics): StepRow => {
-  const { step, stage, phase, epoch, role, reward, passRate, validity, rows } = record;
-  return { step, stage, phase, epoch, role, reward, passRate, rows, validity };
-};
 
 function eventOf({ step, action, fields, reason, at }: ControlMetrics): RunEvent {
   const text = [fields && fieldsText(fields), reason].filter(Boolean).join(' ');

@@ -2,7 +2,7 @@
 // has a run.
 import { useEffect, useState } from 'preact/hooks';
 import type { LiveStates, LiveView } from '../api.js';
-import { isStatic, loadJson, resource } from './data.js';
+import { loadJson, report, resource } from './source.js';
 
 type Listener = (changed: 'any' | string[]) => void;
 
@@ -31,7 +31,7 @@ function listen(listener: Listener): () => void {
 export function useVersion(run?: string): number {
   const [version, setVersion] = useState(0);
   useEffect(() => {
-    if (isStatic) return;
+    if (report !== undefined) return;
     return listen((changed) => {
       if (run === undefined || changed === 'any' || changed.includes(run)) setVersion((now) => now + 1);
     });
@@ -41,13 +41,13 @@ export function useVersion(run?: string): number {
 
 const POLL_MS = 10_000;
 
-/** The state of a run on the Temporal server; `refresh` asks for it at once. Undefined in a static report. */
+/** The state of a run on the Temporal server; `refresh` asks for it at once. Undefined in a report. */
 export function useLive(run: string): { live: LiveView | undefined; refresh: () => void } {
   const { answer: live, refresh } = usePoll<LiveView>(resource('live', run), POLL_MS, { notes: [], actions: [] });
   return { live, refresh };
 }
 
-/** The states of all runs on the Temporal server. Undefined in a static report. */
+/** The states of all runs on the Temporal server. Undefined in a report. */
 export const useStates = (): LiveStates | undefined => usePoll<LiveStates>('live', POLL_MS, { states: {} }).answer;
 
 /**
@@ -59,7 +59,7 @@ function usePoll<T>(path: string, ms: number, lost: T): { answer: T | undefined;
   const [count, setCount] = useState(0);
   // `count` starts a new round of questions
   useEffect(() => {
-    if (isStatic) return;
+    if (report !== undefined) return;
     let isCurrent = true;
     let timer: number | undefined;
     const ask = async (): Promise<void> => {

@@ -1,6 +1,5 @@
 // Entry of the pages: chooses the page by the address after #.
 import { render } from 'preact';
-import { exportedRun, isStatic } from './data.js';
 import { ArchivePage } from './pages/ArchivePage.js';
 import { DiffPage } from './pages/DiffPage.js';
 import { ProblemsPage } from './pages/ProblemsPage.js';
@@ -8,6 +7,7 @@ import { RunPage } from './pages/RunPage.js';
 import { RunsPage } from './pages/RunsPage.js';
 import { StepPage } from './pages/StepPage.js';
 import { link, useRoute } from './route.js';
+import { report } from './source.js';
 import './style.css';
 
 function App() {
@@ -19,10 +19,10 @@ function App() {
         Skip to the content
       </button>
       <header>
-        <a class="brand" href={link('runs')}>
+        <a class="brand" href={link()}>
           gauntlet
         </a>
-        {isStatic && <span class="muted">a report that was written to files</span>}
+        {report && <span class="muted">report of a run</span>}
       </header>
       <main id="main" tabIndex={-1}>
         {page(path, query)}
@@ -32,7 +32,7 @@ function App() {
 }
 
 function page(path: string[], query: URLSearchParams) {
-  const home = exportedRun === undefined ? ['runs'] : ['runs', exportedRun];
+  const home = report === undefined ? ['runs'] : ['runs', report.run];
   const [collection, run, part, step, of, group] = path.length === 0 ? home : path;
   if (collection === 'diff' && run !== undefined && part !== undefined) return <DiffPage sides={path.slice(1)} />;
   if (collection === 'runs') {
@@ -45,7 +45,7 @@ function page(path: string[], query: URLSearchParams) {
   }
   return (
     <p>
-      There is no such page. <a href={link('runs')}>All runs</a>
+      There is no such page. <a href={link()}>First page</a>
     </p>
   );
 }

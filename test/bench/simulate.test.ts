@@ -10,7 +10,7 @@ import { resolveConfig } from '../../core/presets.js';
 import { openStore } from '../../store/openStore.js';
 import { createRun, writeMetrics } from '../../store/runs.js';
 import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
-import { fakeDigest, sampleData } from '../report/sample.js';
+import { fakeDigest, sampleData } from '../support/sample.js';
 
 const part = (value: number) => ({ value, source: 'test' });
 /** Every token costs one second to read, to write, to score and to train, and as long again for the weights of a batch. */

@@ -18,11 +18,9 @@ import { resultTable } from '../../cli/results.js';
 import { meanPassAtK } from '../../cli/solving.js';
 import { endedFrom } from '../../cli/training.js';
 import { ERROR_CODES, GauntletError } from '../../core/errors.js';
-import { resolveConfig } from '../../core/presets.js';
 import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import type { Verified } from '../../store/verify.js';
-import { controlOf, gatherReport, isControlOf } from '../../workers/report.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 import { requireS3 } from '../support/s3Server.js';
@@ -235,32 +233,10 @@ describe('gauntlet report', () => {
       assert.ok(page.includes(part), part);
   });
 
-  it('gathers the result, chain, metrics and checkpoints of a run', async () => {
-    const { store } = await madeRun();
-    const data = await gatherReport(store, 'made');
-    assert.deepEqual(data.result, { ...RESULT, runId: 'made' });
-    assert.deepEqual(data.chain, { view: VIEW, by: RESULT.best });
-    assert.deepEqual([data.metrics.length, data.checkpoints.length], [2, 2]);
-  });
-
   it('refuses a damaged result and names it', async () => {
     const { store } = await madeRun();
     await store.writeRunFile('made', 'result.json', '{}');
     await assert.rejects(readResult(store, 'made'), /result\.json of run made is damaged/);
-  });
-
-  it('uses a run without a discriminator as the control of runs that are otherwise equal', async () => {
-    const { store } = await madeRun('control', 'tiny-no-discriminator');
-    const control = await controlOf(store, 'control', 'the command');
-    assert.deepEqual(
-      control.points.map(({ step }) => step),
-      [0, 4],
-    );
-    assert.equal(control.digest, RESULT.digests.generator);
-    assert.ok(isControlOf(control.config, resolveConfig({ preset: 'tiny', seed: 2 })));
-    assert.ok(!isControlOf(control.config, resolveConfig({ preset: 'tiny', credit: 'stage', ppo: { clip: 0.1 } })));
-    assert.ok(!isControlOf(control.config, control.config));
-    await assert.rejects(controlOf((await madeRun()).store, 'made', 'x'), /run made has a discriminator/);
   });
 });
 

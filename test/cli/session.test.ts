@@ -16,7 +16,7 @@ import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { PLACE } from '../../infra/place.mjs';
 import { writeInput, writeMetrics } from '../../store/runs.js';
-import { sampleStep } from '../report/sample.js';
+import { sampleStep } from '../support/sample.js';
 import { madeRun, RESULT, removeFolders } from './support.js';
 
 type Described = { status: string; pendingActivities?: object[] };

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { main } from '../../cli/main.js';
-import { type PRESETS, resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/presets.js';
 import type { ChainView } from '../../core/schema/chainView.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { CHECKPOINT_FILES, commitCheckpoint } from '../../store/checkpoints.js';
@@ -149,13 +149,11 @@ export const VIEW: ChainView = {
 };
 
 /** Creates a store with one finished run of two checkpoints; the second one is better. */
-export async function madeRun(
-  runId = 'made',
-  preset: keyof typeof PRESETS = 'tiny',
-): Promise<{ folder: string; store: Store }> {
+export async function madeRun(): Promise<{ folder: string; store: Store }> {
+  const runId = 'made';
   const folder = await temporaryFolder();
   const store = await openStore(folder);
-  const config = resolveConfig({ preset });
+  const config = resolveConfig({ preset: 'tiny' });
   await store.putJson(config);
   const dataDigest = await store.putJson({ train: [], validation: [], test: [] });
   const facts = { config, modelDigest: 'model', dataDigest, codeVersion: '0.1.0' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { countAnswersOf, recordedWarnings, sharesOf, warningsOf, warningText } from '../../core/answerShares.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { Role } from '../../core/schema/chain.js';
-import { sampleStep } from '../report/sample.js';
+import { sampleStep } from '../support/sample.js';
 
 const config = resolveConfig({ preset: 'tiny', sampling: { maxNewTokens: 4, maxTestTokens: 6 } });
 

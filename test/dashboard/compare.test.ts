@@ -1,18 +1,12 @@
-// Two runs compared, and the pages of a run as files.
+// Two runs compared.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { runInNewContext } from 'node:vm';
 import { createActivities } from '../../activities/index.js';
 import type { Request } from '../../core/control.js';
 import type { DiffView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
-import { reportFiles } from '../../dashboard/export.js';
-import { scriptPath } from '../../dashboard/web/scriptPath.js';
 import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
-import { inProcess } from '../cli/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
@@ -118,40 +112,6 @@ describe('the dashboard', () => {
       events.map(({ text }) => text),
       Array.from({ length: 11 }, (_, index) => `ppo.learningRate=${(index + 1) / 100}`),
     );
-  });
-
-  it('writes every resource of a run to a script file', async () => {
-    const files = new Map<string, string>();
-    for await (const [name, content] of reportFiles(resources, 'run')) files.set(name, content.toString());
-    const paths = ['runs/run', 'runs/run/problems', 'runs/run/archive'];
-    for (let step = 1; step <= 3; step++) {
-      paths.push(`runs/run/steps/${step}`);
-      const { groups } = (await resources.read(paths.at(-1)!)) as StepView;
-      const ofGroups = groups.map(({ index }) => `runs/run/steps/${step}/groups/${index}`);
-      paths.push(...ofGroups, ...ofGroups.map((path) => `${path}/tokens`));
-    }
-    for (const path of paths) {
-      const received: unknown[] = [];
-      runInNewContext(files.get(scriptPath(path))!, { gauntletData: (...given: unknown[]) => received.push(...given) });
-      assert.equal(received[0], path);
-      assert.equal(JSON.stringify(received[1]), JSON.stringify(await resources.read(path)));
-    }
-    assert.equal(files.size, 3 + 1 + paths.length); // the pages, and the list of runs
-    assert.match(files.get('index.html')!, /<meta name="gauntlet-run" content="run">/);
-    assert.match(files.get('index.html')!, /content-security-policy/);
-  });
-
-  it('writes a report with --out, and replaces one only with --overwrite', async () => {
-    const out = join(world.folder, 'pages');
-    const command = ['report', 'run', '--store', world.folder, '--out', out];
-    const first = await inProcess(...command);
-    assert.equal(first.code, 0, first.err);
-    assert.equal(first.out.trim(), join(out, 'index.html'));
-    assert.ok(existsSync(join(out, 'data/run/steps/1/groups/0.js')));
-    const again = await inProcess(...command);
-    assert.match(again.err, /--overwrite/);
-    assert.equal((await inProcess(...command, '--overwrite')).code, 0);
-    assert.match(readFileSync(join(out, 'data/runs.js'), 'utf8'), /^gauntletData\("runs", /);
   });
 });
 

@@ -1,14 +1,13 @@
-// The pages in a real browser: untrusted text stays text, charts work by keyboard, and files work without a server.
+// The pages in a real browser: untrusted text stays text, charts work by keyboard, and a report works without a server.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { createActivities } from '../../activities/index.js';
 import { openControls } from '../../cli/dashboardControls.js';
-import { writeFolder } from '../../cli/folder.js';
 import { openResources } from '../../dashboard/data/resources.js';
-import { reportFiles } from '../../dashboard/export.js';
+import { renderReport } from '../../dashboard/report.js';
 import { type Dashboard, startDashboard } from '../../dashboard/server.js';
 import { commitCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
@@ -50,7 +49,8 @@ describe(`the pages in a browser${skipped}`, () => {
     const resources = openResources(store);
     const controls = openControls(store, world.folder);
     dashboard = await startDashboard({ resources, controls, host: '127.0.0.1', port: 0 });
-    await writeFolder(join(world.folder, 'pages'), reportFiles(resources, 'run'));
+    await writeFile(report(), await renderReport(store, 'run', 1e9));
+    await writeFile(report('small'), await renderReport(store, 'run', 7_500_000));
   });
   after(async () => {
     await browser?.close();
@@ -63,10 +63,11 @@ describe(`the pages in a browser${skipped}`, () => {
   });
   afterEach(() => page?.close());
 
-  const base = (kind: 'server' | 'files'): string =>
-    kind === 'server' ? dashboard.url : pathToFileURL(join(world.folder, 'pages/index.html')).href;
+  const report = (name = 'report'): string => join(world.folder, `${name}.html`);
+  const urlOf = (name?: string): string => pathToFileURL(report(name)).href;
+  const base = (kind: 'server' | 'report'): string => (kind === 'server' ? dashboard.url : urlOf());
 
-  for (const kind of ['server', 'files'] as const) {
+  for (const kind of ['server', 'report'] as const) {
     it(`show untrusted text as text, from ${kind}`, async () => {
       await page.goto(`${base(kind)}#/runs/run/steps/2/groups/0`);
       await page.getByText('Reference solution').click();
@@ -252,10 +253,49 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.goto(`${dashboard.url}#/runs/run`);
     await page.getByText('No controls: no Temporal server runs for this store').waitFor();
     assert.equal(await page.getByRole('region', { name: 'Controls' }).count(), 0);
-    await page.goto(`${base('files')}#/runs/run`);
+    await page.goto(base('report'));
     await page.getByRole('heading', { name: 'Schedule' }).waitFor();
     assert.equal(await page.getByText('No controls').count(), 0);
     assert.deepEqual(faults, []);
+  });
+
+  it('are one file in a report, which needs no network and says what it leaves out', async () => {
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(urlOf('small'));
+    await page.getByText('has the rollouts of 1 of 6 steps: the newest, up to 7.5 MB').waitFor();
+    await page.getByRole('heading', { name: 'One chain of reasoning' }).waitFor();
+    await page.getByText('6 steps', { exact: true }).click();
+    await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true");
+    assert.equal(await page.getByRole('link', { name: '1', exact: true }).count(), 0, 'the first step is no link');
+    assert.deepEqual(await violationsOf(page), []);
+    await page.getByRole('link', { name: 'latest step (6)' }).click();
+    await page.getByText('4 of 4 groups; the report leaves out the texts of 2').waitFor();
+    assert.equal(await page.locator('.groups a').count(), 2);
+    await page.locator('.groups a').first().click();
+    await page.getByRole('heading', { name: 'Programs', exact: true }).waitFor();
+    assert.equal(await page.getByRole('heading', { name: 'Tokens' }).count(), 0);
+    await page.goto(`${urlOf('small')}#/runs/run/steps/1`);
+    await page.getByText('This report leaves it out').waitFor();
+    assert.deepEqual([...new Set(requests)], [urlOf('small')]);
+    assert.deepEqual(faults, []);
+  });
+
+  it('have a table of the main figures in a report without JavaScript', async () => {
+    const bare = await browser.newPage({ javaScriptEnabled: false });
+    await bare.goto(urlOf());
+    const rows = await bare.locator('noscript table').locator('tr').allTextContents();
+    for (const row of [
+      /^Statefinished$/,
+      /^Steps6 of 6$/,
+      /^Solved, sampled[\d.]+ % → [\d.]+ %$/,
+      /^generator adaptersha256:/,
+    ])
+      assert.ok(
+        rows.some((each) => row.test(each)),
+        `${row}: ${rows.join('; ')}`,
+      );
+    await bare.close();
   });
 
   it('fit on a phone', async () => {

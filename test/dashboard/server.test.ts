@@ -15,10 +15,10 @@ import { openResources } from '../../dashboard/data/resources.js';
 import { type Dashboard, dashboardServer, startDashboard } from '../../dashboard/server.js';
 import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
-import { sampleStep } from '../report/sample.js';
 import { holdConnections } from '../support/connections.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
+import { sampleStep } from '../support/sample.js';
 
 interface Answer {
   status: number;

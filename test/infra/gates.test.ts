@@ -22,15 +22,13 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'sandbox-backends-are-siblings': ['sandbox/wasm/a.ts', "import '../docker/leaf.js';"],
   'store-hides-its-objects': ['workers/c.ts', "import '../store/layout.js';"],
   's3-only-in-store': ['store/e.ts', "import '@aws-sdk/client-s3';"],
-  'report-sees-core': ['report/a.ts', "import '../store/leaf.js';"],
   'dashboard-reads': ['dashboard/a.ts', "import '../workflows/leaf.js';"],
   'pages-run-in-a-browser': ['dashboard/web/a.ts', "import '../leaf.js';"],
-  'only-the-cli-opens-the-dashboard': ['sandbox/z.ts', "import '../dashboard/leaf.js';"],
+  'only-roots-open-the-dashboard': ['sandbox/z.ts', "import '../dashboard/leaf.js';"],
   'inference-uses-ports': ['inference/a.ts', "import '../workers/leaf.js';"],
   'only-the-cli-opens-inference': ['bench/b.ts', "import '../inference/leaf.js';"],
   'tracing-is-optional': ['workers/d.ts', "import '@opentelemetry/api';"],
   'tracing-is-loaded-on-demand': ['workers/e.ts', "import './tracing.js';"],
-  'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
   'test-source-is-opened': ['sandbox/pool.ts', "import './testSource/leaf.js';"],
@@ -58,7 +56,6 @@ const LEAVES = [
   'workers',
   'test',
   'core',
-  'report',
   'inference',
 ];
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
@@ -110,10 +107,10 @@ describe('dependency rules', function () {
       'sandbox/docker/openDocker.ts': "import '../testSource/leaf.js';",
       'activities/a.ts': "import '../store/leaf.js';",
       'workers/a.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
-      'workers/reportThread.ts': "import '../report/leaf.js';",
+      'workers/deps.ts': "import '../dashboard/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 22, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 21, problems: [] });
   });
 
   it('fail if the checker sees no module or cannot run', async () => {

@@ -7,7 +7,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
 
 const MEGABYTE = 2 ** 20;
-const FOLDERS = ['api', 'activities', 'cli', 'core', 'dashboard', 'data', 'ml', 'report', 'sandbox', 'store'];
+const FOLDERS = ['api', 'activities', 'cli', 'core', 'dashboard', 'data', 'ml', 'sandbox', 'store'];
 const PRODUCT = [...FOLDERS, 'workers', 'workflows', 'infra/images'];
 const COMPILED = /\.(m?ts|tsx|css|html)$/;
 

@@ -3,7 +3,7 @@ import { commitCheckpoint } from '../../store/checkpoints.js';
 import { memoised } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { createRun, writeMetrics } from '../../store/runs.js';
-import { sampleStep } from '../report/sample.js';
+import { sampleStep } from '../support/sample.js';
 import { DIGEST, LARGE, sampleConfig, sampleFacts, sampleFiles } from './support.js';
 
 const [job, root, argument = ''] = process.argv.slice(2);

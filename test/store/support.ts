@@ -12,7 +12,7 @@ import { openStore } from '../../store/openStore.js';
 import { createRun, writeInput, writeMetrics, writeReport, writeResult } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { encodeTensors } from '../../store/tensors.js';
-import { sampleData, sampleStep } from '../report/sample.js';
+import { sampleData, sampleStep } from '../support/sample.js';
 
 export async function withStore(work: (store: ObjectStore, root: string) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'gauntlet-store-'));
@@ -98,6 +98,6 @@ export async function fillStore(store: Store, seed = 0): Promise<void> {
   await writeMetrics(store, 'r', 1, sampleStep(1));
   await memoised({ store, name: 'n', version: 1 }, { seed }, async () => ({ part: await store.putJson('part') }));
   await commitCheckpoint(store, 'r', sampleFacts(), sampleFiles());
-  await writeResult(store, 'r', { ...result!, runId: 'r' }, chain!.view);
+  await writeResult(store, 'r', { ...result, runId: 'r' }, chain);
   await writeReport(store, 'r', '<html></html>');
 }

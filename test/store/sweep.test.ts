@@ -12,9 +12,9 @@ import { openStore } from '../../store/openStore.js';
 import { createRun, UPDATES, writeResult } from '../../store/runs.js';
 import { sweep } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
-import { sampleData } from '../report/sample.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
+import { sampleData } from '../support/sample.js';
 import { DIGEST, sampleConfig, sampleFacts, sampleFiles, withStore } from './support.js';
 
 const DAY = 86_400_000;
@@ -136,7 +136,7 @@ describe('sweep', function () {
             sampleFiles(epoch),
           );
       }
-      const result = { ...sampleData().result!, best: 'checkpoint_stage_1_epoch_3' };
+      const result = { ...sampleData().result, best: 'checkpoint_stage_1_epoch_3' };
       for (const run of ['ended', 'open']) await writeResult(store, run, { ...result, runId: run });
       await store.writeRunFile('half', 'manifest.json', '{"from": "checkpoint_stage_1_epoch_7"}'); // like a fork
       await age(root);

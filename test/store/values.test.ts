@@ -18,7 +18,7 @@ import {
 } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { decodeTensors, encodeTensors } from '../../store/tensors.js';
-import { sampleData, sampleStep } from '../report/sample.js';
+import { sampleData, sampleStep } from '../support/sample.js';
 import { DIGEST, refusal, sampleConfig, withStore } from './support.js';
 
 describe('canonical JSON', () => {
@@ -369,10 +369,10 @@ describe('the end of a run', () => {
     withStore(async (store) => {
       const { result, chain } = sampleData();
       assert.deepEqual(await readResult(store, 'r'), { result: undefined, chain: undefined });
-      await writeResult(store, 'r', result!);
+      await writeResult(store, 'r', result);
       assert.deepEqual(await readResult(store, 'r'), { result, chain: undefined });
-      await writeResult(store, 'r', result!, chain!.view);
-      assert.deepEqual(await readResult(store, 'r'), { result, chain: chain!.view });
+      await writeResult(store, 'r', result, chain);
+      assert.deepEqual(await readResult(store, 'r'), { result, chain });
       await store.writeRunFile('r', 'chain.json', '{}');
       await assert.rejects(readResult(store, 'r'), refusal('CORRUPT_ARTIFACT', 'chain.json'));
     }));

@@ -1,16 +1,16 @@
 // The archive: faulty programs that the discriminator sees again when the generator makes no new mistakes.
 import type { ArchivedProgram, ArchiveView } from '../../api.js';
-import { resource, useResource } from '../data.js';
+import { useResource } from '../data.js';
 import { visible } from '../format.js';
 import { Crumbs, Details, LongText, Scroll, Show } from '../parts/common.js';
 import { link } from '../route.js';
+import { resource } from '../source.js';
 
 export function ArchivePage({ run }: { run: string }) {
   const loaded = useResource<ArchiveView>(resource('runs', run, 'archive'));
   return (
     <>
       <Crumbs>
-        <a href={link('runs')}>Runs</a>
         <a href={link('runs', run)}>{run}</a>
       </Crumbs>
       <h1>Archive of faulty programs</h1>

@@ -3,10 +3,10 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { ConfigField, ControlAnswer, ControlRequest, LiveView, RunView } from '../../api.js';
-import { loadJson, resource } from '../data.js';
 import { visible } from '../format.js';
 import { Details } from '../parts/common.js';
 import { link } from '../route.js';
+import { loadJson, resource } from '../source.js';
 
 interface Props {
   view: RunView;

@@ -1,18 +1,17 @@
 // Two runs, or two ranges of steps, compared: what differs in their inputs, where their samples and rewards differ first, and their curves.
 import type { DiffView } from '../../api.js';
-import { resource, useResource } from '../data.js';
+import { useResource } from '../data.js';
 import { decimal, stageName, visible } from '../format.js';
 import { Crumbs, LongText, Scroll, Show } from '../parts/common.js';
 import { LineChart } from '../parts/LineChart.js';
 import { link } from '../route.js';
+import { resource } from '../source.js';
 
 export function DiffPage({ sides }: { sides: string[] }) {
   const loaded = useResource<DiffView>(resource('diff', ...sides));
   return (
     <>
-      <Crumbs>
-        <a href={link('runs')}>Runs</a>
-      </Crumbs>
+      <Crumbs />
       <Show of={loaded}>{(view) => <Diff view={view} />}</Show>
     </>
   );

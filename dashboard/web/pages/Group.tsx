@@ -1,9 +1,10 @@
 // One group side by side: programs with their five stages, tests and verdicts, rewards and advantages.
-import type { GroupView, ProgramView, Rewarded, TestTurnView, Verdict, WrittenTest } from '../../api.js';
-import { resource, useResource } from '../data.js';
+import type { GroupView, ProgramView, Rewarded, Role, TestTurnView, Verdict, WrittenTest } from '../../api.js';
+import { useResource } from '../data.js';
 import { signed, stageName, visible } from '../format.js';
 import { Details, LongText, Scroll, Show } from '../parts/common.js';
 import { link } from '../route.js';
+import { resource, source } from '../source.js';
 import { Tokens } from './Tokens.js';
 
 export function Group({ run, step, index }: { run: string; step: number; index: number }) {
@@ -19,9 +20,11 @@ function Contents({ view }: { view: GroupView }) {
       <h2>{visible(problem.id)}</h2>
       <p class="bar">
         <span class="muted">{visible(problem.difficulty)}</span>
-        <a href={`${link('runs', view.run, 'problems')}?id=${encodeURIComponent(problem.id)}`}>
-          this problem over time
-        </a>
+        {source.has(resource('runs', view.run, 'problems')) && (
+          <a href={`${link('runs', view.run, 'problems')}?id=${encodeURIComponent(problem.id)}`}>
+            this problem over time
+          </a>
+        )}
       </p>
       <LongText label="Problem" text={`${problem.description}\n\n${problem.signature}`} />
       <Details summary="Reference solution">{() => <LongText label="Reference" text={problem.reference} />}</Details>
@@ -42,13 +45,18 @@ function Contents({ view }: { view: GroupView }) {
           ))}
         </div>
       </Scroll>
-      <h2>Tokens</h2>
-      <Details summary="Trained sequences, token by token">
-        {() => <Tokens run={view.run} step={view.step} index={view.index} />}
-      </Details>
+      {source.has(tokensOf(view)) && (
+        <>
+          <h2>Tokens</h2>
+          <Details summary="Trained sequences, token by token">{() => <Tokens path={tokensOf(view)} />}</Details>
+        </>
+      )}
     </>
   );
 }
+
+const tokensOf = ({ run, step, index }: GroupView): string =>
+  resource('runs', run, 'steps', step, 'groups', index, 'tokens');
 
 function Program({ program, suite }: { program: ProgramView; suite: GroupView['suite'] }) {
   return (
@@ -90,21 +98,7 @@ function Turn({ turn }: { turn: TestTurnView }) {
         {stageName(turn.stage)}
       </h3>
       <Reward of={turn} />
-      <ul class="tests">
-        {turn.tests.map((test, i) => (
-          <li key={i}>
-            <Outcome test={test} />{' '}
-            <code>
-              {clipped(test.call)} → {clipped(test.expected)}
-            </code>
-          </li>
-        ))}
-        {turn.lost > 0 && (
-          <li>
-            <span class="mark bad">✗ {turn.lost} lost</span> unreadable or missing
-          </li>
-        )}
-      </ul>
+      <WrittenTests of={turn} />
       <Details summary={`Answer${turn.truncated ? ' (cut at the length limit)' : ''}`}>
         {() => <LongText label="Answer" text={turn.text} />}
       </Details>
@@ -112,11 +106,32 @@ function Turn({ turn }: { turn: TestTurnView }) {
   );
 }
 
-function Reward({ of: { reward, outcome, terms = [], advantage } }: { of: Rewarded }) {
+export function WrittenTests({ of: { tests, lost } }: { of: Pick<TestTurnView, 'tests' | 'lost'> }) {
+  return (
+    <ul class="tests">
+      {tests.map((test, i) => (
+        <li key={i}>
+          <Outcome test={test} />{' '}
+          <code>
+            {clipped(test.call)} → {clipped(test.expected)}
+          </code>
+        </li>
+      ))}
+      {lost > 0 && (
+        <li>
+          <span class="mark bad">✗ {lost} lost</span> unreadable or missing
+        </li>
+      )}
+    </ul>
+  );
+}
+
+export function Reward({ of, whose }: { of: Rewarded; whose?: Role }) {
+  const { reward, outcome, terms = [], advantage } = of;
   if (reward === undefined) return null;
   return (
     <p class="reward">
-      reward <strong>{signed(reward)}</strong>
+      reward{whose && ` of the ${whose}`} <strong>{signed(reward)}</strong>
       {outcome !== undefined && ` (${outcome})`}
       {terms.length > 1 && ` = ${terms.map(({ name, value }) => `${name} ${signed(value)}`).join(', ')}`}
       {advantage !== undefined && (
@@ -138,7 +153,7 @@ const VERDICTS: Readonly<Record<Verdict, [mark: string, quality: string]>> = {
   output: ['! output', 'mixed'],
 };
 
-function VerdictMark({ verdict }: { verdict: Verdict | undefined }) {
+export function VerdictMark({ verdict }: { verdict: Verdict | undefined }) {
   const [text, quality] = verdict === undefined ? ['– not run', ''] : VERDICTS[verdict];
   return <span class={`mark ${quality}`}>{text}</span>;
 }
@@ -155,4 +170,4 @@ function Outcome({ test }: { test: WrittenTest }) {
   return <span class={`mark ${quality}`}>{text}</span>;
 }
 
-const clipped = (text: string): string => visible(text.length > 300 ? `${text.slice(0, 300)} …` : text);
+export const clipped = (text: string): string => visible(text.length > 300 ? `${text.slice(0, 300)} …` : text);

@@ -1,12 +1,13 @@
 // Problems over time: every group of every step by its problem.
 import { useState } from 'preact/hooks';
 import type { Chart, ProblemHistory, RunView } from '../../api.js';
-import { resource, useResource } from '../data.js';
+import { useResource } from '../data.js';
 import { decimal, visible } from '../format.js';
 import { Crumbs, Show } from '../parts/common.js';
 import { LineChart } from '../parts/LineChart.js';
 import { type Column, SortedTable } from '../parts/SortedTable.js';
 import { link } from '../route.js';
+import { resource } from '../source.js';
 
 type Problem = ProblemHistory['problems'][number];
 
@@ -15,7 +16,6 @@ export function ProblemsPage({ run, shown }: { run: string; shown: string | unde
   return (
     <>
       <Crumbs>
-        <a href={link('runs')}>Runs</a>
         <a href={link('runs', run)}>{run}</a>
         {shown !== undefined && <a href={link('runs', run, 'problems')}>Problems</a>}
       </Crumbs>

@@ -1,21 +1,21 @@
-// One run: where it is, its schedule as a band, a chart of every recorded metric, control requests, and its steps.
-import type { Band, Chart, Rates, RunEvent, RunView, StepRow } from '../../api.js';
-import { isStatic, resource, useResource } from '../data.js';
+// One run: where it is, its schedule as a band, a chart of every recorded metric, control requests, its steps, and an example.
+import type { Band, Chart, RateRow, RunEvent, RunView, StepRow } from '../../api.js';
+import { useResource } from '../data.js';
 import { decimal, duration, grouped, percent, stageName, time, visible } from '../format.js';
 import { useLive, useVersion } from '../live.js';
-import { Crumbs, Details, LongText, Scroll, Show, Tiles } from '../parts/common.js';
+import { Crumbs, Details, LongText, ResourceLink, Scroll, Show, Tiles } from '../parts/common.js';
 import { LineChart } from '../parts/LineChart.js';
 import { link } from '../route.js';
+import { report, resource, source } from '../source.js';
 import { Compare } from './Compare.js';
 import { Controls } from './Controls.js';
+import { Example } from './Example.js';
 
 export function RunPage({ run }: { run: string }) {
   const loaded = useResource<RunView>(resource('runs', run), useVersion(run));
   return (
     <>
-      <Crumbs>
-        <a href={link('runs')}>Runs</a>
-      </Crumbs>
+      <Crumbs />
       <h1>{run}</h1>
       <Show of={loaded}>{(view) => <Run view={view} />}</Show>
     </>
@@ -25,6 +25,7 @@ export function RunPage({ run }: { run: string }) {
 function Run({ view }: { view: RunView }) {
   const { live, refresh } = useLive(view.id);
   const latest = view.steps.at(-1);
+  const shown = view.steps.filter(({ step }) => source.has(resource(...pathOf(view.id, step))));
   const groups = [...new Set(view.charts.map(({ group }) => group))];
   const state = live?.state ?? view.state;
   const events = live?.failure === undefined ? view.events : [...view.events, live.failure];
@@ -47,20 +48,27 @@ function Run({ view }: { view: RunView }) {
       <Warnings of={view.warnings} />
       <h2>Schedule</h2>
       <Schedule bands={view.bands} events={events} />
-      {!isStatic && view.steps.length > 1 && <Compare view={view} />}
+      {report === undefined && view.steps.length > 1 && <Compare view={view} />}
       <Events events={events} />
-      {view.before && view.after && <BeforeAfter before={view.before} after={view.after} />}
+      {view.rates.length > 0 && <BeforeAfter rates={view.rates} />}
       <h2>Steps</h2>
       <p class="bar">
-        {latest && <a href={link('runs', view.id, 'steps', latest.step)}>latest step ({latest.step})</a>}
-        <a href={link('runs', view.id, 'problems')}>problems over time</a>
-        <a href={link('runs', view.id, 'archive')}>archive of faulty programs</a>
+        {latest && <ResourceLink to={pathOf(view.id, latest.step)}>latest step ({latest.step})</ResourceLink>}
+        {report === undefined && (
+          <>
+            <a href={link('runs', view.id, 'problems')}>problems over time</a>
+            <a href={link('runs', view.id, 'archive')}>archive of faulty programs</a>
+          </>
+        )}
       </p>
-      <Details summary={`${view.steps.length} ${view.steps.length === 1 ? 'step' : 'steps'} with rollouts`}>
+      {report && <LeftOut limit={report.rolloutBytes} shown={shown.length} of={view.steps.length} />}
+      <Details
+        summary={`${view.steps.length} ${view.steps.length === 1 ? 'step' : 'steps'}${report ? '' : ' with rollouts'}`}
+      >
         {() => <StepTable run={view.id} steps={view.steps} />}
       </Details>
       <p class="muted hint">
-        {view.steps.length > 0 && 'Click a point to see the rollouts of its step. '}
+        {shown.length > 0 && 'Click a point to see the rollouts of its step. '}
         Drag to zoom in, double-click to see everything. A shade is the 95 % interval of a mean over the problems of the
         step.
       </p>
@@ -76,6 +84,7 @@ function Run({ view }: { view: RunView }) {
           </div>
         </section>
       ))}
+      {view.example && <Example of={view.example} />}
       <h2>Details</h2>
       <Details summary={`${view.checkpoints.length} checkpoints`}>{() => <Checkpoints view={view} />}</Details>
       <Details summary="Provenance">
@@ -97,10 +106,22 @@ function Run({ view }: { view: RunView }) {
   );
 }
 
+const pathOf = (run: string, step: number) => ['runs', run, 'steps', step];
+
+function LeftOut({ limit, shown, of }: { limit: number; shown: number; of: number }) {
+  return (
+    <p class="muted">
+      This report has the rollouts of {shown} of {of} steps: the newest, up to {limit / 1e6} MB. Trained tokens,
+      problems over time and the archive are left out. <code>npx gauntlet dashboard</code> shows all of them.
+    </p>
+  );
+}
+
 /** A point of an evaluation or of the warm start has no rollouts to open. */
 function RunChart({ chart, view, events }: { chart: Chart; view: RunView; events: RunEvent[] }) {
   const open = (step: number): void => {
-    if (view.steps.some((row) => row.step === step)) location.hash = link('runs', view.id, 'steps', step);
+    const path = pathOf(view.id, step);
+    if (view.steps.some((row) => row.step === step) && source.has(resource(...path))) location.hash = link(...path);
   };
   return <LineChart chart={chart} bands={view.bands} events={events} onPick={open} />;
 }
@@ -200,22 +221,21 @@ function Events({ events }: { events: RunEvent[] }) {
   );
 }
 
-const RATES: Readonly<Record<string, string>> = {
-  passRate: 'solved, sampled',
-  greedyPassRate: 'solved, greedy',
-  testValidity: 'valid tests',
-  bugCatchRate: 'bugs caught',
-};
-
-function BeforeAfter({ before, after }: { before: Rates; after: Rates }) {
+function BeforeAfter({ rates }: { rates: RateRow[] }) {
+  const hasWarmStart = rates.some(({ warmStart }) => warmStart !== undefined);
   return (
     <>
       <h2>Result on held-out problems</h2>
       <Tiles
-        of={Object.keys(RATES)
-          .filter((name) => after[name] !== undefined)
-          .map((name) => [RATES[name]!, `${percent(before[name])} → ${percent(after[name])}`] as const)}
+        of={rates.map(({ title, before, warmStart, after }) => {
+          const values = hasWarmStart ? [before, warmStart, after] : [before, after];
+          return [title, values.map(percent).join(' → ')] as const;
+        })}
       />
+      <p class="muted">
+        Before training{hasWarmStart && ', after the warm start'} and with the best checkpoint, on problems that
+        training never saw.
+      </p>
     </>
   );
 }
@@ -242,7 +262,7 @@ function StepTable({ run, steps }: { run: string; steps: StepRow[] }) {
           {steps.map(({ step, role, stage, phase, epoch, reward, passRate, validity, rows }) => (
             <tr key={step}>
               <th scope="row">
-                <a href={link('runs', run, 'steps', step)}>{step}</a>
+                <ResourceLink to={pathOf(run, step)}>{step}</ResourceLink>
               </th>
               <td>{role}</td>
               <td>{stage}</td>

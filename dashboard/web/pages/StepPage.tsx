@@ -1,11 +1,12 @@
 // The rollouts of one step: a histogram of rewards that filters the samples, the hardest tests, and all groups.
 import { useState } from 'preact/hooks';
 import type { GroupSummary, SampleSummary, StepView } from '../../api.js';
-import { resource, useResource } from '../data.js';
+import { useResource } from '../data.js';
 import { decimal, percent, signed, stageName, visible } from '../format.js';
-import { Crumbs, Details, Scroll, Show, Tiles } from '../parts/common.js';
+import { Crumbs, Details, ResourceLink, Scroll, Show, Tiles } from '../parts/common.js';
 import { bins, Histogram, isWithin, type Range } from '../parts/Histogram.js';
 import { link } from '../route.js';
+import { resource, source } from '../source.js';
 import { Group } from './Group.js';
 
 const PAGE = 40; // groups
@@ -15,7 +16,6 @@ export function StepPage({ run, step, group }: { run: string; step: string; grou
   return (
     <>
       <Crumbs>
-        <a href={link('runs')}>Runs</a>
         <a href={link('runs', run)}>{run}</a>
         {group !== undefined && <a href={link('runs', run, 'steps', step)}>Step {step}</a>}
       </Crumbs>
@@ -26,7 +26,8 @@ export function StepPage({ run, step, group }: { run: string; step: string; grou
 
 function Step({ view, group }: { view: StepView; group: number | undefined }) {
   const neighbour = (step: number | undefined, text: string) =>
-    step !== undefined && <a href={link('runs', view.run, 'steps', step)}>{text}</a>;
+    step !== undefined &&
+    source.has(resource('runs', view.run, 'steps', step)) && <a href={link('runs', view.run, 'steps', step)}>{text}</a>;
   return (
     <>
       <h1>
@@ -44,9 +45,12 @@ function Step({ view, group }: { view: StepView; group: number | undefined }) {
   );
 }
 
+const pathOf = ({ run, step }: StepView, group: number) => ['runs', run, 'steps', step, 'groups', group];
+
 function OneGroup({ view, index }: { view: StepView; index: number }) {
   const to = (group: number, text: string) =>
-    view.groups[group] && <a href={link('runs', view.run, 'steps', view.step, 'groups', group)}>{text}</a>;
+    view.groups[group] &&
+    source.has(resource(...pathOf(view, group))) && <a href={link(...pathOf(view, group))}>{text}</a>;
   return (
     <>
       <p class="bar">
@@ -66,6 +70,7 @@ function Overview({ view }: { view: StepView }) {
   const [count, setCount] = useState(PAGE);
   const rewards = view.groups.flatMap(({ samples }) => samples.map(({ reward }) => reward));
   const shown = view.groups.filter(({ samples }) => samples.some(({ reward }) => isWithin(reward, range)));
+  const leftOut = view.groups.filter(({ index }) => !source.has(resource(...pathOf(view, index)))).length;
   return (
     <>
       <Tiles
@@ -96,6 +101,7 @@ function Overview({ view }: { view: StepView }) {
       <p class="muted" aria-live="polite">
         {shown.length} of {view.groups.length} groups
         {range && `, with a reward from ${decimal(range.from)} to ${decimal(range.to)}`}
+        {leftOut > 0 && `; the report leaves out the texts of ${leftOut}`}
       </p>
       <ul class="groups">
         {shown.slice(0, count).map((group) => (
@@ -114,7 +120,7 @@ function Overview({ view }: { view: StepView }) {
 function GroupRow({ view, group, range }: { view: StepView; group: GroupSummary; range: Range | undefined }) {
   return (
     <li>
-      <a href={link('runs', view.run, 'steps', view.step, 'groups', group.index)}>{visible(group.problemId)}</a>
+      <ResourceLink to={pathOf(view, group.index)}>{visible(group.problemId)}</ResourceLink>
       <span class="muted">
         {group.stage !== undefined && ` tests for stage ${group.stage},`} {group.tests} tests in the suite
       </span>
@@ -161,7 +167,7 @@ function Hardest({ view }: { view: StepView }) {
             {view.hardest.map(({ problemId, group, call, expected, origin, failed, of }) => (
               <tr key={`${group} ${call}`}>
                 <th scope="row">
-                  <a href={link('runs', view.run, 'steps', view.step, 'groups', group)}>{visible(problemId)}</a>
+                  <ResourceLink to={pathOf(view, group)}>{visible(problemId)}</ResourceLink>
                 </th>
                 <td>
                   <code>{visible(call.slice(0, 200))}</code>

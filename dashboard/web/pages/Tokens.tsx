@@ -2,7 +2,7 @@
 // them all.
 import { useState } from 'preact/hooks';
 import type { TokenRow, TokensView } from '../../api.js';
-import { resource, useResource } from '../data.js';
+import { useResource } from '../data.js';
 import { decimal, signed, visible } from '../format.js';
 import { Details, Scroll, Show } from '../parts/common.js';
 
@@ -10,8 +10,8 @@ const SHOWN = 3000; // tokens
 
 type Colouring = 'log-prob' | 'entropy' | 'advantage' | 'ratio';
 
-export function Tokens({ run, step, index }: { run: string; step: number; index: number }) {
-  const loaded = useResource<TokensView>(resource('runs', run, 'steps', step, 'groups', index, 'tokens'));
+export function Tokens({ path }: { path: string }) {
+  const loaded = useResource<TokensView>(path);
   return <Show of={loaded}>{(view) => <Samples view={view} />}</Show>;
 }
 

@@ -3,6 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Loaded } from '../data.js';
 import { visible } from '../format.js';
+import { link } from '../route.js';
+import { resource, source } from '../source.js';
 
 /** Shows a resource when it is loaded, and says what is wrong if it cannot be. */
 export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
@@ -21,12 +23,20 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
   return <>{children(of.data)}</>;
 }
 
-export function Crumbs({ children }: { children: ComponentChildren }) {
+export function Crumbs({ children }: { children?: ComponentChildren }) {
+  const hasRuns = source.has('runs');
+  if (!hasRuns && children === undefined) return null;
   return (
     <nav class="crumbs" aria-label="Breadcrumbs">
+      {hasRuns && <a href={link('runs')}>Runs</a>}
       {children}
     </nav>
   );
+}
+
+/** A link to the page of a resource; its text alone if a report leaves that out. */
+export function ResourceLink({ to, children }: { to: (string | number)[]; children: ComponentChildren }) {
+  return source.has(resource(...to)) ? <a href={link(...to)}>{children}</a> : children;
 }
 
 const CLIP = 3000;

@@ -2,23 +2,23 @@
 import { resolveConfig } from '../../core/presets.js';
 import { RandomStream } from '../../core/random.js';
 import { planStage } from '../../core/schedule.js';
-import { type CheckpointMetadata, checkpointName } from '../../core/schema/checkpoint.js';
+import type { ChainView } from '../../core/schema/chainView.js';
+import { checkpointName } from '../../core/schema/checkpoint.js';
 import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
-import type { EvaluationRates } from '../../core/schema/run.js';
-import type { ReportData } from '../../report/data.js';
+import type { EvaluationRates, RunResult } from '../../core/schema/run.js';
 
 export const HOSTILE = `<script>alert('x')</script><img src=x onerror="alert(1)">&amp;`;
 export const fakeDigest = (digit: string) => `sha256:${digit.repeat(64)}`;
 
 const SCHEDULE = { discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 4 };
 
-export function sampleData(): ReportData {
+export function sampleData() {
   const config = resolveConfig({ seed: 1, schedule: SCHEDULE });
   const random = new RandomStream('report sample');
   const metrics: RunMetrics[] = [evaluation(0, 'base', ratesAt(0, random))];
-  const checkpoints: CheckpointMetadata[] = [];
   const plan = planStage(config);
   const total = plan.length * config.schedule.stages.length;
+  let best = { name: '', score: 0 };
   config.schedule.stages.forEach((stage, index) => {
     for (const [at, planned] of plan.entries()) {
       const step = index * plan.length + planned.step;
@@ -28,57 +28,22 @@ export function sampleData(): ReportData {
       const name = checkpointName(stage, planned.epoch);
       const score = 0.7 * (rates.passRate - 0.5) + 0.3 * rates.testValidity;
       metrics.push({ ...evaluation(step, name, rates), score });
-      checkpoints.push({
-        runId: 'first',
-        name,
-        stage,
-        epoch: planned.epoch,
-        step,
-        score,
-        validation: rates,
-        files: {},
-        configDigest: fakeDigest('a'),
-        modelDigest: fakeDigest('b'),
-        splitDigest: fakeDigest('c'),
-        codeVersion: '0.1.0',
-        seed: 1,
-        digest: fakeDigest('d'),
-      });
+      if (score > best.score) best = { name, score };
     }
   });
-  const best = [...checkpoints].sort((a, b) => b.score - a.score)[0]!;
-  return {
+  const result: RunResult = {
     runId: 'first',
-    config,
-    digests: { config: fakeDigest('a'), model: fakeDigest('b'), data: fakeDigest('c') },
-    codeVersion: '0.1.0',
-    metrics: metrics.reverse(), // in arbitrary order
-    checkpoints,
-    result: {
-      runId: 'first',
-      seed: 1,
-      before: { passRate: 0.6523, greedyPassRate: 0.5957, testValidity: 0.6461, bugCatchRate: 0.3412 },
-      after: { passRate: 0.9323, greedyPassRate: 0.9515, testValidity: 0.8423, bugCatchRate: 0.3312 },
-      trainingSeconds: 312.4,
-      digests: { generator: fakeDigest('e'), discriminator: fakeDigest('f') },
-      best: best.name,
-    },
-    control: {
-      config: resolveConfig({ preset: 'tiny-no-discriminator', seed: 1, schedule: SCHEDULE }),
-      digest: fakeDigest('9'),
-      command: 'gauntlet train --preset tiny-no-discriminator --seed 1',
-      points: [0, 4, 5, 6, 10, 11, 12, 16, 17, 18, 22, 23, 24, 28, 29, 30].map((step) => ({
-        step,
-        rates: { passRate: 0.65 + 0.09 * Math.sin(step / 5), greedyPassRate: 0.62 },
-      })),
-      before: { passRate: 0.6523, greedyPassRate: 0.5957 },
-      after: { passRate: 0.7187, greedyPassRate: 0.6812 },
-    },
-    chain: { by: best.name, view: sampleChain() },
+    seed: 1,
+    before: { passRate: 0.6523, greedyPassRate: 0.5957, testValidity: 0.6461, bugCatchRate: 0.3412 },
+    after: { passRate: 0.9323, greedyPassRate: 0.9515, testValidity: 0.8423, bugCatchRate: 0.3312 },
+    trainingSeconds: 312.4,
+    digests: { generator: fakeDigest('e'), discriminator: fakeDigest('f') },
+    best: best.name,
   };
+  return { config, metrics: metrics.reverse(), result, chain: sampleChain() }; // in arbitrary order
 }
 
-export function sampleChain(): NonNullable<ReportData['chain']>['view'] {
+function sampleChain(): ChainView {
   const code =
     'def solve(nums, k):\n    best = 0\n    for x in nums:\n        if x >= k:\n            best = max(best, x)\n    return best';
   const texts = [

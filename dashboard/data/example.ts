@@ -1,0 +1,39 @@
+// The example of a run: the chain of its best checkpoint that the end of the run recorded.
+import { STAGE_SPECS } from '../../core/prompts/stages.js';
+import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
+import type { ExampleView, WrittenTest } from '../api.js';
+import { shownTerm } from './rollouts.js';
+
+/** @param by the checkpoint that wrote the chain */
+export function exampleOf({ rewards, outcomes, ...chain }: ChainView, by?: string): ExampleView {
+  let next = 0; // rewards of tests are those of the stages that have tests, in order
+  return {
+    by,
+    problemId: chain.problemId,
+    description: chain.description,
+    signature: chain.signature,
+    stages: chain.stages.map(({ stage, repairs, text, tests, lost }) => {
+      const at = tests.length + lost > 0 ? next++ : -1;
+      return {
+        stage,
+        title: STAGE_SPECS[stage].title.toLowerCase(),
+        repairs,
+        text,
+        tests: tests.map(writtenTest),
+        lost,
+        reward: rewards.discriminator[at],
+        outcome: outcomes.discriminator[at],
+        terms: rewards.terms?.discriminator[at]?.map(shownTerm),
+      };
+    }),
+    given: chain.baseline.map(({ call, expected, verdict }) => ({ call, expected, verdict })),
+    reward: rewards.generator,
+    outcome: outcomes.generator,
+    terms: rewards.terms?.generator.map(shownTerm),
+  };
+}
+
+function writtenTest({ call, expected, valid, verdict }: ShownTest): WrittenTest {
+  const isCaught = verdict !== undefined && verdict !== 'pass';
+  return { call, expected, outcome: !valid ? 'invalid' : isCaught ? 'caught' : 'valid', verdict };
+}

@@ -1,0 +1,114 @@
+// The report of a run: the pages of the dashboard as one HTML file, with the data of the run inside. It opens from a disk and
+// needs no network. Rollouts are untrusted text: all data is JSON without `<`, and the policy of the file allows only the
+// script and the style of the pages.
+import { createHash } from 'node:crypto';
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { StepMetrics } from '../core/schema/metrics.js';
+import { unlessLost } from '../store/memo.js';
+import type { ObjectStore } from '../store/objectStore.js';
+import type { Store } from '../store/store.js';
+import type { RunView } from './api.js';
+import { CachedStore } from './data/cachedStore.js';
+import { MetricsReader } from './data/metricsReader.js';
+import { stepsOf } from './data/records.js';
+import { readGroup, readRollouts, stepView } from './data/rollouts.js';
+import { readRunView } from './data/run.js';
+import { pageFiles } from './pageFiles.js';
+import { percent, visible } from './web/format.js';
+
+const ROLLOUT_BYTES = 2_000_000;
+
+/**
+ * The page of a run, also while it is training.
+ * @param rolloutBytes limit of the rollouts in it
+ * @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT
+ */
+export async function renderReport(files: ObjectStore, run: string, rolloutBytes = ROLLOUT_BYTES): Promise<string> {
+  const store = new CachedStore(files);
+  const metrics = new MetricsReader(store);
+  const view = await readRunView(store, run, metrics);
+  const steps = stepsOf({ metrics: await metrics.read(run) });
+  const resources = [resource(pathOf(run), view), ...(await newestRollouts(store, run, steps, rolloutBytes))];
+  // ReportContents
+  const contents = `{"run":${json(run)},"rolloutBytes":${rolloutBytes},"resources":{${resources.join(',')}}}`;
+  return pageOf(view, contents);
+}
+
+/**
+ * Steps and their groups, the newest first, until one does not fit. Rollouts that the store has lost are left out. Reads one
+ * step at a time, so that memory is bounded and the process does other work in between.
+ */
+async function newestRollouts(
+  store: Store,
+  run: string,
+  steps: readonly StepMetrics[],
+  limit: number,
+): Promise<string[]> {
+  const resources: string[] = [];
+  let free = limit;
+  const add = (path: string, value: unknown): boolean => {
+    const text = resource(path, value);
+    const bytes = Buffer.byteLength(text);
+    if (bytes > free) return false;
+    free -= bytes;
+    resources.push(text);
+    return true;
+  };
+  let isFull = false;
+  const addStep = async (record: StepMetrics): Promise<void> => {
+    const rollouts = await readRollouts(store, record);
+    const path = `${pathOf(run)}/steps/${record.step}`;
+    isFull = !add(path, stepView(run, steps, rollouts));
+    if (isFull) return;
+    for (const index of rollouts.judged.keys()) {
+      const isAdded = add(`${path}/groups/${index}`, await readGroup(store, run, rollouts, index));
+      isFull ||= !isAdded;
+      await otherWork();
+    }
+  };
+  for (const record of steps.toReversed()) {
+    if (isFull) break;
+    await unlessLost(() => addStep(record));
+  }
+  return resources;
+}
+
+const pathOf = (run: string): string => `runs/${encodeURIComponent(run)}`;
+const resource = (path: string, value: unknown): string => `${json(path)}:${json(value)}`;
+
+/** No text can end the element that the JSON is in. */
+const json = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c');
+
+async function pageOf(view: RunView, contents: string): Promise<string> {
+  const files = await pageFiles();
+  const [page, script, style] = ['index.html', 'main.js', 'main.css'].map((name) => files.get(name)!.toString());
+  const policy = `default-src 'none'; script-src ${hashOf(script!)}; style-src ${hashOf(style!)}; img-src data:; base-uri 'none'; form-action 'none'`;
+  const parts = {
+    '<meta charset="utf-8">': `<meta charset="utf-8">\n<meta http-equiv="content-security-policy" content="${policy}">`,
+    '<link rel="stylesheet" href="main.css">': `<style>${style}</style>`,
+    '<noscript>These pages need JavaScript.</noscript>': `<noscript>${summary(view)}</noscript>`,
+    '<script src="main.js"></script>': `<script type="application/json" id="report">${contents}</script>\n<script>${script}</script>`,
+  };
+  return Object.entries(parts).reduce((text, [place, part]) => text.replace(place, () => part), page!);
+}
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The main figures, for readers without JavaScript. */
+function summary({ id, state, step, totalSteps, best = '–', rates, facts }: RunView): string {
+  const rows = [
+    ['State', state],
+    ['Steps', `${step} of ${totalSteps}`],
+    ['Best checkpoint', best],
+    ...rates.map(({ title, before, after }) => [title, `${percent(before)} → ${percent(after)}`]),
+    ...facts.map(({ name, value }) => [name, value]),
+  ];
+  const cells = rows.map(([name, value]) => `<tr><th scope="row">${html(name!)}</th><td>${html(value!)}</td></tr>`);
+  return `<main><h1>Run ${html(id)}</h1>
+<p>With JavaScript, this page shows curves and rollouts, too.</p>
+<table><caption>Rates are those of problems of the test split, before training and after it</caption>
+${cells.join('\n')}
+</table></main>`;
+}
+
+const html = (text: string): string => visible(text).replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
