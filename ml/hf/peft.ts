@@ -119,6 +119,7 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
     }
   }
   for (const { offset, data } of ofHead) values.set(data, offset);
+  if (!values.every(Number.isFinite)) fail('the adapter holds a value that is not finite');
   return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
 }
 
