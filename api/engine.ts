@@ -22,6 +22,7 @@ export type {
   ModelInfo,
   OptimizerState,
 } from '../ml/engine/engine.js';
+export { readAdapterFolder } from '../ml/hf/peft.js';
 
 /**
  * Opens a model: 'tiny' or 'nested' (shipped), a folder in Hugging Face layout, or an id of the Hugging Face hub, which is

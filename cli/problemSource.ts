@@ -8,7 +8,7 @@ import type { Rejected } from '../data/problemDrafts.js';
 import { checkProblems, loadProblems } from '../data/problems.js';
 import { readTasks, type Task } from '../inference/tasks.js';
 import type { Store } from '../store/store.js';
-import { rereadable } from './model/jsonLines.js';
+import { rereadable } from './input/jsonLines.js';
 import { counted, type Output } from './output.js';
 
 const PROBLEM_FILE = /\.jsonl?(\.gz)?$/;

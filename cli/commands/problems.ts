@@ -9,13 +9,13 @@ import { examineProblem, type Health } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { type LimitFlags, limitsOf, withLimits } from '../limitFlags.js';
-import { openResults, type Results } from '../model/results.js';
 import { ANY_SANDBOX, jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { counted, createOutput, type Output, visible } from '../output.js';
 import { withProblemFile } from '../problemSource.js';
 import { openRowBar } from '../rowBar.js';
 import { interruptible } from '../session.js';
+import { openResults, type Results } from '../terminal/resultLines.js';
 
 interface Flags extends LimitFlags {
   format: FormatName | 'auto';

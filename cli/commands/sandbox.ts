@@ -21,15 +21,14 @@ import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/
 import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
+import { openRows } from '../input/jsonLines.js';
 import { limitsOf, withLimits } from '../limitFlags.js';
-import { inputOption, outputOption } from '../model/flags.js';
-import { openRows } from '../model/jsonLines.js';
-import { openResults, type Results } from '../model/results.js';
 import { ANY_SANDBOX, integer, jsonOption, sandboxOption } from '../options.js';
 import { inOrder } from '../ordered.js';
 import { createOutput, visible } from '../output.js';
 import { openRowBar } from '../rowBar.js';
 import { interruptible } from '../session.js';
+import { openResults, type Results } from '../terminal/resultLines.js';
 
 interface Flags extends Partial<Limits> {
   input: string;
@@ -55,8 +54,8 @@ export function addSandbox(program: Command): void {
     .description(
       'judge programs by tests: rows {id, code, entry, tests: [[args], expected]} or {id, code, test_source} → {id, outcome, tests, ms}',
     )
-    .addOption(inputOption())
-    .addOption(outputOption())
+    .requiredOption('-i, --input <file>', 'JSON lines; - for standard input')
+    .option('-o, --output <file>', 'file for the JSON lines (default: standard output)')
     .addOption(sandboxOption(ANY_SANDBOX))
     .addOption(
       new Option('--mode <mode>', 'how tests are given: values, bare asserts or pytest')
@@ -103,7 +102,7 @@ async function run(flags: Flags): Promise<void> {
       const counts = new Map<Verdict, number>();
       const typed = new Map<TypeVerdict, number>();
       let done = 0;
-      const judged = inOrder(each(rows.batches()), WINDOW, async (row): Promise<Outcome> => {
+      const judged = inOrder(rows.read(), WINDOW, async (row): Promise<Outcome> => {
         const [outcome, report] = await Promise.all([
           judge.run(row, sandbox!, { signal: stop.signal }),
           types ? typesOf(row as TypeJob, sandbox!, { signal: stop.signal }) : undefined,
@@ -154,10 +153,6 @@ function judgeOf(mode: Mode, limits: Partial<Limits>): Judge<unknown> {
     parse: (row) => parseSourceRow(row, mode),
     run: async (row, sandbox, options) => (await judgeSources([row], mode, sandbox, { limits, ...options }))[0]!,
   });
-}
-
-async function* each<T>(batches: AsyncIterable<T[]>): AsyncGenerator<T> {
-  for await (const batch of batches) yield* batch;
 }
 
 function line({ id, outcome, tests, messages, ms, types }: Outcome): string {

@@ -9,7 +9,7 @@ import { ROOT } from '../../infra/root.mjs';
 import type { AdamWConfig, Adapter } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
-import { ADAPTER_FILES } from '../../ml/hf/peft.js';
+import { ADAPTER_FILES, readAdapterFolder } from '../../ml/hf/peft.js';
 import { parseSafetensors, SafetensorsFile, writeSafetensors } from '../../ml/hf/safetensors.js';
 import { loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { filled, uniform } from '../support/streams.js';
@@ -155,9 +155,7 @@ describe('updates in a row', () => {
     const truth = parseSafetensors(readFileSync(join(parity, 'chain', 'chain.safetensors')), 'chain');
     const engine = await openEngine(model, { workers: 1 });
     try {
-      const { config: description, weights } = ADAPTER_FILES;
-      const files = [description, weights].map((name) => [name, readFileSync(join(model, 'adapter', name))] as const);
-      let adapter = engine.importAdapter(new Map(files));
+      let adapter = engine.importAdapter(readAdapterFolder(join(model, 'adapter')));
       let state = engine.newOptimizerState(adapter);
       for (const [i, { rows, result }] of steps.entries()) {
         const options = { adapter, loss: { clip: config.clip, temperature: 1 } };
@@ -180,7 +178,7 @@ describe('updates in a row', () => {
         near(next.stats.gradNorm, result.gradNorm, 1e-3, 'gradient norm');
         near(next.stats.approxKl, result.approxKl, 1e-3, 'approxKl');
         assert.equal(next.stats.clipFraction, result.clipFraction);
-        const moved = parseSafetensors(engine.exportAdapter(adapter).get(weights)!, 'ours');
+        const moved = parseSafetensors(engine.exportAdapter(adapter).get(ADAPTER_FILES.weights)!, 'ours');
         assert.equal(moved.size, 28);
         for (const [name, { data }] of moved) {
           const worst = largest(data.map((x, j) => x - truth.get(`${i}.${name}`)!.data[j]!));

@@ -1,4 +1,4 @@
-// Reads JSON lines twice: first to check every row, so that a bad row fails before any work; then in batches, so that a
+// Reads JSON lines twice: first to check every row, so that a bad row fails before any work; then row by row, so that a
 // large input is never in memory as a whole. Standard input and pipes are copied to a temporary file.
 import { createReadStream, createWriteStream, type ReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -12,12 +12,9 @@ import { linesOf } from '../../data/lines.js';
 
 export interface Rows<T> {
   count: number;
-  /** In input order. */
-  batches(size?: number): AsyncGenerator<T[]>;
+  read(): AsyncGenerator<T>;
   close(): Promise<void>;
 }
-
-const BATCH_ROWS = 256;
 
 /**
  * @param path a file, or - for standard input
@@ -36,7 +33,7 @@ export async function openRows<T>(
     let count = 0;
     for await (const _ of read()) count++;
     if (count === 0) throw new GauntletError('BAD_INPUT', `${name}: has no rows`);
-    return { count, close, batches: (size = BATCH_ROWS) => inBatches(read(), size) };
+    return { count, read, close };
   } catch (error) {
     await close();
     if (error instanceof NotText) throw new GauntletError('BAD_INPUT', `${name}: ${error.message}`);
@@ -63,17 +60,6 @@ async function* rowsOf<T>(
     }
     yield row;
   }
-}
-
-async function* inBatches<T>(rows: AsyncGenerator<T>, size: number): AsyncGenerator<T[]> {
-  let batch: T[] = [];
-  for await (const row of rows) {
-    batch.push(row);
-    if (batch.length < size) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** A file with the input that can be read twice; `-` is standard input. @throws {GauntletError} BAD_INPUT */
