@@ -144,7 +144,7 @@ export async function readTextFile(path: string): Promise<string> {
 }
 
 /** @throws GauntletError BAD_INPUT naming the file */
-export async function readJsonFile(path: string): Promise<unknown> {
+async function readJsonFile(path: string): Promise<unknown> {
   const text = await readTextFile(path);
   if (text.trim() === '') throw new GauntletError('BAD_INPUT', `${path}: is empty`);
   const overflow = overflowOf(text);

@@ -186,6 +186,8 @@ export function duration(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${String(whole % 60).padStart(2, '0')} s` : `${whole} s`;
 }
 
-export function megabytes(bytes: number): string {
-  return bytes < 1e5 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+/** '1.5 kB', '20.0 MB', '3.1 GB'. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1e5) return `${(bytes / 1e3).toFixed(1)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }

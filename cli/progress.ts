@@ -3,6 +3,7 @@ import { topicOf } from '../core/answerShares.js';
 import type { RunProgress } from '../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent, visible } from './output.js';
+import { barText } from './statusLine.js';
 
 const SHORT_PHASE = { 'warm-start': 'warm', discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
 // Layouts by the width of the terminal, so that line and bar do not change with the length of the figures.
@@ -48,8 +49,7 @@ export function progressLine(progress: RunProgress): string {
 export function progressBar(progress: RunProgress, left: number | undefined, columns: number): string {
   const { bar, wide, speed } = LAYOUTS.find((layout) => columns >= layout.columns)!;
   const share = progress.totalSteps > 0 ? Math.min(1, progress.step / progress.totalSteps) : 0;
-  const filled = Math.round(share * bar);
-  const drawn = bar > 0 ? `${'█'.repeat(filled)}${'░'.repeat(bar - filled)} ` : '';
+  const drawn = bar > 0 ? `${barText(share, bar)} ` : '';
   const shown = speed ? progress : { ...progress, tokensPerSecond: undefined };
   return `${drawn}${figures(shown, left, wide)}`.slice(0, Math.max(0, columns - 1));
 }

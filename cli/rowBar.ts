@@ -1,5 +1,5 @@
 // How many rows of its input a command has done: a bar in a terminal, otherwise nothing.
-import { openStatusLine } from './statusLine.js';
+import { barText, openStatusLine } from './statusLine.js';
 
 const WIDTH = 24;
 
@@ -13,10 +13,7 @@ export interface RowBar {
 export function openRowBar(total: number, rows: string, stream: NodeJS.WriteStream = process.stderr): RowBar {
   if (!stream.isTTY) return { update: () => undefined, stop: () => undefined };
   let [seen, shown] = [0, ''];
-  const text = (): string => {
-    const filled = total === 0 ? 0 : Math.round((WIDTH * seen) / total);
-    return `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${seen}/${total} ${rows}${shown}`;
-  };
+  const text = (): string => `${barText(total === 0 ? 0 : seen / total, WIDTH)} ${seen}/${total} ${rows}${shown}`;
   const line = openStatusLine(text, stream);
   line.draw();
   return {

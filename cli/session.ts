@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
   Client,
-  type ConnectionOptions as ClientConnectionOptions,
   Connection,
+  type ConnectionOptions,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
@@ -35,8 +35,14 @@ const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two
 const SAME_SIGNAL_MS = 1_000;
 const POLL_S = 75; // a poll waits up to a minute for a task
 
-export interface ConnectionOptions {
+/** The options of a command that uses a store. */
+export interface StoreFlags {
   store: string;
+  json?: boolean;
+}
+
+/** The options of a command that opens a session. */
+export interface SessionFlags extends StoreFlags {
   port?: number;
   uiPort?: number;
   sandbox?: SandboxKind;
@@ -91,7 +97,7 @@ export const hasServer = (store: string): boolean =>
 
 /** Opens a session for `work` and closes it afterwards. */
 export async function withSession<T>(
-  options: ConnectionOptions,
+  options: SessionFlags,
   output: Output,
   workers: WorkersMode,
   work: (session: Session) => Promise<T>,
@@ -108,7 +114,7 @@ type WorkersMode = 'none' | 'here' | 'if-none-poll';
 
 /** @param workers 'if-none-poll': starts workers in this process if no worker polls the queue */
 export async function openSession(
-  options: ConnectionOptions,
+  options: SessionFlags,
   output: Output,
   workers: WorkersMode,
   roles: readonly WorkerRole[] = WORKER_ROLES,
@@ -166,13 +172,13 @@ export async function openSession(
 }
 
 /** For commands whose options configure nothing but the workers that they start, if they start some. */
-export function noteUnused({ workers }: Session, { sandbox, device }: ConnectionOptions, { note }: Output): void {
+export function noteUnused({ workers }: Session, { sandbox, device }: SessionFlags, { note }: Output): void {
   const unused = [...(sandbox ? ['--sandbox'] : []), ...(device ? ['--device'] : [])];
   if (workers === undefined && unused.length > 0)
     note(`${unused.join(' and ')}: without effect, because this command starts no worker`);
 }
 
-type Interceptors = NonNullable<ClientConnectionOptions['interceptors']>;
+type Interceptors = NonNullable<ConnectionOptions['interceptors']>;
 
 /**
  * The client's own retries, which end with the session. Otherwise they would use a closed channel, and the exception

@@ -22,13 +22,12 @@ import { CHECKPOINT, chooseCheckpoint } from './naming.js';
 import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
 import type { Output } from './output.js';
 import { noteProblems, noteSkipped } from './problemSource.js';
-import { type ConnectionOptions, interruptible, noteUnused, withSession, withStore } from './session.js';
+import { interruptible, noteUnused, type SessionFlags, withSession, withStore } from './session.js';
 
-export type SolvingFlags = ConnectionOptions & {
+export type SolvingFlags = SessionFlags & {
   base?: string;
   model?: string;
   templateArgument: string[];
-  json?: boolean;
 };
 
 /**

@@ -4,6 +4,12 @@ import { holdLine } from './output.js';
 
 const REDRAWS_PER_SECOND = 4;
 
+/** A bar of `width` characters. @param share 0 to 1 */
+export function barText(share: number, width: number): string {
+  const filled = Math.round(share * width);
+  return `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
+}
+
 export interface StatusLine {
   draw(): void;
   printAbove(text: string): void;

@@ -14,17 +14,15 @@ import { inWords } from '../executions.js';
 import { jsonOption } from '../options.js';
 import { createOutput, note } from '../output.js';
 import {
-  type ConnectionOptions,
   hasPollers,
   hasServer,
   noWorker,
   type Session,
+  type SessionFlags,
   statusOf,
   withSession,
   withStore,
 } from '../session.js';
-
-type Flags = ConnectionOptions & { json?: boolean };
 
 /** The updates of trainFullPipeline. */
 export type Update =
@@ -86,7 +84,7 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
   return client.workflow.getHandle(id);
 }
 
-async function updateAndSay(id: string, update: Update, flags: Flags): Promise<void> {
+async function updateAndSay(id: string, update: Update, flags: SessionFlags): Promise<void> {
   const output = createOutput(flags.json === true);
   checkServer(flags.store);
   const said = await withSession(flags, output, 'none', (session) => updateRun(session, id, update));
@@ -107,13 +105,13 @@ export function addControl(program: Command): void {
       program.command(name).description(description).argument('<run>', 'run id').addOption(jsonOption()),
       'server',
     );
-  command('pause', 'pause a run after its current step').action((id: string, flags: Flags) =>
+  command('pause', 'pause a run after its current step').action((id: string, flags: SessionFlags) =>
     updateAndSay(id, { name: 'pause' }, flags),
   );
   command('stop', 'end a run after its current step, with checkpoint, evaluation and report').action(
-    (id: string, flags: Flags) => updateAndSay(id, { name: 'stop' }, flags),
+    (id: string, flags: SessionFlags) => updateAndSay(id, { name: 'stop' }, flags),
   );
   command('set', 'change configuration fields of a run from its next step on')
     .argument('<field=value...>', 'docs/configuration.md lists the fields that can change')
-    .action((id: string, assignments: string[], flags: Flags) => updateAndSay(id, changeOf(assignments), flags));
+    .action((id: string, assignments: string[], flags: SessionFlags) => updateAndSay(id, changeOf(assignments), flags));
 }

@@ -9,14 +9,12 @@ import { openStore } from '../../store/openStore.js';
 import { openControls } from '../dashboardControls.js';
 import { jsonOption, port } from '../options.js';
 import { createOutput } from '../output.js';
-import { interruptible, withStore } from '../session.js';
+import { interruptible, type StoreFlags, withStore } from '../session.js';
 
-interface Flags {
-  store: string;
+interface Flags extends StoreFlags {
   host: string;
   port: number;
   temporalUi?: string;
-  json?: boolean;
 }
 
 export function addDashboard(program: Command): void {

@@ -9,13 +9,12 @@ import { checkInput, fieldsOf } from '../config.js';
 import { deviceOption, integer, jsonOption, sandboxOption, setOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resultTable } from '../results.js';
-import { type ConnectionOptions, withSession, withStore } from '../session.js';
+import { type SessionFlags, withSession, withStore } from '../session.js';
 import { follow, startOrJoin } from '../training.js';
 import { checkpointFolder } from './checkpoints.js';
 
-interface Flags extends ConnectionOptions {
+interface Flags extends SessionFlags {
   seed: number;
-  json?: boolean;
   set: string[];
 }
 

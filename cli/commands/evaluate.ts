@@ -22,9 +22,9 @@ import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from
 import { counted, createOutput, type Output, percent, tableText } from '../output.js';
 import { noteProblems, noteSkipped } from '../problemSource.js';
 import { warningLine } from '../progress.js';
-import { type ConnectionOptions, noteUnused, withSession, withStore } from '../session.js';
+import { noteUnused, type SessionFlags, withSession, withStore } from '../session.js';
 
-interface Flags extends ConnectionOptions {
+interface Flags extends SessionFlags {
   against?: string;
   problems?: string;
   split?: Split;
@@ -32,7 +32,6 @@ interface Flags extends ConnectionOptions {
   samples: number;
   temperature?: number;
   model?: string;
-  json?: boolean;
 }
 
 interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, CountAnswersOutput {

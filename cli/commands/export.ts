@@ -15,7 +15,7 @@ import { checkTarget, writeFolder } from '../folder.js';
 import { chooseRun, RUN } from '../naming.js';
 import { jsonOption } from '../options.js';
 import { createOutput } from '../output.js';
-import { withStore } from '../session.js';
+import { type StoreFlags, withStore } from '../session.js';
 
 const FORMATS = { jsonl: metricLines, tensorboard: eventFiles, inspect: inspectLogs } satisfies Record<
   string,
@@ -23,13 +23,11 @@ const FORMATS = { jsonl: metricLines, tensorboard: eventFiles, inspect: inspectL
 >;
 const MARKER = 'gauntlet-export.json'; // the last file; identifies a folder that may be replaced
 
-interface Flags {
-  store: string;
+interface Flags extends StoreFlags {
   format: keyof typeof FORMATS | 'mlflow';
   out: string;
   rollouts?: boolean;
   overwrite?: boolean;
-  json?: boolean;
 }
 
 export function addExport(program: Command): void {

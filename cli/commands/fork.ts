@@ -12,10 +12,10 @@ import { checkRollouts, fieldsOf, withPaths } from '../config.js';
 import { type CheckpointId, chooseCheckpoint, REQUIRED_CHECKPOINT } from '../naming.js';
 import { deviceOption, jsonOption, OF_RUN, sandboxOption, setOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
-import { type ConnectionOptions, hasServer, withSession, withStore } from '../session.js';
+import { hasServer, type SessionFlags, withSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
 
-type Flags = ConnectionOptions & { set: string[]; watch?: boolean; json?: boolean };
+type Flags = SessionFlags & { set: string[]; watch?: boolean };
 
 /**
  * The configuration of the run as it was at the checkpoint, changed by `fields`. Device, budget and failure handling are not

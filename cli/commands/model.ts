@@ -9,7 +9,7 @@ import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
 import type { Quantization } from '../../ml/hf/packed.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
 import { integer, jsonOption } from '../options.js';
-import { createOutput } from '../output.js';
+import { counted, createOutput, sizeText } from '../output.js';
 import { provideModel } from '../provideModel.js';
 
 interface InspectFlags {
@@ -127,15 +127,13 @@ function text(found: Found): string {
     ['layers', `${layers} of width ${hidden}; ${heads} heads, ${keyValueHeads} of keys and values`],
     ['vocabulary', `${count(found.vocabulary)}${found.tiedEmbeddings ? ', embeddings tied' : ''}`],
     ['context', `${count(found.context)} tokens`],
-    ['weights', `${found.dtypes.join(', ')}; ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${gb(bytes)}`],
+    ['weights', `${found.dtypes.join(', ')}; ${counted(files.length, 'file')}, ${sizeText(bytes)}`],
     [`LoRA, rank ${lora.rank}`, `${count(lora.parameters)} parameters`],
-    ['memory to decode', `${gb(memory.decodeBytes)} for ${memory.rows} rows of ${memory.length} tokens`],
-    ['memory to train', `${gb(memory.trainBytes)} for rows of ${memory.length} tokens`],
-    ['memory free', gb(memory.freeBytes)],
+    ['memory to decode', `${sizeText(memory.decodeBytes)} for ${memory.rows} rows of ${memory.length} tokens`],
+    ['memory to train', `${sizeText(memory.trainBytes)} for rows of ${memory.length} tokens`],
+    ['memory free', sizeText(memory.freeBytes)],
   ];
   return rows.map(([name, value]) => `${name.padEnd(18)}${value}`).join('\n');
 }
 
 const count = (n: number): string => n.toLocaleString('en');
-const gb = (bytes: number): string =>
-  bytes < 1e8 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;

@@ -7,9 +7,9 @@ import { EXIT } from '../exitCodes.js';
 import { chooseRun, RUN } from '../naming.js';
 import { integer, jsonOption, OF_RUN, sandboxOption } from '../options.js';
 import { createOutput, tableText } from '../output.js';
-import { type ConnectionOptions, withStore } from '../session.js';
+import { type SessionFlags, withStore } from '../session.js';
 
-type Flags = ConnectionOptions & { step?: number; execute?: boolean; json?: boolean };
+type Flags = SessionFlags & { step?: number; execute?: boolean };
 
 export function addReplay(program: Command): void {
   const command = program

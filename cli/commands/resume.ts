@@ -5,11 +5,10 @@ import { openStore } from '../../store/openStore.js';
 import { deviceOption, jsonOption, OF_RUN, sandboxOption, watchOption } from '../options.js';
 import { createOutput } from '../output.js';
 import { resumeRun } from '../resuming.js';
-import { type ConnectionOptions, noteUnused, withSession, withStore } from '../session.js';
+import { noteUnused, type SessionFlags, withSession, withStore } from '../session.js';
 import { conclude, concludeEnding } from '../training.js';
 
-interface Flags extends ConnectionOptions {
-  json?: boolean;
+interface Flags extends SessionFlags {
   watch?: boolean;
   skip?: boolean;
   abort?: boolean;

@@ -18,11 +18,11 @@ import { createOutput, describeError, type Output, tableText, visible } from '..
 import { attentionOf, progressLine, warningLine, warningsIn } from '../progress.js';
 import { resultTable } from '../results.js';
 import {
-  type ConnectionOptions,
   hasPollers,
   hasServer,
   localModelWorkers,
   type Session,
+  type SessionFlags,
   withSession,
   withStore,
 } from '../session.js';
@@ -52,7 +52,7 @@ export function addStatus(program: Command): void {
     .argument('[run]', 'run id (default: list all runs)')
     .option('-w, --watch', 'follow the run')
     .addOption(jsonOption());
-  type Flags = ConnectionOptions & { json?: boolean; watch?: boolean };
+  type Flags = SessionFlags & { watch?: boolean };
   withStore(command, 'server').action(async (id: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     if (flags.watch && id === undefined) output.note('--watch: without effect, because no run is named');

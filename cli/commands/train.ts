@@ -4,10 +4,10 @@ import { checkRunId } from '../../store/checks.js';
 import { checkRollouts, readConfig } from '../config.js';
 import { type ConfigFlags, jsonOption, watchOption, withConfig } from '../options.js';
 import { createOutput } from '../output.js';
-import { type ConnectionOptions, hasServer, withSession, withStore } from '../session.js';
+import { hasServer, type SessionFlags, withSession, withStore } from '../session.js';
 import { conclude, startOrJoin } from '../training.js';
 
-type Flags = ConfigFlags & ConnectionOptions & { watch?: boolean; json?: boolean };
+type Flags = ConfigFlags & SessionFlags & { watch?: boolean };
 
 export function addTrain(program: Command): void {
   const command = program

@@ -9,7 +9,7 @@ import { commandLine } from '../commandLine.js';
 import { readTextFile } from '../config.js';
 import { deviceOption, integer, jsonOption, listenOption, metricsOption, OF_RUN, sandboxOption } from '../options.js';
 import { createOutput } from '../output.js';
-import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
+import { openSession, type SessionFlags, serve, withStore } from '../session.js';
 
 interface ListenFlags {
   listen?: string;
@@ -32,7 +32,7 @@ export function addUp(program: Command): void {
     .addOption(deviceOption(OF_RUN))
     .addOption(metricsOption())
     .addOption(jsonOption());
-  withStore(command).action(async (flags: ConnectionOptions & ListenFlags & { json?: boolean }) => {
+  withStore(command).action(async (flags: SessionFlags & ListenFlags) => {
     const output = createOutput(flags.json);
     const offer = await readOffer(flags);
     const session = await openSession(flags, output, 'here');

@@ -19,16 +19,14 @@ import { CHECKPOINT, chooseCheckpoint } from '../../naming.js';
 import { jsonOption } from '../../options.js';
 import { createOutput, note } from '../../output.js';
 import { provideModel } from '../../provideModel.js';
-import { withStore } from '../../session.js';
+import { type StoreFlags, withStore } from '../../session.js';
 
-interface Flags {
-  store: string;
+interface Flags extends StoreFlags {
   format: 'safetensors' | 'gguf';
   out: string;
   type?: string;
   role: Role;
   model?: string;
-  json?: boolean;
 }
 
 const TYPES = { safetensors: WEIGHT_DTYPES, gguf: EXPORT_TYPES } as const;
