@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import type { Store } from '../../store/store.js';
-import { CHECKPOINT, chooseCheckpoint, chooseRun, RUN } from '../naming.js';
-import { jsonOption } from '../options.js';
-import { createOutput, percent, tableText } from '../output.js';
-import { type StoreFlags, withStore } from '../session.js';
+import { CHECKPOINT, chooseCheckpoint, chooseRun, RUN } from '../input/naming.js';
+import { jsonOption } from '../input/options.js';
+import { type StoreFlags, withStore } from '../run/session.js';
+import { createOutput, percent, tableText } from '../terminal/output.js';
 import { addCheckpointExport } from './checkpoints/export.js';
 
 export function addCheckpoints(program: Command): void {

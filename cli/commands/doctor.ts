@@ -19,10 +19,10 @@ import { hasImage, IMAGES } from '../../sandbox/docker/image.js';
 import { localFolder, storeExists } from '../../store/openStore.js';
 import { isS3 } from '../../store/s3Place.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { EXIT } from '../exitCodes.js';
-import { jsonOption } from '../options.js';
-import { createOutput, describeError, paint } from '../output.js';
-import { type StoreFlags, withStore } from '../session.js';
+import { jsonOption } from '../input/options.js';
+import { type StoreFlags, withStore } from '../run/session.js';
+import { EXIT } from '../terminal/exitCodes.js';
+import { createOutput, describeError, paint } from '../terminal/output.js';
 
 interface Finding {
   name: string;

@@ -7,10 +7,10 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { MANIFEST, RESULT } from '../../store/runs.js';
 import { type Swept, sweep } from '../../store/sweep.js';
-import { integer, jsonOption, number } from '../options.js';
-import { createOutput, failureOf, type Output, sizeText } from '../output.js';
-import { hasServer, type StoreFlags, statusOf, withSession, withStore } from '../session.js';
-import { startCheckpoints } from '../startCheckpoints.js';
+import { integer, jsonOption, number } from '../input/options.js';
+import { hasServer, type StoreFlags, statusOf, withSession, withStore } from '../run/session.js';
+import { startCheckpoints } from '../run/startCheckpoints.js';
+import { createOutput, failureOf, type Output, sizeText } from '../terminal/output.js';
 
 const HOUR = 3_600_000;
 /** Files used within the last hour always stay: clocks differ, and activities start before they write. */

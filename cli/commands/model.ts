@@ -8,9 +8,9 @@ import { type ImportOptions, importGguf } from '../../ml/gguf/import.js';
 import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
 import type { Quantization } from '../../ml/hf/packed.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
-import { integer, jsonOption } from '../options.js';
-import { counted, createOutput, sizeText } from '../output.js';
-import { provideModel } from '../provideModel.js';
+import { integer, jsonOption } from '../input/options.js';
+import { provideModel } from '../input/provideModel.js';
+import { counted, createOutput, sizeText } from '../terminal/output.js';
 
 interface InspectFlags {
   model: string;

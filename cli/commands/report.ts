@@ -7,11 +7,11 @@ import { reportFiles } from '../../dashboard/export.js';
 import { openStore } from '../../store/openStore.js';
 import { writeReport } from '../../store/runs.js';
 import { renderRunReport } from '../../workers/report.js';
-import { checkTarget, writeFolder } from '../folder.js';
-import { chooseRun, RUN } from '../naming.js';
-import { jsonOption } from '../options.js';
-import { createOutput } from '../output.js';
-import { withStore } from '../session.js';
+import { checkTarget, writeFolder } from '../export/folder.js';
+import { chooseRun, RUN } from '../input/naming.js';
+import { jsonOption } from '../input/options.js';
+import { withStore } from '../run/session.js';
+import { createOutput } from '../terminal/output.js';
 
 interface Flags {
   store: string;

@@ -22,13 +22,13 @@ import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { openRows } from '../input/jsonLines.js';
-import { limitsOf, withLimits } from '../limitFlags.js';
-import { ANY_SANDBOX, integer, jsonOption, sandboxOption } from '../options.js';
-import { inOrder } from '../ordered.js';
-import { createOutput, visible } from '../output.js';
-import { openRowBar } from '../rowBar.js';
-import { interruptible } from '../session.js';
+import { limitsOf, withLimits } from '../input/limitFlags.js';
+import { ANY_SANDBOX, integer, jsonOption, sandboxOption } from '../input/options.js';
+import { inOrder } from '../input/ordered.js';
+import { interruptible } from '../terminal/interrupt.js';
+import { createOutput, visible } from '../terminal/output.js';
 import { openResults, type Results } from '../terminal/resultLines.js';
+import { openRowBar } from '../terminal/rowBar.js';
 
 interface Flags extends Partial<Limits> {
   input: string;

@@ -6,11 +6,11 @@ import { GauntletError } from '../../core/errors.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { checkRunId } from '../../store/checks.js';
-import { commandLine } from '../commandLine.js';
-import { readConfig } from '../config.js';
-import { type ConfigFlags, jsonOption, withConfig } from '../options.js';
-import { createOutput, type Output, tableText } from '../output.js';
-import { hasPollers, type Session, type SessionFlags, withSession, withStore } from '../session.js';
+import { readConfig } from '../input/config.js';
+import { type ConfigFlags, jsonOption, withConfig } from '../input/options.js';
+import { hasPollers, type Session, type SessionFlags, withSession, withStore } from '../run/session.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { createOutput, type Output, tableText } from '../terminal/output.js';
 
 /** When a schedule starts a run. */
 export interface Timing {

@@ -4,11 +4,11 @@ import { GauntletError } from '../../core/errors.js';
 import { copyStore } from '../../store/copy.js';
 import { openStore, storeExists } from '../../store/openStore.js';
 import { type Finding, type Verified, verifyStore } from '../../store/verify.js';
-import { EXIT } from '../exitCodes.js';
-import { chooseRun } from '../naming.js';
-import { jsonOption } from '../options.js';
-import { counted, createOutput, sizeText, visible } from '../output.js';
-import { type StoreFlags, withStore } from '../session.js';
+import { chooseRun } from '../input/naming.js';
+import { jsonOption } from '../input/options.js';
+import { type StoreFlags, withStore } from '../run/session.js';
+import { EXIT } from '../terminal/exitCodes.js';
+import { counted, createOutput, sizeText, visible } from '../terminal/output.js';
 import { addGc } from './gc.js';
 
 export function addStore(program: Command): void {

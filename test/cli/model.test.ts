@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EXIT } from '../../cli/exitCodes.js';
+import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { writeGiant } from '../support/giantModel.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 

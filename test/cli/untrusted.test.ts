@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { cp, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { forkInput } from '../../cli/commands/fork.js';
+import { forkInput } from '../../cli/run/forking.js';
 import { isTooDeep } from '../../core/nesting.js';
 import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { GauntletError } from '../core/errors.js';
-import { syncFolder } from '../store/syncFolder.js';
+import { GauntletError } from '../../core/errors.js';
+import { syncFolder } from '../../store/syncFolder.js';
 
 export interface Target {
   marker: string; // file that identifies a folder of this kind, which may be replaced

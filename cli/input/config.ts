@@ -1,19 +1,19 @@
 // The configuration of a new run: a file, then flags, then --set. It is checked before anything starts.
 import { createReadStream, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { decodeText, NotText } from '../core/encoding.js';
-import { GauntletError } from '../core/errors.js';
-import { isTooDeep, overflowOf } from '../core/nesting.js';
-import { merged, resolveConfig } from '../core/presets.js';
-import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../core/schema/config.js';
-import { isBuiltIn } from '../core/schema/problem.js';
-import { portableName } from '../data/modelFolder.js';
-import { loadChatFormat } from '../ml/hf/chat.js';
-import { parseModelConfig } from '../ml/hf/config.js';
-import { loadTokenizer, readJson } from '../ml/hf/tokenizer.js';
-import { rolloutTarget } from '../workers/rolloutTarget.js';
+import { decodeText, NotText } from '../../core/encoding.js';
+import { GauntletError } from '../../core/errors.js';
+import { isTooDeep, overflowOf } from '../../core/nesting.js';
+import { merged, resolveConfig } from '../../core/presets.js';
+import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../../core/schema/config.js';
+import { isBuiltIn } from '../../core/schema/problem.js';
+import { portableName } from '../../data/modelFolder.js';
+import { loadChatFormat } from '../../ml/hf/chat.js';
+import { parseModelConfig } from '../../ml/hf/config.js';
+import { loadTokenizer, readJson } from '../../ml/hf/tokenizer.js';
+import { rolloutTarget } from '../../workers/rolloutTarget.js';
+import { note } from '../terminal/output.js';
 import type { ConfigFlags, FieldFlags } from './options.js';
-import { note } from './output.js';
 import { noteProblems } from './problemSource.js';
 import { provideModel } from './provideModel.js';
 

@@ -4,7 +4,7 @@ import { getSystemErrorMap, styleText } from 'node:util';
 import { isGrpcServiceError, NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import Table from 'cli-table3';
 import { CommanderError } from 'commander';
-import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 import { commandLine, isInStore } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 

@@ -3,26 +3,27 @@
 import { basename } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../core/errors.js';
-import { groupBy } from '../core/groups.js';
-import { TASK_QUEUES } from '../core/queues.js';
-import { passAtK } from '../core/rl/scores.js';
-import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
-import type { SolveProblemsInput } from '../core/schema/solving.js';
-import { portableName } from '../data/modelFolder.js';
-import type { Solver } from '../inference/policies.js';
-import type { ProgramEvent } from '../inference/solver.js';
-import { loadCheckpoint } from '../store/checkpoints.js';
-import { openStore } from '../store/openStore.js';
-import type { Store } from '../store/store.js';
-import type { solveProblems } from '../workflows/solveProblems.js';
+import { GauntletError } from '../../core/errors.js';
+import { groupBy } from '../../core/groups.js';
+import { TASK_QUEUES } from '../../core/queues.js';
+import { passAtK } from '../../core/rl/scores.js';
+import { type ChainView, chainViewSchema } from '../../core/schema/chainView.js';
+import type { SolveProblemsInput } from '../../core/schema/solving.js';
+import { portableName } from '../../data/modelFolder.js';
+import type { Solver } from '../../inference/policies.js';
+import type { ProgramEvent } from '../../inference/solver.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
+import { openStore } from '../../store/openStore.js';
+import type { Store } from '../../store/store.js';
+import type { solveProblems } from '../../workflows/solveProblems.js';
+import { checkModel, readTemplateArguments } from '../input/config.js';
+import { CHECKPOINT, chooseCheckpoint } from '../input/naming.js';
+import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from '../input/options.js';
+import { noteProblems, noteSkipped } from '../input/problemSource.js';
+import { interruptible } from '../terminal/interrupt.js';
+import type { Output } from '../terminal/output.js';
 import { notingActivities } from './activityNotes.js';
-import { checkModel, readTemplateArguments } from './config.js';
-import { CHECKPOINT, chooseCheckpoint } from './naming.js';
-import { deviceOption, jsonOption, sandboxOption, templateArgumentOption } from './options.js';
-import type { Output } from './output.js';
-import { noteProblems, noteSkipped } from './problemSource.js';
-import { interruptible, noteUnused, type SessionFlags, withSession, withStore } from './session.js';
+import { noteUnused, type SessionFlags, withSession, withStore } from './session.js';
 
 export type SolvingFlags = SessionFlags & {
   base?: string;
@@ -101,8 +102,8 @@ export async function withSolver(
   work: (solver: Solver, name: string, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const { policy, name } = await choosePolicy(checkpointId, flags);
-  const { openDeps } = await import('../workers/deps.js'); // loading both takes a moment
-  const { openSolver } = await import('../inference/policies.js');
+  const { openDeps } = await import('../../workers/deps.js'); // loading both takes a moment
+  const { openSolver } = await import('../../inference/policies.js');
   const { store, sandbox, device } = flags;
   const { deps, close } = await openDeps({ store, sandbox, device, say: (line) => output.note(line) });
   await interruptible(async ({ signal }) => {

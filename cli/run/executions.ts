@@ -2,9 +2,9 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
-import { commandLine } from './commandLine.js';
-import { visible } from './output.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { visible } from '../terminal/output.js';
 
 const UNIMPLEMENTED = 12; // gRPC
 const CLAIM = 'claimModelWorker'; // its retries are how a run waits for a free worker

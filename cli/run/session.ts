@@ -1,5 +1,4 @@
 // The connection of a command: a server (external, running or started here), and workers in this process if none poll.
-import { setMaxListeners } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import {
@@ -10,29 +9,28 @@ import {
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../core/errors.js';
-import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
-import type { SandboxKind } from '../core/schema/config.js';
-import { isAlive } from '../infra/lock.mjs';
-import { dataConverter } from '../infra/payloadCodec.js';
-import { isHere } from '../infra/place.mjs';
-import { forClient } from '../infra/proxy.js';
-import { ensureServer, runningAddress, type TemporalServer } from '../infra/temporalServer.js';
-import { temporalTarget } from '../infra/temporalTarget.js';
-import type { Device } from '../ml/engine/engine.js';
-import { DEFAULT_STORE, localFolder, storeExists, storePlace } from '../store/openStore.js';
-import { isS3 } from '../store/s3Place.js';
-import { createLogger } from '../workers/logger.js';
-import type { RunningWorkers } from '../workers/start.js';
-import { openTracing } from '../workers/telemetry.js';
-import { commandLine, useStore } from './commandLine.js';
+import { GauntletError } from '../../core/errors.js';
+import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
+import type { SandboxKind } from '../../core/schema/config.js';
+import { isAlive } from '../../infra/lock.mjs';
+import { dataConverter } from '../../infra/payloadCodec.js';
+import { isHere } from '../../infra/place.mjs';
+import { forClient } from '../../infra/proxy.js';
+import { ensureServer, runningAddress, type TemporalServer } from '../../infra/temporalServer.js';
+import { temporalTarget } from '../../infra/temporalTarget.js';
+import type { Device } from '../../ml/engine/engine.js';
+import { DEFAULT_STORE, localFolder, storeExists, storePlace } from '../../store/openStore.js';
+import { isS3 } from '../../store/s3Place.js';
+import { createLogger } from '../../workers/logger.js';
+import type { RunningWorkers } from '../../workers/start.js';
+import { openTracing } from '../../workers/telemetry.js';
+import { commandLine, useStore } from '../terminal/commandLine.js';
+import { onInterrupt } from '../terminal/interrupt.js';
+import type { Output } from '../terminal/output.js';
 import { describeExecution } from './executions.js';
-import { EXIT } from './exitCodes.js';
-import { note, type Output } from './output.js';
 
 const GRPC_CANCELLED = 1;
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
-const SAME_SIGNAL_MS = 1_000;
 const POLL_S = 75; // a poll waits up to a minute for a task
 
 /** The options of a command that uses a store. */
@@ -149,7 +147,7 @@ export async function openSession(
       interceptors: tracing && { workflow: [tracing.clientInterceptor] },
     });
     if (workers === 'here' || (workers === 'if-none-poll' && !(await hasPollers(client)))) {
-      const { startWorkers } = await import('../workers/start.js'); // loading it takes half a second
+      const { startWorkers } = await import('../../workers/start.js'); // loading it takes half a second
       running = await startWorkers({
         connection: server.connection,
         namespace: server.namespace,
@@ -263,55 +261,6 @@ export function mayLive(identity: string): boolean {
 /** The status name of a workflow, or undefined if the server does not know the id. */
 export const statusOf = async (client: Client, id: string): Promise<string | undefined> =>
   (await describeExecution(client, id))?.status.name;
-
-/**
- * Calls `stop` on the first Ctrl-C or SIGTERM; one that follows ends the process at once. Two at the same time are one: npm and
- * `timeout` pass a signal on that the process has received already.
- */
-export function onInterrupt(stop: () => void): () => void {
-  let asked: number | undefined;
-  const handler = (): void => {
-    if (asked === undefined) {
-      asked = performance.now();
-      stop();
-    } else if (performance.now() - asked > SAME_SIGNAL_MS) endAtOnce();
-  };
-  process.on('SIGINT', handler);
-  process.on('SIGTERM', handler);
-  return () => {
-    process.off('SIGINT', handler);
-    process.off('SIGTERM', handler);
-  };
-}
-
-/**
- * Ends the process by a signal, which a shell reports as 130. `process.exit` would end the threads that run native code, and
- * these then abort the process.
- */
-function endAtOnce(): void {
-  process.removeAllListeners('SIGINT');
-  process.kill(process.pid, 'SIGINT');
-}
-
-/** Runs `work`, which Ctrl-C ends by aborting `stop`; the exit code is then 130. */
-export async function interruptible(work: (stop: AbortController) => Promise<void>): Promise<void> {
-  const stop = new AbortController();
-  let interrupted = false;
-  setMaxListeners(0, stop.signal); // one per row at work
-  const release = onInterrupt(() => {
-    interrupted = true;
-    stop.abort();
-  });
-  try {
-    await work(stop);
-  } catch (error) {
-    if (!interrupted) throw error;
-    note('stopped before the end');
-    process.exitCode = EXIT.interrupted;
-  } finally {
-    release();
-  }
-}
 
 /** Serves until Ctrl-C, or until the server or a worker ends. */
 export async function serve(session: Session, ready: () => void): Promise<void> {

@@ -2,9 +2,9 @@
 // fails, and waits up to a minute on a dead connection.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { GauntletError } from '../core/errors.js';
-import { commandLine } from './commandLine.js';
-import { isUnanswered } from './output.js';
+import { GauntletError } from '../../core/errors.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { isUnanswered } from '../terminal/output.js';
 
 const PACE = { everyMs: 1500, answerMs: 3000 };
 const NOTED_AFTER = 2; // failed polls, nine seconds at most

@@ -1,9 +1,9 @@
 // Options that several commands share, and functions that read option values.
 import { isIPv4, isIPv6 } from 'node:net';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { PRESET_NAMES } from '../core/presets.js';
-import { type RunConfig, SANDBOXES } from '../core/schema/config.js';
-import { DEVICES, type Device } from '../ml/engine/engine.js';
+import { PRESET_NAMES } from '../../core/presets.js';
+import { type RunConfig, SANDBOXES } from '../../core/schema/config.js';
+import { DEVICES, type Device } from '../../ml/engine/engine.js';
 
 export function integer(least = 0, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {

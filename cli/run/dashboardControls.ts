@@ -1,22 +1,22 @@
 // The controls of the dashboard: the functions of `gauntlet status`, `pause`, `stop`, `set`, `resume` and `fork` over one
 // connection. It opens when a page first asks, and again after a fault.
 import type { Client } from '@temporalio/client';
-import { GauntletError } from '../core/errors.js';
-import type { RunProgress } from '../core/schema/run.js';
-import type { ControlAnswer, ControlRequest, LiveState, LiveStates, LiveView } from '../dashboard/api.js';
-import type { Controls } from '../dashboard/controls.js';
-import type { ObjectStore } from '../store/objectStore.js';
-import { commandLine } from './commandLine.js';
-import { changeOf, checkServer, updateRun } from './commands/control.js';
-import { prepareFork } from './commands/fork.js';
-import { heldState, type RunStatus, STORED, statusOfRun } from './commands/status.js';
-import { parseAssignments } from './config.js';
+import { GauntletError } from '../../core/errors.js';
+import type { RunProgress } from '../../core/schema/run.js';
+import type { ControlAnswer, ControlRequest, LiveState, LiveStates, LiveView } from '../../dashboard/api.js';
+import type { Controls } from '../../dashboard/controls.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { parseAssignments } from '../input/config.js';
+import { chooseCheckpoint } from '../input/naming.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { createOutput, failureOf, isErrorCode } from '../terminal/output.js';
 import { type Held, heldText, inWords, isOpen } from './executions.js';
-import { chooseCheckpoint } from './naming.js';
-import { createOutput, failureOf, isErrorCode } from './output.js';
+import { prepareFork } from './forking.js';
 import { resumeRun } from './resuming.js';
 import { hasPollers, openSession, type Session } from './session.js';
+import { heldState, type RunStatus, STORED, statusOfRun } from './status.js';
 import { startOrJoin } from './training.js';
+import { changeOf, checkServer, updateRun } from './updates.js';
 
 const ANSWER_MS = 3000; // for the state of a run, or of all runs
 const MAX_LISTED = 1000; // runs

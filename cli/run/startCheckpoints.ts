@@ -1,8 +1,8 @@
 // Checkpoints at which a run will start: named in the inputs of runs that no worker has prepared yet, and of schedules.
 // The store does not know them until the manifest of the prepared run names them.
 import { type Client, ScheduleNotFoundError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
-import { GauntletError } from '../core/errors.js';
-import { checkpointNameSchema } from '../core/schema/checkpoint.js';
+import { GauntletError } from '../../core/errors.js';
+import { checkpointNameSchema } from '../../core/schema/checkpoint.js';
 import { inputOf } from './training.js';
 
 /** Names of checkpoints, without 'best' and 'latest'. @throws GauntletError BAD_CONFIG if an input cannot be read */

@@ -1,11 +1,11 @@
 // Follows a run with its `progress` query until it ends: a bar in a terminal, otherwise a line per step.
 import { setTimeout } from 'node:timers/promises';
 import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from '@temporalio/client';
-import type { RunProgress } from '../core/schema/run.js';
+import type { RunProgress } from '../../core/schema/run.js';
+import { duration, isUnanswered, paint } from '../terminal/output.js';
+import { attentionOf, Pace, progressBar, progressLine, warningsIn } from '../terminal/progress.js';
+import { openStatusLine } from '../terminal/statusLine.js';
 import { throughOutages } from './outage.js';
-import { duration, isUnanswered, paint } from './output.js';
-import { attentionOf, Pace, progressBar, progressLine, warningsIn } from './progress.js';
-import { openStatusLine } from './statusLine.js';
 
 const POLL_MS = 500;
 

@@ -1,5 +1,5 @@
 // The before/after table of a run.
-import type { RunResult } from '../core/schema/run.js';
+import type { RunResult } from '../../core/schema/run.js';
 import { duration, percent, tableText, visible } from './output.js';
 
 const ROWS = [

@@ -1,8 +1,8 @@
 // A run as recorded in the store, which outlives the retention of the server.
-import type { RunConfig } from '../core/schema/config.js';
-import type { RunResult } from '../core/schema/run.js';
-import { readInput, readMetrics, readResult } from '../store/runs.js';
-import type { Store } from '../store/store.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import type { RunResult } from '../../core/schema/run.js';
+import { readInput, readMetrics, readResult } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
 
 export interface StoredRun {
   steps: number; // policy updates on record

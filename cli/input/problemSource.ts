@@ -2,14 +2,14 @@
 // commands say about a problem file.
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { GauntletError } from '../core/errors.js';
-import { isBuiltIn } from '../core/schema/problem.js';
-import type { Rejected } from '../data/problemDrafts.js';
-import { checkProblems, loadProblems } from '../data/problems.js';
-import { readTasks, type Task } from '../inference/tasks.js';
-import type { Store } from '../store/store.js';
-import { rereadable } from './input/jsonLines.js';
-import { counted, type Output } from './output.js';
+import { GauntletError } from '../../core/errors.js';
+import { isBuiltIn } from '../../core/schema/problem.js';
+import type { Rejected } from '../../data/problemDrafts.js';
+import { checkProblems, loadProblems } from '../../data/problems.js';
+import { readTasks, type Task } from '../../inference/tasks.js';
+import type { Store } from '../../store/store.js';
+import { counted, type Output } from '../terminal/output.js';
+import { rereadable } from './jsonLines.js';
 
 const PROBLEM_FILE = /\.jsonl?(\.gz)?$/;
 

@@ -1,9 +1,9 @@
 // The folder of a model. A download from the Hugging Face hub prints one line, and a bar in a terminal.
-import { modelFolder } from '../data/modelFolder.js';
-import { EXIT } from './exitCodes.js';
-import { note } from './output.js';
-import { openRowBar, type RowBar } from './rowBar.js';
-import { onInterrupt } from './session.js';
+import { modelFolder } from '../../data/modelFolder.js';
+import { EXIT } from '../terminal/exitCodes.js';
+import { onInterrupt } from '../terminal/interrupt.js';
+import { note } from '../terminal/output.js';
+import { openRowBar, type RowBar } from '../terminal/rowBar.js';
 
 const MB = 1e6;
 

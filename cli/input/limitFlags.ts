@@ -1,6 +1,6 @@
 // Options for the limits of programs.
 import type { Command } from 'commander';
-import { type Limits, limitsSchema, MOST } from '../core/schema/execution.js';
+import { type Limits, limitsSchema, MOST } from '../../core/schema/execution.js';
 import { integer, number } from './options.js';
 
 type LimitFlag = keyof Limits;

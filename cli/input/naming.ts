@@ -1,10 +1,10 @@
 // How commands name things: RUN is a run id, RUN/NAME is a checkpoint of that run.
-import { GauntletError } from '../core/errors.js';
-import { checkpointNameSchema } from '../core/schema/checkpoint.js';
-import { MANIFEST } from '../store/runs.js';
-import type { Store } from '../store/store.js';
-import { commandLine } from './commandLine.js';
-import { note } from './output.js';
+import { GauntletError } from '../../core/errors.js';
+import { checkpointNameSchema } from '../../core/schema/checkpoint.js';
+import { MANIFEST } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { note } from '../terminal/output.js';
 
 export const RUN = ['[run]', 'run id (default: the run that was started last)'] as const;
 const FORMS = 'RUN/NAME, with NAME from `gauntlet checkpoints list`, best or latest; RUN alone is RUN/best';

@@ -1,6 +1,6 @@
 // The progress of a run as one line that fits the terminal, and an estimate of the time left.
-import { topicOf } from '../core/answerShares.js';
-import type { RunProgress } from '../core/schema/run.js';
+import { topicOf } from '../../core/answerShares.js';
+import type { RunProgress } from '../../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent, visible } from './output.js';
 import { barText } from './statusLine.js';

@@ -1,6 +1,6 @@
 // Command lines that messages tell people to type.
 import { resolve } from 'node:path';
-import { DEFAULT_STORE, storePlace } from '../store/openStore.js';
+import { DEFAULT_STORE, storePlace } from '../../store/openStore.js';
 
 let store = ''; // the --store of the running command; empty for the default one
 let folder = ''; // the place of its store; empty if it has none

@@ -1,8 +1,8 @@
 // A whole chain as text.
-import { STAGE_SPECS } from '../core/prompts/stages.js';
-import { OUTCOMES, type Outcome } from '../core/rewards/outcomes.js';
-import { type Term, termsText } from '../core/rewards/rule.js';
-import type { ChainView, ShownTest } from '../core/schema/chainView.js';
+import { STAGE_SPECS } from '../../core/prompts/stages.js';
+import { OUTCOMES, type Outcome } from '../../core/rewards/outcomes.js';
+import { type Term, termsText } from '../../core/rewards/rule.js';
+import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
 import { paint, visible } from './output.js';
 
 export function chainText(view: ChainView): string {
