@@ -2,7 +2,7 @@
 // node dist/bench/curve.js [--seed N] [--preset NAME] [--model DIR] [--store DIR] [--sandbox wasm|docker] [--threads N] [--set a.b=json]…
 import { parseArgs } from 'node:util';
 import { createCall } from '../activities/index.js';
-import { parseAssignments } from '../cli/config.js';
+import { parseAssignments } from '../cli/input/config.js';
 import { merged } from '../core/presets.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import type { Call } from '../method/activities.js';

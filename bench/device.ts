@@ -1,11 +1,11 @@
 // `npm run bench -- device`: how fast a device scores, trains and samples, and how far its results are from the CPU's.
 import { join } from 'node:path';
-import { readAdapterFolder } from '../cli/model/adapterFolder.js';
 import { deriveKey } from '../core/random.js';
 import { CUDA_ACTIVATION_MEGABYTES } from '../core/schema/config.js';
 import { ROOT } from '../infra/root.mjs';
 import { DEVICES, type Device, type Engine } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
+import { readAdapterFolder } from '../ml/hf/peft.js';
 import type { Adapter } from '../ml/nn/layout.js';
 import { relativeError } from '../ml/selfTest/selfTest.js';
 import { type Job, makeJob } from './inputs.js';
@@ -112,7 +112,7 @@ async function measure(
     device: await openEngine(model, { device, activationBytes }),
   };
   try {
-    const adapter = await readAdapterFolder(engines.cpu, join(model, 'adapter'));
+    const adapter = engines.cpu.importAdapter(readAdapterFolder(join(model, 'adapter')));
     const all: DeviceFigures[] = [];
     for (const { name, run, compare } of works) {
       const results = { cpu: await run(engines.cpu, adapter), device: await run(engines.device, adapter) };

@@ -65,12 +65,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'model import model.Q4_K_M.gguf --out my-model',
     'model import model.gguf --out my-model --dtype bf16',
   ],
-  'model init-adapter': ['model init-adapter --model data/tiny-model --rank 8 --alpha 16 --out adapter'],
-  'model logprobs': ['model logprobs --model data/tiny-model --input rows.jsonl'],
-  'model generate': ['model generate --model data/tiny-model --input prompts.jsonl --max-new-tokens 64'],
-  'model update': [
-    'model update --model data/tiny-model --adapter adapter --batch batch.jsonl --config update.json --out next',
-  ],
   'problems check': ['problems check problems.jsonl', 'problems check HumanEvalPlus.jsonl.gz --packages numpy'],
   'problems import': ['problems import mbpp.jsonl --out problems.jsonl'],
   'sandbox run': ['sandbox run --input programs.jsonl', 'sandbox run -i programs.jsonl --mode pytest --sandbox docker'],

@@ -6,7 +6,6 @@ import { GauntletError } from '../core/errors.js';
 import { exceptThisMachine } from '../infra/proxy.js';
 import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';
-import { useStore } from './commandLine.js';
 import { addCheckpoints } from './commands/checkpoints.js';
 import { addCompletion } from './commands/completion.js';
 import { addConfig } from './commands/config.js';
@@ -33,10 +32,11 @@ import { addTemporal } from './commands/temporal.js';
 import { addTrain } from './commands/train.js';
 import { addUp } from './commands/up.js';
 import { addWorker } from './commands/worker.js';
-import { EXIT } from './exitCodes.js';
 import { addExamples } from './help.js';
 import { addMakeTiny } from './makeTiny.js';
-import { printError } from './output.js';
+import { useStore } from './terminal/commandLine.js';
+import { EXIT } from './terminal/exitCodes.js';
+import { printError } from './terminal/output.js';
 
 /** Groups of --help, in its order. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [

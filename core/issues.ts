@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type ErrorCode, GauntletError } from './errors.js';
 
 /** @throws GauntletError one line with at most three issues, each with the path of its field, e.g. advantages[5] */
-export function parseAs<T>(schema: z.ZodType<T>, value: unknown, code: ErrorCode = 'BAD_INPUT', prefix = ''): T {
+export function parseAs<T>(schema: z.ZodType<T>, value: unknown, code: ErrorCode, prefix = ''): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;

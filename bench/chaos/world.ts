@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { interceptorsUntil } from '../../cli/session.js';
+import { interceptorsUntil } from '../../cli/run/session.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
 import { forClient } from '../../infra/proxy.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';

@@ -1,10 +1,10 @@
 // This project's engine as a contender: its public port, in a process that answers JSON lines.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { readAdapterFolder } from '../../cli/model/adapterFolder.js';
 import { deriveKey } from '../../core/random.js';
 import type { Adapter, Engine, OptimizerState } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
+import { readAdapterFolder } from '../../ml/hf/peft.js';
 import type { Quantized } from '../cases.js';
 import type { Job } from '../inputs.js';
 import type { Outcome } from '../runner.js';
@@ -36,7 +36,7 @@ const handlers: Record<string, (request: Request) => unknown> = {
     await engine?.close();
     const bits = quantization === 'int4' ? 4 : 8;
     engine = await openEngine(model, quantization && { quantization: { bits, groupSize: 32 } });
-    const adapter = await readAdapterFolder(engine, join(model, 'adapter'));
+    const adapter = engine.importAdapter(readAdapterFolder(join(model, 'adapter')));
     trained = { adapter, state: engine.newOptimizerState(adapter) };
     return {};
   },

@@ -3,21 +3,16 @@ import type { Command } from 'commander';
 import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import type { Store } from '../../store/store.js';
-import { CHECKPOINT, chooseCheckpoint, chooseRun, RUN } from '../naming.js';
-import { jsonOption } from '../options.js';
-import { createOutput, percent, tableText } from '../output.js';
-import { withStore } from '../session.js';
+import { CHECKPOINT, chooseCheckpoint, chooseRun, RUN } from '../input/naming.js';
+import { jsonOption } from '../input/options.js';
+import { type StoreFlags, withStore } from '../run/session.js';
+import { createOutput, percent, tableText } from '../terminal/output.js';
 import { addCheckpointExport } from './checkpoints/export.js';
-
-interface Flags {
-  store: string;
-  json?: boolean;
-}
 
 export function addCheckpoints(program: Command): void {
   const group = program.command('checkpoints').description('list the checkpoints of a run, show or export one');
   const list = group.command('list').description('list all checkpoints of a run with their scores');
-  withStore(list.argument(...RUN).addOption(jsonOption()), 'reads').action(async (named: string, flags: Flags) => {
+  withStore(list.argument(...RUN).addOption(jsonOption()), 'reads').action(async (named: string, flags: StoreFlags) => {
     const store = await openStore(flags.store);
     const run = await chooseRun(store, named);
     const checkpoints = await listCheckpoints(store, run);
@@ -38,7 +33,7 @@ export function addCheckpoints(program: Command): void {
   });
   const show = group.command('show').description('verify a checkpoint and print its folder');
   withStore(show.argument(...CHECKPOINT).addOption(jsonOption()), 'reads').action(
-    async (named: string, flags: Flags) => {
+    async (named: string, flags: StoreFlags) => {
       const store = await openStore(flags.store);
       const { runId, name } = await chooseCheckpoint(store, named);
       const { metadata } = await loadCheckpoint(store, runId, name);

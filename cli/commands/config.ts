@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { PRESET_NAMES } from '../../core/presets.js';
 import { runConfigSchema } from '../../core/schema/config.js';
-import { CONFIG_FILE } from '../config.js';
-import { jsonOption } from '../options.js';
-import { createOutput } from '../output.js';
+import { CONFIG_FILE } from '../input/config.js';
+import { jsonOption } from '../input/options.js';
+import { createOutput } from '../terminal/output.js';
 
 export function configJsonSchema(): object {
   const schema = z.toJSONSchema(runConfigSchema, {

@@ -1,104 +1,17 @@
 // Controls a running run: `gauntlet pause`, `stop` and `set`; `resume` ends a pause. The Temporal CLI does the same:
 // `temporal workflow update execute --name pause --workflow-id RUN`.
-import type { WorkflowHandle } from '@temporalio/client';
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Command } from 'commander';
-import type { Decision } from '../../core/control.js';
-import { GauntletError } from '../../core/errors.js';
-import { applyConfigPatch } from '../../core/liveConfig.js';
-import { resolveConfig } from '../../core/presets.js';
-import { openStore } from '../../store/openStore.js';
-import { commandLine } from '../commandLine.js';
-import { parseAssignments } from '../config.js';
-import { inWords } from '../executions.js';
-import { jsonOption } from '../options.js';
-import { createOutput, note } from '../output.js';
-import {
-  type ConnectionOptions,
-  hasPollers,
-  hasServer,
-  noWorker,
-  type Session,
-  statusOf,
-  withSession,
-  withStore,
-} from '../session.js';
+import { jsonOption } from '../input/options.js';
+import { type SessionFlags, withSession, withStore } from '../run/session.js';
+import { changeOf, checkServer, type Update, updateRun } from '../run/updates.js';
+import { createOutput } from '../terminal/output.js';
 
-type Flags = ConnectionOptions & { json?: boolean };
-
-/** The updates of trainFullPipeline. */
-export type Update =
-  | { name: 'pause' | 'resume' | 'stop' }
-  | { name: 'change'; fields: Record<string, unknown> }
-  | { name: 'decide'; decision: Decision };
-
-const NO_ANSWER_MS = 10_000; // the server lists a worker that died for up to a minute
-
-/** @returns what will happen, in one line. @throws GauntletError BAD_INPUT if the run refuses the update */
-export async function sendUpdate(handle: WorkflowHandle, update: Update): Promise<string> {
-  const warning = `no worker has answered for ${NO_ANSWER_MS / 1000} s; the run gets the request when a worker serves it (${commandLine('up')})`;
-  const timer = setTimeout(note, NO_ANSWER_MS, warning);
-  const args = update.name === 'change' ? [update.fields] : update.name === 'decide' ? [update.decision] : [];
-  try {
-    return await handle.executeUpdate<string, [unknown]>(update.name, { args: args as [unknown] });
-  } catch (error) {
-    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
-    const { message } = error.cause instanceof Error ? error.cause : error;
-    throw new GauntletError('BAD_INPUT', message.split('\n')[0]!);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** @throws GauntletError SERVER_UNAVAILABLE if no server runs. Without this check, a session would start one. */
-export function checkServer(store: string): void {
-  if (hasServer(store)) return;
-  throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server runs for this store: ${commandLine('up')}`);
-}
-
-/** @returns what will happen, in one line. @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
-export async function updateRun(session: Session, id: string, update: Update): Promise<string> {
-  try {
-    return await sendUpdate(await servedRun(session, id), update);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw new GauntletError('NOT_FOUND', `run '${id}' has just ended`);
-    throw error;
-  }
-}
-
-/** A run that a worker serves. @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
-async function servedRun({ client, store }: Session, id: string): Promise<WorkflowHandle> {
-  const status = await statusOf(client, id);
-  const resume = commandLine(`resume ${id}`);
-  if (status === undefined) {
-    const isStored = (await (await openStore(store)).listRuns()).includes(id);
-    const hint = isStored ? `it is only in the store: ${resume}` : `list runs with: ${commandLine('status')}`;
-    throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; ${hint}`);
-  }
-  if (status === 'PAUSED') {
-    throw new GauntletError('BAD_INPUT', `run '${id}' is paused on the server; continue it first: ${resume}`);
-  }
-  if (status !== 'RUNNING') {
-    const hint = status === 'COMPLETED' ? '' : `; continue it with: ${resume}`;
-    throw new GauntletError('BAD_INPUT', `run '${id}' is ${inWords(status)}${hint}`);
-  }
-  if (!(await hasPollers(client))) throw noWorker();
-  return client.workflow.getHandle(id);
-}
-
-async function updateAndSay(id: string, update: Update, flags: Flags): Promise<void> {
+async function updateAndSay(id: string, update: Update, flags: SessionFlags): Promise<void> {
   const output = createOutput(flags.json === true);
   checkServer(flags.store);
   const said = await withSession(flags, output, 'none', (session) => updateRun(session, id, update));
   const subject = update.name === 'change' ? `run '${id}': the change` : `run '${id}'`;
   output.result({ runId: id, update: update.name, said }, () => `${subject} ${said}`);
-}
-
-/** The update `change` for assignments 'field=value'. @throws GauntletError BAD_CONFIG, even if no worker is running */
-export function changeOf(assignments: string[]): Update {
-  const fields = parseAssignments(assignments, '');
-  applyConfigPatch(resolveConfig(), fields);
-  return { name: 'change', fields };
 }
 
 export function addControl(program: Command): void {
@@ -107,13 +20,13 @@ export function addControl(program: Command): void {
       program.command(name).description(description).argument('<run>', 'run id').addOption(jsonOption()),
       'server',
     );
-  command('pause', 'pause a run after its current step').action((id: string, flags: Flags) =>
+  command('pause', 'pause a run after its current step').action((id: string, flags: SessionFlags) =>
     updateAndSay(id, { name: 'pause' }, flags),
   );
   command('stop', 'end a run after its current step, with checkpoint, evaluation and report').action(
-    (id: string, flags: Flags) => updateAndSay(id, { name: 'stop' }, flags),
+    (id: string, flags: SessionFlags) => updateAndSay(id, { name: 'stop' }, flags),
   );
   command('set', 'change configuration fields of a run from its next step on')
     .argument('<field=value...>', 'docs/configuration.md lists the fields that can change')
-    .action((id: string, assignments: string[], flags: Flags) => updateAndSay(id, changeOf(assignments), flags));
+    .action((id: string, assignments: string[], flags: SessionFlags) => updateAndSay(id, changeOf(assignments), flags));
 }

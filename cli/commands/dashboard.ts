@@ -6,17 +6,16 @@ import { openResources } from '../../dashboard/data/resources.js';
 import { startDashboard } from '../../dashboard/server.js';
 import { isLoopback } from '../../infra/httpServer.js';
 import { openStore } from '../../store/openStore.js';
-import { openControls } from '../dashboardControls.js';
-import { jsonOption, port } from '../options.js';
-import { createOutput } from '../output.js';
-import { interruptible, withStore } from '../session.js';
+import { jsonOption, port } from '../input/options.js';
+import { openControls } from '../run/dashboardControls.js';
+import { type StoreFlags, withStore } from '../run/session.js';
+import { interruptible } from '../terminal/interrupt.js';
+import { createOutput } from '../terminal/output.js';
 
-interface Flags {
-  store: string;
+interface Flags extends StoreFlags {
   host: string;
   port: number;
   temporalUi?: string;
-  json?: boolean;
 }
 
 export function addDashboard(program: Command): void {

@@ -3,19 +3,18 @@ import type { Command } from 'commander';
 import { checkRunId } from '../../store/checks.js';
 import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
-import { chainText } from '../chainText.js';
-import { commandLine, quoted } from '../commandLine.js';
-import { checkInput, fieldsOf } from '../config.js';
-import { deviceOption, integer, jsonOption, sandboxOption, setOption } from '../options.js';
-import { createOutput } from '../output.js';
-import { resultTable } from '../results.js';
-import { type ConnectionOptions, withSession, withStore } from '../session.js';
-import { follow, startOrJoin } from '../training.js';
+import { checkInput, fieldsOf } from '../input/config.js';
+import { deviceOption, integer, jsonOption, sandboxOption, setOption } from '../input/options.js';
+import { type SessionFlags, withSession, withStore } from '../run/session.js';
+import { follow, startOrJoin } from '../run/training.js';
+import { chainText } from '../terminal/chainText.js';
+import { commandLine, quoted } from '../terminal/commandLine.js';
+import { createOutput } from '../terminal/output.js';
+import { resultTable } from '../terminal/results.js';
 import { checkpointFolder } from './checkpoints.js';
 
-interface Flags extends ConnectionOptions {
+interface Flags extends SessionFlags {
   seed: number;
-  json?: boolean;
   set: string[];
 }
 

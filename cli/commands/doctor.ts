@@ -19,10 +19,10 @@ import { hasImage, IMAGES } from '../../sandbox/docker/image.js';
 import { localFolder, storeExists } from '../../store/openStore.js';
 import { isS3 } from '../../store/s3Place.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { EXIT } from '../exitCodes.js';
-import { jsonOption } from '../options.js';
-import { createOutput, describeError, paint } from '../output.js';
-import { withStore } from '../session.js';
+import { jsonOption } from '../input/options.js';
+import { type StoreFlags, withStore } from '../run/session.js';
+import { EXIT } from '../terminal/exitCodes.js';
+import { createOutput, describeError, paint } from '../terminal/output.js';
 
 interface Finding {
   name: string;
@@ -176,7 +176,7 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .description('check what this machine has and what is missing; exit code 1 if something required is')
     .addOption(jsonOption());
-  withStore(command).action(async (flags: { store: string; json?: boolean }) => {
+  withStore(command).action(async (flags: StoreFlags) => {
     const output = createOutput(flags.json);
     const noteOnce = (line: string): void => (line.endsWith('(once)') ? output.note(line) : undefined); // it takes long
     const findings = await examine(flags.store, noteOnce);

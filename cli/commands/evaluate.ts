@@ -16,15 +16,15 @@ import { openStore } from '../../store/openStore.js';
 import { readRun, writeEvaluation } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
-import { notingActivities } from '../activityNotes.js';
-import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../naming.js';
-import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../options.js';
-import { counted, createOutput, type Output, percent, tableText } from '../output.js';
-import { noteProblems, noteSkipped } from '../problemSource.js';
-import { warningLine } from '../progress.js';
-import { type ConnectionOptions, noteUnused, withSession, withStore } from '../session.js';
+import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../input/naming.js';
+import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../input/options.js';
+import { noteProblems, noteSkipped } from '../input/problemSource.js';
+import { notingActivities } from '../run/activityNotes.js';
+import { noteUnused, type SessionFlags, withSession, withStore } from '../run/session.js';
+import { counted, createOutput, type Output, percent, tableText } from '../terminal/output.js';
+import { warningLine } from '../terminal/progress.js';
 
-interface Flags extends ConnectionOptions {
+interface Flags extends SessionFlags {
   against?: string;
   problems?: string;
   split?: Split;
@@ -32,7 +32,6 @@ interface Flags extends ConnectionOptions {
   samples: number;
   temperature?: number;
   model?: string;
-  json?: boolean;
 }
 
 interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, CountAnswersOutput {

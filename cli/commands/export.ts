@@ -7,15 +7,15 @@ import { readRunRecords } from '../../dashboard/data/records.js';
 import { openStore } from '../../store/openStore.js';
 import { MANIFEST } from '../../store/runs.js';
 import type { ExportedFiles, Exporter } from '../export/exporter.js';
+import { checkTarget, writeFolder } from '../export/folder.js';
 import { inspectLogs } from '../export/inspect.js';
 import { metricLines, rolloutLines } from '../export/jsonl.js';
 import { sendToMlflow } from '../export/mlflow.js';
 import { eventFiles } from '../export/tensorboard.js';
-import { checkTarget, writeFolder } from '../folder.js';
-import { chooseRun, RUN } from '../naming.js';
-import { jsonOption } from '../options.js';
-import { createOutput } from '../output.js';
-import { withStore } from '../session.js';
+import { chooseRun, RUN } from '../input/naming.js';
+import { jsonOption } from '../input/options.js';
+import { type StoreFlags, withStore } from '../run/session.js';
+import { createOutput } from '../terminal/output.js';
 
 const FORMATS = { jsonl: metricLines, tensorboard: eventFiles, inspect: inspectLogs } satisfies Record<
   string,
@@ -23,13 +23,11 @@ const FORMATS = { jsonl: metricLines, tensorboard: eventFiles, inspect: inspectL
 >;
 const MARKER = 'gauntlet-export.json'; // the last file; identifies a folder that may be replaced
 
-interface Flags {
-  store: string;
+interface Flags extends StoreFlags {
   format: keyof typeof FORMATS | 'mlflow';
   out: string;
   rollouts?: boolean;
   overwrite?: boolean;
-  json?: boolean;
 }
 
 export function addExport(program: Command): void {

@@ -7,22 +7,20 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { MANIFEST, RESULT } from '../../store/runs.js';
 import { type Swept, sweep } from '../../store/sweep.js';
-import { integer, jsonOption, number } from '../options.js';
-import { createOutput, failureOf, megabytes, type Output } from '../output.js';
-import { hasServer, statusOf, withSession, withStore } from '../session.js';
-import { startCheckpoints } from '../startCheckpoints.js';
+import { integer, jsonOption, number } from '../input/options.js';
+import { hasServer, type StoreFlags, statusOf, withSession, withStore } from '../run/session.js';
+import { startCheckpoints } from '../run/startCheckpoints.js';
+import { createOutput, failureOf, type Output, sizeText } from '../terminal/output.js';
 
 const HOUR = 3_600_000;
 /** Files used within the last hour always stay: clocks differ, and activities start before they write. */
 const GRACE = HOUR;
 
-interface Flags {
-  store: string;
+interface Flags extends StoreFlags {
   dryRun?: boolean;
   list?: boolean;
   keep?: number;
   olderThan: number;
-  json?: boolean;
 }
 
 /** Every open workflow that may read the store. Other projects may use the same namespace. */
@@ -153,7 +151,7 @@ function sweptText(swept: Swept, open: readonly OpenRun[], keepFrom: number, dry
   const lines = rows.filter(([count]) => count > 0).map(([count, what]) => `  ${count} ${what}`);
   return [
     ...open.map(({ run, why }) => `kept: what '${run}' may need (${why})`),
-    `${dryRun ? 'would free' : 'freed'} ${megabytes(bytes)} not used since ${new Date(keepFrom).toISOString()}`,
+    `${dryRun ? 'would free' : 'freed'} ${sizeText(bytes)} not used since ${new Date(keepFrom).toISOString()}`,
     ...lines,
   ].join('\n');
 }

@@ -1,13 +1,139 @@
-// `gauntlet model …`: the engine without the pipeline, for custom training loops.
-import type { Command } from 'commander';
-import { addGenerate } from './model/generate.js';
-import { addImport } from './model/import.js';
-import { addInitAdapter } from './model/initAdapter.js';
-import { addInspect } from './model/inspect.js';
-import { addLogprobs } from './model/logprobs.js';
-import { addUpdate } from './model/update.js';
+// `gauntlet model`: describes a model and its memory needs from its config and file headers, or imports a GGUF file.
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { GauntletError } from '../../core/errors.js';
+import { availableMemory, estimateMemory, type MemoryUse } from '../../ml/engine/memory.js';
+import { type ImportOptions, importGguf } from '../../ml/gguf/import.js';
+import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
+import type { Quantization } from '../../ml/hf/packed.js';
+import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
+import { integer, jsonOption } from '../input/options.js';
+import { provideModel } from '../input/provideModel.js';
+import { counted, createOutput, sizeText } from '../terminal/output.js';
+
+interface InspectFlags {
+  model: string;
+  quantize?: 'int4' | 'int8';
+  groupSize?: number;
+  rank: number;
+  rows: number;
+  length: number;
+  checkpointing?: boolean;
+  json?: boolean;
+}
+
+interface ImportFlags {
+  out: string;
+  dtype: 'f32' | 'bf16';
+  tokenizer?: string;
+  json?: boolean;
+}
 
 export function addModel(program: Command): void {
-  const group = program.command('model').description('sample, score and train with a model, JSON lines in and out');
-  for (const add of [addInspect, addImport, addInitAdapter, addLogprobs, addGenerate, addUpdate]) add(group);
+  const group = program.command('model').description('describe a model, or import one');
+  addInspect(group);
+  addImport(group);
 }
+
+function addInspect(group: Command): void {
+  group
+    .command('inspect')
+    .description('describe a model and the memory it needs, without reading weights')
+    .requiredOption('-m, --model <folder>', 'base model: a folder, or an id of the Hugging Face hub')
+    .addOption(new Option('--quantize <kind>', 'quantize the projection weights').choices(['int4', 'int8']))
+    .option('--group-size <n>', 'weights per scale, a power of two (default: 32)', groupSize)
+    .option('--rank <n>', 'LoRA rank of the adapter', integer(1), 16)
+    .option('--rows <n>', 'rows decoded at once', integer(1), 8)
+    .option('--length <n>', 'tokens per row', integer(1), 512)
+    .option('--checkpointing', 'recompute layers in the backward pass: less memory, more time')
+    .addOption(jsonOption())
+    .action(async (flags: InspectFlags) => {
+      const found = inspect(describeModel(await provideModel(flags.model)), flags);
+      createOutput(flags.json).result(found, () => text(found));
+    });
+}
+
+function addImport(group: Command): void {
+  group
+    .command('import')
+    .description('turn a GGUF file (llama, qwen2, qwen3) into a model folder')
+    .argument('<file>', 'GGUF file')
+    .requiredOption('-o, --out <folder>', 'folder to write; must not exist or be empty')
+    .addOption(
+      new Option('--dtype <type>', 'of the written weights; f32 keeps every bit, bf16 halves the size')
+        .choices(['f32', 'bf16'])
+        .default('f32'),
+    )
+    .option('--tokenizer <folder>', 'take tokenizer.json and chat template from this folder')
+    .addOption(jsonOption())
+    .action((file: string, { out, dtype, tokenizer, json }: ImportFlags) => {
+      const type = dtype.toUpperCase() as ImportOptions['dtype'];
+      const { tensors, types } = importGguf(file, out, { dtype: type, tokenizer });
+      createOutput(json).result(
+        { out, tensors, types, dtype },
+        () => `${out}: ${tensors} tensors of type ${types.join(', ')}`,
+      );
+    });
+}
+
+function groupSize(text: string): number {
+  const size = integer(16)(text);
+  if (Number.isInteger(Math.log2(size))) return size;
+  throw new InvalidArgumentError('It is not a power of two.');
+}
+
+/** @throws {GauntletError} BAD_INPUT */
+function quantizationOf({ quantize, groupSize }: InspectFlags): Quantization | undefined {
+  if (quantize !== undefined) return { bits: quantize === 'int4' ? 4 : 8, groupSize: groupSize ?? 32 };
+  if (groupSize === undefined) return undefined;
+  throw new GauntletError('BAD_INPUT', '--group-size needs --quantize');
+}
+
+function inspect(model: ModelFiles, flags: InspectFlags) {
+  const { config, parameters, eosTokens } = model;
+  const { rank, rows, checkpointing } = flags;
+  const tensors = [...model.stored.values()];
+  const paths = [...new Set(tensors.map(({ path }) => path))].sort();
+  const length = Math.min(flags.length, config.contextLength);
+  const use = { sequences: rows, length, rank, quantization: quantizationOf(flags), checkpointing };
+  const needed = (task: MemoryUse['task']): number => Math.round(estimateMemory(model, { ...use, task }));
+  return {
+    architecture: config.architecture,
+    parameters,
+    layers: config.layers,
+    hidden: config.hidden,
+    heads: config.heads,
+    keyValueHeads: config.kvHeads,
+    vocabulary: config.vocab,
+    context: config.contextLength,
+    tiedEmbeddings: config.tied,
+    eosTokens,
+    dtypes: [...new Set(tensors.map(({ dtype }) => dtype))].sort(),
+    files: paths.map((path) => ({ name: basename(path), bytes: statSync(path).size })),
+    lora: { rank, parameters: layoutSize(loraLayout(config, rank)) },
+    memory: { rows, length, decodeBytes: needed('decode'), trainBytes: needed('train'), freeBytes: availableMemory() },
+  };
+}
+
+type Found = ReturnType<typeof inspect>;
+
+function text(found: Found): string {
+  const { layers, hidden, heads, keyValueHeads, files, lora, memory } = found;
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const rows: [string, string][] = [
+    ['architecture', found.architecture],
+    ['parameters', count(found.parameters)],
+    ['layers', `${layers} of width ${hidden}; ${heads} heads, ${keyValueHeads} of keys and values`],
+    ['vocabulary', `${count(found.vocabulary)}${found.tiedEmbeddings ? ', embeddings tied' : ''}`],
+    ['context', `${count(found.context)} tokens`],
+    ['weights', `${found.dtypes.join(', ')}; ${counted(files.length, 'file')}, ${sizeText(bytes)}`],
+    [`LoRA, rank ${lora.rank}`, `${count(lora.parameters)} parameters`],
+    ['memory to decode', `${sizeText(memory.decodeBytes)} for ${memory.rows} rows of ${memory.length} tokens`],
+    ['memory to train', `${sizeText(memory.trainBytes)} for rows of ${memory.length} tokens`],
+    ['memory free', sizeText(memory.freeBytes)],
+  ];
+  return rows.map(([name, value]) => `${name.padEnd(18)}${value}`).join('\n');
+}
+
+const count = (n: number): string => n.toLocaleString('en');

@@ -8,14 +8,14 @@ import { type DraftEntry, openDrafts, readReferences } from '../../data/problemD
 import { examineProblem, type Health } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { type LimitFlags, limitsOf, withLimits } from '../limitFlags.js';
-import { openResults, type Results } from '../model/results.js';
-import { ANY_SANDBOX, jsonOption, sandboxOption } from '../options.js';
-import { inOrder } from '../ordered.js';
-import { counted, createOutput, type Output, visible } from '../output.js';
-import { withProblemFile } from '../problemSource.js';
-import { openRowBar } from '../rowBar.js';
-import { interruptible } from '../session.js';
+import { type LimitFlags, limitsOf, withLimits } from '../input/limitFlags.js';
+import { ANY_SANDBOX, jsonOption, sandboxOption } from '../input/options.js';
+import { inOrder } from '../input/ordered.js';
+import { withProblemFile } from '../input/problemSource.js';
+import { interruptible } from '../terminal/interrupt.js';
+import { counted, createOutput, type Output, visible } from '../terminal/output.js';
+import { openResults, type Results } from '../terminal/resultLines.js';
+import { openRowBar } from '../terminal/rowBar.js';
 
 interface Flags extends LimitFlags {
   format: FormatName | 'auto';

@@ -3,13 +3,13 @@ import type { Command } from 'commander';
 import { recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
 import { GauntletError } from '../../core/errors.js';
 import { openStore } from '../../store/openStore.js';
-import { EXIT } from '../exitCodes.js';
-import { chooseRun, RUN } from '../naming.js';
-import { integer, jsonOption, OF_RUN, sandboxOption } from '../options.js';
-import { createOutput, tableText } from '../output.js';
-import { type ConnectionOptions, withStore } from '../session.js';
+import { chooseRun, RUN } from '../input/naming.js';
+import { integer, jsonOption, OF_RUN, sandboxOption } from '../input/options.js';
+import { type SessionFlags, withStore } from '../run/session.js';
+import { EXIT } from '../terminal/exitCodes.js';
+import { createOutput, tableText } from '../terminal/output.js';
 
-type Flags = ConnectionOptions & { step?: number; execute?: boolean; json?: boolean };
+type Flags = SessionFlags & { step?: number; execute?: boolean };
 
 export function addReplay(program: Command): void {
   const command = program

@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { renderReport } from '../../dashboard/report.js';
 import { openStore } from '../../store/openStore.js';
 import { writeReport } from '../../store/runs.js';
-import { chooseRun, RUN } from '../naming.js';
-import { jsonOption } from '../options.js';
-import { createOutput } from '../output.js';
-import { withStore } from '../session.js';
+import { chooseRun, RUN } from '../input/naming.js';
+import { jsonOption } from '../input/options.js';
+import { withStore } from '../run/session.js';
+import { createOutput } from '../terminal/output.js';
 
 export function addReport(program: Command): void {
   const command = program

@@ -2,14 +2,13 @@
 import { type Command, Option } from 'commander';
 import type { Decision } from '../../core/control.js';
 import { openStore } from '../../store/openStore.js';
-import { deviceOption, jsonOption, OF_RUN, sandboxOption, watchOption } from '../options.js';
-import { createOutput } from '../output.js';
-import { resumeRun } from '../resuming.js';
-import { type ConnectionOptions, noteUnused, withSession, withStore } from '../session.js';
-import { conclude, concludeEnding } from '../training.js';
+import { deviceOption, jsonOption, OF_RUN, sandboxOption, watchOption } from '../input/options.js';
+import { resumeRun } from '../run/resuming.js';
+import { noteUnused, type SessionFlags, withSession, withStore } from '../run/session.js';
+import { conclude, concludeEnding } from '../run/training.js';
+import { createOutput } from '../terminal/output.js';
 
-interface Flags extends ConnectionOptions {
-  json?: boolean;
+interface Flags extends SessionFlags {
   watch?: boolean;
   skip?: boolean;
   abort?: boolean;

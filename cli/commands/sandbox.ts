@@ -14,15 +14,14 @@ import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/
 import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { limitsOf, withLimits } from '../limitFlags.js';
-import { inputOption, outputOption } from '../model/flags.js';
-import { openRows } from '../model/jsonLines.js';
-import { openResults, type Results } from '../model/results.js';
-import { ANY_SANDBOX, integer, jsonOption, sandboxOption } from '../options.js';
-import { inOrder } from '../ordered.js';
-import { createOutput, visible } from '../output.js';
-import { openRowBar } from '../rowBar.js';
-import { interruptible } from '../session.js';
+import { openRows } from '../input/jsonLines.js';
+import { limitsOf, withLimits } from '../input/limitFlags.js';
+import { ANY_SANDBOX, integer, jsonOption, sandboxOption } from '../input/options.js';
+import { inOrder } from '../input/ordered.js';
+import { interruptible } from '../terminal/interrupt.js';
+import { createOutput, visible } from '../terminal/output.js';
+import { openResults, type Results } from '../terminal/resultLines.js';
+import { openRowBar } from '../terminal/rowBar.js';
 
 interface Flags extends Partial<Limits> {
   input: string;
@@ -46,8 +45,8 @@ export function addSandbox(program: Command): void {
     .description(
       'judge programs by tests: rows {id, code, entry, tests: [[args], expected]} or {id, code, test_source} → {id, outcome, tests, ms}',
     )
-    .addOption(inputOption())
-    .addOption(outputOption())
+    .requiredOption('-i, --input <file>', 'JSON lines; - for standard input')
+    .option('-o, --output <file>', 'file for the JSON lines (default: standard output)')
     .addOption(sandboxOption(ANY_SANDBOX))
     .addOption(
       new Option('--mode <mode>', 'how tests are given: values, bare asserts or pytest')
@@ -83,7 +82,7 @@ async function run(flags: Flags): Promise<void> {
       results = await openResults(path);
       const counts = new Map<Verdict, number>();
       let done = 0;
-      const judged = inOrder(each(rows.batches()), WINDOW, (row) => judge.run(row, sandbox!, { signal: stop.signal }));
+      const judged = inOrder(rows.read(), WINDOW, (row) => judge.run(row, sandbox!, { signal: stop.signal }));
       for await (const outcome of judged) {
         if (path !== undefined || flags.json) await results.write(outcome);
         else output.result(outcome, () => line(outcome));
@@ -119,10 +118,6 @@ function judgeOf(mode: Mode, limits: Partial<Limits>): Judge<unknown> {
     parse: (row) => parseSourceRow(row, mode),
     run: async (row, sandbox, options) => (await judgeSources([row], mode, sandbox, { limits, ...options }))[0]!,
   });
-}
-
-async function* each<T>(batches: AsyncIterable<T[]>): AsyncGenerator<T> {
-  for await (const batch of batches) yield* batch;
 }
 
 function line({ id, outcome, tests, messages, ms }: ProgramOutcome): string {

@@ -6,11 +6,11 @@ import { GauntletError } from '../../core/errors.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { checkRunId } from '../../store/checks.js';
-import { commandLine } from '../commandLine.js';
-import { readConfig } from '../config.js';
-import { type ConfigFlags, jsonOption, withConfig } from '../options.js';
-import { createOutput, type Output, tableText } from '../output.js';
-import { type ConnectionOptions, hasPollers, type Session, withSession, withStore } from '../session.js';
+import { readConfig } from '../input/config.js';
+import { type ConfigFlags, jsonOption, withConfig } from '../input/options.js';
+import { hasPollers, type Session, type SessionFlags, withSession, withStore } from '../run/session.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { createOutput, type Output, tableText } from '../terminal/output.js';
 
 /** When a schedule starts a run. */
 export interface Timing {
@@ -23,9 +23,8 @@ export interface Timing {
   pauseOnFailure: boolean;
 }
 
-interface Flags extends Timing, ConfigFlags, ConnectionOptions {
+interface Flags extends Timing, ConfigFlags, SessionFlags {
   fresh?: boolean;
-  json?: boolean;
 }
 
 const DURATION = /^\d+(s|m|h|d)$/;
@@ -52,11 +51,7 @@ export function scheduledInput(id: string, config: RunConfigInput, fresh: boolea
 }
 
 /** @throws GauntletError NOT_FOUND if the schedule does not exist */
-async function onServer<T>(
-  flags: ConnectionOptions,
-  output: Output,
-  work: (session: Session) => Promise<T>,
-): Promise<T> {
+async function onServer<T>(flags: SessionFlags, output: Output, work: (session: Session) => Promise<T>): Promise<T> {
   return withSession(flags, output, 'none', work).catch((error: unknown) => {
     if (!(error instanceof ScheduleNotFoundError)) throw error;
     throw new GauntletError(

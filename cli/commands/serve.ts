@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import { inferenceServer } from '../../inference/server.js';
 import { isLoopback, listen } from '../../infra/httpServer.js';
-import { integer, port } from '../options.js';
-import { createOutput, visible } from '../output.js';
-import { type SolvingFlags, withPolicy, withSolver } from '../solving.js';
+import { integer, port } from '../input/options.js';
+import { type SolvingFlags, withPolicy, withSolver } from '../run/solving.js';
+import { createOutput, visible } from '../terminal/output.js';
 
 const LONGEST_TIMER_S = 2_147_483; // of Node
 

@@ -2,10 +2,10 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isBuiltIn } from '../../core/schema/problem.js';
-import { chainText } from '../chainText.js';
-import { integer, number } from '../options.js';
-import { createOutput } from '../output.js';
-import { type SolvingFlags, solveWith, withPolicy } from '../solving.js';
+import { integer, number } from '../input/options.js';
+import { type SolvingFlags, solveWith, withPolicy } from '../run/solving.js';
+import { chainText } from '../terminal/chainText.js';
+import { createOutput } from '../terminal/output.js';
 
 type Flags = SolvingFlags & { problems: string; limit: number; temperature: number; seed: number };
 

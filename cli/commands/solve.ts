@@ -3,10 +3,10 @@
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTask } from '../../inference/solver.js';
-import { integer } from '../options.js';
-import { counted, createOutput, paint, percent, visible } from '../output.js';
-import { readSource } from '../problemSource.js';
-import { meanPassAtK, type SolvingFlags, withPolicy, withSolver } from '../solving.js';
+import { integer } from '../input/options.js';
+import { readSource } from '../input/problemSource.js';
+import { meanPassAtK, type SolvingFlags, withPolicy, withSolver } from '../run/solving.js';
+import { counted, createOutput, paint, percent, visible } from '../terminal/output.js';
 
 const SELECT_HELP = "print all programs, or of each problem the one that passes most of the model's tests";
 

@@ -1,49 +1,29 @@
 // `gauntlet status [RUN]`: lists the runs of this store, or shows one. It never starts a server.
-import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { type RecordedWarning, recordedWarnings, warningText } from '../../core/answerShares.js';
 import { GauntletError } from '../../core/errors.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
-import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
-import { type MemoryBudget, memoryOf, sourceOf } from '../../ml/engine/budget.js';
+import { memoryOf, sourceOf } from '../../ml/engine/budget.js';
 import { readEnvironments } from '../../store/environments.js';
 import { openStore } from '../../store/openStore.js';
 import { RESULT, readMetrics } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
-import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
-import { commandLine } from '../commandLine.js';
-import { checkIsRun, describeExecution, type Held, heldActivities, heldText, inWords, isOpen } from '../executions.js';
-import { jsonOption } from '../options.js';
-import { createOutput, describeError, type Output, tableText, visible } from '../output.js';
-import { attentionOf, progressLine, warningLine, warningsIn } from '../progress.js';
-import { resultTable } from '../results.js';
+import { jsonOption } from '../input/options.js';
+import { heldText, inWords } from '../run/executions.js';
 import {
-  type ConnectionOptions,
-  hasPollers,
   hasServer,
   localModelWorkers,
   type Session,
+  type SessionFlags,
   withSession,
   withStore,
-} from '../session.js';
-import { storedRun } from '../stored.js';
-import { follow, type TrainingHandle } from '../training.js';
-import { queryProgress } from '../watch.js';
-
-export const STORED = 'ONLY IN THE STORE'; // the server does not know the run, or no server runs
-
-export interface RunStatus {
-  id: string;
-  status: string;
-  held?: Held[]; // paused on the server, or retried
-  environments?: EnvironmentRecord[]; // in which the run has worked
-  memory?: WorkerMemory[]; // of the workers of this machine
-  steps?: number; // of a run that only the store knows
-  progress?: RunProgress; // of a running one, if a worker answers
-  warnings?: RecordedWarning[]; // of a run whose progress is unknown
-  result?: RunResult;
-  failure?: string;
-}
+} from '../run/session.js';
+import { heldState, type RunStatus, STORED, statusOfRun, type WorkerMemory } from '../run/status.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { createOutput, tableText, visible } from '../terminal/output.js';
+import { attentionOf, progressLine, warningLine, warningsIn } from '../terminal/progress.js';
+import { resultTable } from '../terminal/results.js';
 
 export function addStatus(program: Command): void {
   const command = program
@@ -52,7 +32,7 @@ export function addStatus(program: Command): void {
     .argument('[run]', 'run id (default: list all runs)')
     .option('-w, --watch', 'follow the run')
     .addOption(jsonOption());
-  type Flags = ConnectionOptions & { json?: boolean; watch?: boolean };
+  type Flags = SessionFlags & { watch?: boolean };
   withStore(command, 'server').action(async (id: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     if (flags.watch && id === undefined) output.note('--watch: without effect, because no run is named');
@@ -91,13 +71,6 @@ async function storedWarnings(store: Store, id: string): Promise<RecordedWarning
     if (error instanceof GauntletError && error.code === 'CORRUPT_ARTIFACT') return [];
     throw error;
   }
-}
-
-interface WorkerMemory {
-  pid: number;
-  usedBytes: number;
-  budgetBytes: number;
-  budgetFrom: MemoryBudget['from'];
 }
 
 async function memoryOfWorkers(client: Client): Promise<WorkerMemory[]> {
@@ -154,12 +127,6 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
   return [...runs.values()];
 }
 
-/** Whether a running run waits for a person, as far as the server knows the search attributes. */
-export function heldState({ status, searchAttributes }: WorkflowExecutionInfo): 'paused' | 'waiting' | undefined {
-  const [state] = (searchAttributes.GauntletState ?? []) as string[];
-  return status.name === 'RUNNING' && (state === 'paused' || state === 'waiting') ? state : undefined;
-}
-
 function runTable(runs: ListedRun[]): string {
   if (runs.length === 0) return `no runs yet: ${commandLine('train --watch')}`;
   return tableText(
@@ -173,60 +140,6 @@ function runTable(runs: ListedRun[]): string {
 
 /** 2026-11-22 18:25:30 in the time zone of this machine. */
 const localTime = (time: string): string => new Date(time).toLocaleString('sv-SE');
-
-/** @param watch follow a running one first. @returns undefined if Ctrl-C ended the watch */
-export async function statusOfRun(
-  id: string,
-  store: Store,
-  session: Session | undefined,
-  watch?: Output,
-): Promise<RunStatus | undefined> {
-  const found = session && (await describeExecution(session.client, id));
-  if (session === undefined || found === undefined) {
-    const stored = await storedRun(store, id);
-    if (stored === undefined) {
-      const place = store.locate('');
-      const where = session ? `on this server, nor in ${place}` : `in ${place}`;
-      const other = session ? '' : ` (its server may know it: ${commandLine('up')})`;
-      throw new GauntletError(
-        'NOT_FOUND',
-        `no run '${id}' ${where}${other}; list the runs with: ${commandLine('status')}`,
-      );
-    }
-    const { steps, result } = stored;
-    return { id, status: STORED, steps, result };
-  }
-  checkIsRun(found, 'status');
-  const { client } = session;
-  const handle = client.workflow.getHandle<typeof trainFullPipeline>(id);
-  let execution = found;
-  if (watch && found.status.name === 'RUNNING') {
-    if (!(await hasPollers(client))) watch.note(`no worker serves the run: ${commandLine(`resume ${id} --watch`)}`);
-    if ((await follow(session, handle, watch, commandLine(`status ${id} --watch`))) === undefined) return undefined;
-    execution = (await describeExecution(client, id)) ?? found;
-  }
-  return currentStatus(client, handle, execution);
-}
-
-async function currentStatus(
-  client: Client,
-  handle: TrainingHandle,
-  execution: WorkflowExecutionDescription,
-): Promise<RunStatus> {
-  const id = handle.workflowId;
-  const status = execution.status.name;
-  if (isOpen(execution)) {
-    const held = await heldActivities(client, execution);
-    const served = status === 'RUNNING' && (await hasPollers(client)); // without a worker the query would time out
-    const progress = served ? await queryProgress(handle) : undefined;
-    return { id, status, ...(held.length > 0 && { held }), progress };
-  }
-  try {
-    return { id, status, result: runResultSchema.parse(await handle.result()) };
-  } catch (error) {
-    return { id, status, failure: describeError(error) };
-  }
-}
 
 function statusText({ warnings = [], ...status }: RunStatus): string {
   const { progress } = status;

@@ -4,11 +4,11 @@ import { GauntletError } from '../../core/errors.js';
 import { copyStore } from '../../store/copy.js';
 import { openStore, storeExists } from '../../store/openStore.js';
 import { type Finding, type Verified, verifyStore } from '../../store/verify.js';
-import { EXIT } from '../exitCodes.js';
-import { chooseRun } from '../naming.js';
-import { jsonOption } from '../options.js';
-import { counted, createOutput, megabytes, visible } from '../output.js';
-import { withStore } from '../session.js';
+import { chooseRun } from '../input/naming.js';
+import { jsonOption } from '../input/options.js';
+import { type StoreFlags, withStore } from '../run/session.js';
+import { EXIT } from '../terminal/exitCodes.js';
+import { counted, createOutput, sizeText, visible } from '../terminal/output.js';
 import { addGc } from './gc.js';
 
 export function addStore(program: Command): void {
@@ -18,7 +18,7 @@ export function addStore(program: Command): void {
     .description('read every byte of the store and compare every digest; exit code 1 if anything is damaged or missing')
     .argument('[run]', 'only this run and the artifacts that it names')
     .addOption(jsonOption());
-  withStore(verify, 'reads').action(async (named: string | undefined, flags: { store: string; json?: boolean }) => {
+  withStore(verify, 'reads').action(async (named: string | undefined, flags: StoreFlags) => {
     const store = await openStore(flags.store);
     const verified = await verifyStore(store, named === undefined ? undefined : await chooseRun(store, named));
     createOutput(flags.json).result(verified, () => verifiedText(verified));
@@ -51,7 +51,7 @@ function addCopy(group: Command): void {
       const copied = await copyStore(from, to);
       const verified = await verifyStore(to);
       const { runs, files, bytes, present } = copied;
-      const line = `copied ${counted(runs, 'run')}: ${counted(files, 'file')}, ${megabytes(bytes)}; ${present} were there`;
+      const line = `copied ${counted(runs, 'run')}: ${counted(files, 'file')}, ${sizeText(bytes)}; ${present} were there`;
       createOutput(json).result({ ...copied, verified }, () => `${line}\n${verifiedText(verified)}`);
       if (!verified.ok) process.exitCode = EXIT.failed;
     });
@@ -62,7 +62,7 @@ function verifiedText({ ok, findings, checked, notes }: Verified): string {
   const line = (text: string): string => text.replaceAll('\n', '\\n'); // names of files may have line breaks
   const finding = ({ name, problem, help }: Finding): string => `✗ ${line(`${name}: ${problem}`)}\n    ${line(help)}`;
   const { runs, checkpoints, records, memos, blobs, bytes } = checked;
-  const total = `${runs} ${runs === 1 ? 'run' : 'runs'}, ${checkpoints} checkpoints and pointers, ${records} records, ${memos} memo rows, ${blobs} artifacts (${megabytes(bytes)})`;
+  const total = `${counted(runs, 'run')}, ${checkpoints} checkpoints and pointers, ${records} records, ${memos} memo rows, ${blobs} artifacts (${sizeText(bytes)})`;
   const lines = [
     ...findings.map(finding),
     ...notes.map((note) => `- ${line(note)}`),

@@ -8,8 +8,8 @@ import { runningAddress } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import { localFolder, storePlace } from '../../store/openStore.js';
 import { isS3 } from '../../store/s3Place.js';
-import { commandLine, useStore } from '../commandLine.js';
-import { withStore } from '../session.js';
+import { withStore } from '../run/session.js';
+import { commandLine, useStore } from '../terminal/commandLine.js';
 
 export function addTemporal(program: Command): void {
   const command = program

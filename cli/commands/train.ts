@@ -1,13 +1,13 @@
 // `gauntlet train`: starts a training run and, with --watch, follows it to its result.
 import type { Command } from 'commander';
 import { checkRunId } from '../../store/checks.js';
-import { checkRollouts, readConfig } from '../config.js';
-import { type ConfigFlags, jsonOption, watchOption, withConfig } from '../options.js';
-import { createOutput } from '../output.js';
-import { type ConnectionOptions, hasServer, withSession, withStore } from '../session.js';
-import { conclude, startOrJoin } from '../training.js';
+import { checkRollouts, readConfig } from '../input/config.js';
+import { type ConfigFlags, jsonOption, watchOption, withConfig } from '../input/options.js';
+import { hasServer, type SessionFlags, withSession, withStore } from '../run/session.js';
+import { conclude, startOrJoin } from '../run/training.js';
+import { createOutput } from '../terminal/output.js';
 
-type Flags = ConfigFlags & ConnectionOptions & { watch?: boolean; json?: boolean };
+type Flags = ConfigFlags & SessionFlags & { watch?: boolean };
 
 export function addTrain(program: Command): void {
   const command = program

@@ -5,11 +5,19 @@ import { GauntletError } from '../../core/errors.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import { parseApiKeys, startTlsProxy, type TlsProxy, type TlsProxyOptions } from '../../infra/tlsProxy.js';
 import { isS3 } from '../../store/s3Place.js';
-import { commandLine } from '../commandLine.js';
-import { readTextFile } from '../config.js';
-import { deviceOption, integer, jsonOption, listenOption, metricsOption, OF_RUN, sandboxOption } from '../options.js';
-import { createOutput } from '../output.js';
-import { type ConnectionOptions, openSession, serve, withStore } from '../session.js';
+import { readTextFile } from '../input/config.js';
+import {
+  deviceOption,
+  integer,
+  jsonOption,
+  listenOption,
+  metricsOption,
+  OF_RUN,
+  sandboxOption,
+} from '../input/options.js';
+import { openSession, type SessionFlags, serve, withStore } from '../run/session.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { createOutput } from '../terminal/output.js';
 
 interface ListenFlags {
   listen?: string;
@@ -32,7 +40,7 @@ export function addUp(program: Command): void {
     .addOption(deviceOption(OF_RUN))
     .addOption(metricsOption())
     .addOption(jsonOption());
-  withStore(command).action(async (flags: ConnectionOptions & ListenFlags & { json?: boolean }) => {
+  withStore(command).action(async (flags: SessionFlags & ListenFlags) => {
     const output = createOutput(flags.json);
     const offer = await readOffer(flags);
     const session = await openSession(flags, output, 'here');

@@ -3,10 +3,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
-import { commandLine } from '../commandLine.js';
-import { deviceOption, jsonOption, metricsOption, OF_RUN, sandboxOption } from '../options.js';
-import { createOutput } from '../output.js';
-import { type ConnectionOptions, hasServer, openSession, serve, withStore } from '../session.js';
+import { deviceOption, jsonOption, metricsOption, OF_RUN, sandboxOption } from '../input/options.js';
+import { hasServer, openSession, type SessionFlags, serve, withStore } from '../run/session.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { createOutput } from '../terminal/output.js';
 
 export function parseRoles(text: string): WorkerRole[] {
   const roles = text.split(',').map((part) => part.trim());
@@ -27,7 +27,7 @@ export function addWorker(program: Command): void {
     .addOption(deviceOption(OF_RUN))
     .addOption(metricsOption())
     .addOption(jsonOption());
-  withStore(command).action(async (flags: ConnectionOptions & { role: WorkerRole[]; json?: boolean }) => {
+  withStore(command).action(async (flags: SessionFlags & { role: WorkerRole[] }) => {
     const output = createOutput(flags.json);
     const { role: roles, store } = flags;
     if (!hasServer(store)) {

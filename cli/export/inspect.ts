@@ -10,7 +10,7 @@ import type { RunConfig } from '../../core/schema/config.js';
 import type { EvaluationRecord } from '../../core/schema/evaluation.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { readEvaluations } from '../../store/runs.js';
-import { commandLine } from '../commandLine.js';
+import { commandLine } from '../terminal/commandLine.js';
 import type { ExportedFiles, ExportedRun } from './exporter.js';
 
 const SCORER = 'hidden_tests';

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import protobuf from 'protobufjs';
 import { charts } from '../../dashboard/data/charts.js';
 import { readResult } from '../../store/runs.js';
-import { chainText } from '../chainText.js';
+import { chainText } from '../terminal/chainText.js';
 import type { ExportedFiles, ExportedRun } from './exporter.js';
 import { frame } from './tfRecord.js';
 import { stepTimes } from './times.js';

@@ -213,6 +213,6 @@ export function checkMemory(
   throw new GauntletError(
     'OUT_OF_MEMORY',
     `${path}: needs ${gb(needed)}, ${gb(available)} are free; --set engine.quantization=int8 needs less, ` +
-      '--set engine.force=true opens it anyway (gauntlet model: --quantize int8, --force)',
+      '--set engine.force=true opens it anyway',
   );
 }

@@ -218,6 +218,8 @@ class OrtEngine extends EngineFiles implements Engine {
     separate: (sequences: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
   ): Promise<T[]> {
     this.refuseTokens(sequences); // before rows are joined: those may be longer than the context
+    if (!(options.temperature > 0))
+      throw new GauntletError('BAD_INPUT', `temperature must be above 0, is ${options.temperature}`);
     const { temperature, shard = { index: 0, of: 1 } } = options;
     const jobOf: ScoreJob = (part) => ({ kind, ...part, temperature });
     if (isLarge(this.model) && sequences.every(hasMask)) {
@@ -282,6 +284,8 @@ class OrtEngine extends EngineFiles implements Engine {
 
   private planGradients(sequences: Trajectory[], { adapter, loss }: GradientOptions): GradientPlan {
     refuseFaults(sequences, (trajectory) => trajectoryFault(trajectory, this.info));
+    if (loss.valueCoefficient && !adapter.valueHead)
+      throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head, which valueCoefficient needs');
     const joined = isLarge(this.model) && canShareRows(loss) ? planRows(sequences) : undefined;
     const rows = joined ? joinedRows(sequences, joined) : sequences;
     return { rows, joined, parts: this.partsOf(rows, GRADIENT_SEQUENCES, adapter) };

@@ -1,10 +1,10 @@
-// Checks of inputs. The messages name the field; the engine adds the row, the command line adds the line of the file.
+// Checks of inputs. The messages name the field; the engine adds the row.
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { SamplingOptions } from '../decode/sampler.js';
 
 /** The limits of a model. */
-export interface RowLimits {
+interface RowLimits {
   vocabSize: number;
   contextLength: number;
 }

@@ -1,10 +1,13 @@
 // Adapters in PEFT's folder format: peft and vLLM load our adapters, and we load theirs.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { decodeText } from '../../core/encoding.js';
 import { GauntletError } from '../../core/errors.js';
 import { isTooDeep } from '../../core/nesting.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import type { TensorData } from '../nn/layout.js';
 import { type Adapter, adapterLayout, layoutSize, loraLayout, viewsOf } from '../nn/layout.js';
+import { readWhole } from './files.js';
 import { parseSafetensors, writeSafetensors } from './safetensors.js';
 
 /** All files that an adapter folder may have. */
@@ -14,7 +17,14 @@ export const ADAPTER_FILES = {
   valueHead: 'value_head.safetensors', // a separate file, because PEFT's own files must not change
 } as const;
 const { config: CONFIG, weights: TENSORS, valueHead: VALUE_HEAD } = ADAPTER_FILES;
+const MAX_FILE = 2 ** 31; // bytes; Node cannot read a larger file at once
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
+
+/** The files of an adapter on disk, as far as they are there. @throws {GauntletError} BAD_ADAPTER if one cannot be read */
+export function readAdapterFolder(folder: string): Map<string, Uint8Array> {
+  const there = Object.values(ADAPTER_FILES).filter((name) => existsSync(join(folder, name)));
+  return new Map(there.map((name) => [name, readWhole(join(folder, name), MAX_FILE, 'BAD_ADAPTER')]));
+}
 
 /** The files of an adapter folder. Equal adapters give equal bytes. A value head has a third file. */
 export function writePeft(c: DecoderConfig, adapter: Adapter, baseModel: string): Map<string, Uint8Array> {
@@ -119,6 +129,7 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
     }
   }
   for (const { offset, data } of ofHead) values.set(data, offset);
+  if (!values.every(Number.isFinite)) fail('the adapter holds a value that is not finite');
   return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
 }
 

@@ -62,10 +62,18 @@ const handlers: Handlers = {
     if (unreported > 0) progress(unreported);
     return results;
   },
-  logprobs: ({ threads, sequences, adapter, temperature }) =>
-    trainer.use(threads).score(sequences, adapter && localAdapter(adapter), temperature),
-  scores: ({ threads, sequences, adapter, temperature }) =>
-    trainer.use(threads).scoreWithEntropies(sequences, adapter && localAdapter(adapter), temperature),
+  async logprobs({ threads, sequences, adapter, temperature }) {
+    const rows = await trainer.use(threads).score(sequences, adapter && localAdapter(adapter), temperature);
+    rows.forEach(checkLogprobs);
+    return rows;
+  },
+  async scores({ threads, sequences, adapter, temperature }) {
+    const rows = await trainer
+      .use(threads)
+      .scoreWithEntropies(sequences, adapter && localAdapter(adapter), temperature);
+    for (const { logprobs } of rows) checkLogprobs(logprobs);
+    return rows;
+  },
   values: ({ threads, sequences, adapter }) => trainer.use(threads).values(sequences, localAdapter(adapter)),
   gradients: ({ threads, sequences, adapter, loss, indices }) =>
     trainer.use(threads).ppo(sequences, localAdapter(adapter), loss, indices),
@@ -86,6 +94,12 @@ const handlers: Handlers = {
     return trainer.sft(parameters.flat, job.sequences);
   },
 };
+
+function checkLogprobs(row: readonly number[]): void {
+  if (row.every(Number.isFinite)) return;
+  const why = 'the weights of the model or of the adapter are damaged';
+  throw new GauntletError('BAD_MODEL', `the log-probabilities are not finite: ${why}`);
+}
 
 const port = parentPort!;
 const send = (message: WorkerMessage, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
 import { misfitOf, readersOf } from '../../activities/problemFit.js';
 import { metricLines } from '../../cli/export/jsonl.js';
-import { openDisplay } from '../../cli/watch.js';
+import { openDisplay } from '../../cli/run/watch.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import type { RunProgress } from '../../core/schema/run.js';

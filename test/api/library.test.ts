@@ -1,21 +1,26 @@
-// Runs the examples of docs/how-to/use-as-a-library.md in order, as a program that depends on the package, and checks
-// their types with the declarations of the package.
+// Runs the examples of the pages for programs in order, as programs that depend on the package, and checks their types with
+// the declarations of the package.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { shippedModelPath } from '../../data/paths.js';
 import { ROOT } from '../../infra/root.mjs';
+import { digestModel } from '../../ml/hf/digest.js';
+import { describeModel } from '../../ml/hf/model.js';
 
 const run = promisify(execFile);
 
-describe('docs/how-to/use-as-a-library.md', function () {
+describe('the pages for programs', function () {
   this.timeout(240_000);
-  const page = readFileSync('docs/how-to/use-as-a-library.md', 'utf8');
-  const examples = new Map(
-    [...page.matchAll(/```js\n\/\/ (\w+\.mjs)\n([\s\S]*?)```/g)].map(([, name, code]) => [name!, code!]),
-  );
+  const [library, engine] = ['use-as-a-library', 'use-the-engine-alone'].map((name) =>
+    readFileSync(`docs/how-to/${name}.md`, 'utf8'),
+  ) as [string, string];
+  const examplesOf = (page: string): [name: string, code: string][] =>
+    [...page.matchAll(/```js\n\/\/ (\w+\.mjs)\n([\s\S]*?)```/g)].map(([, name, code]) => [name!, code!]);
+  const examples = new Map([...examplesOf(library), ...examplesOf(engine)]);
   let folder: string;
 
   before(() => {
@@ -34,7 +39,7 @@ describe('docs/how-to/use-as-a-library.md', function () {
 
   it('has an example of every entry of the package', () => {
     const entries = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).exports as object);
-    const imported = [...examples.values()].map((code) => /from '(gauntlet[^']*)'/.exec(code)![1]!);
+    const imported = examplesOf(library).map(([, code]) => /from '(gauntlet[^']*)'/.exec(code)![1]!);
     const names = entries.filter((entry) => entry !== './package.json').map((entry) => entry.replace('.', 'gauntlet'));
     assert.deepEqual([...imported].sort(), names.sort());
   });
@@ -64,6 +69,33 @@ describe('docs/how-to/use-as-a-library.md', function () {
     assert.match(output, /\ngradient norm 0?\.\d+|\ngradient norm \d/);
     assert.match(output, /\nadapter_config\.json \d+\n/);
     assert.match(output, /\nadapter_model\.safetensors \d+\n/);
+  });
+
+  it('trains in a loop, saves, continues and merges', async () => {
+    assert.match(
+      await example('loop.mjs'),
+      /^step 1: mean length [\d.]+, loss \S+\nstep 2: mean length [\d.]+, loss \S+\n$/,
+    );
+    assert.match(await example('merge.mjs'), /^step 3: cross entropy \d\.\d+\n$/);
+    const merged = describeModel(join(folder, 'merged'));
+    const shipped = describeModel(shippedModelPath('tiny'));
+    assert.equal(merged.parameters, shipped.parameters);
+    assert.notEqual(await digestModel(merged.path), await digestModel(shipped.path));
+  });
+
+  it('list every field of the loss and of AdamW', () => {
+    for (const [file, name, title] of [
+      ['engine/engine.ts', 'LossConfig', '`loss`'],
+      ['optim/adamw.ts', 'AdamWConfig', 'AdamW'],
+    ] as const) {
+      const [, body] = new RegExp(`interface ${name} \\{([^]*?)\\n\\}`).exec(readFileSync(`ml/${file}`, 'utf8'))!;
+      const fields = [...body!.matchAll(/^ {2}(\w+)\??:/gm)].map((match) => match[1]!);
+      const [, table] = new RegExp(`field of ${title} \\|[^]*?\\n((?:\\|.*\\n)+)`).exec(engine)!;
+      const listed = [...table!.matchAll(/^\|([^|]*)\|/gm)].flatMap(([, cell]) =>
+        [...cell!.matchAll(/`(\w+)`/g)].map((match) => match[1]!),
+      );
+      assert.deepEqual(listed.sort(), fields.sort(), name);
+    }
   });
 
   it('judges programs', async () => assert.equal(await example('sandbox.mjs'), "[ 'pass', 'fail', 'pass' ]\n"));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
-import { notingActivities } from '../../cli/activityNotes.js';
+import { notingActivities } from '../../cli/run/activityNotes.js';
 
 interface Pending {
   id: string;

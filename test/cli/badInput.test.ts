@@ -5,13 +5,13 @@ import { cp, readdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { commandLine, useStore } from '../../cli/commandLine.js';
 import { parseRoles } from '../../cli/commands/worker.js';
-import { parseAssignments, readConfig, withPaths } from '../../cli/config.js';
-import { EXIT } from '../../cli/exitCodes.js';
-import { limitsOf, withLimits } from '../../cli/limitFlags.js';
-import { integer, number } from '../../cli/options.js';
-import { differingFields } from '../../cli/training.js';
+import { parseAssignments, readConfig, readTemplateArguments, withPaths } from '../../cli/input/config.js';
+import { limitsOf, withLimits } from '../../cli/input/limitFlags.js';
+import { integer, number } from '../../cli/input/options.js';
+import { differingFields } from '../../cli/run/training.js';
+import { commandLine, useStore } from '../../cli/terminal/commandLine.js';
+import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { shippedModelPath } from '../../data/paths.js';
 import { inProcess, madeRun, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
@@ -264,6 +264,15 @@ describe('option values', () => {
       e: true,
     });
     for (const bad of ['a', '=1', 'a..b=1', '.a=1']) assert.throws(() => parseAssignments([bad]), /write field=value/);
+  });
+
+  it('--template-argument takes scalars, and refuses a list', () => {
+    assert.deepEqual(readTemplateArguments(['thinks=false', 'style=short']), { thinks: false, style: 'short' });
+    assert.throws(
+      () => readTemplateArguments(['thinks']),
+      /^GauntletError: --template-argument thinks: write field=value/,
+    );
+    assert.throws(() => readTemplateArguments(['tools=[]']), /templateArguments\.tools: must be a string, a number/);
   });
 
   it('passes on only the given limits and names each bad one', () => {

@@ -1,6 +1,6 @@
 // A program whose thread is always inside a run of ONNX Runtime. It ignores the first Ctrl-C.
 import { isMainThread, Worker } from 'node:worker_threads';
-import { onInterrupt } from '../../cli/session.js';
+import { onInterrupt } from '../../cli/terminal/interrupt.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
 

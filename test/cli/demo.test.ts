@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EXIT } from '../../cli/exitCodes.js';
+import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import { type Environment, gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 

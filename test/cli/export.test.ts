@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { EXIT } from '../../cli/exitCodes.js';
+import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { countOutcomes, type Outcome } from '../../core/rewards/outcomes.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { GroupView, RunView, StepView } from '../../dashboard/api.js';

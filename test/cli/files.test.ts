@@ -77,7 +77,6 @@ describe('the files of a user', function () {
     await refused(['solve', latin, '--base', 'tiny'], /latin\.jsonl: line 2 is not UTF-8: .*\[BAD_INPUT\]$/);
     const table = await write('table.jsonl', Buffer.from('PAR1....PAR1'));
     await refused(['problems', 'check', table], /table\.jsonl: is a Parquet file: .*\[BAD_INPUT\]$/);
-    await refused(['model', 'generate', '--model', 'tiny', '--input', table], /table\.jsonl: is a Parquet file/);
   });
 
   it('are refused if they are empty', async () => {
@@ -96,11 +95,6 @@ describe('the files of a user', function () {
     }
     await refused(['problems', 'check', await write('f.json.gz', gzipSync('[]'))], /is empty.*\[BAD_INPUT\]$/);
     await refused(['train', 'x', '--config', await write('g.json', '\n')], /g\.json: is empty \[BAD_INPUT\]$/);
-    const rows = await write('h.jsonl', '{"messages": []}\n');
-    await refused(
-      ['model', 'generate', '--model', 'tiny', '--input', rows],
-      /line 1: .*there are no messages \[BAD_INPUT\]$/,
-    );
   });
 
   it('may be pipes, where they are read once', async () => {

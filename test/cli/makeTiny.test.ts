@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { checkTarget, writeFolder } from '../../cli/folder.js';
+import { checkTarget, writeFolder } from '../../cli/export/folder.js';
 import { addMakeTiny, makeTiny, measure } from '../../cli/makeTiny.js';
 import { corpusBatches, emptyCount, type TrainingRow } from '../../cli/tiny/batches.js';
 import { modelCard } from '../../cli/tiny/card.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { WorkflowHandle } from '@temporalio/client';
-import { throughOutages, watchServer } from '../../cli/outage.js';
-import { watchRun } from '../../cli/watch.js';
+import { throughOutages, watchServer } from '../../cli/run/outage.js';
+import { watchRun } from '../../cli/run/watch.js';
 import { refusal } from '../store/support.js';
 
 /** The error that the Temporal client throws if no server answers. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
-import { createOutput } from '../../cli/output.js';
-import { attentionOf, Pace, progressBar, progressLine } from '../../cli/progress.js';
-import { openDisplay } from '../../cli/watch.js';
+import { openDisplay } from '../../cli/run/watch.js';
+import { createOutput } from '../../cli/terminal/output.js';
+import { attentionOf, Pace, progressBar, progressLine } from '../../cli/terminal/progress.js';
 import type { RunProgress } from '../../core/schema/run.js';
 
 const FULL: RunProgress = {

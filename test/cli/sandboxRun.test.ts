@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { EXIT } from '../../cli/exitCodes.js';
-import { inOrder } from '../../cli/ordered.js';
-import { openRowBar } from '../../cli/rowBar.js';
+import { inOrder } from '../../cli/input/ordered.js';
+import { EXIT } from '../../cli/terminal/exitCodes.js';
+import { openRowBar } from '../../cli/terminal/rowBar.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const ROWS = [

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { stagePrompt } from '../../activities/sampling.js';
-import { visible } from '../../cli/output.js';
+import { visible } from '../../cli/terminal/output.js';
 import { resolveConfig } from '../../core/presets.js';
 import { shippedModelPath } from '../../data/paths.js';
 import type { ProgramEvent, SolveEvent } from '../../inference/solver.js';

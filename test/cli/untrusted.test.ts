@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { cp, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { forkInput } from '../../cli/commands/fork.js';
+import { forkInput } from '../../cli/run/forking.js';
 import { isTooDeep } from '../../core/nesting.js';
 import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
@@ -38,12 +38,12 @@ describe('untrusted input', function () {
       base: string,
       line: RegExp,
       spoil: (folder: string) => Promise<void>,
-      command = ['inspect'],
+      command = ['model', 'inspect'],
     ): Promise<void> {
       const folder = join(await temporaryFolder(), 'model');
       await cp(base, folder, { recursive: true });
       await spoil(folder);
-      await refuses(['model', ...command, '--model', folder], line);
+      await refuses([...command, '--model', folder], line);
     }
     const config = (fields: object) => async (folder: string) => {
       const known = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as object;
@@ -97,14 +97,7 @@ describe('untrusted input', function () {
           'data/tiny-model',
           /tokenizer\.json: (not a usable tokenizer .*|nested too deep )\[BAD_MODEL\]/,
           write('tokenizer.json', text),
-          [
-            'generate',
-            '--input',
-            join(
-              await temporaryFolder({ 'rows.jsonl': '{"messages":[{"role":"user","content":"x"}]}\n' }),
-              'rows.jsonl',
-            ),
-          ],
+          ['train', '--store', await temporaryFolder()],
         );
     });
   });
@@ -116,23 +109,18 @@ describe('untrusted input', function () {
     await writeFile(join(model, 'chat_template.jinja'), loop);
     const line = /model\/chat_template\.jinja: chat template: rendering it takes too much work.*\[BAD_MODEL\]/;
     await refuses(['train', '--model', model, '--store', await temporaryFolder()], line);
-    const rows = await temporaryFolder({ 'rows.jsonl': '{"messages":[{"role":"user","content":"x"}]}\n' });
-    await refuses(['model', 'generate', '--model', model, '--input', join(rows, 'rows.jsonl')], line);
   });
 
   it('refuses too deeply nested JSON in every input file', async () => {
     const folder = await temporaryFolder({
       'problems.json': `[{"id":"x","description":"d","function_signature":"def f(x):","baseline_tests":[[${BOTTOMLESS},1]],"reference_solution":"def f(x): return x"}]`,
       'config.json': `{"seed":${BOTTOMLESS}}`,
-      'rows.jsonl': `{"tokens":${BOTTOMLESS}}\n`,
+      'rows.jsonl': `{"tests":${BOTTOMLESS}}\n`,
     });
     const at = (name: string): string => join(folder, name);
     await refuses(['problems', 'check', at('problems.json')], /nested too deep.*\[BAD_INPUT\]/);
     await refuses(['train', '--config', at('config.json'), '--store', folder], /nested too deep \[BAD_INPUT\]/);
-    await refuses(
-      ['model', 'logprobs', '--model', MODEL, '--input', at('rows.jsonl')],
-      /rows\.jsonl.*nested too deep.*\[BAD_INPUT\]/,
-    );
+    await refuses(['sandbox', 'run', '--input', at('rows.jsonl')], /rows\.jsonl.*nested too deep.*\[BAD_INPUT\]/);
     assert.equal(isTooDeep(JSON.parse(`${'['.repeat(200)}1${']'.repeat(200)}`)), false);
     assert.equal(isTooDeep(JSON.parse(`${'['.repeat(201)}1${']'.repeat(201)}`)), true);
   });

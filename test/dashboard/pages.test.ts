@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { createActivities } from '../../activities/index.js';
-import { openControls } from '../../cli/dashboardControls.js';
+import { openControls } from '../../cli/run/dashboardControls.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { renderReport } from '../../dashboard/report.js';
 import { type Dashboard, startDashboard } from '../../dashboard/server.js';

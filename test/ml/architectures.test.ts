@@ -9,6 +9,7 @@ import { locateWeights } from '../../ml/device/weightLocations.js';
 import type { Engine, GenerateRequest } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { describeModel } from '../../ml/hf/model.js';
+import { readAdapterFolder } from '../../ml/hf/peft.js';
 import { ropeTables } from '../../ml/nn/rope.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 
@@ -93,10 +94,7 @@ describe('architectures', () => {
       });
 
       it("an adapter that peft saved gives peft's log-probs", async () => {
-        const files = ['adapter_config.json', 'adapter_model.safetensors'];
-        const adapter = engine.importAdapter(
-          new Map(files.map((file) => [file, readFileSync(join(FOLDER, name, 'adapter', file))])),
-        );
+        const adapter = engine.importAdapter(readAdapterFolder(join(FOLDER, name, 'adapter')));
         assert.deepEqual([adapter.rank, adapter.alpha], [3, 5]);
         const theirs = tuned.map((row) => row.tuned!);
         const gap = worst(await engine.logprobs(whole(tuned), { adapter, temperature: 1 }), theirs);

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { EXIT } from '../../cli/exitCodes.js';
+import { EXIT } from '../../cli/terminal/exitCodes.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { choosePorts } from '../../infra/ports.js';
 import { memoryBudget } from '../../ml/engine/budget.js';

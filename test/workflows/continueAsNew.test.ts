@@ -5,7 +5,7 @@ import { ScheduleOverlapPolicy, WorkflowFailedError } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { historiesOf } from '../../bench/orchestration/histories.js';
 import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
-import { inputOf } from '../../cli/training.js';
+import { inputOf } from '../../cli/run/training.js';
 import type { Request } from '../../core/control.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunResult } from '../../core/schema/run.js';

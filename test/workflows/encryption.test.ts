@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { inputOf } from '../../cli/training.js';
+import { inputOf } from '../../cli/run/training.js';
 import { type RunResult, runResultSchema } from '../../core/schema/run.js';
 import { dataConverter } from '../../infra/payloadCodec.js';
 import type { RunningWorkers } from '../../workers/start.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkflowFailedError, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client';
-import { describeExecution, type Held, heldActivities, heldText } from '../../cli/executions.js';
+import { describeExecution, type Held, heldActivities, heldText } from '../../cli/run/executions.js';
 import { GauntletError } from '../../core/errors.js';
 import type { RunProgress, RunResult } from '../../core/schema/run.js';
 import { openStore } from '../../store/openStore.js';

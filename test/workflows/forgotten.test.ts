@@ -2,9 +2,9 @@
 // somebody paused on the server.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
-import { describeExecution, heldActivities } from '../../cli/executions.js';
-import { resumeRun } from '../../cli/resuming.js';
-import { inputOf } from '../../cli/training.js';
+import { describeExecution, heldActivities } from '../../cli/run/executions.js';
+import { resumeRun } from '../../cli/run/resuming.js';
+import { inputOf } from '../../cli/run/training.js';
 import type { Decision } from '../../core/control.js';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';

@@ -7,7 +7,7 @@ import { connect as connectHttp2, createServer, type ServerHttp2Stream } from 'n
 import { type AddressInfo, createConnection } from 'node:net';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { EXIT } from '../../cli/exitCodes.js';
+import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { choosePorts } from '../../infra/ports.js';
 import { connect } from '../../infra/temporalNamespace.js';
 import { ensureServer } from '../../infra/temporalServer.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { resetPoint } from '../../cli/resuming.js';
+import { resetPoint } from '../../cli/run/resuming.js';
 import { RUN, runFixture } from './fixture.js';
 
 describe('the reset point of a closed run', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
-import { resumeRun } from '../../cli/resuming.js';
+import { resumeRun } from '../../cli/run/resuming.js';
 import type { Decision } from '../../core/control.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { workflowBundle } from '../../workers/bundle.js';

@@ -14,21 +14,19 @@ import { loadCheckpoint } from '../../../store/checkpoints.js';
 import { openStore } from '../../../store/openStore.js';
 import { readRun } from '../../../store/runs.js';
 import type { Store } from '../../../store/store.js';
-import { writeFolder } from '../../folder.js';
-import { CHECKPOINT, chooseCheckpoint } from '../../naming.js';
-import { jsonOption } from '../../options.js';
-import { createOutput, note } from '../../output.js';
-import { provideModel } from '../../provideModel.js';
-import { withStore } from '../../session.js';
+import { writeFolder } from '../../export/folder.js';
+import { CHECKPOINT, chooseCheckpoint } from '../../input/naming.js';
+import { jsonOption } from '../../input/options.js';
+import { provideModel } from '../../input/provideModel.js';
+import { type StoreFlags, withStore } from '../../run/session.js';
+import { createOutput, note } from '../../terminal/output.js';
 
-interface Flags {
-  store: string;
+interface Flags extends StoreFlags {
   format: 'safetensors' | 'gguf';
   out: string;
   type?: string;
   role: Role;
   model?: string;
-  json?: boolean;
 }
 
 const TYPES = { safetensors: WEIGHT_DTYPES, gguf: EXPORT_TYPES } as const;

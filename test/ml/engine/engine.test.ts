@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
@@ -12,11 +12,13 @@ import { estimateMemory } from '../../../ml/engine/memory.js';
 import { GRADIENT_SEQUENCES, openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestModel } from '../../../ml/hf/digest.js';
 import { describeModel } from '../../../ml/hf/model.js';
+import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { layoutSize, loraLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { GradientTotal } from '../../../ml/train/statistics.js';
 import { openTrainer } from '../../../ml/train/trainer.js';
 import type { TrainSession } from '../../../ml/train/trainSession.js';
+import { writeGiant } from '../../support/giantModel.js';
 import { loadModel } from '../../support/loadModel.js';
 
 const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
@@ -217,6 +219,41 @@ describe('engine', () => {
     await assert.rejects(engine.gradients([row!], { adapter, loss, signal: AbortSignal.abort(new Error('no')) }), /no/);
     await assert.rejects(openEngine('/nowhere'), /no such folder/);
     await assert.rejects(openEngine(fixture, { workers: 0 }), /workers must be a positive integer, is 0/);
+    await assert.rejects(engine.logprobs([row!], { temperature: 0 }), /temperature must be above 0, is 0/);
+    await assert.rejects(engine.gradients([row!], { adapter, loss: { ...loss, klCoefficient: 1 } }), {
+      code: 'BAD_INPUT',
+      message: 'a row has no referenceLogprobs, which a KL penalty needs',
+    });
+    const far = { ...row!, oldLogprobs: row!.tokens.map(() => -1e5), advantage: -1 };
+    const infinite = await engine.gradients([far], { adapter, loss });
+    await assert.rejects(engine.applyUpdate(adapter, engine.newOptimizerState(adapter), infinite, update), {
+      code: 'BAD_INPUT',
+      message: 'the gradient is not finite: are oldLogprobs those of this policy?',
+    });
+  });
+
+  it('refuses damaged weights when it first uses them, and a model beyond the free memory before it reads any', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'damaged-'));
+    try {
+      cpSync(fixture, join(folder, 'model'), { recursive: true });
+      const path = join(folder, 'model', 'model.safetensors');
+      const tensors = parseSafetensors(readFileSync(path), path);
+      tensors.get('model.norm.weight')!.data[0] = Number.NaN;
+      writeFileSync(path, writeSafetensors(tensors));
+      const damaged = await openEngine(join(folder, 'model'), { workers: 1 });
+      const rows = [{ tokens: [5, 6, 7] }];
+      const refusal = { code: 'BAD_MODEL', message: /^the log-probabilities are not finite: the weights/ };
+      await assert.rejects(damaged.logprobs(rows, { temperature: 1 }), refusal);
+      await assert.rejects(damaged.scores(rows, { temperature: 1 }), refusal);
+      await damaged.close();
+      await writeGiant(join(folder, 'giant'));
+      await assert.rejects(openEngine(join(folder, 'giant')), {
+        code: 'OUT_OF_MEMORY',
+        message: /giant: needs \d{3,}\.\d GB, [\d.]+ GB are free; /,
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('an exported adapter can be imported again, and names the base folder', () => {

@@ -158,6 +158,17 @@ describe('an adapter with a value head', () => {
       code: 'BAD_ADAPTER',
       message: /rank 4 and a value head of this model needs/,
     });
+    const withValues = { clip: 0.2, temperature: TEMPERATURE, valueCoefficient: 0.5 };
+    const [row] = await trajectories(adapter, 1);
+    await assert.rejects(engine.gradients([row!], { adapter: plain, loss: withValues }), {
+      code: 'BAD_ADAPTER',
+      message: 'the adapter has no value head, which valueCoefficient needs',
+    });
+    const { returns: _, ...without } = row!;
+    await assert.rejects(engine.gradients([without], { adapter, loss: withValues }), {
+      code: 'BAD_INPUT',
+      message: 'a row has no returns, which a value loss needs',
+    });
     const files = engine.exportAdapter(adapter);
     const head = (change: (tensors: ReturnType<typeof parseSafetensors>) => void): Map<string, Uint8Array> => {
       const tensors = parseSafetensors(files.get('value_head.safetensors')!, 'x');

@@ -88,6 +88,10 @@ describe('PEFT adapters', () => {
       tensors((t) => t.set('odd', { shape: [1], data: Float32Array.of(1) })),
       /tensor odd belongs to no projection/,
     );
+    refused(
+      tensors((t) => t.get(name)!.data.fill(Number.NaN, 2, 3)),
+      /the adapter holds a value that is not finite/,
+    );
   });
 
   it('refuses an adapter for a model of other sizes and names the field', () => {

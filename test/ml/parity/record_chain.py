@@ -1,10 +1,10 @@
 """Records three updates in a row by torch, transformers, peft and AdamW on the checkpoint and adapter of
-architectures/qwen2-tied-f32, as the truth of test/cli/modelUpdate.test.ts.
+architectures/qwen2-tied-f32, as the truth of test/ml/updateParity.test.ts.
 
     python record_chain.py OUT_FOLDER        (after record_architectures.py; versions are kept in chain.json)
 
-chain.json holds the configuration and, per step, the rows as `gauntlet model update` takes them and the numbers that it
-prints; chain.safetensors the adapter after every step. eps lies far above what f32 leaves of a gradient that should be
+chain.json holds the configuration and, per step, the rows as the engine takes them and the numbers that it
+returns; chain.safetensors the adapter after every step. eps lies far above what f32 leaves of a gradient that should be
 zero, so that every entry can be compared.
 """
 import json

@@ -1,0 +1,159 @@
+// The configuration of a new run: a file, then flags, then --set. It is checked before anything starts.
+import { createReadStream, existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { decodeText, NotText } from '../../core/encoding.js';
+import { GauntletError } from '../../core/errors.js';
+import { isTooDeep, overflowOf } from '../../core/nesting.js';
+import { merged, resolveConfig } from '../../core/presets.js';
+import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../../core/schema/config.js';
+import { isBuiltIn } from '../../core/schema/problem.js';
+import { portableName } from '../../data/modelFolder.js';
+import { loadChatFormat } from '../../ml/hf/chat.js';
+import { parseModelConfig } from '../../ml/hf/config.js';
+import { loadTokenizer, readJson } from '../../ml/hf/tokenizer.js';
+import { rolloutTarget } from '../../workers/rolloutTarget.js';
+import { note } from '../terminal/output.js';
+import type { ConfigFlags, FieldFlags } from './options.js';
+import { noteProblems } from './problemSource.js';
+import { provideModel } from './provideModel.js';
+
+/** Read from the working directory if --config is not given. */
+export const CONFIG_FILE = 'gauntlet.config.json';
+
+/**
+ * The input of a run, with absolute paths.
+ * @throws GauntletError BAD_CONFIG | BAD_INPUT | BAD_MODEL, one line naming the field or file
+ */
+export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
+  const fromFile = await readConfigFile(flags.config);
+  return checkInput(merged(fromFile, fieldsOf(flags)) as RunConfigInput);
+}
+
+/** The fields that the flags of a command set; --set comes last. */
+export function fieldsOf({ preset, seed, model, problems, sandbox, device, set }: FieldFlags): Record<string, unknown> {
+  const engine = device && { device };
+  return [{ preset, seed, model, problems, sandbox, engine }, parseAssignments(set)].reduce(merged, {});
+}
+
+/** The input with absolute paths, after a check of its problem file and its models. @throws what readConfig throws */
+export async function checkInput(given: RunConfigInput): Promise<RunConfigInput> {
+  const input = withPaths(given);
+  const config = resolveConfig(input);
+  await noteProblems(config.problems, note); // before a model is downloaded
+  await checkModel(config.model, templateArgumentsOf(config, 'generator'));
+  const { model } = config.discriminator;
+  if (model !== null) await checkModel(model, templateArgumentsOf(config, 'discriminator'));
+  return input;
+}
+
+/**
+ * For a process whose own workers do the work: stops before anything starts if they would refuse to sample for the run.
+ * @throws GauntletError BAD_CONFIG naming the variable to set
+ */
+export function checkRollouts(input: RunConfigInput, store: string): void {
+  const { rollouts } = resolveConfig(input);
+  if (rollouts !== undefined) rolloutTarget(rollouts, store, process.env);
+}
+
+/** The same fields with absolute paths, since the worker may run in another folder. They need not be valid. */
+export function withPaths(input: RunConfigInput): RunConfigInput {
+  const { model, problems, discriminator } = input;
+  const other = discriminator?.model;
+  return {
+    ...input,
+    ...(typeof model === 'string' && { model: portableName(model) }),
+    ...(typeof problems === 'string' && !isBuiltIn(problems) && { problems: resolve(problems) }),
+    ...(typeof other === 'string' && { discriminator: { ...discriminator, model: portableName(other) } }),
+  };
+}
+
+async function readConfigFile(path: string | undefined): Promise<Record<string, unknown>> {
+  if (path === undefined && !existsSync(CONFIG_FILE)) return {};
+  if (path === undefined) note(`configuration from ${CONFIG_FILE}`);
+  const json = await readJsonFile(path ?? CONFIG_FILE);
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new GauntletError('BAD_CONFIG', `${path ?? CONFIG_FILE}: must hold an object of fields`);
+  }
+  const { $schema: _, ...fields } = json as Record<string, unknown>; // for editors
+  return fields;
+}
+
+/**
+ * Downloads a model of the hub that is not here, and reads what text needs of it: config, tokenizer and chat template, no
+ * weights. @throws GauntletError BAD_MODEL
+ */
+export async function checkModel(model: string, templateArguments?: TemplateArguments): Promise<void> {
+  const folder = await provideModel(model);
+  const path = join(folder, 'config.json');
+  const json = readJson(path);
+  parseModelConfig(json, path);
+  const chat = loadChatFormat(folder, loadTokenizer(folder), templateArguments);
+  chat.openingTokens([
+    { role: 'system', content: 'rules' },
+    { role: 'user', content: 'task' },
+  ]);
+}
+
+/** `--template-argument name=value`, as the field templateArguments. @throws GauntletError BAD_CONFIG */
+export const readTemplateArguments = (assignments: string[]): TemplateArguments =>
+  resolveConfig({ templateArguments: parseAssignments(assignments, '--template-argument ') }).templateArguments;
+
+/** `--set a.b=1 --set c=x` as nested fields; values are JSON where they parse as JSON, else text. */
+export function parseAssignments(assignments: string[], flag = '--set '): Record<string, unknown> {
+  let out: Record<string, unknown> = {};
+  for (const assignment of assignments) {
+    const at = assignment.indexOf('=');
+    const path = assignment.slice(0, Math.max(0, at)).split('.');
+    if (path.some((part) => part === '')) {
+      throw new GauntletError('BAD_CONFIG', `${flag}${assignment}: write field=value, e.g. ppo.learningRate=0.001`);
+    }
+    const value = parseScalar(assignment.slice(at + 1));
+    out = merged(out, path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Record<string, unknown>);
+  }
+  return out;
+}
+
+function parseScalar(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const MAX_BYTES = 1 << 26;
+
+/** @param path a file, a pipe, or - for standard input. @throws GauntletError BAD_INPUT naming the file */
+export async function readTextFile(path: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    // one byte more than allowed: a device like /dev/zero never ends
+    for await (const chunk of path === '-' ? process.stdin : createReadStream(path, { end: MAX_BYTES })) {
+      chunks.push(chunk as Buffer);
+      bytes += (chunk as Buffer).length;
+      if (bytes > MAX_BYTES) break;
+    }
+    if (bytes <= MAX_BYTES) return decodeText(Buffer.concat(chunks));
+  } catch (error) {
+    const reason =
+      error instanceof NotText ? error.message : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
+    throw new GauntletError('BAD_INPUT', `${path === '-' ? 'standard input' : path}: ${reason}`);
+  }
+  throw new GauntletError('BAD_INPUT', `${path}: has more than ${MAX_BYTES} bytes`);
+}
+
+/** @throws GauntletError BAD_INPUT naming the file */
+async function readJsonFile(path: string): Promise<unknown> {
+  const text = await readTextFile(path);
+  if (text.trim() === '') throw new GauntletError('BAD_INPUT', `${path}: is empty`);
+  const overflow = overflowOf(text);
+  if (overflow !== undefined) throw new GauntletError('BAD_INPUT', `${path}: ${overflow}`);
+  try {
+    const json: unknown = JSON.parse(text);
+    if (isTooDeep(json)) throw new SyntaxError('nested too deep');
+    return json;
+  } catch (error) {
+    throw new GauntletError('BAD_INPUT', `${path}: not JSON: ${(error as Error).message.replace(/\s+/g, ' ')}`);
+  }
+}

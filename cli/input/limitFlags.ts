@@ -1,0 +1,30 @@
+// Options for the limits of programs.
+import type { Command } from 'commander';
+import { type Limits, limitsSchema, MOST } from '../../core/schema/execution.js';
+import { integer, number } from './options.js';
+
+type LimitFlag = keyof Limits;
+export type LimitFlags = Partial<Limits>;
+
+const positive = number({ above: 0, to: MOST.seconds });
+const FLAGS: Record<LimitFlag, [flag: string, read: (text: string) => number, help: string]> = {
+  cpuSeconds: ['--cpu-seconds', positive, 'CPU time of a program, in seconds'],
+  caseCpuSeconds: ['--case-cpu-seconds', positive, 'CPU time of a call, in seconds'],
+  wallSeconds: ['--wall-seconds', positive, 'wall-clock time of a program, in seconds'],
+  memoryMb: ['--memory-mb', integer(1, MOST.memoryMb), 'memory of a program, in MB'],
+  outputBytes: ['--output-bytes', integer(1, MOST.outputBytes), 'output of a program, in bytes'],
+};
+
+/** @param defaults of the command, if they differ from those of a run */
+export function withLimits(command: Command, defaults: LimitFlags = {}): Command {
+  const shown = limitsSchema.parse(defaults);
+  for (const [key, [flag, read, help]] of Object.entries(FLAGS))
+    command.option(`${flag} <n>`, `${help} (default: ${shown[key as LimitFlag]})`, read);
+  return command;
+}
+
+/** Only the limits that were given; the command chooses the others. */
+export function limitsOf(flags: LimitFlags): LimitFlags {
+  const named = (Object.keys(FLAGS) as LimitFlag[]).filter((key) => flags[key] !== undefined);
+  return Object.fromEntries(named.map((key) => [key, flags[key]]));
+}

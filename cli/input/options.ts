@@ -1,0 +1,113 @@
+// Options that several commands share, and functions that read option values.
+import { isIPv4, isIPv6 } from 'node:net';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { PRESET_NAMES } from '../../core/presets.js';
+import { type RunConfig, SANDBOXES } from '../../core/schema/config.js';
+import { DEVICES, type Device } from '../../ml/engine/engine.js';
+
+export function integer(least = 0, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    const range = most < Number.MAX_SAFE_INTEGER ? `from ${least} to ${most}` : `of at least ${least}`;
+    throw new InvalidArgumentError(`It is not a whole number ${range}.`);
+  };
+}
+
+/** 0: any free port. */
+export const port = integer(0, 65535);
+
+export function number({ above, from, to }: { above?: number; from?: number; to?: number }): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    const inRange = value > (above ?? -Infinity) && value >= (from ?? -Infinity) && value <= (to ?? Infinity);
+    if (text.trim() !== '' && Number.isFinite(value) && inRange) return value;
+    const bounds = [
+      ...(above === undefined ? [] : [`above ${above}`]),
+      ...(from === undefined ? [] : [`of at least ${from}`]),
+      ...(to === undefined ? [] : [`at most ${to}`]),
+    ];
+    throw new InvalidArgumentError(`It is not a number ${bounds.join(' and ')}.`);
+  };
+}
+
+/** @param perLine what each JSON line describes; absent: the command prints one JSON value */
+export const jsonOption = (perLine?: string): Option =>
+  new Option('--json', perLine === undefined ? 'print one line of JSON' : `print JSON lines, one per ${perLine}`);
+
+export const watchOption = (): Option =>
+  new Option('-w, --watch', 'follow the run to its end; serve it from this process if no worker does');
+
+/** The default of --sandbox and --device in commands for runs that exist. */
+export const OF_RUN = "the run's";
+
+/** The default of --sandbox in commands without a model. */
+export const ANY_SANDBOX = 'docker; wasm if Docker is missing';
+
+export const sandboxOption = (byDefault = 'docker; wasm for shipped models if Docker is missing'): Option =>
+  new Option('--sandbox <kind>', `sandbox for generated code (default: ${byDefault})`).choices(SANDBOXES);
+
+export const deviceOption = (byDefault = 'cpu'): Option =>
+  new Option('--device <device>', `device for models; auto: the best one that works, else cpu (default: ${byDefault})`)
+    .choices(DEVICES)
+    .env('GAUNTLET_DEVICE');
+
+export const metricsOption = (): Option =>
+  new Option('--metrics <address>', 'serve metrics for Prometheus at HOST:PORT; HOST defaults to 127.0.0.1').argParser(
+    bindAddress,
+  );
+
+export const listenOption = (): Option =>
+  new Option(
+    '--listen <address>',
+    'offer the embedded server to other machines at HOST:PORT, with TLS and an API key',
+  ).argParser(bindAddress);
+
+/** HOST is an IP address, because the server of the metrics resolves no names. */
+function bindAddress(text: string): string {
+  const [, named = '127.0.0.1', port] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
+  const host = named === 'localhost' ? '127.0.0.1' : named;
+  const isAddress = isIPv4(host) || isIPv6(/^\[(.*)\]$/.exec(host)?.[1] ?? '');
+  if (isAddress && Number(port) > 0 && Number(port) < 65536) return `${host}:${Number(port)}`;
+  throw new InvalidArgumentError('It is not PORT or HOST:PORT with an IP address, e.g. 9464 or 0.0.0.0:9464.');
+}
+
+const repeatable = (flags: string, description: string): Option =>
+  new Option(flags, `${description}; repeatable`)
+    .argParser((value: string, previous: string[]) => [...previous, value])
+    .default([], 'none');
+
+export const setOption = (): Option =>
+  repeatable('-s, --set <field=value>', 'set one configuration field, e.g. ppo.learningRate=0.0005');
+
+export const templateArgumentOption = (): Option =>
+  repeatable('--template-argument <name=value>', 'set one argument of the chat template, e.g. enable_thinking=false');
+
+export interface FieldFlags {
+  preset?: string;
+  seed?: number;
+  model?: string;
+  problems?: string;
+  sandbox?: RunConfig['sandbox'];
+  device?: Device;
+  set: string[];
+}
+
+export interface ConfigFlags extends FieldFlags {
+  config?: string;
+}
+
+export function withConfig(command: Command): Command {
+  return command
+    .option('-p, --preset <name>', `one of ${PRESET_NAMES.join(', ')}, custom (default: tiny)`)
+    .option('-c, --config <file>', 'JSON file of configuration fields (default: gauntlet.config.json if it exists)')
+    .option('--seed <n>', 'random seed', integer())
+    .option('--model <folder>', 'model: a folder in Hugging Face layout, or an id of the Hugging Face hub')
+    .option(
+      '--problems <file>',
+      'problem file, JSON or JSON lines; or built-in problems: tiny, nested, steps, steps:3, steps:1-2',
+    )
+    .addOption(sandboxOption())
+    .addOption(deviceOption())
+    .addOption(setOption());
+}

@@ -1,0 +1,167 @@
+// The controls of the dashboard: the functions of `gauntlet status`, `pause`, `stop`, `set`, `resume` and `fork` over one
+// connection. It opens when a page first asks, and again after a fault.
+import type { Client } from '@temporalio/client';
+import { GauntletError } from '../../core/errors.js';
+import type { RunProgress } from '../../core/schema/run.js';
+import type { ControlAnswer, ControlRequest, LiveState, LiveStates, LiveView } from '../../dashboard/api.js';
+import type { Controls } from '../../dashboard/controls.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { parseAssignments } from '../input/config.js';
+import { chooseCheckpoint } from '../input/naming.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { createOutput, failureOf, isErrorCode } from '../terminal/output.js';
+import { type Held, heldText, inWords, isOpen } from './executions.js';
+import { prepareFork } from './forking.js';
+import { resumeRun } from './resuming.js';
+import { hasPollers, openSession, type Session } from './session.js';
+import { heldState, type RunStatus, STORED, statusOfRun } from './status.js';
+import { startOrJoin } from './training.js';
+import { changeOf, checkServer, updateRun } from './updates.js';
+
+const ANSWER_MS = 3000; // for the state of a run, or of all runs
+const MAX_LISTED = 1000; // runs
+
+export interface DashboardControls extends Controls {
+  close(): Promise<void>;
+}
+
+/**
+ * @param place of the store
+ * @param ui address of the Web UI of Temporal, if it is not the one that the session finds
+ */
+export function openControls(store: ObjectStore, place: string, ui?: string): DashboardControls {
+  let opening: Promise<Session> | undefined;
+
+  async function close(): Promise<void> {
+    const session = opening?.catch(() => undefined);
+    opening = undefined;
+    await (await session)?.close();
+  }
+
+  /** @throws GauntletError, or a fault that has no code */
+  async function withServer<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    checkServer(place);
+    opening ??= openSession({ store: place }, createOutput(), 'none').catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    const current = opening;
+    try {
+      return await work(await current);
+    } catch (error) {
+      if (error instanceof GauntletError) throw error;
+      if (opening === current) await close(); // the server may have gone, or come back at another port
+      const { code, message } = failureOf(error);
+      throw isErrorCode(code) ? new GauntletError(code, message) : error;
+    }
+  }
+
+  async function live(run: string): Promise<LiveView> {
+    try {
+      return await withServer(async (session) => {
+        const { client, server } = session;
+        const status = await client.withDeadline(Date.now() + ANSWER_MS, () => statusOfRun(run, store, session));
+        const address = ui ?? server.uiUrl;
+        const path = `/namespaces/${encodeURIComponent(server.namespace)}/workflows/${encodeURIComponent(run)}`;
+        return {
+          ...liveView(status!),
+          ...(address !== null && status!.status !== STORED && { url: `${address.replace(/\/+$/, '')}${path}` }),
+        };
+      });
+    } catch (error) {
+      return { problem: failureOf(error).message, notes: [], actions: [] };
+    }
+  }
+
+  async function states(): Promise<LiveStates> {
+    try {
+      return { states: await withServer(({ client }) => listStates(client)) };
+    } catch (error) {
+      return { problem: failureOf(error).message, states: {} };
+    }
+  }
+
+  const request = (run: string, request: ControlRequest): Promise<ControlAnswer> =>
+    withServer(async (session) => {
+      switch (request.action) {
+        case 'pause':
+        case 'stop':
+          return { said: await updateRun(session, run, { name: request.action }) };
+        case 'change':
+          return { said: await updateRun(session, run, changeOf(request.assignments)) };
+        case 'fork':
+          return fork(session, run, request);
+        default: {
+          const decision = request.action === 'resume' ? 'retry' : request.action;
+          return { said: (await resumeRun({ ...session, store }, run, decision)).said };
+        }
+      }
+    });
+
+  async function fork(
+    { client }: Session,
+    run: string,
+    { checkpoint, name: named, assignments }: Extract<ControlRequest, { action: 'fork' }>,
+  ): Promise<ControlAnswer> {
+    const from = await chooseCheckpoint(store, `${run}/${checkpoint}`);
+    const { id, input, name } = await prepareFork(store, from, parseAssignments(assignments, ''), named);
+    const { how } = await startOrJoin(client, id, input);
+    const waits = (await hasPollers(client)) ? '' : `; no worker serves runs, so it waits: ${commandLine('up')}`;
+    return { said: `${how} run '${id}' from ${name}${waits}`, forked: id };
+  }
+
+  return { states, live, request, close };
+}
+
+/** One request. What has completed is in the store, with its result. An id that was used again has its latest execution. */
+async function listStates(client: Client): Promise<LiveStates['states']> {
+  const done = ['Completed', 'ContinuedAsNew'].map((status) => ` AND ExecutionStatus != '${status}'`).join('');
+  const query = `WorkflowType = 'trainFullPipeline'${done}`;
+  return client.withDeadline(Date.now() + ANSWER_MS, async () => {
+    const states = new Map<string, LiveState>();
+    let listed = 0;
+    for await (const run of client.workflow.list({ query, pageSize: MAX_LISTED })) {
+      const { workflowId: id, status } = run;
+      const held = heldState(run);
+      if (!states.has(id))
+        states.set(id, { state: held === undefined ? inWords(status.name) : HELD[held], isOpen: isOpen(run) });
+      if (++listed === MAX_LISTED) break; // the next one would need another request
+    }
+    return Object.fromEntries(states);
+  });
+}
+
+const WAITS = 'waits for a decision';
+const HELD = { paused: 'paused', waiting: WAITS } as const;
+
+function liveView({ id, status, held = [], progress, failure, result }: RunStatus): LiveView {
+  if (result !== undefined) return { notes: [], actions: [] };
+  if (status === STORED) return { state: 'not on the server', notes: [], actions: ['resume'] };
+  const notes = held.map((each) => heldText(id, each));
+  if (status !== 'RUNNING') {
+    return { state: inWords(status), notes: failure === undefined ? notes : [failure], actions: ['resume'] };
+  }
+  if (progress === undefined) {
+    const isHeld = held.some(({ paused }) => paused); // on the server
+    return {
+      state: 'running',
+      notes: [`no worker answers: ${commandLine('up')}`, ...notes],
+      actions: isHeld ? ['resume'] : [],
+    };
+  }
+  const { requested = [] } = progress;
+  if (requested.length > 0) notes.unshift(`requested: ${requested.join(', ')} (after the current step)`);
+  const view = { notes, actions: requested.includes('stop') ? [] : actionsIn(progress, held) };
+  if (progress.failure === undefined) return { ...view, state: progress.state === 'paused' ? 'paused' : 'running' };
+  const { activity, code, message } = progress.failure;
+  const event = { step: progress.step, kind: 'failure', text: `${activity} failed: ${code}: ${message}`, at: '' };
+  return { ...view, state: WAITS, failure: event };
+}
+
+function actionsIn({ state, failure, requested = [] }: RunProgress, held: readonly Held[]): LiveView['actions'] {
+  if (failure !== undefined)
+    return ['retry', ...(failure.inStep ? (['skip'] as const) : []), 'abort', 'change', 'stop'];
+  const isPaused = state === 'paused' || held.some(({ paused }) => paused);
+  if (isPaused) return ['resume', 'change', 'stop'];
+  return [...(requested.includes('pause') ? [] : (['pause'] as const)), 'change', 'stop'];
+}

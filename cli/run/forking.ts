@@ -1,0 +1,44 @@
+// What a run that starts at a checkpoint of another run is given.
+import { merged, resolveConfig } from '../../core/presets.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
+import { loadCheckpoint, touchCheckpoint } from '../../store/checkpoints.js';
+import { checkRunId } from '../../store/checks.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { readConfigAt, readInput } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
+import { withPaths } from '../input/config.js';
+import type { CheckpointId } from '../input/naming.js';
+
+/**
+ * The configuration of the run as it was at the checkpoint, changed by `fields`. Device, budget and failure handling are not
+ * in the checkpoint, so they come from the input of the run. `engine.force` is off: the run may be another person's.
+ */
+export async function forkInput(
+  store: Store,
+  { runId, name }: CheckpointId,
+  fields: Record<string, unknown>,
+): Promise<{ input: RunConfigInput; name: string }> {
+  const { metadata } = await loadCheckpoint(store, runId, name);
+  const config = await readConfigAt(store, metadata);
+  const { budget, failure, ...own } = (await readInput(store, runId)) ?? config;
+  const engine = { ...own.engine, force: false };
+  const start = { run: runId, checkpoint: metadata.name, schedule: 'rest' } as const;
+  return {
+    input: resolveConfig({ ...merged({ ...config, engine, budget, failure }, fields), start }),
+    name: metadata.name,
+  };
+}
+
+/** The id and the input of a new run. `store gc` keeps the checkpoint until a worker has prepared the fork. */
+export async function prepareFork(
+  store: ObjectStore,
+  from: CheckpointId,
+  fields: Record<string, unknown>,
+  named?: string,
+): Promise<{ id: string; input: RunConfigInput; name: string }> {
+  const { input, name } = await forkInput(store, from, withPaths(fields));
+  const id = named ?? `${from.runId}-from-${name.replace('checkpoint_', '')}`;
+  checkRunId(id);
+  await touchCheckpoint(store, from.runId, name);
+  return { id, input, name };
+}

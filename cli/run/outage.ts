@@ -1,0 +1,69 @@
+// Polls the server of a watched run, beside all other calls: the client retries a call for twenty seconds before it
+// fails, and waits up to a minute on a dead connection.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { GauntletError } from '../../core/errors.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { isUnanswered } from '../terminal/output.js';
+
+const PACE = { everyMs: 1500, answerMs: 3000 };
+const NOTED_AFTER = 2; // failed polls, nine seconds at most
+const GIVEN_UP_AFTER = 27; // failed polls, two minutes at most
+
+export interface ServerWatch {
+  /** Rejects or never settles if the server does not answer. */
+  ask(): Promise<unknown>;
+  address: string;
+  note(line: string): void;
+  signal: AbortSignal; // ends the polling
+  pace?: typeof PACE;
+}
+
+/**
+ * Notes when the server stops answering and when it answers again. Counts polls, not seconds, so that sleep of the machine
+ * does not count.
+ * @throws GauntletError SERVER_UNAVAILABLE if it does not answer for two minutes; the signal's reason after an abort
+ */
+export async function watchServer({ ask, address, note, signal, pace = PACE }: ServerWatch): Promise<never> {
+  for (let silent = 0; ; ) {
+    await sleep(pace.everyMs, undefined, { signal });
+    if (await answers(ask, pace.answerMs)) {
+      if (silent >= NOTED_AFTER) note(`the Temporal server at ${address} answers again`);
+      silent = 0;
+      continue;
+    }
+    silent++;
+    signal.throwIfAborted();
+    if (silent === NOTED_AFTER) note(`the Temporal server at ${address} does not answer: trying for two minutes`);
+    if (silent < GIVEN_UP_AFTER) continue;
+    const lost = `the Temporal server at ${address} has not answered for two minutes`;
+    throw new GauntletError('SERVER_UNAVAILABLE', `${lost}: ${commandLine('up')}, then the same command again`);
+  }
+}
+
+async function answers(ask: () => Promise<unknown>, withinMs: number): Promise<boolean> {
+  const late = new AbortController();
+  const limit = sleep(withinMs, false, { signal: late.signal }).catch(() => false);
+  const answered = ask().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answered, limit]).finally(() => late.abort());
+}
+
+/** A cheap call; the deadline also ends the client's retries. */
+export const asker =
+  ({ connection, workflowService }: Client) =>
+  (): Promise<unknown> =>
+    connection.withDeadline(Date.now() + PACE.answerMs, () => workflowService.getSystemInfo({}));
+
+/** Repeats a long-polling call that an outage ended, for as long as `watchServer` tolerates the outage. */
+export async function throughOutages<T>(call: () => Promise<T>): Promise<T> {
+  for (let left = 6; ; left--) {
+    try {
+      return await call();
+    } catch (error) {
+      if (left === 1 || !isUnanswered(error)) throw error;
+    }
+  }
+}

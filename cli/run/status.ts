@@ -1,0 +1,98 @@
+// The state of a run, as the server and the store know it.
+import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
+import type { RecordedWarning } from '../../core/answerShares.js';
+import { GauntletError } from '../../core/errors.js';
+import type { EnvironmentRecord } from '../../core/schema/environment.js';
+import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
+import type { MemoryBudget } from '../../ml/engine/budget.js';
+import type { Store } from '../../store/store.js';
+import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
+import { commandLine } from '../terminal/commandLine.js';
+import { describeError, type Output } from '../terminal/output.js';
+import { checkIsRun, describeExecution, type Held, heldActivities, isOpen } from './executions.js';
+import { hasPollers, type Session } from './session.js';
+import { storedRun } from './stored.js';
+import { follow, type TrainingHandle } from './training.js';
+import { queryProgress } from './watch.js';
+
+export const STORED = 'ONLY IN THE STORE'; // the server does not know the run, or no server runs
+
+export interface RunStatus {
+  id: string;
+  status: string;
+  held?: Held[]; // paused on the server, or retried
+  environments?: EnvironmentRecord[]; // in which the run has worked
+  memory?: WorkerMemory[]; // of the workers of this machine
+  steps?: number; // of a run that only the store knows
+  progress?: RunProgress; // of a running one, if a worker answers
+  warnings?: RecordedWarning[]; // of a run whose progress is unknown
+  result?: RunResult;
+  failure?: string;
+}
+
+export interface WorkerMemory {
+  pid: number;
+  usedBytes: number;
+  budgetBytes: number;
+  budgetFrom: MemoryBudget['from'];
+}
+
+/** Whether a running run waits for a person, as far as the server knows the search attributes. */
+export function heldState({ status, searchAttributes }: WorkflowExecutionInfo): 'paused' | 'waiting' | undefined {
+  const [state] = (searchAttributes.GauntletState ?? []) as string[];
+  return status.name === 'RUNNING' && (state === 'paused' || state === 'waiting') ? state : undefined;
+}
+
+/** @param watch follow a running one first. @returns undefined if Ctrl-C ended the watch */
+export async function statusOfRun(
+  id: string,
+  store: Store,
+  session: Session | undefined,
+  watch?: Output,
+): Promise<RunStatus | undefined> {
+  const found = session && (await describeExecution(session.client, id));
+  if (session === undefined || found === undefined) {
+    const stored = await storedRun(store, id);
+    if (stored === undefined) {
+      const place = store.locate('');
+      const where = session ? `on this server, nor in ${place}` : `in ${place}`;
+      const other = session ? '' : ` (its server may know it: ${commandLine('up')})`;
+      throw new GauntletError(
+        'NOT_FOUND',
+        `no run '${id}' ${where}${other}; list the runs with: ${commandLine('status')}`,
+      );
+    }
+    const { steps, result } = stored;
+    return { id, status: STORED, steps, result };
+  }
+  checkIsRun(found, 'status');
+  const { client } = session;
+  const handle = client.workflow.getHandle<typeof trainFullPipeline>(id);
+  let execution = found;
+  if (watch && found.status.name === 'RUNNING') {
+    if (!(await hasPollers(client))) watch.note(`no worker serves the run: ${commandLine(`resume ${id} --watch`)}`);
+    if ((await follow(session, handle, watch, commandLine(`status ${id} --watch`))) === undefined) return undefined;
+    execution = (await describeExecution(client, id)) ?? found;
+  }
+  return currentStatus(client, handle, execution);
+}
+
+async function currentStatus(
+  client: Client,
+  handle: TrainingHandle,
+  execution: WorkflowExecutionDescription,
+): Promise<RunStatus> {
+  const id = handle.workflowId;
+  const status = execution.status.name;
+  if (isOpen(execution)) {
+    const held = await heldActivities(client, execution);
+    const served = status === 'RUNNING' && (await hasPollers(client)); // without a worker the query would time out
+    const progress = served ? await queryProgress(handle) : undefined;
+    return { id, status, ...(held.length > 0 && { held }), progress };
+  }
+  try {
+    return { id, status, result: runResultSchema.parse(await handle.result()) };
+  } catch (error) {
+    return { id, status, failure: describeError(error) };
+  }
+}

@@ -1,0 +1,127 @@
+// Follows a run with its `progress` query until it ends: a bar in a terminal, otherwise a line per step.
+import { setTimeout } from 'node:timers/promises';
+import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from '@temporalio/client';
+import type { RunProgress } from '../../core/schema/run.js';
+import { duration, isUnanswered, paint } from '../terminal/output.js';
+import { attentionOf, Pace, progressBar, progressLine, warningsIn } from '../terminal/progress.js';
+import { openStatusLine } from '../terminal/statusLine.js';
+import { throughOutages } from './outage.js';
+
+const POLL_MS = 500;
+
+export interface WatchOptions {
+  signal?: AbortSignal; // ends watching, not the run
+  stream?: NodeJS.WriteStream; // default: standard error
+  quiet?: boolean; // shows nothing
+}
+
+/** Shows progress until the workflow ends; resolves to its result. @throws the signal's reason when it aborts */
+export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }: WatchOptions = {}): Promise<unknown> {
+  const display = quiet ? { update: noop, stop: noop } : openDisplay(stream ?? process.stderr);
+  let finished = false;
+  let lost = false; // no server answers the last query
+  const result = throughOutages(() => handle.result())
+    .catch((error: unknown) => {
+      lost = isUnanswered(error);
+      throw error;
+    })
+    .finally(() => {
+      finished = true;
+    });
+  const ended = result.then(noop, noop);
+  const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
+  try {
+    while (!finished && !signal?.aborted) {
+      const progress = await Promise.race([queryProgress(handle), ended, aborted]);
+      if (progress && !signal?.aborted) display.update(progress);
+      await Promise.race([ended, aborted, setTimeout(POLL_MS, undefined, { ref: false })]);
+    }
+    signal?.throwIfAborted();
+    // a question may stay without an answer
+    for (let asked = 0, last: RunProgress | undefined; asked < 2 && last === undefined && !lost; asked++) {
+      last = await Promise.race([queryProgress(handle).catch(noop), aborted.then(noop)]);
+      if (last) display.update(last);
+    }
+  } finally {
+    display.stop();
+  }
+  return result;
+}
+
+const noop = (): undefined => undefined;
+
+/** Undefined while no worker answers. */
+export async function queryProgress(handle: WorkflowHandle): Promise<RunProgress | undefined> {
+  try {
+    return await handle.query<RunProgress>('progress');
+  } catch (error) {
+    if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError) throw error;
+    return undefined;
+  }
+}
+
+export interface Display {
+  update(progress: RunProgress): void;
+  stop(): void;
+}
+
+export function openDisplay(stream: NodeJS.WriteStream, now: () => number = Date.now): Display {
+  return stream.isTTY ? barDisplay(stream, now) : lineDisplay(stream, now);
+}
+
+/** The warnings whose topic was not shown before. Their figures change with every step. */
+function newWarnings(): (progress: RunProgress) => string[] {
+  const known = new Set<string>();
+  return (progress) => {
+    const fresh = warningsIn(progress).filter(({ topic }) => !known.has(topic));
+    for (const { topic } of fresh) known.add(topic);
+    return fresh.map(({ line }) => line);
+  };
+}
+
+function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
+  const pace = new Pace();
+  let shown: RunProgress | undefined;
+  let attention: string | undefined;
+  const warningsOf = newWarnings();
+  const text = (): string => {
+    if (shown === undefined) return '';
+    const line = progressBar(shown, pace.left(shown, now()), stream.columns || 80);
+    return line.replace(/^[█░]+/, (bar) => paint('cyan', bar, stream));
+  };
+  const line = openStatusLine(text, stream);
+  return {
+    update(progress) {
+      shown = progress;
+      pace.update(progress, now());
+      for (const warning of warningsOf(progress)) line.printAbove(warning);
+      const asks = attentionOf(progress);
+      if (asks !== undefined && asks !== attention) line.printAbove(asks);
+      else line.draw();
+      attention = asks;
+    },
+    stop() {
+      line.close();
+      if (shown !== undefined) stream.write(`${text()}\n`);
+    },
+  };
+}
+
+function lineDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
+  const pace = new Pace();
+  let last = '';
+  const warningsOf = newWarnings();
+  return {
+    update(progress) {
+      pace.update(progress, now());
+      const attention = attentionOf(progress);
+      const line = attention === undefined ? progressLine(progress) : `${progressLine(progress)}\n${attention}`;
+      if (line === last) return;
+      last = line;
+      const left = pace.left(progress, now());
+      stream.write(`${line}${left === undefined ? '' : ` · ${duration(left)} left`}\n`);
+      for (const warning of warningsOf(progress)) stream.write(`${warning}\n`);
+    },
+    stop: noop,
+  };
+}

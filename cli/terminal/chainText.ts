@@ -1,0 +1,61 @@
+// A whole chain as text.
+import { STAGE_SPECS } from '../../core/prompts/stages.js';
+import { OUTCOMES, type Outcome } from '../../core/rewards/outcomes.js';
+import { type Term, termsText } from '../../core/rewards/rule.js';
+import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
+import { paint, visible } from './output.js';
+
+export function chainText(view: ChainView): string {
+  const lines = [
+    paint('bold', visible(`problem ${view.problemId}`)),
+    visible(view.description),
+    visible(view.signature),
+    '',
+  ];
+  // of the stages that have tests, in order
+  const { terms, scheme } = view.rewards;
+  const rewards = view.rewards.discriminator.map((reward, i) => ({
+    text: rewardText(reward, view.outcomes.discriminator[i]!),
+    sum: sumLines(reward, terms?.discriminator[i], '    '),
+  }));
+  for (const { stage, repairs, text, tests, lost } of view.stages) {
+    const title = `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`;
+    lines.push(paint('cyan', repairs ? `${title}, again, after a failed test` : title));
+    if (repairs) lines.push(visible(`  ${repairs.call} == ${repairs.expected}, not ${repairs.got}`));
+    lines.push(indent(visible(text)));
+    if (tests.length + lost > 0) {
+      const reward = rewards.shift();
+      lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward.text})`}:`);
+      lines.push(...(reward?.sum ?? []));
+      lines.push(...tests.map(testLine));
+      if (lost > 0) lines.push(`    ${lost} unreadable`);
+    }
+    lines.push('');
+  }
+  lines.push(paint('cyan', 'baseline tests'), ...view.baseline.map(testLine));
+  lines.push(`generator reward ${rewardText(view.rewards.generator, view.outcomes.generator)}`);
+  lines.push(...sumLines(view.rewards.generator, terms?.generator, '  '));
+  if (scheme !== undefined) lines.push(`reward scheme ${visible(scheme)}, see docs/method.md#rewards`);
+  return lines.join('\n');
+}
+
+const rewardText = (reward: number, outcome: Outcome): string => `${reward.toFixed(2)}: ${OUTCOMES[outcome]}`;
+
+/** How the reward comes about. Shares are of the tests of the answer, or of the suite of the program. */
+const sumLines = (reward: number, terms: readonly Term[] | undefined, margin: string): string[] =>
+  terms === undefined ? [] : [`${margin}${reward.toFixed(2)} = ${visible(termsText(terms))}`];
+
+const indent = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+
+function testLine({ call, expected, valid, verdict }: ShownTest): string {
+  const said = !valid
+    ? paint('yellow', 'invalid: the reference disagrees')
+    : verdict === 'pass'
+      ? paint('green', 'pass')
+      : paint('red', verdict ?? 'not run');
+  return `    ${visible(`${call} == ${expected}`)}  ${said}`;
+}

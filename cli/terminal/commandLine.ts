@@ -1,0 +1,24 @@
+// Command lines that messages tell people to type.
+import { resolve } from 'node:path';
+import { DEFAULT_STORE, storePlace } from '../../store/openStore.js';
+
+let store = ''; // the --store of the running command; empty for the default one
+let folder = ''; // the place of its store; empty if it has none
+
+/** Called when a command has read its --store, and without a folder when it has ended. */
+export function useStore(place = ''): void {
+  folder = place;
+  const isDefault = place === '' || place === storePlace(process.env.GAUNTLET_STORE || DEFAULT_STORE);
+  store = isDefault ? '' : ` --store ${quoted(place)}`;
+}
+
+/** Whether a file belongs to the store of the running command. */
+export const isInStore = (path: string): boolean =>
+  folder !== '' && `${resolve(path)}/`.startsWith(`${resolve(folder)}/`);
+
+/** One word of a shell. */
+export const quoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** With the --store that the running command was given. */
+export const commandLine = (words: string): string => `npx gauntlet ${words}${store}`;

@@ -1,0 +1,193 @@
+// What a command prints: results on standard output, everything else on standard error. With --json standard output
+// holds JSON only.
+import { getSystemErrorMap, styleText } from 'node:util';
+import { isGrpcServiceError, NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
+import Table from 'cli-table3';
+import { CommanderError } from 'commander';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { commandLine, isInStore } from './commandLine.js';
+import { EXIT, EXIT_CODES } from './exitCodes.js';
+
+const UNANSWERED: readonly number[] = [4, 14]; // gRPC: deadline exceeded (an overloaded server says so), unavailable
+
+export interface Output {
+  readonly json: boolean;
+  /** Progress or a warning, on standard error. */
+  note(line: string): void;
+  /** The result: `value` as one line of JSON with --json, otherwise `human()`. */
+  result(value: unknown, human: () => string): void;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Coloured if `stream` is a terminal; NO_COLOR and FORCE_COLOR override that. */
+export const paint = (style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string =>
+  styleText(style, text, { stream });
+
+/** The progress bar on the last line of the terminal. Notes are printed above it. */
+let lineHolder: { clear(): void; redraw(): void } | undefined;
+
+export function holdLine(holder: { clear(): void; redraw(): void } | undefined): void {
+  lineHolder = holder;
+}
+
+export function note(line: string): void {
+  lineHolder?.clear();
+  process.stderr.write(`${line}\n`);
+  lineHolder?.redraw();
+}
+
+export function createOutput(json = false): Output {
+  return {
+    json,
+    note,
+    result: (value, human) => {
+      lineHolder?.clear();
+      process.stdout.write(`${json ? JSON.stringify(value) : human()}\n`);
+      lineHolder?.redraw();
+    },
+  };
+}
+
+/** What went wrong, for people and for programs. */
+export interface Failure {
+  code?: string; // of docs/errors.md
+  message: string; // one line
+  hint?: string; // what to do
+  exitCode: number;
+}
+
+export function failureOf(error: unknown): Failure {
+  const cause = deepestCause(error);
+  if (cause instanceof CommanderError) {
+    const message = cause.message
+      .trim()
+      .replace(/^error: /, '')
+      .replace(/\s*\n\s*/g, ' ');
+    return { code: 'BAD_INPUT', message, hint: 'use --help to list arguments and options', exitCode: EXIT.usage };
+  }
+  if (isGrpcServiceError(cause) && isUnanswered(cause)) {
+    const reason = cause.details.split('\n')[0]!.split('. ')[0];
+    const message = `the Temporal server no longer answers (${reason}): ${commandLine('up')}, then the same command again`;
+    return { message, ...detailsOf('SERVER_UNAVAILABLE') };
+  }
+  if (cause instanceof NamespaceNotFoundError) {
+    const message = `the Temporal server has no namespace ${cause.namespace}: set TEMPORAL_NAMESPACE to one that it has`;
+    return { message, ...detailsOf('SERVER_UNAVAILABLE') };
+  }
+  const system = systemFailure(cause);
+  if (system) return system;
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const message = text.split('\n').find((line) => line.trim() !== '') ?? 'unknown failure';
+  const code = cause instanceof GauntletError ? cause.code : (cause as { type?: unknown } | null)?.type;
+  const details = isErrorCode(code)
+    ? detailsOf(code)
+    : { ...(code ? { code: String(code) } : {}), exitCode: EXIT.failed };
+  return { message, ...details, ...(isFailedWorkflow(error) && { exitCode: EXIT.failed }) };
+}
+
+/** What a person can correct by naming another file. Other failures of the file system are those of its disk. */
+const WRONG_PATH = [
+  'ENOENT',
+  'ENOTDIR',
+  'EISDIR',
+  'EEXIST',
+  'ENOTEMPTY',
+  'ELOOP',
+  'ENAMETOOLONG',
+  'EACCES',
+  'EPERM',
+  'EINVAL',
+];
+const NETWORK = ['connect', 'read', 'getaddrinfo'];
+
+/** A failure that the operating system reports, of a file or a port that no code has named. */
+function systemFailure(error: unknown): Failure | undefined {
+  const { code = '', errno, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  if (code === 'ERR_SOCKET_BAD_PORT') return { message, ...detailsOf('BAD_INPUT') };
+  const reason = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1];
+  if (reason === undefined || syscall === undefined) return undefined;
+  if (syscall === 'listen' || syscall === 'bind') {
+    const detail = detailsOf(code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'BAD_INPUT');
+    return { message: `port ${port ?? ''}: ${reason} (${code})`, ...detail };
+  }
+  if (path === undefined && NETWORK.includes(syscall)) return undefined;
+  const ofStore = path !== undefined && isInStore(path);
+  const place = path === undefined ? '' : `${ofStore ? 'the store cannot be used: ' : ''}${path}: `;
+  const ours = ofStore || path === undefined || !WRONG_PATH.includes(code) ? 'STORE_FAULT' : 'BAD_INPUT';
+  return { message: `${place}${reason} (${code})`, ...detailsOf(ours) };
+}
+
+const detailsOf = (code: ErrorCode) => ({ code, hint: ERROR_CODES[code].help, exitCode: EXIT_CODES[code] });
+
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+
+const isFailedWorkflow = (error: unknown): boolean =>
+  error instanceof Error && (error instanceof WorkflowFailedError || isFailedWorkflow(error.cause));
+
+/** One line for any failure, for a terminal; the stack if GAUNTLET_DEBUG is 1. */
+export function describeError(error: unknown): string {
+  if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return visible(error.stack ?? error.message);
+  const { message, code } = failureOf(error);
+  return visible(code === undefined ? message : `${message} [${code}]`);
+}
+
+/** The last line on standard error; with --json it is one JSON object. @returns the exit code */
+export function printError(error: unknown, json: boolean): number {
+  const { exitCode, code, message, hint } = failureOf(error);
+  const line = json
+    ? JSON.stringify({ error: { code, message, hint } })
+    : `${paint('red', 'error', process.stderr)}: ${describeError(error)}`;
+  process.stderr.write(`${line}\n`);
+  return exitCode;
+}
+
+/** True if no server answered any attempt of a call. */
+export function isUnanswered(error: unknown): boolean {
+  const root = deepestCause(error);
+  return isGrpcServiceError(root) && UNANSWERED.includes(root.code);
+}
+
+/** Temporal wraps an activity's failure several times; the innermost error names the cause. */
+function deepestCause(error: unknown): unknown {
+  let current = error;
+  while (current instanceof Error && !(current instanceof GauntletError) && current.cause instanceof Error) {
+    current = current.cause;
+  }
+  return current;
+}
+
+/** Rows below a header. */
+export function tableText(head: string[], rows: (string | number)[][]): string {
+  const table = new Table({ head: head.map((title) => paint('cyan', title)), style: { head: [], border: [] } });
+  table.push(...rows);
+  return table.toString();
+}
+
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
+
+/** Text of a model, a program or a file for a terminal: its control and reordering characters as escapes. */
+export const visible = (text: string): string =>
+  text.replace(INVISIBLE, (char) =>
+    char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`,
+  );
+
+/** '1 problem', '2 problems'. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+export const percent = (rate: number | undefined): string =>
+  rate === undefined ? '–' : `${(100 * rate).toFixed(1)} %`;
+
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return '–';
+  const whole = Math.max(0, Math.round(seconds));
+  const minutes = Math.floor(whole / 60);
+  return minutes > 0 ? `${minutes} min ${String(whole % 60).padStart(2, '0')} s` : `${whole} s`;
+}
+
+/** '1.5 kB', '20.0 MB', '3.1 GB'. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1e5) return `${(bytes / 1e3).toFixed(1)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}

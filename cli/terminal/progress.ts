@@ -1,0 +1,116 @@
+// The progress of a run as one line that fits the terminal, and an estimate of the time left.
+import { topicOf } from '../../core/answerShares.js';
+import type { RunProgress } from '../../core/schema/run.js';
+import { commandLine } from './commandLine.js';
+import { duration, percent, visible } from './output.js';
+import { barText } from './statusLine.js';
+
+const SHORT_PHASE = { 'warm-start': 'warm', discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
+// Layouts by the width of the terminal, so that line and bar do not change with the length of the figures.
+const LAYOUTS = [
+  { columns: 140, bar: 20, wide: true, speed: true },
+  { columns: 100, bar: 18, wide: false, speed: true },
+  { columns: 80, bar: 10, wide: false, speed: false },
+  { columns: 0, bar: 0, wide: false, speed: false },
+];
+const WINDOW = 12; // recent steps for the estimate: later stages are slower, and replayed steps take no time
+
+/** What a run waits for and how to continue; undefined if it needs nobody. */
+export function attentionOf({ runId, state, failure, requested }: RunProgress): string | undefined {
+  if (failure !== undefined) {
+    const others = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
+    const again = commandLine(`resume ${runId}`);
+    return `${failure.activity} failed: ${failure.code}: ${visible(failure.message)}; try again with: ${again}${state === 'failed' ? '' : others}`;
+  }
+  if (requested !== undefined) return `requested: ${requested.join(', ')} (after the current step)`;
+  return state === 'paused' ? `paused; continue with: ${commandLine(`resume ${runId}`)}` : undefined;
+}
+
+export const warningLine = (message: string): string => `warning: ${visible(message)}`;
+
+/** What keeps problems and answers of the run from being judged. */
+export function warningsIn({ runId, quarantined, warnings = [] }: RunProgress): { topic: string; line: string }[] {
+  const { problems, of } = quarantined ?? { problems: 0, of: 0 };
+  const leftOut = `${problems} of ${of} problems are left out: runs/${runId}/quarantine.json in the store gives the reasons`;
+  return [
+    ...(problems > 0 ? [{ topic: 'quarantine', line: warningLine(leftOut) }] : []),
+    ...warnings.map((warning) => ({ topic: topicOf(warning), line: warningLine(warning.message) })),
+  ];
+}
+
+/** The full line, for logs. */
+export function progressLine(progress: RunProgress): string {
+  const { validation } = progress;
+  const rate = validation?.passRate === undefined ? '' : ` · validation ${percent(validation.passRate)}`;
+  return `step ${figures(progress, undefined, true)}${rate}`;
+}
+
+/** A bar and figures, cut to `columns - 1` columns: a character in the last column wraps in some terminals. */
+export function progressBar(progress: RunProgress, left: number | undefined, columns: number): string {
+  const { bar, wide, speed } = LAYOUTS.find((layout) => columns >= layout.columns)!;
+  const share = progress.totalSteps > 0 ? Math.min(1, progress.step / progress.totalSteps) : 0;
+  const drawn = bar > 0 ? `${barText(share, bar)} ` : '';
+  const shown = speed ? progress : { ...progress, tokensPerSecond: undefined };
+  return `${drawn}${figures(shown, left, wide)}`.slice(0, Math.max(0, columns - 1));
+}
+
+function figures(progress: RunProgress, left: number | undefined, wide: boolean): string {
+  const { stage, phase, state, step, totalSteps, reward, passRate, validity, tokensPerSecond } = progress;
+  const rate = (value: number): string => (wide ? percent(value) : `${Math.round(100 * value)}%`);
+  const phaseName = phase && (wide ? phase : SHORT_PHASE[phase]);
+  return [
+    `${step}/${totalSteps}`,
+    state === 'training' && stage !== undefined
+      ? [stage > 0 && `stage ${stage}`, phaseName].filter(Boolean).join(' ')
+      : state,
+    ...(reward === undefined ? [] : [`reward ${reward.toFixed(wide ? 3 : 2)}`]),
+    ...(passRate === undefined ? [] : [`pass ${rate(passRate)}`]),
+    ...(validity === undefined ? [] : [`valid ${rate(validity)}`]),
+    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} ${wide ? 'tokens' : 'tok'}/s`]),
+    ...(left === undefined ? [] : [`${wide ? duration(left) : clock(left)} left`]),
+  ].join(wide ? ' · ' : ' ');
+}
+
+/** Seconds as '2:05' or '1:02:05'. */
+function clock(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
+  const two = (n: number): string => String(n).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
+
+/** Time left, from the pace of recent steps; the final evaluation counts as long as the first one. */
+export class Pace {
+  private readonly marks: { step: number; at: number }[] = []; // ms
+  private seen: number | undefined;
+  private evaluatingSince: number | undefined;
+  private evaluation = 0; // ms
+  private stops = false;
+
+  /** @param now in ms */
+  update({ step, state, requested }: RunProgress, now: number): void {
+    this.stops ||= requested?.includes('stop') ?? false;
+    if (step === 0 && state === 'evaluating') this.evaluatingSince ??= now;
+    if (this.evaluatingSince !== undefined && this.evaluation === 0 && state === 'training') {
+      this.evaluation = now - this.evaluatingSince;
+    }
+    if (this.seen !== undefined && step > this.seen) {
+      this.marks.push({ step, at: now });
+      if (this.marks.length > WINDOW + 1) this.marks.shift();
+    }
+    this.seen = step;
+  }
+
+  /** Seconds; undefined until two steps have ended, and once a stop was requested. */
+  left({ totalSteps, state }: RunProgress, now: number): number | undefined {
+    const [first, last] = [this.marks[0], this.marks.at(-1)];
+    if (first === undefined || last === undefined || last.step === first.step) return undefined;
+    if (this.stops || state === 'completed' || state === 'failed') return undefined;
+    const pace = (last.at - first.at) / (last.step - first.step);
+    const steps = Math.max(0, totalSteps - last.step);
+    // a slow step stops the countdown instead of shortening the time of later steps
+    const spent = Math.min(now - last.at, steps > 0 ? pace : this.evaluation);
+    const left = pace * steps + this.evaluation - spent;
+    return left > 0 ? left / 1000 : undefined; // unknown if the final evaluation takes longer than the first one
+  }
+}

@@ -1,0 +1,37 @@
+// The before/after table of a run.
+import type { RunResult } from '../../core/schema/run.js';
+import { duration, percent, tableText, visible } from './output.js';
+
+const ROWS = [
+  ['pass rate (sampled)', 'passRate'],
+  ['pass rate (greedy)', 'greedyPassRate'],
+  ['test validity', 'testValidity'],
+  ['bug-catch rate', 'bugCatchRate'],
+] as const;
+
+export function resultTable(result: RunResult): string {
+  const { warmStart } = result;
+  const rows = ROWS.map(([label, key]) => {
+    const [before, after] = [result.before[key], result.after[key]];
+    const points = tenths(after) - tenths(before); // of the figures as shown
+    const warm = warmStart ? [percent(warmStart[key])] : [];
+    return [
+      label,
+      percent(before),
+      ...warm,
+      percent(after),
+      `${points >= 0 ? '+' : ''}${(points / 10).toFixed(1)} points`,
+    ];
+  });
+  const table = tableText(
+    ['held-out problems', 'before', ...(warmStart ? ['warm start'] : []), 'after', 'change'],
+    rows,
+  );
+  const stopped = result.stopped === undefined ? '' : `\nended before its schedule: ${visible(result.stopped)}`;
+  const { generator, discriminator } = result.digests;
+  const adapters = [generator, discriminator].map((digest) => digest.replace('sha256:', '').slice(0, 8)).join(', ');
+  const steps = `training steps ${duration(result.trainingSeconds)}`;
+  return `${table}${stopped}\nbest checkpoint ${result.best} · ${steps} · seed ${result.seed}\nadapters ${adapters}`;
+}
+
+const tenths = (rate: number): number => Math.round(1000 * rate);
