@@ -1,5 +1,5 @@
 // Started as a process by providers.ts. Prints the result of the self-test as JSON in its last line.
-import type { DeviceCheck, Provider } from '../device/providers.js';
+import type { Provider } from '../device/providers.js';
 import { reasonOf } from '../device/reason.js';
 import { GraphSession, tensor, useProvider } from '../device/runtime.js';
 import { Graph } from '../ir/graph.js';
@@ -16,15 +16,15 @@ async function start(provider: Provider): Promise<void> {
   await session.close();
 }
 
-async function check(provider: Provider): Promise<DeviceCheck> {
+async function check(provider: Provider): Promise<string | undefined> {
   try {
     await start(provider);
   } catch (error) {
     const { cause, message } = error as Error;
-    return { fault: `it does not start: ${reasonOf((cause as Error | undefined)?.message ?? message)}` };
+    return `it does not start: ${reasonOf((cause as Error | undefined)?.message ?? message)}`;
   }
   return selfTest(provider);
 }
 
-const result = await check(process.argv[2] as Provider);
-process.stdout.write(`${JSON.stringify(result)}\n`);
+const fault = await check(process.argv[2] as Provider);
+process.stdout.write(`${JSON.stringify({ fault })}\n`);

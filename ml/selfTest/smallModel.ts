@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { RandomStream } from '../../core/random.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { DecodeSession } from '../decode/decodeSession.js';
-import type { UsableDevice } from '../device/providers.js';
+import type { Provider } from '../device/providers.js';
 import { locateWeights } from '../device/weightLocations.js';
 import type { SessionModel } from '../engine/base.js';
 import type { LossConfig } from '../engine/engine.js';
@@ -55,7 +55,7 @@ export interface Program {
   name: string;
   /** How far results of a device may be from those of the CPU, relative to the largest number. */
   tolerance: number;
-  run(device: UsableDevice): Promise<Results>;
+  run(provider: Provider): Promise<Results>;
 }
 
 /** The programs, and what removes their files. */
@@ -97,8 +97,8 @@ export function smallModelPrograms(): { programs: Program[]; close: () => void }
   const decoding = (kind: string, model: SessionModel, tolerance: number): Program => ({
     name: `decoding${kind}`,
     tolerance,
-    async run(device) {
-      const session = new DecodeSession(model, CONTEXT, device);
+    async run(provider) {
+      const session = new DecodeSession(model, CONTEXT, provider);
       session.use(adapter);
       const requests = rows.map(({ tokens }, i) => {
         return { prompt: tokens, key: [0, i] as const, sampled: [[tokens.length - ANSWER, tokens.length]] as const };

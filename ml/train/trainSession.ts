@@ -3,7 +3,7 @@
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { OpenGraphs } from '../device/openGraphs.js';
-import { GraphSession, type Tensor, tensors, uploaded } from '../device/runtime.js';
+import { GraphSession, type Tensor, tensors } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums, LossConfig, TokenScores } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
@@ -44,7 +44,7 @@ type Scored = Tokens & { mask?: readonly number[] };
 
 export class TrainSession {
   private readonly graphs: OpenGraphs;
-  private weights: Promise<Record<string, Tensor>> | undefined;
+  private readonly weights: Record<string, Tensor>; // that are inputs of all graphs
   private readonly config: DecoderConfig;
   private threads = 1;
 
@@ -53,6 +53,7 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
+    this.weights = tensors(model.weights ?? []);
     this.graphs = options.graphs ?? new OpenGraphs(Number.POSITIVE_INFINITY);
   }
 
@@ -110,7 +111,7 @@ export class TrainSession {
       ...(trained && { trained }),
       ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
     };
-    const out = await session.run({ ...feeds, ...(await this.weightTensors()), ...this.adapterTensors(adapter) });
+    const out = await session.run({ ...feeds, ...this.weights, ...this.adapterTensors(adapter) });
     return ppoResult(batch, sequences, loss, out, trained);
   }
 
@@ -158,7 +159,7 @@ export class TrainSession {
       ...batch.layout,
       ...(outputs.temperature !== undefined && { target: batch.target }),
       ...(trained && { trained }),
-      ...(await this.weightTensors()),
+      ...this.weights,
       ...this.adapterTensors(adapter),
     });
     return Object.fromEntries(
@@ -169,16 +170,6 @@ export class TrainSession {
   /** The positions that go through the output projection; undefined: all. */
   private projected(batch: Batch, sequences: readonly { mask: readonly number[] }[]): Tensor | undefined {
     return trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
-  }
-
-  /** The weights that are inputs of all graphs. */
-  private weightTensors(): Promise<Record<string, Tensor>> {
-    const weights = this.weights ?? uploaded(tensors(this.model.weights ?? []));
-    this.weights = weights;
-    weights.catch(() => {
-      this.weights = undefined; // a retry uploads them again
-    });
-    return weights;
   }
 
   private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {

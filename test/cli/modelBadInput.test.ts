@@ -311,7 +311,7 @@ describe('validation in gauntlet model', function () {
   describe('options', () => {
     const cases: [string[], RegExp][] = [
       [['--temperature', '0'], /'--temperature <t>' argument '0' is invalid\. It is not a number above 0/],
-      [['--device', 'tpu'], /'tpu' is invalid\. Allowed choices are cpu, cuda, webgpu, auto/],
+      [['--device', 'webgpu'], /'webgpu' is invalid\. Allowed choices are cpu, cuda, auto/],
       [['--quantize', 'int2'], /'int2' is invalid\. Allowed choices are int4, int8/],
       [['--group-size', '32'], /--group-size needs --quantize/],
       [

@@ -7,7 +7,7 @@ describe('the self-test of a device', function () {
   this.timeout(60_000);
 
   it('passes on the CPU', async () => {
-    assert.deepEqual(await selfTest('cpu'), { promptBlock: undefined });
+    assert.equal(await selfTest('cpu'), undefined);
   });
 
   const wrong: [name: string, Replacements, fault: RegExp][] = [
@@ -56,6 +56,6 @@ describe('the self-test of a device', function () {
   ];
   for (const [name, replacements, fault] of wrong)
     it(`names the operator that computes ${name} wrongly`, async () => {
-      assert.match((await selfTest('cpu', replacements)).fault ?? 'none', fault);
+      assert.match((await selfTest('cpu', replacements)) ?? 'none', fault);
     });
 });

@@ -13,7 +13,7 @@ describe('a device other than the CPU (GAUNTLET_TEST_DEVICE)', function () {
   let device: Engine;
   before(async function () {
     const name = testDevice(this);
-    assert.equal((await checkHere(name)).fault, undefined);
+    assert.equal(await checkHere(name), undefined);
     [cpu, device] = [
       await openEngine(shippedModelPath('tiny'), { workers: 1 }),
       await openEngine(shippedModelPath('tiny'), { device: name }),
