@@ -112,9 +112,6 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   LessOrEqual: arithmetic('bool'),
   Neg: unary,
   Exp: unary,
-  Log: unary,
-  Sqrt: unary,
-  Reciprocal: unary,
   Sigmoid: unary,
   QuickGelu: unary,
   Clip: unary,
@@ -141,7 +138,6 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   LogSoftmax: unary,
   ReduceSum: reduce,
   ReduceMean: reduce,
-  ReduceMax: reduce,
   Cast: (inputs, { to }) => {
     return [{ dtype: to, shape: inputs[0]!.shape }];
   },
