@@ -18,7 +18,6 @@ import type { Row } from './branches.js';
 import { GradientTotal } from './statistics.js';
 
 export interface TrainSessionOptions {
-  lengthStep?: number; // sequences are padded to a multiple of this
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // as EngineOptions
   keptBytes?: number; // of activations that are kept instead of recomputed
@@ -182,8 +181,7 @@ export class TrainSession {
       tokens.length === 0 || tokens.some((id) => !(id >= 0 && id < this.config.vocab));
     if (sequences.some(invalid))
       throw new GauntletError('BAD_INPUT', `a row is empty or has a token outside 0..${this.config.vocab - 1}`);
-    const { lengthStep, activationBytes } = this.options;
-    return new Batch(sequences, lengthStep, activationBytes === undefined ? undefined : QUERY_BLOCK.device);
+    return new Batch(sequences, this.options.activationBytes === undefined ? undefined : QUERY_BLOCK.device);
   }
 
   /** The compiled graph of a key. */
