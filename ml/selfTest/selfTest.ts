@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Provider } from '../device/providers.js';
-import { reasonOf } from '../device/reason.js';
 import { replacementsFor } from '../device/replacements.js';
 import { useProvider } from '../device/runtime.js';
 import type { Replacements } from '../ir/replace.js';
@@ -46,4 +45,10 @@ export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<num
     scale = Math.max(scale, Math.abs(expected[i]!));
   }
   return Number.isNaN(worst) ? Number.POSITIVE_INFINITY : worst / (scale || 1);
+}
+
+/** The reason in a message of the runtime, without source files, conditions and line breaks. */
+export function reasonOf(message: string): string {
+  const text = message.replace(/\s+/g, ' ').trim();
+  return text.replace(/^.*?(?: was false\. | : FAIL : )/, '');
 }

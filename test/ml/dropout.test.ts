@@ -13,9 +13,9 @@ import { decoderForward } from '../../ml/nn/decoder.js';
 import { LoraDropout } from '../../ml/nn/dropout.js';
 import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
+import { relativeError } from '../../ml/selfTest/selfTest.js';
 import { Batch, dropoutFeeds } from '../../ml/train/batch.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
-import { relativeError } from './recorded.js';
 import { interpret, interpretAll, type NdArray, ndarray } from './reference/interpret.js';
 
 const [ROWS, WIDTH] = [512, 96];

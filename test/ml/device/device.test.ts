@@ -4,8 +4,8 @@ import { shippedModelPath } from '../../../data/paths.js';
 import { checkHere } from '../../../ml/device/providers.js';
 import type { Engine } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
+import { relativeError } from '../../../ml/selfTest/selfTest.js';
 import { testDevice } from '../../support/testDevice.js';
-import { relativeError } from '../recorded.js';
 
 describe('a device other than the CPU (GAUNTLET_TEST_DEVICE)', function () {
   this.timeout(300_000);

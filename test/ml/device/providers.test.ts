@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freeGpuMemory } from '../../../ml/device/gpuMemory.js';
 import { type Check, checkHere, listProviders, resolveDevice } from '../../../ml/device/providers.js';
-import { reasonOf } from '../../../ml/device/reason.js';
+import { reasonOf } from '../../../ml/selfTest/selfTest.js';
 
 const works: Check = async () => undefined;
 const fails: Check = async () => 'no driver';

@@ -6,8 +6,8 @@ import { OpenGraphs } from '../../../ml/device/openGraphs.js';
 import type { Adapter } from '../../../ml/engine/engine.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';
 import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../../ml/nn/layout.js';
+import { relativeError } from '../../../ml/selfTest/selfTest.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
-import { relativeError } from '../recorded.js';
 
 const CONFIG: DecoderConfig = {
   hidden: 16,
