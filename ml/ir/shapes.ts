@@ -3,11 +3,11 @@
 import type { Dim, DType, Op, OpAttributes, Shape } from './op.js';
 import { END, isStatic, sameShape } from './op.js';
 
-export interface TensorType {
+interface TensorType {
   readonly dtype: DType;
   readonly shape: Shape;
 }
-export type ShapeRule<K extends Op> = (inputs: readonly TensorType[], attrs: OpAttributes[K]) => TensorType[];
+type ShapeRule<K extends Op> = (inputs: readonly TensorType[], attrs: OpAttributes[K]) => TensorType[];
 
 /** `inferTypes` puts the name of the operation in front of the message. */
 function fail(why: string): never {
