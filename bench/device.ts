@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { deriveKey } from '../core/random.js';
 import { CUDA_ACTIVATION_MEGABYTES } from '../core/schema/config.js';
 import { ROOT } from '../infra/root.mjs';
-import { DEVICES, type Device, type Engine } from '../ml/engine/engine.js';
+import type { Provider } from '../ml/device/providers.js';
+import type { Engine } from '../ml/engine/engine.js';
 import { openEngine } from '../ml/engine/ortEngine.js';
 import { readAdapterFolder } from '../ml/hf/peft.js';
 import type { Adapter } from '../ml/nn/layout.js';
@@ -15,7 +16,7 @@ import { median, saveJson, table } from './results.js';
 import { provideShape, SHAPES, type ShapeName } from './shapes.js';
 
 const USAGE = `npm run bench -- device --name NAME [options]
-  --name NAME         cuda or webgpu
+  --name NAME         cuda, or cpu to compare the CPU with itself
   --shape NAME        of the model, with random weights (default smollm2): ${Object.keys(SHAPES).join(', ')}
   --rounds N          of each kind of work, after one that compiles (default 3)
   --out FILE          write results as JSON (default .cache/bench/device.json)`;
@@ -37,8 +38,8 @@ export interface DeviceFigures {
 export async function benchDevice(args: string[]): Promise<void> {
   const flags = readFlags(args, { name: TEXT, shape: TEXT, rounds: TEXT, out: TEXT, help: FLAG });
   if (flags.help) return console.log(USAGE);
-  const device = flags.name as Device | undefined; // 'cpu' for a test of the benchmark itself
-  if (device === undefined || !DEVICES.includes(device)) throw new BenchError('--name must be cuda or webgpu', 2);
+  const device = flags.name as Provider | undefined;
+  if (device !== 'cuda' && device !== 'cpu') throw new BenchError('--name must be cuda or cpu', 2);
   const shape = (flags.shape ?? 'smollm2') as ShapeName;
   if (!Object.hasOwn(SHAPES, shape))
     throw new BenchError(`--shape must be one of ${Object.keys(SHAPES).join(', ')}`, 2);
@@ -100,7 +101,7 @@ export function deviceTable(device: string, cores: number, figures: readonly Dev
 
 async function measure(
   model: string,
-  device: Device,
+  device: Provider,
   works: readonly Work[],
   rounds: number,
   say: (line: string) => void,

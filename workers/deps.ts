@@ -99,14 +99,14 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
           const { facts, details } = await environmentOf(await sandboxes.open(...sandboxOf(config)));
           return { facts, details: { ...details, code: version } };
         }
-        const { provider } = await resolveDevice(options.device ?? engine.device);
-        return { facts: { device: provider, engine: `onnxruntime ${runtimeVersion()}` }, details: { code: version } };
+        const device = await resolveDevice(options.device ?? engine.device);
+        return { facts: { device, engine: `onnxruntime ${runtimeVersion()}` }, details: { code: version } };
       },
       acceptsEnvironment: process.env.GAUNTLET_ACCEPT_ENVIRONMENT === '1',
       engine: async (model, config) => {
         const folder = await folderOf(model);
         const opening = engineOptions(config, options);
-        const { provider } = await resolveDevice(opening.device);
+        const provider = await resolveDevice(opening.device);
         currentProgress()?.slower((await weightBytes(folder)) / (provider === 'cpu' ? CPU_BYTES : DEVICE_BYTES));
         return engines.open(folder, opening);
       },

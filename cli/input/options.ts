@@ -1,9 +1,10 @@
 // Options that several commands share, and functions that read option values.
 import { isIPv4, isIPv6 } from 'node:net';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+
 import { PRESET_NAMES } from '../../core/presets.js';
-import { type RunConfig, SANDBOXES } from '../../core/schema/config.js';
-import { DEVICES, type Device } from '../../ml/engine/engine.js';
+import { DEVICES, type RunConfig, SANDBOXES } from '../../core/schema/config.js';
+import type { Device } from '../../ml/engine/engine.js';
 
 export function integer(least = 0, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
@@ -48,7 +49,7 @@ export const sandboxOption = (byDefault = 'docker; wasm for shipped models if Do
   new Option('--sandbox <kind>', `sandbox for generated code (default: ${byDefault})`).choices(SANDBOXES);
 
 export const deviceOption = (byDefault = 'cpu'): Option =>
-  new Option('--device <device>', `device for models; auto: the best one that works, else cpu (default: ${byDefault})`)
+  new Option('--device <device>', `device for models; auto: cuda if it works, else cpu (default: ${byDefault})`)
     .choices(DEVICES)
     .env('GAUNTLET_DEVICE');
 

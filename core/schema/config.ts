@@ -59,9 +59,14 @@ const advantageSchema = z.strictObject({
 /** The default of `engine.activationMegabytes` for device cuda: 8 chains of 700 tokens of SmolLM2-135M. */
 export const CUDA_ACTIVATION_MEGABYTES = 16_000;
 
+export const DEVICES = ['cpu', 'cuda', 'auto'] as const;
+
+const removedDevice = ({ input }: { input?: unknown }): string | undefined =>
+  input === 'webgpu' ? `webgpu was removed after version 0.2.0: use ${DEVICES.join(', ')}` : undefined;
+
 /** How a worker opens the base. Quantization, group size and activation memory affect results, see `runIdentity`. */
 const engineSchema = z.strictObject({
-  device: z.enum(['cpu', 'cuda', 'webgpu', 'auto']).default('cpu'),
+  device: z.enum(DEVICES, { error: removedDevice }).default('cpu'),
   quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
   groupSize: z
     .int()

@@ -73,12 +73,6 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
   },
   Neg: ({ g, dy }) => [g.neg(dy)],
   Exp: ({ g, node, dy }) => [g.mul(dy, node.outputs[0]!)],
-  Log: ({ g, node, dy }) => [g.mul(dy, g.reciprocal(node.inputs[0]!))],
-  Sqrt: ({ g, node, dy }) => [g.mul(dy, g.scale(g.reciprocal(node.outputs[0]!), 0.5))],
-  Reciprocal: ({ g, node, dy }) => {
-    const y = node.outputs[0]!;
-    return [g.neg(g.mul(dy, g.mul(y, y)))];
-  },
   Sigmoid: ({ g, node, dy }) => {
     const y = node.outputs[0]!;
     return [g.mul(dy, g.mul(y, g.sub(g.scalar(1), y)))];
@@ -204,7 +198,6 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const count = node.attrs.axes.reduce((n, a) => n * (shape.at(a) as number), 1);
     return [spread(g, g.scale(dy, 1 / count), shape, node.attrs.axes)];
   },
-  ReduceMax: 'nondifferentiable', // of replacements, after the gradients
   ArgMax: 'nondifferentiable',
   Gather: ({ g, node, dy }) => {
     const [data, indices] = node.inputs as [Value, Value];

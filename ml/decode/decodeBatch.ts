@@ -1,10 +1,10 @@
 // The sequences that step together: their tokens, their caches, and the inputs of the next step. The inputs are views of
 // buffers that stay the same from step to step.
-import { disposeOnDevice, type Tensor, tensor } from '../device/runtime.js';
+import { type Tensor, tensor } from '../device/runtime.js';
 import { MASKED } from '../nn/attention.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { presentName, ropeOutsideAttention } from '../nn/decodeGraph.js';
-import { cacheNames, cacheWidth, KvCaches } from './kvCaches.js';
+import { ropeOutsideAttention } from '../nn/decodeGraph.js';
+import { cacheWidth, KvCaches } from './kvCaches.js';
 import type { Segment } from './segments.js';
 
 /** The keys and values of a sequence's first tokens. */
@@ -71,7 +71,7 @@ export class DecodeBatch {
 
   add(sequence: Sequence, prefix?: CachedPrefix): void {
     const b = this.sequences.push(sequence) - 1;
-    this.resetViews();
+    this.views = undefined;
     if (!prefix) return;
     this.reserve(prefix.length);
     this.caches.write(b, 0, prefix.length, prefix.kv, 1, 0);
@@ -80,7 +80,7 @@ export class DecodeBatch {
 
   reserve(positions: number): void {
     if (!this.caches.reserve(positions)) return;
-    this.resetViews();
+    this.views = undefined;
     this.mask = new Float32Array(this.caches.capacity * this.caches.slots).fill(MASKED);
     this.unmasked.fill(0);
   }
@@ -88,7 +88,7 @@ export class DecodeBatch {
   /** Removes sequence b; the last sequence moves to its row. */
   remove(b: number): void {
     const moved = this.sequences.pop()!;
-    this.resetViews();
+    this.views = undefined;
     if (b === this.sequences.length) return;
     this.caches.move(this.sequences.length, b);
     this.sequences[b] = moved;
@@ -142,17 +142,6 @@ export class DecodeBatch {
           }),
     };
     return this.views;
-  }
-
-  /** Uses the caches that a step left in the device's memory as inputs of the next step, while the rows stay the same. */
-  keepOnDevice(out: Record<string, Tensor>): void {
-    disposeOnDevice(this.views!);
-    for (const name of cacheNames(this.c)) this.views![name] = out[presentName(name)]!;
-  }
-
-  private resetViews(): void {
-    disposeOnDevice(this.views ?? {});
-    this.views = undefined;
   }
 
   /** Makes exactly the first `filled` positions of row b visible; the row may have held another sequence before. */

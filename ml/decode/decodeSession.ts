@@ -3,15 +3,8 @@
 // rest of the batch (see decodeGraph.ts).
 import { uniformAt } from '../../core/random.js';
 import { OpenGraphs } from '../device/openGraphs.js';
-import type { UsableDevice } from '../device/providers.js';
-import {
-  disposeOnDevice,
-  GraphSession,
-  keepsTensors,
-  type SessionOptions,
-  type Tensor,
-  tensor,
-} from '../device/runtime.js';
+import type { Provider } from '../device/providers.js';
+import { GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
@@ -20,7 +13,6 @@ import {
   buildStepGraph,
   type DecodeGraphOptions,
   type OutputKind,
-  presentName,
   ropeOutsideAttention,
   type WeightsOf,
 } from '../nn/decodeGraph.js';
@@ -36,9 +28,9 @@ import {
   promptGroups,
   promptSegmentAt,
 } from './decodeBatch.js';
-import { cacheNames, cacheWidth } from './kvCaches.js';
+import { cacheWidth } from './kvCaches.js';
 import { outputKindFor, Sampler, type SamplingOptions } from './sampler.js';
-import { inBlocks, PROMPT_BLOCK, segmentsOf } from './segments.js';
+import { segmentsOf } from './segments.js';
 
 export interface DecodeOptions extends SamplingOptions {
   maxNewTokens: number;
@@ -46,7 +38,7 @@ export interface DecodeOptions extends SamplingOptions {
   logprobs?: boolean;
 }
 
-export interface DecodeHooks {
+interface DecodeHooks {
   /** Called before every run of the model; throws to stop. */
   check?: () => void;
   /** Reports the number of tokens sampled since the last call. */
@@ -63,7 +55,7 @@ export interface DecodeResult {
   counts: GenerateCounts;
 }
 
-/** Both are the same graph on WebGPU, and if a second copy of the weights would be too large. */
+/** Both are the same graph if a second copy of the weights would be too large. */
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
@@ -98,7 +90,7 @@ export class DecodeSession {
   constructor(
     private readonly model: SessionModel,
     private readonly contextLength: number,
-    private readonly device: UsableDevice = { provider: 'cpu' },
+    private readonly provider: Provider = 'cpu',
     private readonly graphs = new OpenGraphs(Number.POSITIVE_INFINITY),
     private readonly batchBytes = Number.POSITIVE_INFINITY, // see WorkerInit
   ) {
@@ -142,7 +134,7 @@ export class DecodeSession {
       const free = slots - batch.sequences.length;
       const refill = batch.sequences.length === 0 || free >= PREFILL_SEQUENCES ? free : 0;
       for (const [index, { key, prompt, sampled, cached }] of feasible.splice(0, refill)) {
-        const segments = inBlocks(segmentsOf(prompt.length, sampled), this.device.promptBlock ?? PROMPT_BLOCK);
+        const segments = segmentsOf(prompt.length, sampled);
         const sequence = { index, key, tokens: [...prompt], promptLength: prompt.length, segments, filled: 0 };
         batch.add({ ...sequence, limit: limitOf(prompt) }, cached);
         counts.reused += cached?.length ?? 0;
@@ -210,7 +202,7 @@ export class DecodeSession {
         }
     });
     const first = group[0]![0]!;
-    const outputs = this.device.provider === 'cpu' ? 0 : 1; // WebGPU fails on empty tensors; the output is not read
+    const outputs = this.provider === 'cpu' ? 0 : 1; // a GPU may refuse empty tensors; the output is not read
     const positions = (): BigInt64Array => ids.map((_, i) => BigInt(from + (i % length)));
     const out = await opened.prompts.run({
       ...opened.fixed,
@@ -223,7 +215,6 @@ export class DecodeSession {
       last: tensor(new BigInt64Array(outputs), [outputs]),
       ...(ropeOutsideAttention(config) && { positions: tensor(positions(), [ids.length, 1]) }),
     });
-    disposeOnDevice(out);
     const kv = out.kv!.data as Float32Array;
     group.forEach((same, g) => {
       for (const b of same) {
@@ -238,7 +229,6 @@ export class DecodeSession {
   private async step({ steps, fixed }: Opened, batch: DecodeBatch, { temperature }: DecodeOptions) {
     if (fixed.scale) (fixed.scale.data as Float32Array)[0] = 1 / temperature;
     const out = await steps.run({ ...fixed, ...batch.feeds() });
-    if (keepsTensors(this.device)) batch.keepOnDevice(out);
     batch.write(out.kv!.data as Float32Array);
     return out.next!.data as Float32Array | BigInt64Array;
   }
@@ -262,15 +252,12 @@ export class DecodeSession {
 
   private async open(output: OutputKind, lora: LoraShape | undefined): Promise<Graphs> {
     const { config } = this.model;
-    const returnCaches = keepsTensors(this.device);
-    const graph: DecodeGraphOptions = { positions: this.contextLength, output, returnCaches };
-    const onDevice = returnCaches ? cacheNames(config).map(presentName) : undefined;
+    const graph: DecodeGraphOptions = { positions: this.contextLength, output };
     const { weightsOf, ...sources } = this.weightSources(lora);
     const open = (build: typeof buildStepGraph): Promise<GraphSession> =>
-      GraphSession.open(build(config, weightsOf, graph), { threads: this.threads, onDevice, ...sources });
+      GraphSession.open(build(config, weightsOf, graph), { threads: this.threads, ...sources });
     const prompts = await open(buildDecodeGraph);
-    // the graph for steps cannot read caches on a device, and copies the weights of a large model again
-    if (returnCaches || !hasStepGraph(config)) return { prompts, steps: prompts, close: () => prompts.close() };
+    if (!hasStepGraph(config)) return { prompts, steps: prompts, close: () => prompts.close() };
     try {
       const steps = await open(buildStepGraph);
       const close = async (): Promise<void> => {

@@ -16,7 +16,7 @@ function slotsFor(positions: number): number {
 }
 
 /** The inputs of a graph that are caches, in the order of the buffers. */
-export const cacheNames = ({ layers }: DecoderConfig): string[] =>
+const cacheNames = ({ layers }: DecoderConfig): string[] =>
   Array.from({ length: layers }, (_, l) => [`k${l}`, `v${l}`]).flat();
 
 export class KvCaches {

@@ -9,7 +9,7 @@ export interface Segment {
 export type Ranges = readonly (readonly [number, number])[];
 
 /** Tokens per read. Attention over a whole long prompt would not fit into memory. */
-export const PROMPT_BLOCK = 256;
+const PROMPT_BLOCK = 256;
 
 /**
  * The segments of `length` tokens. The ranges in `sampled` are answers. A step feeds a token and samples the next one, so
@@ -28,15 +28,6 @@ export function segmentsOf(length: number, sampled: Ranges = []): Segment[] {
   }
   return segments;
 }
-
-/** The same segments with prompts in blocks of at most `size` tokens. */
-export const inBlocks = (segments: readonly Segment[], size: number): Segment[] =>
-  segments.flatMap((segment) => {
-    if (segment.steps) return [segment];
-    const { from, to } = segment;
-    const starts = Array.from({ length: Math.ceil((to - from) / size) }, (_, i) => from + i * size);
-    return starts.map((start) => ({ from: start, to: Math.min(start + size, to), steps: false }));
-  });
 
 /** @returns what is wrong with the sampled ranges of a prompt; undefined if they are valid */
 export function rangesFault(length: number, sampled: Ranges = []): string | undefined {

@@ -5,10 +5,7 @@ import type { Provider } from './providers.js';
 
 const LIMIT_MS = 10_000;
 
-/**
- * Free bytes of the first GPU that CUDA uses. Undefined for other devices: WebGPU does not tell, and the memory of the
- * machine is the best estimate.
- */
+/** Free bytes of the first GPU that CUDA uses. Undefined for the CPU. */
 export async function freeGpuMemory(provider: Provider): Promise<number | undefined> {
   if (provider !== 'cuda') return undefined;
   const gpu = process.env.CUDA_VISIBLE_DEVICES?.split(',')[0] || '0';

@@ -3,28 +3,6 @@
 import type { Replacements } from '../ir/replace.js';
 import type { Provider } from './providers.js';
 
-const WEBGPU: Replacements = {
-  // the second output (1/rms) is not written; gradients read it
-  SimplifiedLayerNormalization(g, { inputs, attrs: { epsilon } }) {
-    const [x, scale] = [inputs[0]!, inputs[1]!];
-    const meanSquare = g.reduceMean(g.mul(x, x), [-1], true);
-    return [g.rmsNorm(x, scale, epsilon), g.reciprocal(g.sqrt(g.add(meanSquare, g.scalar(epsilon))))];
-  },
-  // the provider has no kernel for it
-  FusedMatMul(g, { inputs, attrs: { transA, transB, alpha } }) {
-    const sides = inputs.map((x, i) => {
-      const axes = x.shape.map((_, axis) => axis);
-      return (i === 0 ? transA : transB) ? g.transpose(x, [...axes.slice(0, -2), axes.at(-1)!, axes.at(-2)!]) : x;
-    });
-    return [g.scale(g.matMul(sides[0]!, sides[1]!), alpha)];
-  },
-  // the provider has no kernel for it
-  LogSoftmax(g, { inputs }) {
-    const shifted = g.sub(inputs[0]!, g.reduceMax(inputs[0]!, [-1], true));
-    return [g.sub(shifted, g.log(g.reduceSum(g.exp(shifted), [-1], true)))];
-  },
-};
-
 const CUDA: Replacements = {
   // fails for groups of eight-bit numbers
   DequantizeLinear(g, { inputs, attrs }) {
@@ -37,6 +15,4 @@ const CUDA: Replacements = {
   },
 };
 
-const BY_PROVIDER: Partial<Record<Provider, Replacements>> = { webgpu: WEBGPU, cuda: CUDA };
-
-export const replacementsFor = (provider: Provider): Replacements => BY_PROVIDER[provider] ?? {};
+export const replacementsFor = (provider: Provider): Replacements => (provider === 'cuda' ? CUDA : {});

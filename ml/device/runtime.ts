@@ -2,7 +2,7 @@
 // the same in every process. A run blocks its thread, so sessions live in worker threads.
 import ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
-import { Graph } from '../ir/graph.js';
+import type { Graph } from '../ir/graph.js';
 import { type Replacements, replaceOperations } from '../ir/replace.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { Provider } from './providers.js';
@@ -20,21 +20,6 @@ export function useProvider(provider: Provider, replacements = replacementsFor(p
   device = { provider, replacements };
 }
 
-/** Sessions that stay open. A GPU provider compiles its kernels again after its last session was closed. */
-const keptOpen = new Map<Provider, Promise<ort.InferenceSession>>();
-
-async function keepKernels(provider: Provider): Promise<void> {
-  if (provider === 'cpu') return;
-  if (!keptOpen.has(provider)) {
-    const g = new Graph();
-    const x = g.input('x', 'float32', [1]);
-    g.output('y', g.add(x, x));
-    const options = { executionProviders: [provider], logSeverityLevel: 3 } as const;
-    keptOpen.set(provider, ort.InferenceSession.create(encodeModel(g), options));
-  }
-  await keptOpen.get(provider);
-}
-
 export interface SessionOptions {
   threads?: number; // default 1
   /**
@@ -49,7 +34,6 @@ export interface SessionOptions {
    */
   optimizationsDisabled?: boolean;
   memory?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
-  onDevice?: readonly string[]; // outputs that stay in the device's memory; only if `keepsTensors`
 }
 
 // Folding constants would unpack weights once and keep them; merging common subexpressions would undo recomputation;
@@ -72,8 +56,6 @@ function extraOptions(weights: SessionOptions['weights']) {
 const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-const locations = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'gpu-buffer' as const]));
-
 /** A compiled graph. Inputs and results are by name. */
 export class GraphSession {
   private constructor(
@@ -84,13 +66,12 @@ export class GraphSession {
   /** Changes the graph to suit the device. @throws {GauntletError} ENGINE_FAULT if the runtime refuses it */
   static async open(
     graph: Graph,
-    { threads = 1, weights, memory, onDevice, optimizationsDisabled = false }: SessionOptions = {},
+    { threads = 1, weights, memory, optimizationsDisabled = false }: SessionOptions = {},
   ): Promise<GraphSession> {
     const { provider, replacements } = device;
     if (Object.keys(replacements).length > 0) replaceOperations(graph, replacements);
     const model = encodeModel(graph);
     try {
-      await keepKernels(provider);
       return new GraphSession(
         await ort.InferenceSession.create(model, {
           executionProviders: [provider],
@@ -102,7 +83,6 @@ export class GraphSession {
           enableCpuMemArena: false, // each open graph would keep the peak of its activations
           logSeverityLevel: 3,
           extra: extraOptions(weights),
-          ...(onDevice && { preferredOutputLocation: locations(onDevice) }),
           ...(memory && { externalData: [{ path: memory.location, data: bytesOf(memory.data) }] }),
         }),
         memory,
@@ -138,23 +118,3 @@ export const tensors = (
   views: Iterable<readonly [string, { shape: readonly number[]; data: Float32Array }]>,
 ): Record<string, Tensor> =>
   Object.fromEntries([...views].map(([name, { data, shape }]) => [name, tensor(data, shape)]));
-
-/** Whether tensors can stay in the device's memory. The Node binding names WebGPU's buffers only, not those of CUDA. */
-export const keepsTensors = ({ provider }: { provider: Provider }): boolean => provider === 'webgpu';
-
-/** The same tensors in the device's memory, so that runs do not copy them, or as they are if it keeps none. */
-export async function uploaded(feeds: Record<string, Tensor>): Promise<Record<string, Tensor>> {
-  const inputs = Object.entries(feeds);
-  if (!keepsTensors(device) || inputs.length === 0) return feeds;
-  const g = new Graph();
-  for (const [name, { dims }] of inputs) g.output(name, g.input(`${name}.host`, 'float32', dims));
-  const session = await GraphSession.open(g, { onDevice: inputs.map(([name]) => name) });
-  const out = await session.run(Object.fromEntries(inputs.map(([name, host]) => [`${name}.host`, host])));
-  await session.close();
-  return out;
-}
-
-/** Frees the tensors that are in the device's memory. */
-export function disposeOnDevice(tensors: Record<string, Tensor>): void {
-  for (const t of Object.values(tensors)) if (t.location === 'gpu-buffer') t.dispose();
-}

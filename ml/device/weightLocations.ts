@@ -1,10 +1,9 @@
 // Where ONNX Runtime finds the parameters that it maps.
 import { realpathSync } from 'node:fs';
 import { parse, relative, sep } from 'node:path';
-import type { StoredParameter, WeightDtype } from '../hf/checkpoint.js';
-import type { StoredTensor, WeightLocations } from '../nn/separateWeights.js';
-
-const DTYPES: Record<WeightDtype, StoredTensor['dtype']> = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' };
+import type { StoredParameter } from '../hf/checkpoint.js';
+import { DTYPE_NAMES } from '../hf/safetensors.js';
+import type { WeightLocations } from '../nn/separateWeights.js';
 
 /** Locations are relative to this folder. ONNX Runtime refuses absolute paths and paths outside of the folder. */
 export const LOCATION_ROOT = parse(process.cwd()).root;
@@ -17,7 +16,7 @@ export function locateWeights(stored: ReadonlyMap<string, StoredParameter>): Wei
   return new Map(
     [...stored].map(([name, { path, dtype, offset }]) => [
       name,
-      { dtype: DTYPES[dtype], location: locationOf(path), offset },
+      { dtype: DTYPE_NAMES[dtype], location: locationOf(path), offset },
     ]),
   );
 }

@@ -60,10 +60,13 @@ export const sourceOf = ({ from }: MemoryBudget): string =>
   from === 'GAUNTLET_MEMORY' ? from : from === 'machine' ? 'half of the machine' : 'three quarters of the container';
 
 /** The memory that a process has allocated, without mapped files, which the system can drop. Undefined where /proc is missing. */
-export const allocatedMemory = (proc = '/proc/self'): number | undefined => {
-  const kilobytes = /^RssAnon:\s+(\d+) kB/m.exec(readProc(proc, 'status'))?.[1];
+export const allocatedMemory = (proc = '/proc/self'): number | undefined => procBytes(proc, 'status', 'RssAnon');
+
+/** A field of a file in /proc. Undefined where it is missing. */
+export function procBytes(proc: string, file: string, field: string): number | undefined {
+  const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readProc(proc, file))?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
-};
+}
 
 /** Use and budget of another process of this machine; undefined if it cannot be seen. */
 export function memoryOf(pid: number): { used: number; budget: MemoryBudget } | undefined {

@@ -1,7 +1,7 @@
 // The engine's port: one base model on disk, any adapter, generation and training. The implementation runs
 // onnxruntime-node in worker threads. On the caller's event loop it only copies and hashes adapters and adds gradients.
 import type { Content } from '../../core/prompts/prompts.js';
-import type { TemplateArguments } from '../../core/schema/config.js';
+import type { DEVICES, TemplateArguments } from '../../core/schema/config.js';
 import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
 import type { Shard } from '../../core/shards.js';
 import type { ChatMessage } from '../hf/chat.js';
@@ -13,7 +13,6 @@ import type { AdamWConfig, OptimizerState } from '../optim/adamw.js';
 export type { AdamWConfig, OptimizerState } from '../optim/adamw.js';
 export type { Adapter };
 
-export const DEVICES = ['cpu', 'cuda', 'webgpu', 'auto'] as const;
 export type Device = (typeof DEVICES)[number];
 
 /** How a model is opened. Only `quantization`, `activationBytes` and other hardware (`device`) can change a bit of a result. */

@@ -1,7 +1,6 @@
 // Estimates the memory that a model needs from its shapes, for `gauntlet model inspect` and to refuse a model before it is
 // loaded. Each term is a tensor or a group of tensors that is alive at the peak. The share of ONNX Runtime and Node.js was
 // measured. All numbers are bytes.
-import { existsSync, readFileSync } from 'node:fs';
 import { freemem, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
@@ -16,7 +15,7 @@ import { planThreads } from '../pool/threads.js';
 import { fitsOneRun, keptOnCpu, layerActivations, shouldRecompute } from '../train/activations.js';
 import { paddedLength } from '../train/batch.js';
 import { isLarge } from './base.js';
-import { memoryBudget, memoryLimit } from './budget.js';
+import { allocatedMemory, memoryBudget, memoryLimit, procBytes } from './budget.js';
 import type { EngineOptions } from './engine.js';
 
 export interface MemoryUse {
@@ -125,16 +124,10 @@ const projectionSizes = ({ config }: ModelFiles): number[] =>
  * @param limit of its container, or a configured one; 0: none
  */
 export function availableMemory(proc = '/proc', limit = memoryLimit()): number {
-  const bytes = (file: string, field: string): number | undefined => {
-    const path = join(proc, file);
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    const found = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1];
-    return found === undefined ? undefined : Number(found) * 1024;
-  };
   // without mapped files: MemAvailable contains their pages, and every open graph maps the weights
-  const own = bytes('self/status', 'RssAnon') ?? process.memoryUsage.rss();
+  const own = allocatedMemory(join(proc, 'self')) ?? process.memoryUsage.rss();
   // macOS counts pages as used that it would give away
-  const free = bytes('meminfo', 'MemAvailable') ?? (platform() === 'darwin' ? totalmem() / 2 : freemem());
+  const free = procBytes(proc, 'meminfo', 'MemAvailable') ?? (platform() === 'darwin' ? totalmem() / 2 : freemem());
   return Math.min(own + free, limit || Number.POSITIVE_INFINITY);
 }
 

@@ -7,7 +7,7 @@ import { isIn, type Shard } from '../../core/shards.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
 import { freeGpuMemory } from '../device/gpuMemory.js';
-import { resolveDevice, type UsableDevice } from '../device/providers.js';
+import { type Provider, resolveDevice } from '../device/providers.js';
 import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
 import type { IdentifiedAdapter } from '../nn/layout.js';
@@ -69,7 +69,7 @@ type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undef
 export interface PoolOptions extends Pick<EngineOptions, 'checkpointing' | 'activationBytes'> {
   batchBytes?: number; // see WorkerInit
   keptBytes?: number | undefined; // likewise
-  device?: UsableDevice;
+  provider?: Provider;
   graphBytes?: number; // see WorkerInit; default: 256 MB
   alternates?: boolean; // likewise; default false
 }
@@ -78,12 +78,12 @@ export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
   { workers }: ThreadPlan,
-  { device = { provider: 'cpu' }, graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
+  { provider = 'cpu', graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
   const { checkpointing, activationBytes, keptBytes: kept, batchBytes } = options;
   const init: WorkerInit = {
-    ...{ config, contextLength, base, device, graphBytes, alternates },
+    ...{ config, contextLength, base, provider, graphBytes, alternates },
     ...{ checkpointing, activationBytes, keptBytes: kept, batchBytes },
   };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
@@ -91,25 +91,25 @@ export function openPool(
 
 /** Opens a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
 export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
-  const device = await resolveDevice(options.device);
+  const provider = await resolveDevice(options.device);
   const model = describeModel(path);
   const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
   const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
-  const limits = { force: options.force, available: await freeGpuMemory(device.provider) };
+  const limits = { force: options.force, available: await freeGpuMemory(provider) };
   checkMemory(path, Math.min(...needs), limits);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
   const budget = memoryBudget().bytes;
   const room = limits.available === undefined ? undefined : limits.available / 2;
   const trainers = isLarge(model) ? trainersThatFit(model, options.quantization, room) : 1;
   // one worker feeds a GPU
-  const plan = planThreads(model, device.provider === 'cpu' ? { trainers, ...options } : { workers: 1, ...options });
+  const plan = planThreads(model, provider === 'cpu' ? { trainers, ...options } : { workers: 1, ...options });
   const kept = {
     graphBytes: graphBytes(model, plan.workers, budget),
     keptBytes: keptBytes(model, options, budget),
     batchBytes: batchBytes(budget, plan.workers),
     alternates: trainers === 0,
   };
-  const pool = openPool(model, base, plan, { ...options, device, ...kept });
+  const pool = openPool(model, base, plan, { ...options, provider, ...kept });
   return new OrtEngine(model, digest, pool, plan, options, limits, budget);
 }
 

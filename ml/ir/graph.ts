@@ -87,9 +87,7 @@ export class Graph {
   private one<K extends Op>(op: K, inputs: readonly Value[], attrs: OpAttributes[K]): Value {
     return this.apply(op, inputs, attrs)[0]!;
   }
-  private unary(
-    op: 'Neg' | 'Exp' | 'Log' | 'Sqrt' | 'Reciprocal' | 'Sigmoid' | 'Softmax' | 'LogSoftmax',
-  ): (x: Value) => Value {
+  private unary(op: 'Neg' | 'Exp' | 'Sigmoid' | 'Softmax' | 'LogSoftmax'): (x: Value) => Value {
     return (x) => this.one(op, [x], {});
   }
   private binary(
@@ -107,9 +105,6 @@ export class Graph {
   readonly gatherND = this.binary('GatherND');
   readonly neg = this.unary('Neg');
   readonly exp = this.unary('Exp');
-  readonly log = this.unary('Log');
-  readonly sqrt = this.unary('Sqrt');
-  readonly reciprocal = this.unary('Reciprocal');
   readonly sigmoid = this.unary('Sigmoid');
   readonly softmax = this.unary('Softmax');
   readonly logSoftmax = this.unary('LogSoftmax');
@@ -181,9 +176,6 @@ export class Graph {
   }
   reduceMean(x: Value, axes: readonly number[], keepDims: boolean): Value {
     return this.one('ReduceMean', [x], { axes, keepDims });
-  }
-  reduceMax(x: Value, axes: readonly number[], keepDims: boolean): Value {
-    return this.one('ReduceMax', [x], { axes, keepDims });
   }
   argMax(x: Value, axis: number, keepDims = false): Value {
     return this.one('ArgMax', [x], { axis, keepDims });

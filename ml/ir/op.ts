@@ -17,9 +17,6 @@ export interface OpAttributes {
   Min: None;
   Neg: None;
   Exp: None;
-  Log: None;
-  Sqrt: None;
-  Reciprocal: None;
   Sigmoid: None;
   QuickGelu: { alpha: number }; // x·sigmoid(αx); α = 1 is SiLU
   Clip: { min: number; max: number };
@@ -56,7 +53,6 @@ export interface OpAttributes {
   // reductions
   ReduceSum: { axes: readonly number[]; keepDims: boolean };
   ReduceMean: { axes: readonly number[]; keepDims: boolean };
-  ReduceMax: { axes: readonly number[]; keepDims: boolean };
   ArgMax: { axis: number; keepDims: boolean };
   // indexing
   Gather: { axis: number }; // (data, indices): data.shape with axis replaced by indices.shape

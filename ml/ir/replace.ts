@@ -4,7 +4,7 @@ import type { Node, NodeOf, Op, Value } from './op.js';
 import { sameShape } from './op.js';
 
 /** Appends nodes for a node. @returns values for its outputs */
-export type Replacement<K extends Op> = (g: Graph, node: NodeOf<K>) => readonly Value[];
+type Replacement<K extends Op> = (g: Graph, node: NodeOf<K>) => readonly Value[];
 export type Replacements = { readonly [K in Op]?: Replacement<K> };
 
 /** Changes the graph in place. @throws TypeError if a replacement has another type than the output that it stands for */

@@ -3,11 +3,11 @@
 import type { Dim, DType, Op, OpAttributes, Shape } from './op.js';
 import { END, isStatic, sameShape } from './op.js';
 
-export interface TensorType {
+interface TensorType {
   readonly dtype: DType;
   readonly shape: Shape;
 }
-export type ShapeRule<K extends Op> = (inputs: readonly TensorType[], attrs: OpAttributes[K]) => TensorType[];
+type ShapeRule<K extends Op> = (inputs: readonly TensorType[], attrs: OpAttributes[K]) => TensorType[];
 
 /** `inferTypes` puts the name of the operation in front of the message. */
 function fail(why: string): never {
@@ -112,9 +112,6 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   LessOrEqual: arithmetic('bool'),
   Neg: unary,
   Exp: unary,
-  Log: unary,
-  Sqrt: unary,
-  Reciprocal: unary,
   Sigmoid: unary,
   QuickGelu: unary,
   Clip: unary,
@@ -141,7 +138,6 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   LogSoftmax: unary,
   ReduceSum: reduce,
   ReduceMean: reduce,
-  ReduceMax: reduce,
   Cast: (inputs, { to }) => {
     return [{ dtype: to, shape: inputs[0]!.shape }];
   },

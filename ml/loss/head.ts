@@ -10,7 +10,7 @@ const LARGE = { vocab: 1 << 16, chunkRows: 96 }; // fewer rows save 400 MB at a 
 
 const MIN_PROJECTED = 64; // rows
 
-export interface RowRange {
+interface RowRange {
   start: number;
   end: number;
 }

@@ -15,7 +15,7 @@ export interface PpoLoss {
   value?: { coefficient: number; clip?: number };
 }
 
-export interface PolicyInputs {
+interface PolicyInputs {
   old?: Value; // log-probs, unless supervised
   advantage: Value;
   mask: Value;
@@ -44,7 +44,7 @@ export function ppoSums(loss: PpoLoss): PolicySum[] {
   return sums;
 }
 
-export interface Objective {
+interface Objective {
   /** The sum to minimize, a scalar: backward() starts from it. */
   loss: Value;
   /** [rows, statistics]; their column sums are the statistics. */

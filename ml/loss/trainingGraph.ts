@@ -13,7 +13,7 @@ import { rowChunks, rowsOf, scoreTokens } from './head.js';
 import { mapInputs, type PpoLoss, ppoObjective, ppoSums, valueObjective } from './objectives.js';
 
 /** Options that change no result. */
-export interface ProgramOptions {
+interface ProgramOptions {
   locations?: WeightLocations; // parameters that stay in their files; absent: all are inputs
   checkpointing?: boolean; // keep only the inputs of each layer for the backward pass
 }

@@ -38,7 +38,7 @@ export function causalAttention(g: Graph, q: Value, k: Value, v: Value, block: n
 }
 
 /** What is added to the scores of queries start..end against keys 0..end: [1 or B, 1, end − start, end], or without 1s. */
-export type MaskOf = (start: number, end: number) => Value;
+type MaskOf = (start: number, end: number) => Value;
 
 /** Parts of a mask [B, 1, T, T] that is an input. */
 export const partsOfMask = (g: Graph, mask: Value): MaskOf =>

@@ -17,12 +17,7 @@ export type OutputKind = 'logits' | 'probabilities' | 'greedy';
 export interface DecodeGraphOptions {
   positions: number; // the context length
   output: OutputKind;
-  /** Also return the caches with the new tokens: present.k{l}, present.v{l}. */
-  returnCaches?: boolean;
 }
-
-/** The output for the cache that is the input `name`. */
-export const presentName = (name: string): string => `present.${name}`;
 
 export type WeightsOf = (g: Graph) => ModelWeights;
 
@@ -68,10 +63,6 @@ export function buildDecodeGraph(c: DecoderConfig, weightsOf: WeightsOf, options
     const inputs = [qkv, pastK, pastV, seqlensK, totalSequenceLength, ...(positions ? [] : [cos, sin])];
     const [mixed, k, v] = g.groupQueryAttention(inputs, { heads: H, kvHeads: KV, scale: weights.scoreScale });
     presentKv.push(g.gatherND(k, kvIndices), g.gatherND(v, kvIndices));
-    if (options.returnCaches) {
-      g.output(presentName(`k${l}`), k);
-      g.output(presentName(`v${l}`), v);
-    }
     return g.reshape(mixed, [N, H * hd]);
   };
   return finish(g, c, weights, ids, { attention, outputs }, presentKv, options.output);

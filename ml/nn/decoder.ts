@@ -9,7 +9,7 @@ import { ropeConstants } from './rope.js';
 import { SeparateWeights, type WeightLocations } from './separateWeights.js';
 import { headNorm } from './tensorNames.js';
 
-export interface DecoderForward {
+interface DecoderForward {
   /** After the last norm, [B·T, hidden]. */
   hidden: Value;
   /** The output projection, [vocab, hidden]. */

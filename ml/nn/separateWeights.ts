@@ -18,7 +18,7 @@ export interface StoredTensor extends FileRange {
   dtype: 'float32' | 'bfloat16' | 'float16';
 }
 /** A quantized matrix [out, in]: w = scale·(q − 2^(bits−1)). Groups of `groupSize` weights of a row share a scale. */
-export interface PackedTensor {
+interface PackedTensor {
   bits: 4 | 8;
   groupSize: number;
   values: FileRange; // out·in·bits/8 bytes; the first of two 4-bit weights is in the low half of the byte
@@ -28,7 +28,7 @@ export interface PackedTensor {
 /** The parameters that stay in files, by name. All others are inputs. */
 export type WeightLocations = ReadonlyMap<string, StoredTensor | PackedTensor>;
 
-export interface SeparateWeightsOptions {
+interface SeparateWeightsOptions {
   locations?: WeightLocations;
   /** Adds (alpha / rank)·(x·Aᵀ)·Bᵀ to all projections. */
   lora?: LoraShape;

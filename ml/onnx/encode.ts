@@ -44,7 +44,7 @@ type EncodeRule<K extends Op> = (node: NodeOf<K>) => Encoding;
 
 const plain: EncodeRule<Op> = () => ({});
 const lastAxis: EncodeRule<Op> = () => ({ attributes: [int('axis', -1)] });
-const reduce: EncodeRule<'ReduceSum' | 'ReduceMean' | 'ReduceMax'> = ({ attrs }) => ({
+const reduce: EncodeRule<'ReduceSum' | 'ReduceMean'> = ({ attrs }) => ({
   attributes: [flag('keepdims', attrs.keepDims)],
   operands: [attrs.axes],
 });
@@ -64,9 +64,6 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   Min: plain,
   Neg: plain,
   Exp: plain,
-  Log: plain,
-  Sqrt: plain,
-  Reciprocal: plain,
   Sigmoid: plain,
   LessOrEqual: plain,
   MatMul: plain,
@@ -75,7 +72,6 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   LogSoftmax: lastAxis,
   ReduceSum: reduce,
   ReduceMean: reduce,
-  ReduceMax: reduce,
   QuickGelu: ({ attrs }) => ({ domain: MICROSOFT, attributes: [float('alpha', attrs.alpha)] }),
   Clip: ({ attrs }) => ({ operands: [attrs.min, attrs.max] }),
   Cast: ({ attrs }) => ({ attributes: [int('to', DATA_TYPE[attrs.to])] }),

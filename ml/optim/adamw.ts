@@ -33,7 +33,7 @@ export function globalNorm(gradients: Float32Array): number {
 export const clipFactor = (norm: number, max: number): number =>
   max === Number.POSITIVE_INFINITY ? 1 : Math.min(1, max / (norm + 1e-6));
 
-export interface AdamWResult {
+interface AdamWResult {
   parameters: Float32Array;
   state: OptimizerState;
   gradNorm: number; // before clipping

@@ -2,7 +2,7 @@
 // request, and a worker copies them if their digest or version is new to it.
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
-import type { UsableDevice } from '../device/providers.js';
+import type { Provider } from '../device/providers.js';
 import type { Base } from '../engine/base.js';
 import type { AdamWConfig, GradientSums, LossConfig, OptimizerState, TokenScores } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
@@ -18,7 +18,7 @@ export interface WorkerInit {
   activationBytes: number | undefined; // as EngineOptions
   batchBytes: number | undefined; // of keys and values of sequences that step together; more sequences wait. Default: any
   keptBytes: number | undefined; // see TrainSessionOptions
-  device: UsableDevice;
+  provider: Provider;
   graphBytes: number; // of the graphs that a worker keeps open; 0: one at a time
   alternates: boolean; // the graphs of generation close before training, because their weights need much memory
 }

@@ -18,7 +18,7 @@ const PROGRESS_TOKENS = 256; // per progress message
 const PROGRESS_MS = 1000; // between messages without tokens
 
 const init = workerData as WorkerInit;
-useProvider(init.device.provider);
+useProvider(init.provider);
 const { config } = init;
 const model: SessionModel =
   init.base.kind === 'fed'
@@ -26,7 +26,7 @@ const model: SessionModel =
     : { config, locations: init.base.locations };
 const { checkpointing, activationBytes, keptBytes } = init;
 const graphs = new OpenGraphs(init.graphBytes);
-const decoder = new DecodeSession(model, init.contextLength, init.device, graphs, init.batchBytes);
+const decoder = new DecodeSession(model, init.contextLength, init.provider, graphs, init.batchBytes);
 const trainer = new TrainSession(model, { checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };

@@ -7,7 +7,7 @@ export interface HttpAnswer {
   retryAfterMs?: number; // the server asks to wait
 }
 
-export interface PostOptions {
+interface PostOptions {
   headers: Record<string, string>;
   maxBytes: number; // of the answer
   signal: AbortSignal;

@@ -1,57 +1,38 @@
-// Runs a small random model through each kind of program on a device and on the CPU, and compares the results. A device
-// that computes something wrong is not used: training on it would go wrong without any error.
-import type { DeviceCheck, Provider } from '../device/providers.js';
-import { reasonOf } from '../device/reason.js';
+// Runs some cases on a device and on the CPU, and compares the results. A device that computes something wrong is not
+// used: training on it would go wrong without any error.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Provider } from '../device/providers.js';
 import { replacementsFor } from '../device/replacements.js';
 import { useProvider } from '../device/runtime.js';
 import type { Replacements } from '../ir/replace.js';
-import { runAllCases } from './operators.js';
-import { type Results, smallModelPrograms } from './smallModel.js';
+import { type Case, selfTestCases } from './cases.js';
 
-/**
- * The attention kernel of the WebGPU provider for prompts of 32 and more tokens reads some keys twice on devices whose
- * subgroups have four lanes (software renderers). Shorter blocks use another kernel.
- */
-const SHORT_BLOCK = 31;
-const OP_TOLERANCE = 1e-4;
-
-/** @param replacements tests make the device wrong with them */
-export async function selfTest(provider: Provider, replacements?: Replacements): Promise<DeviceCheck> {
-  const useDevice = (): void => useProvider(provider, { ...replacementsFor(provider), ...replacements });
-  const useCpu = (): void => useProvider('cpu');
-  const { programs, close } = smallModelPrograms();
-  let promptBlock: number | undefined;
+/** @param replacements tests make the device wrong with them. @returns what is wrong; undefined if nothing is */
+export async function selfTest(provider: Provider, replacements?: Replacements): Promise<string | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), 'gauntlet-self-test-'));
   try {
-    for (const { name, tolerance, run } of programs) {
-      useCpu();
-      const expected = await run({ provider: 'cpu' });
-      useDevice();
-      const differing = async (): Promise<string | undefined> => {
-        const actual = await run({ provider, promptBlock }).catch((error: Error) => error);
-        return actual instanceof Error
-          ? `${name} fails: ${reasonOf(actual.message)}`
-          : difference(actual, expected, tolerance);
-      };
-      let fault = await differing();
-      if (fault?.startsWith('reading prompts') && promptBlock === undefined) {
-        promptBlock = SHORT_BLOCK;
-        fault = await differing();
-      }
-      if (fault) return { fault: `${fault}; ${await wrongOperators(useCpu, useDevice)}` };
+    for (const one of selfTestCases(folder)) {
+      useProvider('cpu');
+      const expected = await one.run('cpu');
+      useProvider(provider, { ...replacementsFor(provider), ...replacements });
+      const fault = await faultOf(one, provider, expected).catch((error: Error) => `fails: ${reasonOf(error.message)}`);
+      if (fault !== undefined) return `${one.name} ${fault}`;
     }
-    return { promptBlock };
+    return undefined;
   } finally {
-    useCpu();
-    close();
+    useProvider('cpu');
+    rmSync(folder, { recursive: true });
   }
 }
 
-/** @returns what differs by how much; undefined if nothing does */
-function difference(actual: Results, expected: Results, tolerance: number): string | undefined {
-  for (const [name, theirs] of Object.entries(expected)) {
-    const error = relativeError(actual[name]!, theirs);
-    if (error > tolerance) return `${name} differs from the CPU by ${error.toPrecision(2)} of its largest number`;
-  }
+async function faultOf({ run, tolerance, varies }: Case, provider: Provider, expected: ArrayLike<number>) {
+  const actual = await run(provider);
+  const error = relativeError(actual, expected);
+  if (error === Number.POSITIVE_INFINITY) return 'gives numbers that are not finite';
+  if (error > tolerance) return `differs from the CPU by ${error.toPrecision(2)} of its largest number`;
+  if (!varies && relativeError(await run(provider), actual) > 0) return 'gives other numbers in a second run';
   return undefined;
 }
 
@@ -66,16 +47,8 @@ export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<num
   return Number.isNaN(worst) ? Number.POSITIVE_INFINITY : worst / (scale || 1);
 }
 
-async function wrongOperators(useCpu: () => void, useDevice: () => void): Promise<string> {
-  useCpu();
-  const expected = await runAllCases();
-  useDevice();
-  const actual = await runAllCases();
-  const agrees = (i: number): boolean => {
-    const [ours, theirs] = [actual[i]!.result, expected[i]!.result];
-    if (typeof ours === 'string' || typeof theirs === 'string') return ours === theirs;
-    return Object.entries(theirs).every(([name, { data }]) => relativeError(ours[name]!.data, data) < OP_TOLERANCE);
-  };
-  const wrong = new Set(expected.flatMap(({ op }, i) => (agrees(i) ? [] : [op])));
-  return wrong.size === 0 ? 'every single operator is correct' : `wrong operators: ${[...wrong].join(', ')}`;
+/** The reason in a message of the runtime, without source files, conditions and line breaks. */
+export function reasonOf(message: string): string {
+  const text = message.replace(/\s+/g, ' ').trim();
+  return text.replace(/^.*?(?: was false\. | : FAIL : )/, '');
 }

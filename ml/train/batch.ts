@@ -14,7 +14,7 @@ import type { Row } from './branches.js';
 const LENGTH_STEP = 32;
 
 /** The standard length for sequences of up to `length` tokens. */
-export const paddedLength = (length: number, step = LENGTH_STEP): number => Math.ceil(length / step) * step;
+export const paddedLength = (length: number): number => Math.ceil(length / LENGTH_STEP) * LENGTH_STEP;
 
 type BatchRow = { readonly tokens: readonly number[] } & Pick<Row, 'branches'>;
 
@@ -49,9 +49,9 @@ export class Batch {
   readonly target: Tensor; // [N, 1]: the next token
   readonly layout: Record<string, Tensor>; // positions and visible tokens, if a row has branches
 
-  constructor(sequences: readonly BatchRow[], lengthStep?: number, queryBlock?: number) {
+  constructor(sequences: readonly BatchRow[], queryBlock?: number) {
     const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
-    const length = paddedLength(longest, lengthStep);
+    const length = paddedLength(longest);
     const branched = sequences.some(({ branches }) => branches);
     const count = 2 ** Math.ceil(Math.log2(sequences.length));
     this.shape = { sequences: count, length, branched, ...(queryBlock && { queryBlock }) };

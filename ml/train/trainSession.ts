@@ -3,7 +3,7 @@
 import { GauntletError } from '../../core/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { OpenGraphs } from '../device/openGraphs.js';
-import { GraphSession, type Tensor, tensors, uploaded } from '../device/runtime.js';
+import { GraphSession, type Tensor, tensors } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums, LossConfig, TokenScores } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
@@ -18,7 +18,6 @@ import type { Row } from './branches.js';
 import { GradientTotal } from './statistics.js';
 
 export interface TrainSessionOptions {
-  lengthStep?: number; // sequences are padded to a multiple of this
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // as EngineOptions
   keptBytes?: number; // of activations that are kept instead of recomputed
@@ -44,7 +43,7 @@ type Scored = Tokens & { mask?: readonly number[] };
 
 export class TrainSession {
   private readonly graphs: OpenGraphs;
-  private weights: Promise<Record<string, Tensor>> | undefined;
+  private readonly weights: Record<string, Tensor>; // that are inputs of all graphs
   private readonly config: DecoderConfig;
   private threads = 1;
 
@@ -53,6 +52,7 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
+    this.weights = tensors(model.weights ?? []);
     this.graphs = options.graphs ?? new OpenGraphs(Number.POSITIVE_INFINITY);
   }
 
@@ -110,7 +110,7 @@ export class TrainSession {
       ...(trained && { trained }),
       ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
     };
-    const out = await session.run({ ...feeds, ...(await this.weightTensors()), ...this.adapterTensors(adapter) });
+    const out = await session.run({ ...feeds, ...this.weights, ...this.adapterTensors(adapter) });
     return ppoResult(batch, sequences, loss, out, trained);
   }
 
@@ -158,7 +158,7 @@ export class TrainSession {
       ...batch.layout,
       ...(outputs.temperature !== undefined && { target: batch.target }),
       ...(trained && { trained }),
-      ...(await this.weightTensors()),
+      ...this.weights,
       ...this.adapterTensors(adapter),
     });
     return Object.fromEntries(
@@ -171,16 +171,6 @@ export class TrainSession {
     return trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
   }
 
-  /** The weights that are inputs of all graphs. */
-  private weightTensors(): Promise<Record<string, Tensor>> {
-    const weights = this.weights ?? uploaded(tensors(this.model.weights ?? []));
-    this.weights = weights;
-    weights.catch(() => {
-      this.weights = undefined; // a retry uploads them again
-    });
-    return weights;
-  }
-
   private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {
     if (!adapter) return {};
     return tensors(viewsOf(adapterLayout(this.config, adapter), adapter.values));
@@ -191,8 +181,7 @@ export class TrainSession {
       tokens.length === 0 || tokens.some((id) => !(id >= 0 && id < this.config.vocab));
     if (sequences.some(invalid))
       throw new GauntletError('BAD_INPUT', `a row is empty or has a token outside 0..${this.config.vocab - 1}`);
-    const { lengthStep, activationBytes } = this.options;
-    return new Batch(sequences, lengthStep, activationBytes === undefined ? undefined : QUERY_BLOCK.device);
+    return new Batch(sequences, this.options.activationBytes === undefined ? undefined : QUERY_BLOCK.device);
   }
 
   /** The compiled graph of a key. */

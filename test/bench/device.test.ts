@@ -38,7 +38,7 @@ describe('the benchmark of a device', function () {
 
   it('refuses an unknown device and shape in one line', async () => {
     const refused = (args: string[], line: RegExp) => assert.rejects(bench(...args), { code: 2, stderr: line });
-    await refused(['--name', 'tpu'], /^bench: --name must be cuda or webgpu\n$/);
+    await refused(['--name', 'tpu'], /^bench: --name must be cuda or cpu\n$/);
     await refused(['--name', 'cuda', '--shape', 'huge'], /^bench: --shape must be one of embedded, tiny, /);
   });
 });

@@ -307,7 +307,7 @@ describe('option values', () => {
   });
 
   it('--device sets engine.device and keeps the other fields of the file', async () => {
-    const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "webgpu", "threads": 2}}' });
+    const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "cuda", "threads": 2}}' });
     const { engine } = await readConfig({ config: join(folder, 'c.json'), device: 'auto', set: [] });
     assert.deepEqual(engine, { device: 'auto', threads: 2 });
     await removeFolders();

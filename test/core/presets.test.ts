@@ -136,7 +136,7 @@ describe('presets', () => {
 
   it('excludes worker settings from the identity of a run', () => {
     const config = resolveConfig();
-    const here = { device: 'webgpu', threads: 7, checkpointing: true, kvCacheMegabytes: 5 };
+    const here = { device: 'auto', threads: 7, checkpointing: true, kvCacheMegabytes: 5 };
     assert.deepEqual(runIdentity(resolveConfig({ engine: here })), runIdentity(config));
     const four = resolveConfig({ engine: { quantization: 'int4', groupSize: 64 } });
     assert.deepEqual(runIdentity(four).engine, four.engine);
@@ -233,6 +233,11 @@ describe('presets', () => {
       [{ rollouts: { ...server, adapters: 'x' } }, /^rollouts\.adapters: must be an absolute path$/],
       [{ rollouts: { endpoint: server.endpoint } }, /^rollouts\.adapters: /],
       [{ rollouts: server, discriminator: { model: 'm' } }, /^discriminator\.model: cannot be set with rollouts/],
+      [
+        { engine: { device: 'webgpu' } },
+        /^engine\.device: webgpu was removed after version 0\.2\.0: use cpu, cuda, auto$/,
+      ],
+      [{ engine: { device: 'tpu' } }, /^engine\.device: .*cpu.*cuda.*auto/],
       [{ engine: { groupSize: 48 } }, /^engine\.groupSize: must be a power of two$/],
       [{ engine: { quantization: 'nf4' } }, /^engine\.quantization: .*none.*int8.*int4/],
       [

@@ -80,17 +80,15 @@ describe('architectures', () => {
         );
       });
 
-      it('greedy tokens equal those of transformers with mapped weights, in whole prompts and in short blocks', async () => {
+      it('greedy tokens equal those of transformers with mapped weights', async () => {
         const { config, stored } = describeModel(join(FOLDER, name));
-        for (const device of [{ provider: 'cpu' }, { provider: 'cpu', promptBlock: 31 }] as const) {
-          const session = new DecodeSession({ config, locations: locateWeights(stored) }, config.contextLength, device);
-          const { answers } = await session.generate(requests, GREEDY);
-          await session.close();
-          assert.deepEqual(
-            answers.map(({ tokens }) => tokens),
-            rows.map(({ tokens }) => tokens),
-          );
-        }
+        const session = new DecodeSession({ config, locations: locateWeights(stored) }, config.contextLength);
+        const { answers } = await session.generate(requests, GREEDY);
+        await session.close();
+        assert.deepEqual(
+          answers.map(({ tokens }) => tokens),
+          rows.map(({ tokens }) => tokens),
+        );
       });
 
       it("an adapter that peft saved gives peft's log-probs", async () => {

@@ -7,8 +7,8 @@ import { VJP_RULES } from '../../ml/autodiff/rules.js';
 import { Graph } from '../../ml/ir/graph.js';
 import { type Op, sizeOf } from '../../ml/ir/op.js';
 import { verify } from '../../ml/ir/verify.js';
-import { type BuiltCase, buildCases, OPS } from '../../ml/selfTest/opCases.js';
 import { interpret, interpretAll, type NdArray, ndarray } from './reference/interpret.js';
+import { type BuiltCase, buildCases, OPS } from './reference/opCases.js';
 
 const STEP = 1e-5;
 const TOLERANCE = 1e-6; // f64: central differences lose about STEP² and rounding / STEP

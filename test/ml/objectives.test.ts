@@ -6,9 +6,10 @@ import { learningRateFactor } from '../../core/rl/schedules.js';
 import type { Adapter, LossConfig } from '../../ml/engine/engine.js';
 import { adapterLayout, layoutSize, loraLayout, viewsOf } from '../../ml/nn/layout.js';
 import { VALUE_BIAS, VALUE_WEIGHT } from '../../ml/nn/tensorNames.js';
+import { relativeError } from '../../ml/selfTest/selfTest.js';
 import { policyStats } from '../../ml/train/statistics.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
-import { RECORDED, RECORDED_CONFIG, Recorded, relativeError } from './recorded.js';
+import { RECORDED, RECORDED_CONFIG, Recorded } from './recorded.js';
 
 const GRADIENT_TOLERANCE = 1e-4;
 const VALUE_TOLERANCE = 1e-5;

@@ -8,8 +8,9 @@ import type { DecoderConfig } from '../../ml/nn/config.js';
 import { decoderForward } from '../../ml/nn/decoder.js';
 import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { adamwStep, newOptimizerState } from '../../ml/optim/adamw.js';
+import { relativeError } from '../../ml/selfTest/selfTest.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
-import { RECORDED, RECORDED_CONFIG, Recorded, relativeError } from './recorded.js';
+import { RECORDED, RECORDED_CONFIG, Recorded } from './recorded.js';
 
 const GRADIENT_TOLERANCE = 1e-4;
 const VALUE_TOLERANCE = 1e-5;

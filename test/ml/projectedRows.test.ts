@@ -58,7 +58,7 @@ describe('rows of the output projection', () => {
   });
 
   it('contain every trained position once and in order, followed by others', () => {
-    const batch = new Batch(rows, 32);
+    const batch = new Batch(rows);
     const positions = trainedPositions(batch, rows, () => 120)!;
     const list = Array.from(positions.data as BigInt64Array, Number);
     const { length } = batch.shape;
@@ -82,7 +82,7 @@ describe('rows of the output projection', () => {
       valueClip: 0.2,
     };
     const loss = ppoGraphLoss(config, true);
-    const batch = new Batch(rows, 32);
+    const batch = new Batch(rows);
     assert.equal(batch.positions, 384);
     const tensors = (views: ReturnType<typeof viewsOf>) =>
       Object.fromEntries([...views].map(([name, v]) => [name, tensor(v.data, v.shape)]));

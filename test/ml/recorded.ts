@@ -43,14 +43,3 @@ export class Recorded {
     this.file.close();
   }
 }
-
-/** Largest difference, relative to the largest recorded value. */
-export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
-  if (actual.length !== expected.length) throw new RangeError(`${actual.length} values against ${expected.length}`);
-  let [worst, scale] = [0, 0];
-  for (let i = 0; i < expected.length; i++) {
-    worst = Math.max(worst, Math.abs(actual[i]! - expected[i]!));
-    scale = Math.max(scale, Math.abs(expected[i]!));
-  }
-  return Number.isNaN(worst) ? Number.POSITIVE_INFINITY : worst / scale;
-}

@@ -6,7 +6,7 @@ import { ROOT } from '../../../infra/root.mjs';
 import type { CachedPrefix } from '../../../ml/decode/decodeBatch.js';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { KvStore } from '../../../ml/decode/kvStore.js';
-import { inBlocks, rangesFault, segmentsOf } from '../../../ml/decode/segments.js';
+import { rangesFault, segmentsOf } from '../../../ml/decode/segments.js';
 import type { Adapter, Engine, EngineOptions, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { loadModel } from '../../support/loadModel.js';
@@ -179,12 +179,6 @@ describe('segments of a sequence', () => {
       ]),
       [steps(0, 4), read(4, 5), steps(5, 6), read(6, 7), steps(7, 8)],
     );
-    assert.deepEqual(inBlocks([read(0, 5), steps(5, 9), read(9, 10)], 3), [
-      read(0, 3),
-      read(3, 5),
-      steps(5, 9),
-      read(9, 10),
-    ]);
     assert.deepEqual(
       segmentsOf(600).map(({ to }) => to),
       [256, 512, 599, 600],

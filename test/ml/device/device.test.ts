@@ -4,8 +4,8 @@ import { shippedModelPath } from '../../../data/paths.js';
 import { checkHere } from '../../../ml/device/providers.js';
 import type { Engine } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
+import { relativeError } from '../../../ml/selfTest/selfTest.js';
 import { testDevice } from '../../support/testDevice.js';
-import { relativeError } from '../recorded.js';
 
 describe('a device other than the CPU (GAUNTLET_TEST_DEVICE)', function () {
   this.timeout(300_000);
@@ -13,7 +13,7 @@ describe('a device other than the CPU (GAUNTLET_TEST_DEVICE)', function () {
   let device: Engine;
   before(async function () {
     const name = testDevice(this);
-    assert.equal((await checkHere(name)).fault, undefined);
+    assert.equal(await checkHere(name), undefined);
     [cpu, device] = [
       await openEngine(shippedModelPath('tiny'), { workers: 1 }),
       await openEngine(shippedModelPath('tiny'), { device: name }),

@@ -15,9 +15,9 @@ import { Graph } from '../../../ml/ir/graph.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
 import { SeparateWeights, type WeightLocations } from '../../../ml/nn/separateWeights.js';
 import { HEAD } from '../../../ml/nn/tensorNames.js';
+import { relativeError } from '../../../ml/selfTest/selfTest.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
 import { randomAdapter, randomRows, SMALL, writeSmallModel } from '../../support/smallModel.js';
-import { relativeError } from '../recorded.js';
 
 const LOSS = { clip: 0.2, temperature: 0.9 };
 const rows = randomRows([21, 30]); // in the order that an engine expects

@@ -75,22 +75,16 @@ function logSumExp(row: Float64Array): number {
   const top = row.reduce((a, b) => Math.max(a, b));
   return top + Math.log(row.reduce((sum, v) => sum + Math.exp(v - top), 0));
 }
-function reduceWith(
-  x: NdArray,
-  axes: readonly number[],
-  keepDims: boolean,
-  combine = (a: number, b: number): number => a + b,
-  start = 0,
-): NdArray {
+function sumOver(x: NdArray, axes: readonly number[], keepDims: boolean): NdArray {
   const reduced = axes.map((a) => wrap(a, x.shape.length));
   const kept = x.shape.map((d, i) => (reduced.includes(i) ? 1 : d));
-  const data = new Float64Array(product(kept)).fill(start);
+  const data = new Float64Array(product(kept));
   x.data.forEach((v, flat) => {
     const at = ravel(
       unravel(flat, x.shape).map((i, axis) => (reduced.includes(axis) ? 0 : i)),
       kept,
     );
-    data[at] = combine(data[at]!, v);
+    data[at]! += v;
   });
   const shape = keepDims ? kept : x.shape.filter((_, i) => !reduced.includes(i));
   return { shape, data };
@@ -113,9 +107,6 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
   LessOrEqual: binary((a, b) => (a <= b ? 1 : 0)),
   Neg: unary((x) => -x),
   Exp: unary(Math.exp),
-  Log: unary(Math.log),
-  Sqrt: unary(Math.sqrt),
-  Reciprocal: unary((x) => 1 / x),
   Sigmoid: unary(sigmoid),
   QuickGelu: (inputs, { alpha }) => unary((x) => x * sigmoid(alpha * x))(inputs),
   Clip: (inputs, { min, max }) => unary((x) => Math.min(Math.max(x, min), max))(inputs),
@@ -271,12 +262,11 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
     ];
   },
   Expand: ([x], { shape }) => [build(shape as number[], (index) => broadcastAt(x!, index))],
-  ReduceSum: ([x], { axes, keepDims }) => [reduceWith(x!, axes, keepDims)],
+  ReduceSum: ([x], { axes, keepDims }) => [sumOver(x!, axes, keepDims)],
   ReduceMean: ([x], { axes, keepDims }) => {
-    const { shape, data } = reduceWith(x!, axes, keepDims);
+    const { shape, data } = sumOver(x!, axes, keepDims);
     return [{ shape, data: data.map((sum) => (sum * data.length) / x!.data.length) }];
   },
-  ReduceMax: ([x], { axes, keepDims }) => [reduceWith(x!, axes, keepDims, Math.max, Number.NEGATIVE_INFINITY)],
   ArgMax: ([x], { axis, keepDims }) => {
     const at = wrap(axis, x!.shape.length);
     const kept = x!.shape.map((d, i) => (i === at ? 1 : d));

@@ -1,9 +1,8 @@
-// Calls of every operation, for the self-test of devices, and for tests that compare ONNX Runtime and the gradient rules
-// with a reference interpreter. The table is complete: an operation without a case does not compile.
-import { RandomStream } from '../../core/random.js';
-import { Graph } from '../ir/graph.js';
-import type { DType, Op, OpAttributes } from '../ir/op.js';
-import { sizeOf } from '../ir/op.js';
+// Calls of every operation, for tests that compare ONNX Runtime and the gradient rules with a reference interpreter. The table is complete: an operation without a case does not compile.
+import { RandomStream } from '../../../core/random.js';
+import { Graph } from '../../../ml/ir/graph.js';
+import type { DType, Op, OpAttributes } from '../../../ml/ir/op.js';
+import { sizeOf } from '../../../ml/ir/op.js';
 
 export interface CaseInput {
   shape: number[];
@@ -53,8 +52,6 @@ const unary = (input: CaseInput = f(2, 3)): { inputs: CaseInput[]; attrs: Record
   { inputs: [input], attrs: {} },
 ];
 
-/** Away from zero, where roots and reciprocals are steep. */
-const positive: CaseInput = { shape: [2, 3], data: [0.25, 0.5, 1, 1.5, 2, 4] };
 const int32 = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'int32', data });
 /** Four query heads and two key heads of 16. */
 const attention = (rows: number, length: number, past: number, last: number[], places: number): CaseInput[] => [
@@ -73,9 +70,6 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   LessOrEqual: [...broadcasts(), wrapping],
   Neg: unary(),
   Exp: unary(),
-  Log: unary(positive),
-  Sqrt: unary(positive),
-  Reciprocal: unary(positive),
   Sigmoid: unary(),
   QuickGelu: [1, 1.702].map((alpha) => ({ inputs: [f(2, 3)], attrs: { alpha } })),
   Clip: [{ inputs: [f(3, 4)], attrs: { min: -0.3, max: 0.4 } }],
@@ -152,10 +146,6 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   ReduceMean: [
     { inputs: [f(2, 3, 4)], attrs: { axes: [-1], keepDims: false } },
     { inputs: [f(2, 3, 4)], attrs: { axes: [0, 1], keepDims: true } },
-  ],
-  ReduceMax: [
-    { inputs: [f(2, 3, 4)], attrs: { axes: [-1], keepDims: true } },
-    { inputs: [f(2, 3, 4)], attrs: { axes: [0, 1], keepDims: false } },
   ],
   ArgMax: [
     { inputs: [f(3, 5)], attrs: { axis: -1, keepDims: false } },
