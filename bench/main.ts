@@ -11,7 +11,6 @@ import { benchDevice } from './device.js';
 import { BUSY, describeIdleMachine, say } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { benchOrchestration } from './orchestration/main.js';
-import { benchOriginal } from './original/main.js';
 import { benchOverhead } from './overhead/main.js';
 import { Peer } from './peers/peer.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from './python.js';
@@ -20,7 +19,6 @@ import { Runner } from './runner.js';
 import { benchSandbox } from './sandbox/main.js';
 import { provideShape, type ShapeName } from './shapes.js';
 import { provideSmolLM2 } from './smollm2.js';
-import { benchWorkers } from './workers/main.js';
 
 const cache = join(ROOT, '.cache', 'bench');
 const page = join(ROOT, 'bench', 'BENCHMARKS.md');
@@ -176,9 +174,7 @@ try {
   if (part === 'sandbox') await benchSandbox(rest);
   else if (part === 'orchestration') await benchOrchestration(rest);
   else if (part === 'overhead') await benchOverhead(rest);
-  else if (part === 'workers') await benchWorkers(rest);
   else if (part === 'device') await benchDevice(rest);
-  else if (part === 'original') await benchOriginal(rest);
   else {
     const isReal = part === 'real';
     const options = parseOptions(isReal ? rest : process.argv.slice(2));

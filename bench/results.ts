@@ -188,10 +188,6 @@ const MARKS = {
     '<!-- orchestration: npm run bench -- orchestration --record writes between these lines -->',
     '<!-- end of orchestration -->',
   ],
-  original: [
-    '<!-- original: npm run bench -- original --record writes between these lines -->',
-    '<!-- end of original -->',
-  ],
   real: ['<!-- real: npm run bench -- real --record writes between these lines -->', '<!-- end of real -->'],
 } as const;
 
