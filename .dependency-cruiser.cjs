@@ -7,7 +7,7 @@ const layer = (name, from, to, extra = {}) => ({
   to: { path: to, ...extra },
 });
 const TOP =
-  '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|bench|test)';
+  '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|lab|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -41,7 +41,7 @@ module.exports = {
     {
       name: 'sandbox-extras-are-opened',
       severity: 'error',
-      from: { path: '^(?!test/|bench/)([^/]+/[^/]+)', pathNot: '^sandbox/(docker/openDocker|wasm/openWasm)\\.ts' },
+      from: { path: '^(?!test/|lab/)([^/]+/[^/]+)', pathNot: '^sandbox/(docker/openDocker|wasm/openWasm)\\.ts' },
       to: { path: SANDBOX_EXTRAS, pathNot: '^$1/' },
     },
     // Training checks types (`typeCheck`) through the sandbox port alone; workers inject the backend.
@@ -70,8 +70,8 @@ module.exports = {
     layer('inference-uses-ports', '^inference/', '^(workflows|workers|report|dashboard|cli)/|^sandbox/[^/]+/'),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
-    layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test|bench)/)', '^dashboard/'),
-    layer('report-in-a-thread', '^(?!(report|test|bench)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
+    layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test|lab)/)', '^dashboard/'),
+    layer('report-in-a-thread', '^(?!(report|test|lab)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
     layer('activities-see-ports', '^activities/', '^(workflows|workers|cli|report)/'),
     layer('activities-use-sandbox-port', '^activities/', '^sandbox/[^/]+/'),
@@ -87,11 +87,11 @@ module.exports = {
     {
       name: 'nothing-imports-roots',
       severity: 'error',
-      from: { pathNot: '^(api|workers|cli|test|bench)/' },
+      from: { pathNot: '^(api|workers|cli|test|lab)/' },
       to: { path: '^(workers|cli)/' },
     },
     layer('nothing-imports-the-api', '^(?!(api|test)/)', '^api/'),
-    { name: 'no-test-in-source', severity: 'error', from: { pathNot: '^(test|bench)/' }, to: { path: '^test/' } },
+    { name: 'no-test-in-source', severity: 'error', from: { pathNot: '^(test|lab)/' }, to: { path: '^test/' } },
   ],
   options: {
     tsPreCompilationDeps: true,

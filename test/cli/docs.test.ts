@@ -224,7 +224,7 @@ describe('README and docs', () => {
   });
 
   it('name files that exist', () => {
-    const pattern = /`((?:docs|data|infra|core|bench|ml|workflows|sandbox|test)\/[\w./-]+\.\w+)`/g;
+    const pattern = /`((?:docs|data|infra|core|lab|ml|workflows|sandbox|test)\/[\w./-]+\.\w+)`/g;
     for (const page of PAGES.filter((one) => one !== 'docs/notebook.md')) // its entries are not updated
       for (const [, path] of read(page).matchAll(pattern)) assert.ok(existsSync(path!), `${page} names ${path}`);
   });

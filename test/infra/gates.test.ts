@@ -27,7 +27,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'pages-run-in-a-browser': ['dashboard/web/a.ts', "import '../leaf.js';"],
   'only-the-cli-opens-the-dashboard': ['sandbox/z.ts', "import '../dashboard/leaf.js';"],
   'inference-uses-ports': ['inference/a.ts', "import '../workers/leaf.js';"],
-  'only-the-cli-opens-inference': ['bench/b.ts', "import '../inference/leaf.js';"],
+  'only-the-cli-opens-inference': ['lab/b.ts', "import '../inference/leaf.js';"],
   'tracing-is-optional': ['workers/d.ts', "import '@opentelemetry/api';"],
   'tracing-is-loaded-on-demand': ['workers/e.ts', "import './tracing.js';"],
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
