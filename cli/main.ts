@@ -35,7 +35,6 @@ import { addUp } from './commands/up.js';
 import { addWorker } from './commands/worker.js';
 import { EXIT } from './exitCodes.js';
 import { addExamples } from './help.js';
-import { addMakeTiny } from './makeTiny.js';
 import { printError } from './output.js';
 
 /** Groups of --help, in its order. */
@@ -46,7 +45,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
     [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
   ],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
-  ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
+  ['Tools:', [addModel, addProblems, addSandbox, addConfig, addCompletion]],
 ];
 
 const STUCK_MS = 2_000; // less than bin/gauntlet.mjs waits for open handles

@@ -4,9 +4,9 @@
 import { discriminatorPrompt, generatorContinuation, generatorOpening, textOf } from '../../core/prompts/prompts.js';
 import { RandomStream } from '../../core/random.js';
 import { STAGES } from '../../core/schema/chain.js';
-import { loadBuiltIn } from '../../data/problems.js';
 import { EngineFiles } from '../../ml/engine/engineFiles.js';
 import { describeModel } from '../../ml/hf/model.js';
+import { loadSteps } from '../families/steps/family.js';
 import type { StepWork } from './cases.js';
 
 export interface StepJob {
@@ -28,7 +28,7 @@ export function makeStep(work: StepWork, model: string, id: string, round: numbe
   const random = new RandomStream('bench', id, round);
   const description = describeModel(model);
   const chat = new EngineFiles(description).chat();
-  const problems = random.sample(loadBuiltIn('steps:1-2').train, work.problems);
+  const problems = random.sample(loadSteps([1, 2]).train, work.problems);
   const [endToken] = description.eosTokens;
   const continuation = (stage: (typeof STAGES)[number], sample: number) => {
     const content = `${textOf(generatorContinuation('instruct', problems[0]!, stage))}\nThis is attempt ${sample + 1}.`;

@@ -3,10 +3,11 @@
 import { deriveKey, uniformAt } from '../../core/random.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
-import { loadBuiltIn, splitByHash } from '../../data/problems.js';
+import { splitByHash } from '../../data/problems.js';
+import { type FamilyName, PROBLEMS } from '../families/index.js';
 
-export function problemsWithWrongReferences(family: string, share: number): Problem[] {
-  const { train, validation } = loadBuiltIn(family);
+export function problemsWithWrongReferences(family: FamilyName, share: number): Problem[] {
+  const { train, validation } = PROBLEMS[family]();
   const all = [...train, ...validation];
   const trained = new Set(splitByHash(all).train); // as a problem file is split
   const isWrong = ({ id }: Problem): boolean => uniformAt(deriveKey('wrong-reference', id), 0) < share;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { resolveConfig } from '../../core/presets.js';
 import { countSteps, planWarmStart } from '../../core/schedule.js';
 import { type Problem, SPLITS } from '../../core/schema/problem.js';
-import { loadBuiltIn, loadProblems } from '../../data/problems.js';
+import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
 import { ARMS, FRESH_SEEDS, QUICK } from '../../lab/experiments/arms.js';
 import { withRecords } from '../../lab/experiments/page.js';
@@ -68,7 +68,7 @@ describe('experiments', () => {
         problemsWithWrongReferences('tiny', 0).map(({ id, referenceSolution }) => [id, referenceSolution]),
       );
       const set = await loadProblems(path);
-      const measured = new Set(loadBuiltIn('tiny').test.map(({ id }) => id));
+      const measured = new Set((await loadProblems('tiny')).test.map(({ id }) => id));
       assert.ok(
         SPLITS.every((split) => set[split].every(({ id }) => !measured.has(id))),
         'no problem of the test split',
