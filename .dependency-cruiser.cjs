@@ -1,5 +1,5 @@
 // The dependency rules of docs/architecture.md. dependency-cruiser 16 reads TypeScript up to 5.9. With a newer version it
-// sees no modules and reports success, so infra/check-deps.mjs fails without modules.
+// sees no modules and reports success, so tools/check-deps.mjs fails without modules.
 const layer = (name, from, to, extra = {}) => ({
   name,
   severity: 'error',
@@ -7,7 +7,7 @@ const layer = (name, from, to, extra = {}) => ({
   to: { path: to, ...extra },
 });
 const TOP =
-  '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|lab|test)';
+  '(api|core|ml|sandbox|store|data|activities|workflows|workers|report|dashboard|inference|cli|infra|lab|tools|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const SANDBOX_EXTRAS = '^sandbox/(testSource|typeCheck|javascript)/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -72,6 +72,8 @@ module.exports = {
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
     layer('only-the-cli-opens-the-dashboard', '^(?!(dashboard|cli|test|lab)/)', '^dashboard/'),
     layer('report-in-a-thread', '^(?!(report|test|lab)/|workers/reportThread\\.ts)', '^report/(?!data\\.ts)'),
+    layer('the-product-stands-alone', '^(?!(lab|tools|test)/)', '^(lab|tools)/'),
+    layer('tools-run-before-the-build', '^tools/', except('tools', 'infra')),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
     layer('activities-see-ports', '^activities/', '^(workflows|workers|cli|report)/'),
     layer('activities-use-sandbox-port', '^activities/', '^sandbox/[^/]+/'),

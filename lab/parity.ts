@@ -7,8 +7,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shippedModelPath } from '../data/paths.js';
 import { ROOT } from '../infra/root.mjs';
-import { modelFolder } from '../infra/smollm2.mjs';
 import { cacheFolder } from '../ml/hf/files.js';
+import { modelFolder } from '../tools/smollm2.mjs';
 import { providePython, TORCH_REQUIREMENTS } from './python.js';
 
 const scripts = join(ROOT, 'test', 'ml', 'parity');

@@ -8,7 +8,7 @@ import { type Containers, containersSchema } from '../core/schema/execution.js';
 import { modelFolder } from '../data/modelFolder.js';
 import { isFamily } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
-import { codeVersion } from '../infra/build-stamp.mjs';
+import { codeVersion } from '../infra/codeVersion.mjs';
 import { ROOT } from '../infra/root.mjs';
 import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
 import { memoryBudget, sourceOf } from '../ml/engine/budget.js';

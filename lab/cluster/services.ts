@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { forClient } from '../../infra/proxy.js';
-import { provideTemporalServer } from '../../infra/temporal-server.mjs';
 import { prepareNamespace, RETENTION_MS } from '../../infra/temporalNamespace.js';
 import { launchS3 } from '../../test/support/s3Server.js';
 import { eventually, run, serve } from './programs.js';
+import { provideTemporalServer } from './temporal-server.mjs';
 
 const POSTGRES = '/usr/lib/postgresql'; // where Debian installs it
 const UNPRIVILEGED = 65_534; // nobody: Postgres refuses to run as root

@@ -226,7 +226,7 @@ describe('README and docs', () => {
   });
 
   it('name files that exist', () => {
-    const pattern = /`((?:docs|data|infra|core|lab|ml|workflows|sandbox|test)\/[\w./-]+\.\w+)`/g;
+    const pattern = /`((?:docs|data|infra|core|lab|ml|workflows|sandbox|test|tools)\/[\w./-]+\.\w+)`/g;
     for (const page of CURRENT)
       for (const [, path] of read(page).matchAll(pattern)) assert.ok(existsSync(path!), `${page} names ${path}`);
   });

@@ -8,8 +8,8 @@ import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { openDrafts } from '../../data/problemDrafts.js';
 import { checkProblems, loadProblems, splitByHash } from '../../data/problems.js';
-import { digestJson } from '../../store/canonicalJson.js';
 import { readTasks } from '../../inference/tasks.js';
+import { digestJson } from '../../store/canonicalJson.js';
 
 const record = {
   id: 'two_sum',

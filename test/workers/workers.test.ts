@@ -9,7 +9,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { ActivityExecuteInput } from '@temporalio/worker';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
-import { codeVersion } from '../../infra/build-stamp.mjs';
+import { codeVersion } from '../../infra/codeVersion.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { listProviders } from '../../ml/device/providers.js';
 import type { Engine } from '../../ml/engine/engine.js';

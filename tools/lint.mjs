@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PositionEncoding, Workspace } from '@astral-sh/ruff-wasm-nodejs';
+import { ROOT } from '../infra/root.mjs';
 import { sourceFolders } from './build-stamp.mjs';
-import { ROOT } from './root.mjs';
 
 const RULES = { select: ['E4', 'E7', 'E9', 'F', 'W', 'B'], ignore: ['E731', 'B023', 'B905'] };
 // The host joins the files of the guest into one module (sandbox/guest/source.ts): names come from other files.

@@ -1,8 +1,8 @@
-// Line coverage by c8 of all source files, including files that no test loads.
+// Line coverage by c8 of all source files of the product and of tools, including files that no test loads.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ROOT } from './root.mjs';
+import { ROOT } from '../infra/root.mjs';
 
 const MINIMUM = 85; // percent of lines
 
@@ -10,7 +10,9 @@ const MINIMUM = 85; // percent of lines
 export function keepOurs(from, to) {
   if (!existsSync(from)) return;
   const base = pathToFileURL(`${ROOT}/`).href;
-  const ours = (url) => url.startsWith(base) && !url.includes('/node_modules/') && !url.startsWith(`${base}dist/test/`);
+  const others = ['dist/lab/', 'dist/test/'].map((folder) => base + folder);
+  const ours = (url) =>
+    url.startsWith(base) && !url.includes('/node_modules/') && !others.some((folder) => url.startsWith(folder));
   for (const name of readdirSync(from)) {
     let coverage;
     try {
@@ -32,9 +34,9 @@ export function coverageReport(folder, reports, html) {
   return [
     join(ROOT, 'node_modules/c8/bin/c8.js'),
     ...['report', '--all', '--src', '.', '--temp-directory', folder, '--reports-dir', reports, '--merge-async'],
-    ...['dist/**', 'infra/*.mjs', 'bin/*.mjs'].flatMap((glob) => ['--include', glob]),
+    ...['dist/**', 'infra/*.mjs', 'tools/*.mjs', 'bin/*.mjs'].flatMap((glob) => ['--include', glob]),
     // Tests run the workflows also without their bundle, so the bundle does not count twice.
-    ...['dist/test/**', 'dist/workflow-bundle-*', '**/*.d.ts'].flatMap((glob) => ['--exclude', glob]),
+    ...['dist/lab/**', 'dist/test/**', 'dist/workflow-bundle-*', '**/*.d.ts'].flatMap((glob) => ['--exclude', glob]),
     ...['.js', '.mjs', '.ts', '.mts'].flatMap((extension) => ['--extension', extension]),
     ...['text-summary', 'json-summary', ...(html ? ['html'] : [])].flatMap((reporter) => ['--reporter', reporter]),
     ...['--check-coverage', '--lines', String(MINIMUM)],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { program, removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
+import { program, removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
 
 const FAKE_PYTHON = `
 echo "$2 $3" >> "$CALLS"
@@ -20,7 +20,7 @@ describe('fetching the real model', () => {
     program(folder, 'tools/python3', FAKE_PYTHON);
     const models = join(folder, 'cache', 'models');
     const fetch = (fails = '') =>
-      runNode([join(ROOT, 'infra/real-model.mjs')], {
+      runNode([join(ROOT, 'tools/real-model.mjs')], {
         cwd: folder,
         env: {
           PATH: `${join(folder, 'tools')}:/usr/bin:/bin`,

@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ROOT } from './root.mjs';
+import { versionFile } from '../infra/codeVersion.mjs';
+import { ROOT } from '../infra/root.mjs';
 
 /** The source folders: those that tsconfig.json includes. */
 export function sourceFolders(root) {
@@ -37,15 +38,6 @@ export function writeVersion(root) {
   replace(versionFile(root), `${version}+${commit(root) ?? `sources.${digest(root).slice(0, 12)}`}`);
 }
 
-/**
- * The version of the built code, such as 0.2.0+1d909da12345, with -dirty for changed files. Without a git repository:
- * 0.2.0+sources.1a2b3c4d5e6f, a digest of the sources. Needs no git.
- */
-export function codeVersion(root) {
-  if (existsSync(versionFile(root))) return readFileSync(versionFile(root), 'utf8');
-  return `${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}+unknown`; // built by a bare `tsc`
-}
-
 function replace(file, text) {
   const part = `${file}.${process.pid}`;
   writeFileSync(part, text);
@@ -61,7 +53,6 @@ function commit(root) {
 }
 
 const stampFile = (root) => join(root, 'dist', '.stamp');
-const versionFile = (root) => join(root, 'dist', '.version');
 
 function digest(root) {
   const hash = createHash('sha256');

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { ROOT } from '../infra/root.mjs';
 import { sourceFolders } from './build-stamp.mjs';
-import { ROOT } from './root.mjs';
 
 /**
  * @param {string} [root] a folder with the sources and .dependency-cruiser.cjs

@@ -1,24 +1,27 @@
-// `npm test` after set-up: lint, dependency rules, all tests; with CI set also coverage. The last line has the counts.
+// `npm test` after set-up: lint, dependency rules, all tests of the product and of tools; with CI set also coverage. The
+// last line has the counts.
 // Mocha runs every slow test file in its own process, and the other files of a folder in one: a crash or a hang fails one
 // file or folder, not the run.
 import { fork, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ROOT } from '../infra/root.mjs';
+import { findTemporalCli } from '../infra/temporal-cli.mjs';
 import { buildIsFresh } from './build-stamp.mjs';
 import { coverageReport, keepOurs } from './coverage.mjs';
-import { ROOT } from './root.mjs';
-import { findTemporalCli } from './temporal-cli.mjs';
+import { isIn, testFiles } from './test-files.mjs';
 
 const FILE_LIMIT_MS = 12 * 60_000;
 const BUILT = join(ROOT, 'dist', 'test');
-const ALONE_FROM_S = 10; // of infra/slow-tests.json: shorter files share a process
+const ALONE_FROM_S = 10; // of tools/slow-tests.json: shorter files share a process
 const EXIT_LIMIT_MS = 30_000; // from a process's last test to its end: a longer wait means a leaked handle
 
 const { values: flags, positionals } = parseArgs({
   options: {
     'coverage-html': { type: 'boolean' },
+    lab: { type: 'boolean' }, // also the tests of the laboratory
     jobs: { type: 'string' },
     tests: { type: 'string', default: BUILT },
     out: { type: 'string', default: join(ROOT, 'coverage') },
@@ -43,21 +46,17 @@ rmSync(coverageFolder, { recursive: true, force: true });
 mkdirSync(coverageFolder, { recursive: true });
 
 const whole = positionals.length === 0;
-/** The folder of the checkout does not count. */
-const isIn = (file, part) => `/${relative(dirname(flags.tests), file)}`.includes(part);
 const measuresCoverage = whole && (Boolean(process.env.CI) || flags['coverage-html'] === true);
-const files = readdirSync(flags.tests, { recursive: true })
-  .filter((name) => name.endsWith('.test.js'))
-  .map((name) => join(flags.tests, name))
-  .filter((file) => whole || positionals.some((part) => isIn(file, part)));
+const files = testFiles(flags.tests, positionals, flags.lab === true);
 const tasks = inProcesses(files).map((group) => () => runTests(group));
 if (whole && files.length === 0) fail('no test files found');
-for (const part of positionals) if (!files.some((file) => isIn(file, part))) fail(`no test file for '${part}'`);
+for (const part of positionals)
+  if (!files.some((file) => isIn(flags.tests, file, part))) fail(`no test file for '${part}'`);
 if (flags.tests === BUILT && !buildIsFresh(ROOT)) fail('dist/ was not built from these sources: npm run build');
 if (whole)
   tasks.unshift(
-    () => check('lint', 'infra/lint.mjs'),
-    () => check('dependency rules', 'infra/check-deps.mjs'),
+    () => check('lint', 'tools/lint.mjs'),
+    () => check('dependency rules', 'tools/check-deps.mjs'),
   );
 
 // Some tests mostly wait: two processes more than there are cores keep the cores busy.
@@ -88,7 +87,7 @@ function fail(text) {
 
 /** The longest work comes first, so that none runs alone at the end. */
 function inProcesses(files) {
-  const seconds = JSON.parse(readFileSync(join(ROOT, 'infra/slow-tests.json'), 'utf8'));
+  const seconds = JSON.parse(readFileSync(join(ROOT, 'tools/slow-tests.json'), 'utf8'));
   const groups = new Map();
   for (const file of files) {
     const time = seconds[relative(flags.tests, file).replace(/\.test\.js$/, '')] ?? 1;
@@ -101,7 +100,7 @@ function inProcesses(files) {
 
 /** The server of every test that does not need its own (test/workflows/server.ts). Without a CLI those tests skip. */
 async function shareTemporal() {
-  if (!files.some((file) => /\/(workflows|cli)\//.test(file)) || findTemporalCli() === undefined) return undefined;
+  if (!files.some((file) => /\/(workflows|cli|lab)\//.test(file)) || findTemporalCli() === undefined) return undefined;
   const { ensureServer } = await import(join(ROOT, 'dist/infra/temporalServer.js'));
   const storeDir = mkdtempSync(join(tmpdir(), 'gauntlet-tests-'));
   const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
@@ -126,7 +125,7 @@ async function check(name, ...program) {
 async function runTests(files) {
   const began = Date.now();
   const raw = join(flags.out, 'raw', relative(ROOT, files[0]).replaceAll('/', '-'));
-  const args = ['--no-color', '--reporter', 'infra/mocha-reporter.cjs', ...files];
+  const args = ['--no-color', '--reporter', 'tools/mocha-reporter.cjs', ...files];
   const child = fork(
     'node_modules/mocha/bin/mocha.js',
     args,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeVersion } from '../../infra/build-stamp.mjs';
+import { codeVersion } from '../../infra/codeVersion.mjs';
 import { ROOT } from '../../infra/root.mjs';
-import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from './support.js';
+import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from '../infra/support.js';
 
 const LOCK = JSON.stringify({
   packages: {
@@ -20,7 +20,7 @@ const TSCONFIG = JSON.stringify({
 
 /** A fake npm. `npm ci` records its calls and writes the same files as the real one; `npm run build` does the real work. */
 const FAKE_NPM = `
-[ "$1" = run ] && { "$NODE" "$TYPESCRIPT/bin/tsc" -p tsconfig.json && exec "$NODE" infra/build-stamp.mjs; exit 1; }
+[ "$1" = run ] && { "$NODE" "$TYPESCRIPT/bin/tsc" -p tsconfig.json && exec "$NODE" tools/build-stamp.mjs; exit 1; }
 echo "$@ ONNX=$ONNXRUNTIME_NODE_INSTALL" >> npm-calls
 [ -n "$FAKE_NPM_FAILS" ] && { echo "npm error network" >&2; exit 7; }
 sleep 0.3
@@ -38,12 +38,13 @@ describe('set-up', function () {
       'tsconfig.json': TSCONFIG,
       'core/a.ts': 'export const a: number = 1;\n',
     });
-    cpSync(join(ROOT, 'infra'), join(folder, 'infra'), { recursive: true, filter: (file) => !/\.ts$/.test(file) });
+    for (const name of ['infra', 'tools'])
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: (file) => !/\.ts$/.test(file) });
     cpSync(join(ROOT, 'bin'), join(folder, 'bin'), { recursive: true });
-    program(folder, 'tools/npm', FAKE_NPM);
-    program(folder, 'tools/temporal', '');
+    program(folder, 'programs/npm', FAKE_NPM);
+    program(folder, 'programs/temporal', '');
     const env = {
-      PATH: `${join(folder, 'tools')}:/usr/bin:/bin`,
+      PATH: `${join(folder, 'programs')}:/usr/bin:/bin`,
       NODE: process.execPath,
       TYPESCRIPT: join(ROOT, 'node_modules/typescript'),
       TEMPORAL_CLI: undefined,
@@ -52,7 +53,7 @@ describe('set-up', function () {
       FAKE_NPM_FAILS: undefined,
     };
     const setup = (extra: Record<string, string> = {}) =>
-      runNode([join(folder, 'infra/setup.mjs')], { cwd: '/', env: { ...env, ...extra } });
+      runNode([join(folder, 'tools/setup.mjs')], { cwd: '/', env: { ...env, ...extra } });
     const npmCalls = () =>
       existsSync(join(folder, 'npm-calls')) ? readFileSync(join(folder, 'npm-calls'), 'utf8') : '';
     return { folder, setup, npmCalls };
@@ -126,7 +127,7 @@ describe('set-up', function () {
     await setup();
     assert.notEqual(codeVersion(folder), unknown);
     mkdirSync(join(folder, '.git'));
-    program(folder, 'tools/git', 'echo 1d909da12345-dirty');
+    program(folder, 'programs/git', 'echo 1d909da12345-dirty');
     await setup();
     assert.equal(codeVersion(folder), '1.2.3+1d909da12345-dirty');
   });
@@ -145,8 +146,8 @@ describe('set-up', function () {
   it('names the ways to install a Temporal CLI, and needs none with TEMPORAL_ADDRESS', async () => {
     const { folder, setup } = checkout();
     await setup();
-    unlinkSync(join(folder, 'tools/temporal'));
-    const alone = { PATH: join(folder, 'tools'), XDG_CACHE_HOME: join(folder, 'cache') };
+    unlinkSync(join(folder, 'programs/temporal'));
+    const alone = { PATH: join(folder, 'programs'), XDG_CACHE_HOME: join(folder, 'cache') };
     symlinkSync(join(ROOT, 'node_modules/@temporalio'), join(folder, 'node_modules/@temporalio'));
     const proxy = { HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '' };
     const none = await setup({ ...alone, ...proxy });
@@ -161,7 +162,7 @@ describe('set-up', function () {
     const unbuilt = await runNode([command, 'train']);
     assert.deepEqual(unbuilt, {
       code: 1,
-      text: 'gauntlet is not built yet: run `node infra/setup.mjs` in the checkout first\n',
+      text: 'gauntlet is not built yet: run `node tools/setup.mjs` in the checkout first\n',
     });
     mkdirSync(join(folder, 'dist/cli'), { recursive: true });
     const main = "export const main = async (args) => { console.log('arguments', args.join(' ')); return 3; };";

@@ -2,9 +2,9 @@
 // server with SQLite only. `npm run cluster` uses it; run this file to build it in advance.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { goBuild } from './go-build.mjs';
-import { withLock } from './lock.mjs';
-import { cacheDir } from './temporal-cli.mjs';
+import { goBuild } from '../../infra/go-build.mjs';
+import { withLock } from '../../infra/lock.mjs';
+import { cacheDir } from '../../infra/temporal-cli.mjs';
 
 const VERSION = '1.29.1'; // the one in the CLI of temporal-cli.mjs
 const MODULE = 'go.temporal.io/server';

@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { ROOT } from './root.mjs';
+import { ROOT } from '../infra/root.mjs';
 
 const from = join(ROOT, 'dashboard/web');
 const to = join(ROOT, 'dist/dashboard/web');

@@ -1,11 +1,12 @@
 // Every check of the test command must be able to fail: each one gets a fault.
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
-import { checkDependencies } from '../../infra/check-deps.mjs';
-import { lint } from '../../infra/lint.mjs';
+import { basename, dirname, join, relative } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
+import { checkDependencies } from '../../tools/check-deps.mjs';
+import { lint } from '../../tools/lint.mjs';
+import { testFiles } from '../../tools/test-files.mjs';
+import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
 
 /** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
 const VIOLATIONS: Record<string, [string, string]> = {
@@ -31,6 +32,8 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'tracing-is-optional': ['workers/d.ts', "import '@opentelemetry/api';"],
   'tracing-is-loaded-on-demand': ['workers/e.ts', "import './tracing.js';"],
   'report-in-a-thread': ['workers/b.ts', "import '../report/leaf.js';"],
+  'the-product-stands-alone': ['cli/d.ts', "import '../lab/leaf.js';"],
+  'tools-run-before-the-build': ['tools/a.ts', "import '../core/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
   'sandbox-extras-are-opened': ['sandbox/pool.ts', "import './testSource/leaf.js';"],
@@ -59,6 +62,8 @@ const LEAVES = [
   'core',
   'report',
   'inference',
+  'lab',
+  'tools',
 ];
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
@@ -112,7 +117,7 @@ describe('dependency rules', function () {
       'workers/reportThread.ts': "import '../report/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 22, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 24, problems: [] });
   });
 
   it('fail if the checker sees no module or cannot run', async () => {
@@ -146,7 +151,7 @@ describe('the test command', () => {
   afterEach(removeTemporaryFolders);
 
   const runTests = (tests: string, ...args: string[]) =>
-    runNode([join(ROOT, 'infra/run-tests.mjs'), '--tests', tests, '--out', join(tests, 'out'), ...args]);
+    runNode([join(ROOT, 'tools/run-tests.mjs'), '--tests', tests, '--out', join(tests, 'out'), ...args]);
 
   it('counts passed, failed and skipped tests, and names files that crash or hang', async () => {
     const tests = temporaryFolder({
@@ -172,6 +177,16 @@ describe('the test command', () => {
     assert.match(text, /✔ is too/);
   });
 
+  it('leaves out the laboratory, unless it is asked for', () => {
+    const tests = temporaryFolder({ 'core/a.test.js': '', 'core/b.js': '', 'lab/c.test.js': '' });
+    const select = (parts: string[], lab = false) => testFiles(tests, parts, lab).map((file) => relative(tests, file));
+    assert.deepEqual(select([]), ['core/a.test.js']);
+    assert.deepEqual(select([], true).sort(), ['core/a.test.js', 'lab/c.test.js']);
+    assert.deepEqual(select(['/lab/']), ['lab/c.test.js']);
+    assert.deepEqual(select([basename(tests)]).sort(), ['core/a.test.js', 'lab/c.test.js']);
+    assert.deepEqual(select([dirname(tests)]), []);
+  });
+
   it('fails when it finds no test for an argument', async () => {
     const { code, text } = await runTests(temporaryFolder(), 'x');
     assert.equal(code, 1);
@@ -180,7 +195,7 @@ describe('the test command', () => {
 
   it('counts lines of source that no test loads as uncovered', async function () {
     this.timeout(120_000);
-    const { coverageReport, keepOurs } = await import('../../infra/coverage.mjs');
+    const { coverageReport, keepOurs } = await import('../../tools/coverage.mjs');
     const folder = temporaryFolder({ 'v8/.keep': '', 'raw/broken.json': '{' });
     const program = `await import(${JSON.stringify(join(ROOT, 'dist/core/errors.js'))})`;
     await runNode(['--input-type=module', '-e', program], { env: { NODE_V8_COVERAGE: join(folder, 'raw') } });
@@ -197,7 +212,7 @@ describe('the test command', () => {
     assert.ok(files.includes(join(ROOT, 'core/errors.ts')));
     assert.equal(files.includes(join(ROOT, 'dist/core/errors.js')), false);
     assert.equal(
-      files.some((file) => file.includes('/test/')),
+      files.some((file) => /\/(lab|test)\//.test(file.slice(ROOT.length))),
       false,
     );
   });
@@ -235,7 +250,7 @@ describe('scripts in package.json', () => {
 
   it('run programs that exist', () => {
     const named = Object.values(scripts).flatMap(
-      (script) => script.match(/\b(infra|bin|dist)\/[\w./-]+\.m?js\b/g) ?? [],
+      (script) => script.match(/\b(tools|bin|dist)\/[\w./-]+\.m?js\b/g) ?? [],
     );
     assert.ok(named.length > 8);
     assert.deepEqual(
@@ -245,6 +260,6 @@ describe('scripts in package.json', () => {
   });
 
   it('run set-up first in the commands of a new user', () => {
-    for (const name of ['demo', 'test']) assert.match(scripts[name]!, /^node infra\/setup\.mjs && /);
+    for (const name of ['demo', 'test']) assert.match(scripts[name]!, /^node tools\/setup\.mjs && /);
   });
 });

@@ -1,4 +1,4 @@
-// Mocha's spec output, and one message per event to infra/run-tests.mjs.
+// Mocha's spec output, and one message per event to tools/run-tests.mjs.
 const Mocha = require('mocha');
 
 const firstLine = (error) =>

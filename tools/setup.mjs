@@ -4,12 +4,12 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { withLock } from '../infra/lock.mjs';
+import { isSupportedNode, SUPPORTED_NODE } from '../infra/node-version.mjs';
+import { ROOT } from '../infra/root.mjs';
+import { findTemporalCli, provideTemporalCli } from '../infra/temporal-cli.mjs';
 import { buildIsFresh, writeVersion } from './build-stamp.mjs';
-import { withLock } from './lock.mjs';
-import { isSupportedNode, SUPPORTED_NODE } from './node-version.mjs';
 import { packagesAreFresh } from './packages.mjs';
-import { ROOT } from './root.mjs';
-import { findTemporalCli, provideTemporalCli } from './temporal-cli.mjs';
 
 class SetupError extends Error {}
 

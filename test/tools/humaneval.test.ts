@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
-import { program, removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
+import { program, removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
 
 const FAKE_PYTHON = `
 echo "$2 $3" >> "$CALLS"
@@ -39,7 +39,7 @@ describe('fetching HumanEval', () => {
     ];
     writeFileSync(join(folder, 'records'), gzipSync(records.map((one) => JSON.stringify(one)).join('\n')));
     const fetch = (fails = '') =>
-      runNode([join(ROOT, 'infra/humaneval.mjs')], {
+      runNode([join(ROOT, 'tools/humaneval.mjs')], {
         cwd: folder,
         env: {
           PATH: `${join(folder, 'tools')}:/usr/bin:/bin`,
