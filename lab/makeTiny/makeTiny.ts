@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createActivities } from '../../activities/index.js';
 import { checkTarget, writeFolder } from '../../cli/folder.js';
 import { duration, type Output, percent } from '../../cli/output.js';
 import type { SandboxKind } from '../../core/schema/config.js';
@@ -89,7 +90,6 @@ export async function measure(
     opened.push(engine);
     const sandbox = await openSandbox(kind, { log: (line) => output.note(line) });
     opened.push(sandbox);
-    const { createActivities } = await import('../../activities/index.js'); // loading it takes a moment
     const activities = createActivities({
       store: await openStore(join(parent, 'store')),
       engine: async () => engine,
