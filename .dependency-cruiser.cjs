@@ -1,5 +1,5 @@
 // The dependency rules of docs/architecture.md. dependency-cruiser 16 reads TypeScript up to 5.9. With a newer version it
-// sees no modules and reports success, so infra/check-deps.mjs fails without modules.
+// sees no modules and reports success, so tools/check-deps.mjs fails without modules.
 const layer = (name, from, to, extra = {}) => ({
   name,
   severity: 'error',
@@ -7,7 +7,7 @@ const layer = (name, from, to, extra = {}) => ({
   to: { path: to, ...extra },
 });
 const TOP =
-  '(api|core|method|ml|sandbox|store|data|activities|workflows|workers|dashboard|inference|cli|infra|bench|test)';
+  '(api|core|method|ml|sandbox|store|data|activities|workflows|workers|dashboard|inference|cli|infra|lab|tools|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const TEST_SOURCE = '^sandbox/testSource/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -41,7 +41,7 @@ module.exports = {
     {
       name: 'test-source-is-opened',
       severity: 'error',
-      from: { path: '^(?!test/|bench/)([^/]+/[^/]+)', pathNot: '^sandbox/(docker/openDocker|wasm/openWasm)\\.ts' },
+      from: { path: '^(?!test/|lab/)([^/]+/[^/]+)', pathNot: '^sandbox/(docker/openDocker|wasm/openWasm)\\.ts' },
       to: { path: TEST_SOURCE, pathNot: '^$1/' },
     },
     // Training knows the sandbox port alone; workers inject the backend.
@@ -73,7 +73,9 @@ module.exports = {
     layer('inference-uses-ports', '^inference/', '^(workflows|workers|dashboard|cli)/|^sandbox/[^/]+/'),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
-    layer('only-roots-open-the-dashboard', '^(?!(dashboard|cli|workers|test|bench)/)', '^dashboard/'),
+    layer('only-roots-open-the-dashboard', '^(?!(dashboard|cli|workers|test|lab)/)', '^dashboard/'),
+    layer('the-product-stands-alone', '^(?!(lab|tools|test)/)', '^(lab|tools)/'),
+    layer('tools-run-before-the-build', '^tools/', except('tools', 'infra')),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
     layer('method-sees-core', '^method/', except('method', 'core')),
     layer('activities-see-ports', '^activities/', '^(workflows|workers|cli)/'),
@@ -89,11 +91,11 @@ module.exports = {
     {
       name: 'nothing-imports-roots',
       severity: 'error',
-      from: { pathNot: '^(api|workers|cli|test|bench)/' },
+      from: { pathNot: '^(api|workers|cli|test|lab)/' },
       to: { path: '^(workers|cli)/' },
     },
     layer('nothing-imports-the-api', '^(?!(api|test)/)', '^api/'),
-    { name: 'no-test-in-source', severity: 'error', from: { pathNot: '^(test|bench)/' }, to: { path: '^test/' } },
+    { name: 'no-test-in-source', severity: 'error', from: { pathNot: '^(test|lab)/' }, to: { path: '^test/' } },
   ],
   options: {
     tsPreCompilationDeps: true,

@@ -18,6 +18,6 @@ if (existsSync(built)) {
   process.exitCode = await main(process.argv.slice(2));
   setTimeout(() => process.exit(), LINGER_MS).unref();
 } else {
-  process.stderr.write('gauntlet is not built yet: run `node infra/setup.mjs` in the checkout first\n');
+  process.stderr.write('gauntlet is not built yet: run `node tools/setup.mjs` in the checkout first\n');
   process.exitCode = 1;
 }

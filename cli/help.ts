@@ -68,7 +68,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'problems check': ['problems check problems.jsonl', 'problems check HumanEvalPlus.jsonl.gz --packages numpy'],
   'problems import': ['problems import mbpp.jsonl --out problems.jsonl'],
   'sandbox run': ['sandbox run --input programs.jsonl', 'sandbox run -i programs.jsonl --mode pytest --sandbox docker'],
-  'make-tiny': ['make-tiny --tokens 1_000_000 --out my-tiny'],
   'config schema': ['config schema > gauntlet.config.schema.json'],
   completion: ['completion bash > ~/.local/share/bash-completion/completions/gauntlet', 'completion zsh'],
 };

@@ -33,7 +33,6 @@ import { addTrain } from './commands/train.js';
 import { addUp } from './commands/up.js';
 import { addWorker } from './commands/worker.js';
 import { addExamples } from './help.js';
-import { addMakeTiny } from './makeTiny.js';
 import { useStore } from './terminal/commandLine.js';
 import { EXIT } from './terminal/exitCodes.js';
 import { printError } from './terminal/output.js';
@@ -46,7 +45,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
     [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
   ],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
-  ['Tools:', [addModel, addProblems, addSandbox, addMakeTiny, addConfig, addCompletion]],
+  ['Tools:', [addModel, addProblems, addSandbox, addConfig, addCompletion]],
 ];
 
 const STUCK_MS = 2_000; // less than bin/gauntlet.mjs waits for open handles

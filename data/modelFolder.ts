@@ -3,11 +3,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
-import { isFamily } from './families.js';
 import { type DownloadProgress, downloadModel } from './hub/download.js';
 import { hubCache, isOffline } from './hub/environment.js';
 import { isComplete } from './hub/listing.js';
-import { shippedModelPath } from './paths.js';
+import { isFamily, shippedModelPath } from './paths.js';
 
 const HUB_ID = /^([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:@([\w-][\w.-]*))?$/; // owner/name, owner/name@revision
 

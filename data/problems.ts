@@ -1,10 +1,11 @@
-// Loads problem sets: a built-in family by name, or a problem file, split by a hash of the ids.
+// Loads problem sets: a built-in one by name, or a problem file, split by a hash of the ids.
 import { GauntletError } from '../core/errors.js';
 import { deriveKey, uniformAt } from '../core/random.js';
 import { isBuiltIn, type Problem, SPLITS, type Split } from '../core/schema/problem.js';
-import { FAMILIES, isFamily } from './families.js';
+import { gauntlet } from './formats/gauntlet.js';
+import { shippedProblemsPath } from './paths.js';
 import { openDrafts, type Rejected } from './problemDrafts.js';
-import { LEVELS, type Level, loadSteps } from './steps/family.js';
+import { readRecords } from './records.js';
 
 export interface ProblemSet extends Record<Split, Problem[]> {
   /** Records of the problem file that cannot be used; absent if all can. */
@@ -37,18 +38,23 @@ export function splitByHash(problems: readonly Problem[]): ProblemSet {
   return set;
 }
 
-/**
- * Built-in problems by name: 'tiny', 'nested', 'steps' (levels 1 and 2), 'steps:3', 'steps:1-4'. Computes for seconds.
- * @throws GauntletError BAD_INPUT
- */
-export function loadBuiltIn(source: string): ProblemSet {
-  return isFamily(source) ? FAMILIES[source].load() : loadSteps(levelsOf(source));
+/** Built-in problems by name: 'tiny', 'nested', 'steps' (levels 1 and 2), 'steps:3', 'steps:1-4'. */
+async function loadBuiltIn(source: string): Promise<ProblemSet> {
+  const levels = levelsOf(source);
+  const set: ProblemSet = { train: [], validation: [], test: [] };
+  for await (const record of readRecords(shippedProblemsPath(source.split(':')[0]!))) {
+    const { split, difficulty } = record.json as { split: Split; difficulty: string };
+    if (levels?.includes(difficulty) ?? true) set[split].push(gauntlet.read(record).problem);
+  }
+  return set;
 }
 
-function levelsOf(source: string): Level[] {
+/** The levels of `steps`; undefined of another set. @throws GauntletError BAD_INPUT */
+function levelsOf(source: string): string[] | undefined {
+  if (!source.startsWith('steps')) return undefined;
   const [, first, last = first] = /^steps:([1-5])(?:-([1-5]))?$/.exec(source === 'steps' ? 'steps:1-2' : source) ?? [];
-  const levels = LEVELS.filter((level) => level >= Number(first) && level <= Number(last));
-  if (levels.length > 0) return levels;
+  const levels = [1, 2, 3, 4, 5].filter((level) => level >= Number(first) && level <= Number(last));
+  if (levels.length > 0) return levels.map((level) => `level ${level}`);
   throw new GauntletError(
     'BAD_INPUT',
     `problems: \`${source}\`: write steps, steps:LEVEL or steps:FIRST-LAST, levels 1 to 5`,
@@ -71,13 +77,13 @@ export async function loadProblems(source: string): Promise<ProblemSet> {
 }
 
 /**
- * Reads a problem file. Of a built-in family it checks the name only.
+ * Reads a problem file. Of a built-in set it checks the name only.
  * @returns the records that cannot be used, and the number of problems without a test of values
  * @throws GauntletError BAD_INPUT, one line
  */
 export async function checkProblems(source: string): Promise<{ rejected: Rejected[]; untested: number }> {
   if (isBuiltIn(source)) {
-    if (!isFamily(source)) levelsOf(source);
+    levelsOf(source);
     return { rejected: [], untested: 0 };
   }
   const set = await loadProblems(source);

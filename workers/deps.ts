@@ -5,18 +5,16 @@ import { basename, join } from 'node:path';
 import type { ActivityDeps } from '../activities/index.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
-import { isBuiltIn } from '../core/schema/problem.js';
 import { renderReport } from '../dashboard/report.js';
-import { isFamily } from '../data/families.js';
 import { modelFolder } from '../data/modelFolder.js';
-import { checkProblems, loadProblems, type ProblemSet } from '../data/problems.js';
-import { codeVersion } from '../infra/build-stamp.mjs';
+import { isFamily } from '../data/paths.js';
+import { loadProblems } from '../data/problems.js';
+import { codeVersion } from '../infra/codeVersion.mjs';
 import { ROOT } from '../infra/root.mjs';
 import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
 import { memoryBudget, sourceOf } from '../ml/engine/budget.js';
 import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { expectedMemory, openEngine } from '../ml/engine/ortEngine.js';
-import { inThread } from '../ml/pool/inThread.js';
 import { RolloutServer } from '../ml/remote/rolloutServer.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -117,7 +115,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         const { info } = await sandboxes.open(kind, ...rest);
         if (kind === 'auto' && info.kind === 'wasm') await sandboxes.forget(kind, ...rest);
       },
-      loadProblems: loadInThread,
+      loadProblems,
       codeVersion: version,
       renderReport: (runId) => renderReport(store, runId),
       searchAttributes: options.searchAttributes ?? false,
@@ -142,12 +140,6 @@ function memoryLine(path: string, opening: EngineOptions): string {
   const budget = memoryBudget();
   const gb = (count: number): string => `${(count / 1e9).toFixed(1)} GB`;
   return `memory: ${basename(path)} needs up to ${gb(bytes)} for rows of ${length} tokens; this process may use ${gb(budget.bytes)} (${sourceOf(budget)})`;
-}
-
-async function loadInThread(source: string): Promise<ProblemSet> {
-  if (!isBuiltIn(source)) return loadProblems(source);
-  await checkProblems(source); // here, because errors lose their code between threads
-  return inThread(new URL('./problemsThread.js', import.meta.url), source);
 }
 
 /** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */

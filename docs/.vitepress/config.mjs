@@ -17,7 +17,7 @@ export default defineConfig({
   title: 'gauntlet',
   description: 'Chained adversarial reasoning for code models, as durable workflows',
   srcDir: '..',
-  srcExclude: ['!(docs|bench|data)/**/*.md', 'bench/!(BENCHMARKS.md)'],
+  srcExclude: ['!(docs|lab|data)/**/*.md'],
   rewrites: { 'README.md': 'index.md' },
   outDir: '../site',
   cacheDir: '../.cache/vitepress',

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
-import { failing, type Notice } from '../../bench/chaos/instrument.js';
-import { damageOf, differences, outcomeOf } from '../../bench/chaos/outcome.js';
+import { failing, type Notice } from '../../lab/chaos/instrument.js';
+import { damageOf, differences, outcomeOf } from '../../lab/chaos/outcome.js';
 import type { Activities } from '../../method/activities.js';
 import { doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
-import { chromiumPath, NO_CHROMIUM, openChromium } from '../../bench/chromium.js';
+import { chromiumPath, NO_CHROMIUM, openChromium } from '../../lab/chromium.js';
 
 /** For the title of a suite. */
 export const skipped = chromiumPath === undefined ? ` (skipped: ${NO_CHROMIUM})` : '';

@@ -7,8 +7,9 @@ import { parseSignature } from '../../core/parse/signature.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { openDrafts } from '../../data/problemDrafts.js';
-import { loadProblems, splitByHash } from '../../data/problems.js';
+import { checkProblems, loadProblems, splitByHash } from '../../data/problems.js';
 import { readTasks } from '../../inference/tasks.js';
+import { digestJson } from '../../store/canonicalJson.js';
 
 const record = {
   id: 'two_sum',
@@ -368,8 +369,38 @@ describe('splits', () => {
       }
     }
   });
-  it('are fixed for the shipped family', async () => {
-    const set = await loadProblems('tiny');
-    assert.deepEqual([set.train.length, set.validation.length, set.test.length], [1315, 157, 267]);
+});
+
+describe('built-in problems', () => {
+  /** Results of runs depend on them: memo keys and manifests contain these digests. */
+  const DIGESTS = {
+    tiny: ['sha256:7dc5801ba02960b6b306208dd8a7c1ca1645f52855e3a63a9db79a8a1ca73d7f', 1315, 157, 267],
+    nested: ['sha256:f467cdda169b97eec6c6972a1f6acdb41432fb5b7e4dd307a49044ca9131cdbd', 1200, 160, 240],
+    steps: ['sha256:834793de9e3ce00b0b4b9c0d9e09c3afa669a12ea01fef722212b4807a782bba', 2527, 119, 119],
+    'steps:3-5': ['sha256:05dc00042bcb656cac14c3f233cf055f8868c388a2e425d24213e765b3a901a7', 216, 72, 72],
+  };
+  for (const [source, expected] of Object.entries(DIGESTS)) {
+    it(`never change: ${source}`, async () => {
+      const set = await loadProblems(source);
+      const { train, validation, test } = set;
+      assert.deepEqual([digestJson(set), train.length, validation.length, test.length], expected);
+    });
+  }
+
+  it('of steps are selected by level', async () => {
+    const levels = async (source: string): Promise<string[]> => [
+      ...new Set((await loadProblems(source)).train.map(({ difficulty }) => difficulty)),
+    ];
+    assert.deepEqual(await levels('steps'), ['level 1', 'level 2']);
+    assert.deepEqual(await levels('steps:1'), ['level 1']);
+    assert.deepEqual(await levels('steps:2-4'), ['level 2', 'level 3', 'level 4']);
+    for (const source of ['steps:9', 'steps:', 'steps:2-1', 'steps:a', 'steps:1-2-3']) {
+      const refused = {
+        code: 'BAD_INPUT',
+        message: `problems: \`${source}\`: write steps, steps:LEVEL or steps:FIRST-LAST, levels 1 to 5`,
+      };
+      await assert.rejects(loadProblems(source), refused);
+      await assert.rejects(checkProblems(source), refused);
+    }
   });
 });

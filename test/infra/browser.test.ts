@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { chromiumPath, NO_CHROMIUM } from '../../bench/chromium.js';
 import { BLOCKED_BY_BROWSERS } from '../../infra/ports.js';
 import { ROOT } from '../../infra/root.mjs';
+import { chromiumPath, NO_CHROMIUM } from '../../lab/chromium.js';
 import { needTemporal } from '../workflows/server.js';
 import { removeTemporaryFolders, temporaryFolder } from './support.js';
 

@@ -58,7 +58,7 @@ describe('the package', function () {
 
   it('contains no tests, benchmarks, source maps, caches or settings of this machine, and stays small', () => {
     const unwanted =
-      /(^|\/)(test|bench|node_modules|\.cache|\.gauntlet|\.git|\.npmrc|\.env[^/]*|__pycache__)(\/|$)|\.map$|\.stamp$/;
+      /(^|\/)(test|lab|tools|node_modules|\.cache|\.gauntlet|\.git|\.npmrc|\.env[^/]*|__pycache__)(\/|$)|\.map$|\.stamp$/;
     assert.deepEqual(
       paths.filter((path) => unwanted.test(path)),
       [],

@@ -1,10 +1,8 @@
 // A model folder with random weights and the embedded model's tokenizer, for tests that need an engine but no trained model.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RandomStream } from '../../core/random.js';
-import { tinyCorpus } from '../../data/tiny/corpusProblems.js';
-import { tinyModelFiles } from '../../data/tiny/modelFiles.js';
-import { vocabularyOf } from '../../data/tiny/vocabulary.js';
+import { shippedModelPath } from '../../data/paths.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { writeSafetensors } from '../../ml/hf/safetensors.js';
 import type { TensorData } from '../../ml/nn/layout.js';
@@ -21,9 +19,9 @@ export async function writeRandomModel(
   { hidden = 32, layers = 2, context = 256 }: RandomModelSize = {},
 ): Promise<string> {
   await mkdir(folder, { recursive: true });
-  const files = tinyModelFiles(vocabularyOf(tinyCorpus()));
+  const shipped = shippedModelPath('tiny');
   const config = {
-    ...(JSON.parse(files.get('config.json')!) as Record<string, unknown>),
+    ...(JSON.parse(await readFile(join(shipped, 'config.json'), 'utf8')) as Record<string, unknown>),
     hidden_size: hidden,
     intermediate_size: 2 * hidden,
     num_hidden_layers: layers,
@@ -31,8 +29,9 @@ export async function writeRandomModel(
     num_key_value_heads: 1,
     max_position_embeddings: context,
   };
-  files.set('config.json', JSON.stringify(config));
-  for (const [name, text] of files) await writeFile(join(folder, name), text);
+  await writeFile(join(folder, 'config.json'), JSON.stringify(config));
+  for (const name of ['tokenizer.json', 'tokenizer_config.json', 'generation_config.json'])
+    await copyFile(join(shipped, name), join(folder, name));
   const weights = new Map<string, TensorData>();
   for (const { name, shape } of parameterLayout(parseModelConfig(config, folder))) {
     const random = new RandomStream('random-model', name);

@@ -1,8 +1,8 @@
 // Checkpoints of the exact published shapes, filled with seeded random numbers.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeRandomCheckpoint } from '../../bench/checkpoint.js';
-import { PUBLISHED, shapeConfig } from '../../bench/shapes.js';
+import { writeRandomCheckpoint } from '../../lab/bench/checkpoint.js';
+import { PUBLISHED, shapeConfig } from '../../lab/bench/shapes.js';
 
 export type RealShape = keyof typeof PUBLISHED;
 

@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { providePython } from '../../bench/python.js';
 import { ROOT } from '../../infra/root.mjs';
+import { providePython } from '../../lab/python.js';
 import { cacheFolder } from '../../ml/hf/files.js';
 
 const REQUIREMENTS = join('test', 'support', 'requirements-s3.txt');

@@ -1,9 +1,9 @@
 // A model folder whose small sizes are divisible by groups of 16 and 32, and sequences to train it on.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeRandomCheckpoint } from '../../bench/checkpoint.js';
-import { shapeConfig } from '../../bench/shapes.js';
 import { RandomStream } from '../../core/random.js';
+import { writeRandomCheckpoint } from '../../lab/bench/checkpoint.js';
+import { shapeConfig } from '../../lab/bench/shapes.js';
 import type { Adapter } from '../../ml/engine/engine.js';
 import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { modelFolder } from '../../infra/smollm2.mjs';
 import { cacheFolder } from '../../ml/hf/files.js';
+import { modelFolder } from '../../tools/smollm2.mjs';
 
 export const smolLM2Folder = (): string => modelFolder(cacheFolder());
 
@@ -12,7 +12,7 @@ export const smolLM2Folder = (): string => modelFolder(cacheFolder());
 export function provideSmolLM2(): string | undefined {
   const folder = smolLM2Folder();
   if (!existsSync(folder) && process.env.CI) {
-    const script = join(ROOT, 'infra', 'real-model.mjs');
+    const script = join(ROOT, 'tools', 'real-model.mjs');
     spawnSync(process.execPath, [script], { stdio: ['ignore', 'ignore', 2], timeout: 300_000 });
   }
   return existsSync(folder) ? folder : undefined;

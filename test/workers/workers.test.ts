@@ -9,8 +9,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { ActivityExecuteInput } from '@temporalio/worker';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
-import { loadBuiltIn } from '../../data/problems.js';
-import { codeVersion } from '../../infra/build-stamp.mjs';
+import { codeVersion } from '../../infra/codeVersion.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { listProviders } from '../../ml/device/providers.js';
 import type { Engine } from '../../ml/engine/engine.js';
@@ -251,9 +250,7 @@ describe('the dependencies of a worker', () => {
     const engine = await deps.engine(path, asked);
     assert.equal(await deps.engine(path, asked), engine);
     assert.equal(await deps.engine(path, { ...asked, threads: 2 }), engine); // the worker's own number goes first
-    assert.equal((await deps.loadProblems('tiny')).train.length > 1000, true);
-    assert.deepEqual(await deps.loadProblems('steps:1'), loadBuiltIn('steps:1'));
-    await assert.rejects(deps.loadProblems('steps:6'), { code: 'BAD_INPUT' });
+    assert.equal((await deps.loadProblems('tiny')).train.length, 1315);
     assert.equal(deps.codeVersion, codeVersion(ROOT));
     await close();
     await rm(folder, { recursive: true, force: true });

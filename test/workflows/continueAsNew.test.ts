@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { ScheduleOverlapPolicy, WorkflowFailedError } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { historiesOf } from '../../bench/orchestration/histories.js';
 import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
 import { inputOf } from '../../cli/run/training.js';
 import type { Request } from '../../core/control.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunResult } from '../../core/schema/run.js';
+import { historiesOf } from '../../lab/bench/orchestration/histories.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readRun } from '../../store/runs.js';
 import { inProcess } from '../cli/support.js';

@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chaos } from '../../bench/chaos/chaos.js';
-import { complaints } from '../../bench/chaos/figures.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { shippedModelPath } from '../../data/paths.js';
+import { chaos } from '../../lab/chaos/chaos.js';
+import { complaints } from '../../lab/chaos/figures.js';
 import { needTemporal } from './server.js';
 
 const SHORT_RUN: RunConfigInput = {

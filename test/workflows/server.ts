@@ -34,7 +34,7 @@ export interface ServerNeeds extends Pick<ServerOptions, 'dynamicConfig'> {
   own?: boolean; // for tests that end the server or read its files
 }
 
-/** A namespace on the server that infra/run-tests.mjs shares; without one, or on demand, a server of its own. */
+/** A namespace on the server that tools/run-tests.mjs shares; without one, or on demand, a server of its own. */
 export async function startServer({ own, dynamicConfig }: ServerNeeds = {}): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workflows-'));
   const shared = own || dynamicConfig ? undefined : process.env.GAUNTLET_TEST_TEMPORAL;

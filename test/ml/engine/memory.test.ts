@@ -17,7 +17,7 @@ import {
 import type { ModelFiles } from '../../../ml/hf/model.js';
 import { writeSmallModel } from '../../support/smallModel.js';
 
-const script = fileURLToPath(new URL('../../../bench/memory.js', import.meta.url));
+const script = fileURLToPath(new URL('../../../lab/bench/memory.js', import.meta.url));
 
 describe('the memory estimate', () => {
   let folder: string;

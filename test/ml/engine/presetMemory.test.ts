@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PUBLISHED as SHAPES, shapeConfig } from '../../../bench/shapes.js';
 import { PRESET_NAMES, resolveConfig } from '../../../core/presets.js';
 import { ROOT } from '../../../infra/root.mjs';
+import { PUBLISHED as SHAPES, shapeConfig } from '../../../lab/bench/shapes.js';
 import { estimateMemory } from '../../../ml/engine/memory.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
 import type { ModelFiles } from '../../../ml/hf/model.js';

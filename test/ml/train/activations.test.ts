@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { SHAPES, shapeConfig } from '../../../bench/shapes.js';
 import { CUDA_ACTIVATION_MEGABYTES } from '../../../core/schema/config.js';
+import { SHAPES, shapeConfig } from '../../../lab/bench/shapes.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
 import { fitsOneRun, layerActivations, shouldRecompute } from '../../../ml/train/activations.js';
 

@@ -1,0 +1,142 @@
+// `npm run experiments`: trains every arm with every seed, measures it on the test split, and writes docs/evidence.md.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ROOT } from '../../infra/root.mjs';
+import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
+import { ARMS, FAMILIES, type Family, FRESH_SEEDS, QUICK } from './arms.js';
+import { withRecords } from './page.js';
+import { plotOf } from './plot.js';
+import { type ExperimentRecord, type Key, readRecords, recordsPath, sameKey, saveRecord } from './records.js';
+import { digestOf, runArm } from './run.js';
+
+const USAGE = `npm run experiments -- [options]
+  --family F    problem family: nested (default) or tiny
+  --arms A,B    names of arms (default: all, see lab/experiments/arms.ts)
+  --seeds 0,1   seeds (default: 0,1,2,3,4); fresh: ten seeds that nobody has chosen
+  --quick       one seed, four arms, short runs, few test problems; writes no record
+  --check       only compare docs/evidence.md with the records
+  --store DIR   store of the runs (default: .gauntlet/experiments)
+A run that was cut off goes on. A record that exists is kept.`;
+
+const page = join(ROOT, 'docs', 'evidence.md');
+const picture = (family: Family): string => join(ROOT, 'docs', 'images', `evidence-${family}.svg`);
+const say = (line: string): void => console.error(`experiments: ${line}`);
+
+async function main(args: string[]): Promise<void> {
+  const values = readFlags(args, {
+    family: TEXT,
+    arms: TEXT,
+    seeds: TEXT,
+    store: TEXT,
+    quick: FLAG,
+    check: FLAG,
+    help: FLAG,
+  });
+  if (values.help) return console.log(USAGE);
+  if (values.check) return check();
+  const quick = values.quick === true;
+  const store = resolve(values.store ?? (quick ? '.gauntlet/experiments-quick' : '.gauntlet/experiments'));
+  const path = quick ? join(store, 'records.jsonl') : recordsPath();
+  const seeds = quick && values.seeds === undefined ? [0] : seedsIn(values.seeds ?? '0,1,2,3,4');
+  const commit = commitNow();
+  const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : ARMS.map(({ name }) => name));
+  const family = familyIn(values.family ?? 'nested');
+  if (family === 'tiny' && arms.some((name) => name !== 'method'))
+    throw new BenchError('the family tiny has the arm method only: --arms method', 2);
+  const keys = seeds.flatMap((seed) => keysOf(family, arms, seed));
+  for (const [i, key] of keys.entries()) {
+    const records = readRecords(path);
+    const label = `[${i + 1}/${keys.length}] ${key.family}, ${key.arm}, seed ${key.seed}, equal ${key.equal}`;
+    if (records.some((record) => sameKey(record, key))) {
+      say(`${label}: known`);
+      continue;
+    }
+    say(label);
+    const place = { store, ...(quick ? QUICK : { over: {} }) };
+    const factor = factorOf(records, key);
+    const config = digestOf(key, place, factor);
+    // an arm at equal tokens may have the schedule of the same arm at equal updates
+    const same = records.find((one) => sameKey({ ...one, equal: key.equal }, key) && one.config === config);
+    const record = same ? { ...same, equal: key.equal } : await runArm(key, place, commit, factor);
+    saveRecord(path, record);
+    say(`${label}: pass@1 ${(100 * (record.metrics['pass@1'] ?? 0)).toFixed(1)} %`);
+  }
+  if (quick) console.log(withRecords('<!-- experiments --><!-- /experiments -->', readRecords(path)));
+  else writePage(readRecords(path));
+}
+
+/** Arms at equal updates first: the length of those at equal tokens follows from their tokens. */
+function keysOf(family: Family, names: readonly string[], seed: number): Key[] {
+  const arms = ARMS.filter(({ name }) => names.includes(name));
+  return [
+    ...arms.map(({ name }): Key => ({ family, arm: name, equal: 'updates', seed })),
+    ...arms.flatMap(({ name, atEqualTokens }): Key[] =>
+      atEqualTokens ? [{ family, arm: name, equal: 'tokens', seed }] : [],
+    ),
+  ];
+}
+
+/** How much longer an arm trains to sample as many tokens as the method with the same seed. */
+function factorOf(records: readonly ExperimentRecord[], { family, arm, equal, seed }: Key): number {
+  if (equal === 'updates') return 1;
+  const tokensOf = (name: string): number => {
+    const record = records.find((one) => sameKey(one, { family, arm: name, equal: 'updates', seed }));
+    if (record) return record.tokens;
+    throw new BenchError(`arms at equal tokens need the arm ${name} with seed ${seed} first`, 2);
+  };
+  return tokensOf('method') / tokensOf(arm);
+}
+
+function armsIn(text: string | undefined): string[] | undefined {
+  const known = ARMS.map(({ name }) => name);
+  const names = text?.split(',');
+  const unknown = names?.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new BenchError(`--arms: no arm '${unknown}'; known: ${known.join(', ')}`, 2);
+  return names;
+}
+
+function familyIn(name: string): Family {
+  const family = FAMILIES.find((known) => known === name);
+  if (family) return family;
+  throw new BenchError(`--family must be ${FAMILIES.join(' or ')}, is ${name}`, 2);
+}
+
+function seedsIn(text: string): number[] {
+  if (text === 'fresh') return FRESH_SEEDS;
+  const seeds = text.split(',').map(Number);
+  if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
+  throw new BenchError(`--seeds must be whole numbers with commas, is ${text}`, 2);
+}
+
+function writePage(records: readonly ExperimentRecord[]): void {
+  writeFileSync(page, withRecords(readFileSync(page, 'utf8'), records));
+  for (const family of FAMILIES) {
+    const plot = plotOf(family, records);
+    if (plot !== undefined) writeFileSync(picture(family), plot);
+  }
+}
+
+/** Whether every number of the page, and its plots, follow from the records. */
+function check(): void {
+  const text = readFileSync(page, 'utf8');
+  const records = readRecords(recordsPath());
+  const isPlotted = (family: Family): boolean => {
+    const plot = plotOf(family, records);
+    return plot === undefined || (existsSync(picture(family)) && readFileSync(picture(family), 'utf8') === plot);
+  };
+  if (withRecords(text, records) !== text || !FAMILIES.every(isPlotted))
+    throw new BenchError('docs/evidence.md differs from lab/experiments/records.jsonl; run npm run experiments', 1);
+  say('docs/evidence.md follows from the records');
+}
+
+const commitNow = (): string =>
+  spawnSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() || 'unknown';
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof BenchError)) throw error;
+  say(error.message);
+  process.exitCode = error.exitCode;
+}

@@ -1,0 +1,113 @@
+// The tables of docs/evidence.md, computed from the records.
+import type { MetricName } from '../../core/evaluation/metrics.js';
+import { table } from '../bench/results.js';
+import { ARMS, FAMILIES } from './arms.js';
+import { plotOf } from './plot.js';
+import type { ExperimentRecord } from './records.js';
+import { type Mean, meanOf, pairedDifference } from './statistics.js';
+
+const MARK = { begin: '<!-- experiments -->', end: '<!-- /experiments -->' };
+
+/** The page with the present records. @throws Error if the page has no place for them */
+export function withRecords(page: string, records: readonly ExperimentRecord[]): string {
+  const [begin, end] = [page.indexOf(MARK.begin), page.indexOf(MARK.end)];
+  if (begin < 0 || end < begin) throw new Error(`the page has no ${MARK.begin} … ${MARK.end}`);
+  return `${page.slice(0, begin + MARK.begin.length)}\n${tables(records)}\n${page.slice(end)}`;
+}
+
+function tables(records: readonly ExperimentRecord[]): string {
+  if (records.length === 0) return 'No record yet.';
+  const parts = FAMILIES.flatMap((family) => {
+    const own = records.filter((record) => record.family === family);
+    const plot = plotOf(family, own) === undefined ? [] : [`![pass@1 of every arm](images/evidence-${family}.svg)`];
+    return own.length === 0 ? [] : [`## Family \`${family}\``, ...plot, ...familyTables(own)];
+  });
+  return [...parts, '## Records', recordTable(records)].join('\n\n');
+}
+
+/** The seeds of the method, one table of arms at equal updates, and one at equal tokens. */
+function familyTables(records: readonly ExperimentRecord[]): string[] {
+  const method = records.filter(({ arm }) => arm === 'method');
+  const arms = (['updates', 'tokens'] as const).flatMap((equal) => {
+    const others = records.filter((record) => record.equal === equal && record.arm !== 'method');
+    return others.length === 0 ? [] : [`### At equal ${equal}`, armTable([...method, ...others], records)];
+  });
+  return [...(method.length === 0 ? [] : ['### Seeds of the method', seedTable(method)]), ...arms];
+}
+
+function seedTable(method: readonly ExperimentRecord[]): string {
+  const change = (before: number, after: number): string => `${percent(before)} → ${percent(after)}`;
+  const rows = method.map(({ seed, metrics, before, after, seconds }) => [
+    ...[`${seed}`, percent(metrics['pass@1'] ?? Number.NaN), change(before.greedyPassRate, after.greedyPassRate)],
+    ...[change(before.testValidity, after.testValidity), change(before.bugCatchRate, after.bugCatchRate)],
+    `${Math.round(seconds)} s`,
+  ]);
+  const mean = (of: (record: ExperimentRecord) => number): string => withInterval(meanOf(method.map(of)));
+  const total = [
+    ...['**mean**', mean(({ metrics }) => metrics['pass@1']!), mean(({ after }) => after.greedyPassRate)],
+    ...[mean(({ after }) => after.testValidity), mean(({ after }) => after.bugCatchRate), ''],
+  ];
+  return table(['seed', 'pass@1', 'greedy', 'valid tests', 'bugs caught', 'training'], [...rows, total]);
+}
+
+/** @param all records of the family, with those that the arms are compared with */
+function armTable(records: readonly ExperimentRecord[], all: readonly ExperimentRecord[]): string {
+  const rows = ARMS.flatMap(({ name, question, against = 'method' }) => {
+    const own = records.filter(({ arm }) => arm === name);
+    if (own.length === 0) return [];
+    const pairs = own.flatMap((record) => {
+      const other = all.find((one) => one.arm === against && one.equal === 'updates' && one.seed === record.seed);
+      return other ? [[other, record] as const] : [];
+    });
+    const [others, paired] = [pairs.map(([other]) => other), pairs.map(([, record]) => record)];
+    const difference = pairedDifference(valuesOf(others, 'pass@1'), valuesOf(paired, 'pass@1'));
+    return [
+      [
+        name === 'method' ? `**${name}**` : name,
+        `${own.length}`,
+        withInterval(meanOf(valuesOf(own, 'pass@1'))),
+        ...(name === 'method' ? ['', '', ''] : [against, points(difference), pValue(difference.p)]),
+        withInterval(meanOf(valuesOf(own, 'test validity'))),
+        withInterval(meanOf(valuesOf(own, 'mutation score'))),
+        thousands(meanOf(own.map(({ tokens }) => tokens)).value),
+        question,
+      ],
+    ];
+  });
+  const head = [
+    'arm',
+    'seeds',
+    'pass@1',
+    'against',
+    'difference',
+    'p',
+    'test validity',
+    'mutation score',
+    'tokens',
+    'question',
+  ];
+  return table(head, rows);
+}
+
+function recordTable(records: readonly ExperimentRecord[]): string {
+  const short = (digest: string): string => `\`${digest.replace('sha256:', '').slice(0, 8)}\``;
+  return table(
+    ['family', 'arm', 'equal', 'seed', 'pass@1', 'generator', 'discriminator', 'evaluation', 'commit'],
+    records.map(({ family, arm, equal, seed, adapters, results, commit, metrics }) => [
+      ...[family, arm, equal, `${seed}`, percent(metrics['pass@1'] ?? Number.NaN)],
+      ...[short(adapters.generator), short(adapters.discriminator), short(results), `\`${commit.slice(0, 7)}\``],
+    ]),
+  );
+}
+
+/** Runs without the metric are left out. */
+const valuesOf = (records: readonly ExperimentRecord[], metric: MetricName): number[] =>
+  records.flatMap(({ metrics }) => metrics[metric] ?? []);
+
+const percent = (share: number): string => (Number.isNaN(share) ? '–' : `${(100 * share).toFixed(1)} %`);
+const half = (mean: Mean): string => (Number.isNaN(mean.half) ? '' : ` ± ${(100 * mean.half).toFixed(1)}`);
+const withInterval = (mean: Mean): string => (mean.count === 0 ? '–' : `${percent(mean.value)}${half(mean)}`);
+const points = (mean: Mean): string =>
+  mean.count === 0 ? '–' : `${mean.value < 0 ? '−' : '+'}${(100 * Math.abs(mean.value)).toFixed(1)}${half(mean)}`;
+const pValue = (p: number): string => (Number.isNaN(p) ? '–' : p < 0.001 ? '< 0.001' : p.toFixed(3));
+const thousands = (count: number): string => `${Math.round(count / 1000)} k`;

@@ -1,0 +1,24 @@
+// The train and validation problems of a built-in family as a problem file in which a share of the training problems has the
+// reference of another problem, like carelessly collected data. The health gate should find them.
+import { deriveKey, uniformAt } from '../../core/random.js';
+import type { Problem } from '../../core/schema/problem.js';
+import { toRecord } from '../../data/formats/gauntlet.js';
+import { splitByHash } from '../../data/problems.js';
+import { type FamilyName, PROBLEMS } from '../families/index.js';
+
+export function problemsWithWrongReferences(family: FamilyName, share: number): Problem[] {
+  const { train, validation } = PROBLEMS[family]();
+  const all = [...train, ...validation];
+  const trained = new Set(splitByHash(all).train); // as a problem file is split
+  const isWrong = ({ id }: Problem): boolean => uniformAt(deriveKey('wrong-reference', id), 0) < share;
+  return all.map((problem, i) => {
+    if (!trained.has(problem) || !isWrong(problem)) return problem;
+    const later = [...all.slice(i + 1), ...all];
+    const other = later.find((one) => one !== problem && one.functionSignature === problem.functionSignature)!;
+    return { ...problem, referenceSolution: other.referenceSolution };
+  });
+}
+
+/** One record a line. */
+export const asFile = (problems: readonly Problem[]): string =>
+  problems.map((problem) => `${JSON.stringify(toRecord(problem))}\n`).join('');

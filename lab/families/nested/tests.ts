@@ -1,0 +1,115 @@
+// Inputs and tests of the family: baseline tests of the happy path, hidden tests with edge cases, and the tests that the
+// discriminator learns to write, some of which are wrong.
+import { RandomStream } from '../../../core/random.js';
+import type { TestCase } from '../../../core/schema/problem.js';
+import type { Value } from '../../../core/schema/value.js';
+import { interpret, keptItems, type Output, sameOutcome, usedItems } from '../tiny/interpret.js';
+import {
+  boundaryValue,
+  distinctArgs,
+  drawSubject,
+  drawTests,
+  isHappyPath,
+  literalOf,
+  type TestWriter,
+  visits,
+} from '../tiny/tests.js';
+import { type NestedReading, type NestedSpec, takesK } from './family.js';
+import { drawReading, TEST_FLAWS } from './flaws.js';
+import { interpretNested, type NestedArgs, outerArgs, resultOf } from './interpret.js';
+
+const BASELINE_TESTS = 3;
+
+/** Edge inputs have no list, or lists that are empty or contain the value at which the first filter changes. */
+export function drawArgs(spec: NestedSpec, kind: 'typical' | 'edge', random: RandomStream): NestedArgs {
+  const k = random.int(0, 5);
+  const count = kind === 'edge' && random.uniform() < 0.15 ? 0 : random.choice([2, 2, 3]);
+  const rows = Array.from({ length: count }, () => {
+    const isEdge = kind === 'edge' && random.uniform() < 0.6;
+    const row = drawSubject(spec.inner, k, isEdge ? 'edge' : 'typical', random) as number[] | string;
+    return typeof row === 'string' ? row : row.slice(0, 3);
+  });
+  return takesK(spec) ? [rows, k] : [rows];
+}
+
+/** True if an input shows neither a missing guard nor an off-by-one, in any list and in the values. */
+function isHappyInput(spec: NestedSpec, args: NestedArgs): boolean {
+  const [rows, k = 0] = args;
+  return rows.every((row) => isHappyPath(spec.inner, [row, k])) && isHappyPath(spec.outer, outerArgs(spec, args));
+}
+
+/** True if a value is the one at which the second filter changes. */
+function meetsBoundary(spec: NestedSpec, args: NestedArgs): boolean {
+  const values = outerArgs(spec, args);
+  const boundary = boundaryValue(spec.outer, values);
+  return boundary !== undefined && visits(spec.outer, values, boundary);
+}
+
+const toCase = (spec: NestedSpec, args: NestedArgs): TestCase => ({
+  args: [...args] as Value[],
+  expected: resultOf(spec, args),
+});
+
+const idOf = ({ source, inner, outer }: NestedSpec): string => JSON.stringify([source, inner, outer]);
+
+/** Three tests of the happy path; fewer if there are not enough such inputs. */
+export function baselineTests(spec: NestedSpec): TestCase[] {
+  const random = new RandomStream('nested', 'baseline', idOf(spec));
+  const draw = (): NestedArgs => drawArgs(spec, 'typical', random);
+  return distinctArgs(BASELINE_TESTS, draw, (args) => isHappyInput(spec, args)).map((args) => toCase(spec, args));
+}
+
+/** 8 typical inputs, 8 edge inputs and up to 4 that meet the boundary of the second step. */
+export function hiddenTests(spec: NestedSpec): TestCase[] {
+  const random = new RandomStream('nested', 'hidden', idOf(spec));
+  const take = (count: number, kind: 'typical' | 'edge', accept?: (args: NestedArgs) => boolean): NestedArgs[] =>
+    distinctArgs(count, () => drawArgs(spec, kind, random), accept);
+  const inputs = [
+    ...take(8, 'typical'),
+    ...take(8, 'edge'),
+    ...take(4, 'typical', (args) => meetsBoundary(spec, args)),
+  ];
+  return inputs.map((args) => toCase(spec, args));
+}
+
+/** A problem needs a happy path, on which its results differ. */
+export function isGoodSpec(spec: NestedSpec): boolean {
+  const tests = baselineTests(spec);
+  return tests.length === BASELINE_TESTS && new Set(tests.map(({ expected }) => JSON.stringify(expected))).size > 1;
+}
+
+/** Whether a reading gives the expected value in every hidden test. */
+export const passesHidden = (spec: NestedSpec, reading: NestedReading): boolean =>
+  hiddenTests(spec).every(({ args, expected }) =>
+    sameOutcome(interpretNested(reading, args as unknown as NestedArgs), { value: expected as Output }),
+  );
+
+/** A comment with the intermediate results, then the test. */
+export function renderTest(reading: NestedReading, args: NestedArgs, expected: Output): string {
+  const { inner, outer } = reading;
+  const [rows, k = 0] = args;
+  const show = (items: readonly (number | string)[]): string =>
+    literalOf(inner.source === 'str' ? items.join('') : [...items]);
+  const lines = rows.map((row) => {
+    const kept = keptItems(inner, [row, k]);
+    const used = inner.map === 'id' ? '' : ` use ${show(usedItems(inner, [row, k]))}`;
+    const outcome = interpret({ ...inner, noGuard: false }, [row, k]);
+    return `${literalOf(row)} keep ${show(kept)}${used} gives ${'value' in outcome ? literalOf(outcome.value) : ''}`;
+  });
+  const kept = keptItems({ ...outer, skipsFirst: false }, outerArgs(reading, args));
+  const inputs = [literalOf(rows as Output), ...args.slice(1)].join(', ');
+  const comment = [...lines, `values keep ${literalOf(kept)}`].map((line) => `# ${line}`).join('\n');
+  return `${comment}\n((${inputs}${args.length === 1 ? ',' : ''}), ${literalOf(expected)})`;
+}
+
+const WRITER: TestWriter<NestedSpec, NestedReading, NestedArgs> = {
+  misread: 0.2,
+  slipped: 0.1,
+  edge: 0.12,
+  drawReading: (spec, random) => drawReading(spec, TEST_FLAWS, random),
+  interpret: interpretNested,
+  drawArgs,
+  renderTest,
+};
+
+export const drawTestTurn = (spec: NestedSpec, random: RandomStream) => drawTests(WRITER, spec, random);

@@ -1,0 +1,134 @@
+// The flaws of the corpus: how often each occurs in a chain, and from which stage on. Systematic flaws always begin at the
+// same stage, so that greedy decoding shows them too and training can remove them.
+import type { RandomStream } from '../../../core/random.js';
+import { STAGES, type Stage } from '../../../core/schema/chain.js';
+import { comparesOrder, type FilterKind, isGuarded, type Reading, type Reduce, type Spec } from './family.js';
+import { renderStage } from './render.js';
+
+export type Flaw = 'comparison' | 'parity' | 'guard' | 'end' | 'skip' | 'map' | 'reduce';
+
+/** The probability of each flaw, in specs that allow it. */
+export interface FlawRates {
+  atLeast: number; // '>=' written as '>'
+  atMost: number; // '<=' written as '<'
+  strict: number; // '>' or '<' written with '='
+  parity: number; // even and odd, vowel and not, exchanged
+  guardMax: number;
+  guardMin: number;
+  guardEnds: number; // first, last
+  end: number; // range(1, n)
+  skip: number; // the first element is skipped
+  map: number; // the map is forgotten
+  reduce: number; // sum becomes count, largest becomes smallest, …
+}
+
+/** For the chains of the corpus: three systematic flaws at about 0.6, the others at 4 to 25 %. */
+export const CHAIN_FLAWS: FlawRates = {
+  atLeast: 0.62,
+  atMost: 0.25,
+  strict: 0.08,
+  parity: 0.05,
+  guardMax: 0.62,
+  guardMin: 0.25,
+  guardEnds: 0.15,
+  end: 0.6,
+  skip: 0.04,
+  map: 0.05,
+  reduce: 0.05,
+};
+
+/** For the readings behind flawed tests: any flaw that gives another value, never a missing guard. */
+export const TEST_FLAWS: FlawRates = {
+  atLeast: 0.8,
+  atMost: 0.8,
+  strict: 0.6,
+  parity: 0.4,
+  guardMax: 0,
+  guardMin: 0,
+  guardEnds: 0,
+  end: 0.7,
+  skip: 0.3,
+  map: 0.3,
+  reduce: 0.4,
+};
+
+const MOVED: Partial<Record<FilterKind, FilterKind>> = { gt: 'ge', ge: 'gt', lt: 'le', le: 'lt' };
+const EXCHANGED: Partial<Record<FilterKind, FilterKind>> = { even: 'odd', odd: 'even', vow: 'con', con: 'vow' };
+const CONFUSED: Partial<Record<Reduce, Reduce>> = {
+  sum: 'count',
+  max: 'min',
+  min: 'max',
+  first: 'last',
+  last: 'first',
+  rev: 'join',
+  join: 'rev',
+};
+
+/** The spec with its comparison off by one; undefined if it has no ordering comparison. */
+export const withMovedComparison = (spec: Spec): Spec | undefined =>
+  comparesOrder(spec.filter) ? { ...spec, filter: MOVED[spec.filter]! } : undefined;
+
+function guardRate(spec: Spec, rates: FlawRates): number {
+  if (!isGuarded(spec)) return 0;
+  return spec.reduce === 'max' ? rates.guardMax : spec.reduce === 'min' ? rates.guardMin : rates.guardEnds;
+}
+
+function comparisonRate(spec: Spec, rates: FlawRates): number {
+  if (!comparesOrder(spec.filter)) return 0;
+  return spec.filter === 'ge' ? rates.atLeast : spec.filter === 'le' ? rates.atMost : rates.strict;
+}
+
+/** Draws a reading of `spec` and its flaws. The number of random draws does not depend on the spec. */
+export function drawReading(spec: Spec, rates: FlawRates, random: RandomStream): { reading: Reading; flaws: Flaw[] } {
+  const reading: Reading = { ...spec };
+  const flaws: Flaw[] = [];
+  const consider = (flaw: Flaw, rate: number, apply: () => void): void => {
+    if (random.uniform() >= rate) return;
+    apply();
+    flaws.push(flaw);
+  };
+  consider('comparison', comparisonRate(spec, rates), () => {
+    reading.filter = MOVED[spec.filter]!;
+  });
+  consider('parity', EXCHANGED[spec.filter] ? rates.parity : 0, () => {
+    reading.filter = EXCHANGED[spec.filter]!;
+  });
+  consider('guard', guardRate(spec, rates), () => {
+    reading.noGuard = true;
+  });
+  consider('end', spec.source === 'range' ? rates.end : 0, () => {
+    reading.belowN = true;
+  });
+  consider('skip', spec.source === 'range' ? 0 : rates.skip, () => {
+    reading.skipsFirst = true;
+  });
+  consider('map', spec.map === 'id' ? 0 : rates.map, () => {
+    reading.map = 'id';
+  });
+  consider('reduce', CONFUSED[spec.reduce] ? rates.reduce : 0, () => {
+    reading.reduce = CONFUSED[spec.reduce]!;
+  });
+  return { reading, flaws };
+}
+
+const ORIGINS: readonly Stage[] = [1, 2, 2, 3, 3, 4, 5, 5]; // the first stage of a flaw that is not systematic
+const GUARD_ORIGINS: readonly Stage[] = [2, 3, 4, 5]; // stage 1 says nothing about an empty selection
+
+function originOf(spec: Spec, flaws: readonly Flaw[], random: RandomStream): Stage {
+  const drawn = random.choice(flaws.length === 1 && flaws[0] === 'guard' ? GUARD_ORIGINS : ORIGINS);
+  if (flaws.includes('comparison') && spec.filter === 'ge') return 1;
+  if (flaws.includes('end') || (flaws.includes('guard') && spec.reduce === 'max')) return 5;
+  return drawn;
+}
+
+/** The five answers of one chain. From the stage `origin` on they follow the flawed reading. */
+export function drawChain(
+  spec: Spec,
+  random: RandomStream,
+  rates: FlawRates = CHAIN_FLAWS,
+): { stages: string[]; reading: Reading; flaws: Flaw[]; origin: Stage } {
+  const { reading, flaws } = drawReading(spec, rates, random);
+  const origin = originOf(spec, flaws, random);
+  const stages = STAGES.map((stage) => renderStage(stage >= origin ? reading : spec, stage, random));
+  return { stages, reading, flaws, origin };
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkTarget, writeFolder } from '../../cli/export/folder.js';
+
+describe('a folder that a command writes', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gauntlet-folder-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('accepts a missing folder, an empty one, and with --overwrite an earlier model folder', async () => {
+    const target = { marker: 'config.json', kind: 'model folder', replace: false };
+    checkTarget(join(folder, 'not', 'yet', 'there'), target);
+    await mkdir(join(folder, 'empty'));
+    checkTarget(join(folder, 'empty'), target);
+    await writeFolder(join(folder, 'model'), new Map([['config.json', '{}']]));
+    assert.throws(() => checkTarget(join(folder, 'model'), target), /it exists; .* --overwrite/);
+    checkTarget(join(folder, 'model'), { ...target, replace: true });
+    assert.throws(() => checkTarget(join(folder, 'model', 'config.json'), target), /it is a file/);
+  });
+
+  it('replaces a folder atomically and leaves it unchanged if writing fails', async () => {
+    const target = join(folder, 'swap');
+    await writeFolder(
+      target,
+      new Map([
+        ['config.json', '{}'],
+        ['old.txt', 'x'],
+      ]),
+    );
+    await writeFolder(target, new Map([['config.json', '{"a":1}']]));
+    assert.deepEqual(await readdir(target), ['config.json']);
+    const impossible = new Map([
+      ['inner', 'a file'],
+      ['inner/file.txt', 'x'],
+    ]);
+    await assert.rejects(writeFolder(target, impossible), { code: 'EEXIST' });
+    assert.equal(await readFile(join(target, 'config.json'), 'utf8'), '{"a":1}');
+    assert.ok(!existsSync(`${target}.new-${process.pid}`) && !existsSync(`${target}.old-${process.pid}`));
+  });
+});

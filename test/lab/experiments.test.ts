@@ -1,0 +1,190 @@
+// Experiments: the arms are valid, the statistics are right, and the page follows from the records.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { resolveConfig } from '../../core/presets.js';
+import { countSteps, planWarmStart } from '../../core/schedule.js';
+import { type Problem, SPLITS } from '../../core/schema/problem.js';
+import { loadProblems } from '../../data/problems.js';
+import { ROOT } from '../../infra/root.mjs';
+import { ARMS, FRESH_SEEDS, QUICK } from '../../lab/experiments/arms.js';
+import { withRecords } from '../../lab/experiments/page.js';
+import { plotOf } from '../../lab/experiments/plot.js';
+import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../lab/experiments/records.js';
+import { configOf, digestOf } from '../../lab/experiments/run.js';
+import { meanOf, pairedDifference } from '../../lab/experiments/statistics.js';
+import { asFile, problemsWithWrongReferences } from '../../lab/experiments/wrongReferences.js';
+
+const near = (actual: number, expected: number): void =>
+  assert.ok(Math.abs(actual - expected) < 1e-3, `${actual} is not ${expected}`);
+
+function record(arm: string, seed: number, pass: number, over: Partial<ExperimentRecord> = {}): ExperimentRecord {
+  return {
+    family: 'nested',
+    arm,
+    equal: 'updates',
+    seed,
+    commit: 'c0ffee00',
+    config: 'sha256:cc',
+    results: `sha256:${arm}${seed}`,
+    adapters: { generator: 'sha256:aa', discriminator: 'sha256:bb' },
+    updates: 60,
+    tokens: 12_345,
+    seconds: 100,
+    metrics: { 'pass@1': pass },
+    before: { passRate: 0.5, greedyPassRate: 0.5, testValidity: 0.4, bugCatchRate: 0.3 },
+    after: { passRate: pass, greedyPassRate: pass, testValidity: 0.6, bugCatchRate: 0.5 },
+    ...over,
+  };
+}
+
+describe('experiments', () => {
+  it('have valid arms; all but four update the generator as often as the method', () => {
+    const updates = (config: object): number =>
+      countSteps(resolveConfig(config), 'generator') +
+      planWarmStart(resolveConfig(config)).filter(({ role }) => role === 'generator').length;
+    assert.equal(new Set(ARMS.map(({ name }) => name)).size, ARMS.length);
+    const family = 'nested';
+    const others: Record<string, number> = { untrained: 0, 'supervised-longer': 200, warm: 208, 'warm-code-only': 208 };
+    const method = updates(configOf({ family, arm: 'method' }, {}));
+    for (const { name: arm } of ARMS) {
+      assert.equal(updates(configOf({ family, arm }, {})), others[arm] ?? method, arm);
+      resolveConfig(configOf({ family, arm }, QUICK.over));
+    }
+    assert.deepEqual(
+      resolveConfig(configOf({ family: 'tiny', arm: 'method' }, {})),
+      resolveConfig({ preset: 'tiny' }),
+      'the seeds of tiny train the preset as it is',
+    );
+  });
+
+  it('have problem files in which references of the train split alone are wrong', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'experiments-'));
+    try {
+      const path = join(folder, 'problems.jsonl');
+      writeFileSync(path, asFile(problemsWithWrongReferences('tiny', 0.2)));
+      const right = new Map(
+        problemsWithWrongReferences('tiny', 0).map(({ id, referenceSolution }) => [id, referenceSolution]),
+      );
+      const set = await loadProblems(path);
+      const measured = new Set((await loadProblems('tiny')).test.map(({ id }) => id));
+      assert.ok(
+        SPLITS.every((split) => set[split].every(({ id }) => !measured.has(id))),
+        'no problem of the test split',
+      );
+      const wrong = (problems: Problem[]): number =>
+        problems.filter(({ id, referenceSolution }) => right.get(id) !== referenceSolution).length;
+      assert.deepEqual([wrong(set.validation), wrong(set.test)], [0, 0]);
+      const share = wrong(set.train) / set.train.length;
+      assert.ok(share > 0.15 && share < 0.25, `${share}`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('draw ten different fresh seeds', () => {
+    assert.equal(new Set(FRESH_SEEDS).size, 10);
+    for (const known of [0, 1, 2, 3, 4, 5, 1001, 1002, 1003, 90210]) assert.ok(!FRESH_SEEDS.includes(known));
+  });
+
+  it('train an arm that is to sample more tokens longer, in every stage', () => {
+    const { schedule } = resolveConfig(configOf({ family: 'nested', arm: 'frozen' }, {}, 1.6));
+    const { discriminatorSteps, generatorSteps, alternatingSteps, stages } = schedule;
+    assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [3, 3, 6, 2]); // 2 and 4 × 1.6
+  });
+
+  it('know that an arm at equal tokens is the same run if its schedule does not change', () => {
+    const key = { family: 'nested', arm: 'blind', seed: 3 } as const;
+    const [updates, same, longer] = [
+      digestOf({ ...key, equal: 'updates' }, { over: {} }, 1),
+      digestOf({ ...key, equal: 'tokens' }, { over: {} }, 0.98),
+      digestOf({ ...key, equal: 'tokens' }, { over: {} }, 1.5),
+    ];
+    assert.equal(same, updates);
+    assert.notEqual(longer, updates);
+  });
+
+  it('know that an arm with wrong references is not the method', () => {
+    const digest = (arm: string): string =>
+      digestOf({ family: 'nested', arm, seed: 0, equal: 'updates' }, { over: {} }, 1);
+    assert.equal(new Set(['method', 'gate-0', 'gate-5', 'gate-20'].map(digest)).size, 4);
+  });
+
+  it('compute intervals and paired p-values with Student’s t', () => {
+    const mean = meanOf([1, 2, 3, 4, 5]);
+    assert.equal(mean.value, 3);
+    near(mean.half, 2.776445 * Math.sqrt(0.5)); // t(0.975, 4) · s / √5 with s² = 2.5
+    const { value, p } = pairedDifference([1, 2, 3], [2, 4, 6]);
+    assert.equal(value, 2);
+    near(p, 0.07418); // t = 2 / √(1 / 3) = 3.4641, 2 degrees of freedom
+    assert.ok(Number.isNaN(meanOf([1]).half) && Number.isNaN(pairedDifference([1], [2]).p));
+    assert.equal(pairedDifference([1, 2], [1, 2]).p, 1);
+  });
+
+  it('keep records in the order of arms and seeds, one for each key', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'experiments-'));
+    try {
+      const path = join(folder, 'records.jsonl');
+      assert.deepEqual(readRecords(path), []);
+      for (const one of [record('frozen', 0, 0.5), record('method', 1, 0.8), record('method', 0, 0.6)])
+        saveRecord(path, one);
+      saveRecord(path, record('method', 1, 0.9));
+      const read = readRecords(path);
+      assert.deepEqual(
+        read.map(({ arm, seed, metrics }) => [arm, seed, metrics['pass@1']]),
+        [
+          ['method', 0, 0.6],
+          ['method', 1, 0.9],
+          ['frozen', 0, 0.5],
+        ],
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('compare every arm with the method or another arm, seed by seed', () => {
+    const records = [0, 1, 2].flatMap((seed) => [
+      record('method', seed, 0.8 + seed / 100),
+      record('alternating', seed, 0.6),
+      record('simultaneous', seed, 0.7 + seed / 10),
+      record('frozen', seed, 0.7 + (2 * seed) / 100),
+      record('frozen', seed, 0.75, { equal: 'tokens' }),
+    ]);
+    const page = withRecords('# Evidence\n<!-- experiments -->old<!-- /experiments -->\nend', records);
+    assert.ok(page.startsWith('# Evidence\n') && page.endsWith('\nend') && !page.includes('old'));
+    assert.match(page, /### At equal updates[^#]*\| \*\*method\*\* \| 3 \| 81\.0 % ± 2\.5 \|/);
+    assert.match(page, /\| frozen \| 3 \| 72\.0 % ± 5\.0 \| method \| −9\.0 ± 2\.5 \| 0\.004 \|/);
+    const lone = withRecords('<!-- experiments --><!-- /experiments -->', [record('simultaneous', 0, 0.7)]);
+    assert.match(lone, /\| simultaneous \| 1 \| 70\.0 % \| alternating \| – \| – \|/);
+    assert.match(page, /\| simultaneous \| 3 \| 80\.0 % ± 24\.8 \| alternating \| \+20\.0 ± 24\.8 \| 0\.074 \|/);
+    assert.match(page, /### At equal tokens[^#]*\| frozen \| 3 \| 75\.0 % ± 0\.0 \|/);
+    assert.match(page, /\| nested \| frozen \| updates \| 2 \| 74\.0 % \| `aa` \| `bb` \| `frozen2` \| `c0ffee0` \|/);
+    assert.match(page, /### Seeds of the method[^#]*\| 2 \| 82\.0 % \| 50\.0 % → 82\.0 % \| 40\.0 % → 60\.0 % \|/);
+    assert.ok(!page.includes('Family `tiny`'));
+    assert.match(page, /!\[.*\]\(images\/evidence-nested\.svg\)/);
+    assert.throws(() => withRecords('# Evidence', records), /has no <!-- experiments -->/);
+  });
+
+  it('draw the mean and the interval of every arm', () => {
+    const records = [0, 1].flatMap((seed) => [
+      record('method', seed, 0.8),
+      record('frozen', seed, 0.6 + seed / 50),
+      record('frozen', seed, 0.75, { equal: 'tokens' }),
+    ]);
+    const plot = plotOf('nested', records)!;
+    assert.equal(plot.match(/<circle cx="[\d.]+" cy="[\d.]+" r="4"/g)!.length, 3);
+    // the axis goes from 40 to 80 %: 61 % ± 12.7 points, t(0.975, 1) · 0.01
+    assert.match(plot, /<line x1="318\.6" y1="\d+" x2="712\.4" y2="\d+"/);
+    assert.match(plot, /<circle cx="810\.0" cy="75" r="4"/); // the method, at 80 %
+    assert.match(plot, />frozen<\/text>/);
+    assert.equal(plotOf('nested', records.slice(0, 1)), undefined);
+    assert.equal(plotOf('tiny', records), undefined);
+  });
+
+  it('are what docs/evidence.md shows', () => {
+    const page = readFileSync(join(ROOT, 'docs', 'evidence.md'), 'utf8');
+    assert.equal(withRecords(page, readRecords(recordsPath())), page);
+  });
+});

@@ -1,0 +1,263 @@
+// Every check of the test command must be able to fail: each one gets a fault.
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { ROOT } from '../../infra/root.mjs';
+import { checkDependencies } from '../../tools/check-deps.mjs';
+import { lint } from '../../tools/lint.mjs';
+import { testFiles } from '../../tools/test-files.mjs';
+import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
+
+/** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
+const VIOLATIONS: Record<string, [string, string]> = {
+  'no-unresolved': ['cli/a.ts', "import './nowhere.js';"],
+  'no-cycles': ['store/a.ts', "import './b.js';"],
+  'core-is-a-leaf': ['core/a.ts', "import '../store/leaf.js';"],
+  'core-is-pure': ['core/b.ts', "import 'node:fs';"],
+  'core-only-zod': ['core/c.ts', "import 'pino';"],
+  'ml-sees-core': ['ml/hf/a.ts', "import '../../store/leaf.js';"],
+  'ml-compiler-is-pure': ['ml/ir/a.ts', "import '../engine/leaf.js';"],
+  'ml-compiler-no-io': ['ml/nn/a.ts', "import 'node:fs';"],
+  'ort-only-in-device': ['ml/hf/b.ts', "import 'onnxruntime-node';"],
+  'ports-see-core': ['data/a.ts', "import '../ml/engine/leaf.js';"],
+  'sandbox-backends-are-siblings': ['sandbox/wasm/a.ts', "import '../docker/leaf.js';"],
+  'store-hides-its-objects': ['workers/c.ts', "import '../store/layout.js';"],
+  's3-only-in-store': ['store/e.ts', "import '@aws-sdk/client-s3';"],
+  'dashboard-reads': ['dashboard/a.ts', "import '../workflows/leaf.js';"],
+  'pages-run-in-a-browser': ['dashboard/web/a.ts', "import '../leaf.js';"],
+  'only-roots-open-the-dashboard': ['sandbox/z.ts', "import '../dashboard/leaf.js';"],
+  'inference-uses-ports': ['inference/a.ts', "import '../workers/leaf.js';"],
+  'only-the-cli-opens-inference': ['lab/b.ts', "import '../inference/leaf.js';"],
+  'tracing-is-optional': ['workers/d.ts', "import '@opentelemetry/api';"],
+  'tracing-is-loaded-on-demand': ['workers/e.ts', "import './tracing.js';"],
+  'the-product-stands-alone': ['cli/d.ts', "import '../lab/leaf.js';"],
+  'tools-run-before-the-build': ['tools/a.ts', "import '../core/leaf.js';"],
+  'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
+  'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
+  'test-source-is-opened': ['sandbox/pool.ts', "import './testSource/leaf.js';"],
+  'training-avoids-test-source': ['activities/c.ts', "import '../sandbox/pool.js';"],
+  'activities-use-sandbox-port': ['activities/b.ts', "import '../sandbox/docker/leaf.js';"],
+  'method-sees-core': ['method/a.ts', "import '../store/leaf.js';"],
+  'workflows-see-the-method': ['workflows/a.ts', "import '../activities/leaf.js';"],
+  'workflows-deterministic': ['workflows/c.ts', "import 'node:crypto';"],
+  'cli-starts-workflows-by-type': ['cli/b.ts', "import '../workflows/leaf.js';"],
+  'nothing-imports-the-api': ['cli/c.ts', "import '../api/leaf.js';"],
+  'nothing-imports-roots': ['store/c.ts', "import '../workers/leaf.js';"],
+  'no-test-in-source': ['store/d.ts', "import '../test/leaf.js';"],
+};
+const LEAVES = [
+  'api',
+  'dashboard',
+  'store',
+  'ml/engine',
+  'sandbox/docker',
+  'sandbox/guest',
+  'sandbox/testSource',
+  'method',
+  'workflows',
+  'activities',
+  'workers',
+  'test',
+  'core',
+  'inference',
+  'lab',
+  'tools',
+];
+const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
+
+describe('dependency rules', function () {
+  this.timeout(180_000); // a busy machine
+  after(removeTemporaryFolders);
+
+  const tree = (files: Record<string, string>) => {
+    const folder = temporaryFolder({
+      ...Object.fromEntries(LEAVES.map((name) => [`${name}/leaf.ts`, LEAF])),
+      ...files,
+    });
+    for (const name of ['.dependency-cruiser.cjs', 'tsconfig.json', 'package.json'])
+      copyFileSync(join(ROOT, name), join(folder, name));
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    return folder;
+  };
+  let problems: string[] = [];
+  before(async () => {
+    const files = {
+      ...Object.fromEntries(Object.values(VIOLATIONS)),
+      'store/b.ts': "import './a.js';",
+      'store/layout.ts': LEAF,
+      'workers/tracing.ts': LEAF,
+    };
+    ({ problems } = await checkDependencies(tree(files)));
+  });
+
+  for (const [rule, [file]] of Object.entries(VIOLATIONS)) {
+    it(`${rule} reports a seeded violation`, () => {
+      assert.ok(
+        problems.some((problem) => problem.startsWith(`${rule}: ${file} `)),
+        problems.join('\n'),
+      );
+    });
+  }
+
+  it('have one seeded violation each', async () => {
+    const { default: config } = await import(join(ROOT, '.dependency-cruiser.cjs'));
+    assert.deepEqual(config.forbidden.map(({ name }: { name: string }) => name).sort(), Object.keys(VIOLATIONS).sort());
+  });
+
+  it('accept imports that the architecture allows', async () => {
+    const folder = tree({
+      'workflows/a.ts':
+        "import type { Leaf } from '../activities/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
+      'sandbox/docker/a.ts': "import '../guest/leaf.js';",
+      'sandbox/docker/openDocker.ts': "import '../testSource/leaf.js';",
+      'activities/a.ts': "import '../store/leaf.js';",
+      'workers/a.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
+      'workers/deps.ts': "import '../dashboard/leaf.js';",
+      'core/a.ts': "import 'zod';",
+    });
+    assert.deepEqual(await checkDependencies(folder), { modules: 23, problems: [] });
+  });
+
+  it('fail if the checker sees no module or cannot run', async () => {
+    const empty = temporaryFolder({ 'tsconfig.json': '{"include":["core"]}', 'core/readme.txt': '' });
+    copyFileSync(join(ROOT, '.dependency-cruiser.cjs'), join(empty, '.dependency-cruiser.cjs'));
+    const blind = await checkDependencies(empty);
+    assert.equal(blind.modules, 0);
+    assert.equal(blind.problems.length, 1);
+    const bare = temporaryFolder({ 'tsconfig.json': '{"include":["core"]}', 'core/leaf.ts': LEAF });
+    assert.match((await checkDependencies(bare)).problems[0]!, /dependency-cruiser failed/);
+  });
+});
+
+describe('the linter', () => {
+  afterEach(removeTemporaryFolders);
+
+  it('reports a fault in every language', () => {
+    const files = ['core/a.ts', 'core/b.mts', 'core/c.js', 'core/d.cjs', 'core/e.py', 'sandbox/guest/f.py'];
+    const fault = (file: string) => (file.endsWith('.py') ? 'if x == None:\n    pass\n' : 'export   const a = 1;\n');
+    const folder = temporaryFolder({
+      'tsconfig.json': '{"include":["core","sandbox"]}',
+      ...Object.fromEntries(files.map((file) => [file, fault(file)])),
+    });
+    copyFileSync(join(ROOT, 'biome.json'), join(folder, 'biome.json'));
+    const found = lint(folder).join('\n');
+    for (const file of files) assert.ok(found.includes(file), `${file} is not in: ${found}`);
+  });
+});
+
+describe('the test command', () => {
+  afterEach(removeTemporaryFolders);
+
+  const runTests = (tests: string, ...args: string[]) =>
+    runNode([join(ROOT, 'tools/run-tests.mjs'), '--tests', tests, '--out', join(tests, 'out'), ...args]);
+
+  it('counts passed, failed and skipped tests, and names files that crash or hang', async () => {
+    const tests = temporaryFolder({
+      'a/good.test.js':
+        "describe('good', () => { it('is', () => {}); it('is too', () => {}); it.skip('not here', () => {}); });",
+      'b/bad.test.js': "it('is wrong', () => { throw new Error('as it should'); });",
+      'c/crash.test.js': "it('starts', () => {}); it('dies', () => process.kill(process.pid, 'SIGKILL'));",
+      'd/hang.test.js': "it('hangs', () => { for (;;); });",
+      'd/quick.test.js': "it('never starts', () => {});",
+      'helper.js': "throw new Error('is no test');",
+    });
+    const { code, text } = await runTests(tests, '--file-limit', '3000', '.test.js');
+    assert.equal(code, 1);
+    const lines = text.trimEnd().split('\n');
+    assert.equal(lines.at(-1), '3 passed, 3 failed, 1 skipped');
+    assert.ok(lines.includes('skipped: good not here'));
+    for (const failure of [
+      /^FAILED: .*bad\.test\.js: is wrong: as it should$/m,
+      /^FAILED: .*crash\.test\.js: ended early/m,
+      /^FAILED: .*hang\.test\.js: killed after 3 s$/m,
+    ])
+      assert.match(text, failure);
+    assert.match(text, /✔ is too/);
+  });
+
+  it('leaves out the laboratory, unless it is asked for', () => {
+    const tests = temporaryFolder({ 'core/a.test.js': '', 'core/b.js': '', 'lab/c.test.js': '' });
+    const select = (parts: string[], lab = false) => testFiles(tests, parts, lab).map((file) => relative(tests, file));
+    assert.deepEqual(select([]), ['core/a.test.js']);
+    assert.deepEqual(select([], true).sort(), ['core/a.test.js', 'lab/c.test.js']);
+    assert.deepEqual(select(['/lab/']), ['lab/c.test.js']);
+    assert.deepEqual(select([basename(tests)]).sort(), ['core/a.test.js', 'lab/c.test.js']);
+    assert.deepEqual(select([dirname(tests)]), []);
+  });
+
+  it('fails when it finds no test for an argument', async () => {
+    const { code, text } = await runTests(temporaryFolder(), 'x');
+    assert.equal(code, 1);
+    assert.match(text, /FAILED: no test file for 'x'\n(.*\n)*0 passed, 1 failed, 0 skipped\n$/);
+  });
+
+  it('counts lines of source that no test loads as uncovered', async function () {
+    this.timeout(120_000);
+    const { coverageReport, keepOurs } = await import('../../tools/coverage.mjs');
+    const folder = temporaryFolder({ 'v8/.keep': '', 'raw/broken.json': '{' });
+    const program = `await import(${JSON.stringify(join(ROOT, 'dist/core/errors.js'))})`;
+    await runNode(['--input-type=module', '-e', program], { env: { NODE_V8_COVERAGE: join(folder, 'raw') } });
+    keepOurs(join(folder, 'raw'), join(folder, 'v8'));
+    keepOurs(join(folder, 'never made'), join(folder, 'v8'));
+    assert.equal(existsSync(join(folder, 'raw')), false);
+    const { code, text } = await runNode(coverageReport(join(folder, 'v8'), join(folder, 'reports'), false), {
+      cwd: ROOT,
+    });
+    assert.equal(code, 1);
+    assert.match(text, /Coverage for lines \(0\.\d+%\) does not meet global threshold \(85%\)/);
+    const summary = JSON.parse(readFileSync(join(folder, 'reports/coverage-summary.json'), 'utf8')) as object;
+    const files = Object.keys(summary);
+    assert.ok(files.includes(join(ROOT, 'core/errors.ts')));
+    assert.equal(files.includes(join(ROOT, 'dist/core/errors.js')), false);
+    assert.equal(
+      files.some((file) => /\/(lab|test)\//.test(file.slice(ROOT.length))),
+      false,
+    );
+  });
+});
+
+describe('package-lock.json', () => {
+  type Locked = { version?: string; resolved?: string; link?: boolean; optionalDependencies?: Record<string, string> };
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Locked>;
+  };
+
+  it('contains no registry address', () => {
+    const entries = Object.entries(packages);
+    assert.ok(entries.length > 100);
+    assert.deepEqual(
+      entries.filter(([, { resolved }]) => resolved !== undefined),
+      [],
+    );
+  });
+
+  it('lists the native packages of every system, which npm ci requires', () => {
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies }]) =>
+      Object.keys(optionalDependencies ?? {}).filter(
+        (name) => !packages[`node_modules/${name}`]?.version && !packages[`${path}/node_modules/${name}`]?.version,
+      ),
+    );
+    assert.deepEqual(missing, []);
+  });
+});
+
+describe('scripts in package.json', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+
+  it('run programs that exist', () => {
+    const named = Object.values(scripts).flatMap(
+      (script) => script.match(/\b(tools|bin|dist)\/[\w./-]+\.m?js\b/g) ?? [],
+    );
+    assert.ok(named.length > 8);
+    assert.deepEqual(
+      named.filter((file) => !existsSync(join(ROOT, file))),
+      [],
+    );
+  });
+
+  it('run set-up first in the commands of a new user', () => {
+    for (const name of ['demo', 'test']) assert.match(scripts[name]!, /^node tools\/setup\.mjs && /);
+  });
+});

