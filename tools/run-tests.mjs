@@ -1,5 +1,5 @@
-// `npm test` after set-up: lint, dependency rules, all tests of the product and of tools; with CI set also coverage. The
-// last line has the counts.
+// `npm test` after set-up: lint, dependency rules, and the tests of a lane; with CI set also coverage. The last line has the
+// counts.
 // Mocha runs every slow test file in its own process, and the other files of a folder in one: a crash or a hang fails one
 // file or folder, not the run.
 import { fork, spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { ROOT } from '../infra/root.mjs';
 import { findTemporalCli } from '../infra/temporal-cli.mjs';
 import { buildIsFresh } from './build-stamp.mjs';
 import { coverageReport, keepOurs } from './coverage.mjs';
-import { isIn, testFiles } from './test-files.mjs';
+import { isIn, LANES, testFiles } from './test-files.mjs';
 
 const FILE_LIMIT_MS = 12 * 60_000;
 const BUILT = join(ROOT, 'dist', 'test');
@@ -21,7 +21,7 @@ const EXIT_LIMIT_MS = 30_000; // from a process's last test to its end: a longer
 const { values: flags, positionals } = parseArgs({
   options: {
     'coverage-html': { type: 'boolean' },
-    lab: { type: 'boolean' }, // also the tests of the laboratory
+    lane: { type: 'string', multiple: true, default: ['fast'] }, // fast, system, lab
     jobs: { type: 'string' },
     tests: { type: 'string', default: BUILT },
     out: { type: 'string', default: join(ROOT, 'coverage') },
@@ -46,14 +46,16 @@ rmSync(coverageFolder, { recursive: true, force: true });
 mkdirSync(coverageFolder, { recursive: true });
 
 const whole = positionals.length === 0;
-const measuresCoverage = whole && (Boolean(process.env.CI) || flags['coverage-html'] === true);
-const files = testFiles(flags.tests, positionals, flags.lab === true);
+const hasFast = whole && flags.lane.includes('fast');
+const measuresCoverage = hasFast && (Boolean(process.env.CI) || flags['coverage-html'] === true);
+for (const lane of flags.lane) if (!LANES.includes(lane)) fail(`no lane '${lane}': choose ${LANES.join(', ')}`);
+const files = testFiles(flags.tests, positionals, flags.lane);
 const tasks = inProcesses(files).map((group) => () => runTests(group));
 if (whole && files.length === 0) fail('no test files found');
 for (const part of positionals)
   if (!files.some((file) => isIn(flags.tests, file, part))) fail(`no test file for '${part}'`);
 if (flags.tests === BUILT && !buildIsFresh(ROOT)) fail('dist/ was not built from these sources: npm run build');
-if (whole)
+if (hasFast)
   tasks.unshift(
     () => check('lint', 'tools/lint.mjs'),
     () => check('dependency rules', 'tools/check-deps.mjs'),

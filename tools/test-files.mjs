@@ -3,6 +3,18 @@ import { readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 /**
+ * fast: what `npm test` runs. system: slow tests of the whole, such as hostile programs, crashes, the package and the chart.
+ * lab: tests of the laboratory.
+ */
+export const LANES = ['fast', 'system', 'lab'];
+
+/** @param {string} name path of a test file in the folder of all tests */
+function laneOf(name) {
+  if (name.startsWith('lab/')) return 'lab';
+  return name.endsWith('.system.test.js') ? 'system' : 'fast';
+}
+
+/**
  * Whether the path of a test file contains `part`. The folder of the checkout does not count.
  * @param {string} tests the folder of all tests
  */
@@ -10,12 +22,12 @@ export const isIn = (tests, file, part) => `/${relative(dirname(tests), file)}`.
 
 /**
  * @param {string} tests the folder of all tests
- * @param {string[]} parts of paths; without one, all tests
- * @param {boolean} lab of all tests, also those of the laboratory
+ * @param {string[]} parts of paths, in any lane; without one, all tests of the lanes
+ * @param {string[]} lanes
  */
-export function testFiles(tests, parts, lab) {
+export function testFiles(tests, parts, lanes) {
   return readdirSync(tests, { recursive: true })
-    .filter((name) => name.endsWith('.test.js') && (lab || parts.length > 0 || !name.startsWith('lab/')))
+    .filter((name) => name.endsWith('.test.js') && (parts.length > 0 || lanes.includes(laneOf(name))))
     .map((name) => join(tests, name))
     .filter((file) => parts.length === 0 || parts.some((part) => isIn(tests, file, part)));
 }

@@ -37,7 +37,7 @@ const PROCESS = 130e6; // Node.js, ONNX Runtime's library, compiled graphs
 /** Compiled graphs of training that a worker keeps open: about 12 of a small model, 6 of SmolLM2. */
 const KEPT_GRAPHS = { small: 96e6, large: 256e6 };
 /** Temporal's SDK, the sandbox's client, the store, and what garbage collection and the allocator hold back. */
-const TRAINING_PROCESS = 400e6;
+const TRAINING_PROCESS = 500e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
 /** Of the memory budget, for what is kept between calls. */

@@ -1,4 +1,4 @@
-// The plan, notices, comparison and figures of the chaos run; test/workflows/crash.test.ts runs a short one.
+// The plan, notices, comparison and figures of the chaos run; test/workflows/crash.system.test.ts runs a short one.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

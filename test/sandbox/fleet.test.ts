@@ -1,5 +1,5 @@
 // The containers of a sandbox with a fake daemon: which ones are removed, and what the event stream reports.
-// docker.test.ts and dockerFaults.test.ts use a real daemon.
+// docker.test.ts and dockerFaults.system.test.ts use a real daemon.
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import type Docker from 'dockerode';

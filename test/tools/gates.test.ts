@@ -5,7 +5,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { checkDependencies } from '../../tools/check-deps.mjs';
 import { lint } from '../../tools/lint.mjs';
-import { testFiles } from '../../tools/test-files.mjs';
+import { LANES, testFiles } from '../../tools/test-files.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
 
 /** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
@@ -175,14 +175,22 @@ describe('the test command', () => {
     assert.match(text, /✔ is too/);
   });
 
-  it('leaves out the laboratory, unless it is asked for', () => {
-    const tests = temporaryFolder({ 'core/a.test.js': '', 'core/b.js': '', 'lab/c.test.js': '' });
-    const select = (parts: string[], lab = false) => testFiles(tests, parts, lab).map((file) => relative(tests, file));
-    assert.deepEqual(select([]), ['core/a.test.js']);
-    assert.deepEqual(select([], true).sort(), ['core/a.test.js', 'lab/c.test.js']);
-    assert.deepEqual(select(['/lab/']), ['lab/c.test.js']);
-    assert.deepEqual(select([basename(tests)]).sort(), ['core/a.test.js', 'lab/c.test.js']);
-    assert.deepEqual(select([dirname(tests)]), []);
+  it('selects the tests of lanes, or those whose paths contain a word', () => {
+    const tests = temporaryFolder({
+      'core/a.test.js': '',
+      'core/b.js': '',
+      'core/d.system.test.js': '',
+      'lab/c.test.js': '',
+    });
+    const select = (parts: string[], ...lanes: string[]) =>
+      testFiles(tests, parts, lanes)
+        .map((file) => relative(tests, file))
+        .sort();
+    assert.deepEqual(select([], 'fast'), ['core/a.test.js']);
+    assert.deepEqual(select([], 'system', 'lab'), ['core/d.system.test.js', 'lab/c.test.js']);
+    assert.deepEqual(select(['/lab/'], 'fast'), ['lab/c.test.js']);
+    assert.deepEqual(select([basename(tests)], 'fast'), select([], ...LANES));
+    assert.deepEqual(select([dirname(tests)], 'fast'), []);
   });
 
   it('fails when it finds no test for an argument', async () => {

@@ -1,6 +1,6 @@
 """Records how the tokenizers library, which transformers uses, encodes and decodes the strings of strings.ts.
 
-npm run build && CI=1 npx mocha dist/test/ml/tokenizers/tokenizers.test.js (installs the tokenizers), npm run real-model,
+npm run build && CI=1 npx mocha dist/test/ml/tokenizers/tokenizers.system.test.js (installs the tokenizers), npm run real-model,
 pip install tokenizers==0.23.3, then: python record_tokenizers.py NAME=tokenizer.json ...   (writes recorded.json)
 One digest stands for 100 strings: of their ids and of the text that the ids decode to.
 """
