@@ -1,116 +1,41 @@
 // The artifacts that activities exchange through the store.
 import { GauntletError } from '../core/errors.js';
-import type { BugArchive } from '../core/rewards/archive.js';
-import type { MistakeBook } from '../core/rewards/mistakeBook.js';
-import type { SuiteTest, TestPool } from '../core/rewards/suite.js';
-import type { SuccessRates } from '../core/rl/curriculum.js';
-import type { Chain, Role, Stage, TestTurn } from '../core/schema/chain.js';
+import type { Role } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
-import type { Verdict } from '../core/schema/execution.js';
-import type { Problem } from '../core/schema/problem.js';
+import type { Problem, ProblemSet } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import type { Value } from '../core/schema/value.js';
-import type { ProblemSet } from '../data/problems.js';
 import type { RoleState, RunRef } from '../method/types.js';
 import type { Adapter, Chat, Engine, OptimizerState } from '../ml/engine/engine.js';
 import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import type { ServedAdapter } from '../ml/remote/rolloutServer.js';
 import { hexOf } from '../store/canonicalJson.js';
-import type { Digest, Store } from '../store/store.js';
+import type { Digest, Ref, Store } from '../store/store.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
-
-/** Chains of a batch: G samples of each problem, one problem after another. */
-export type ChainList = Chain[];
-
-/** A stored chain, and the stage to write tests for. */
-export interface TestTarget {
-  problemId: string;
-  chain: ChainRef;
-  stage: Stage;
-}
-
-/** `turns[t * samples + g]` belongs to `targets[t]`. */
-export interface TestBatch {
-  targets: TestTarget[];
-  samples: number;
-  turns: TestTurn[];
-}
-
-/** A generated test after validation. */
-export interface ValidatedTest {
-  args: Value[];
-  expected?: Value; // absent: the reference has no value for an input
-  suite: number | null; // index in the suite; null: not part of it, because it is invalid
-  corrected?: true; // it is invalid: `expected` is the reference's, not what was written
-}
-
-export interface ValidatedTurn {
-  turn: number; // index in TestBatch.turns
-  tests: ValidatedTest[];
-  lost: number; // unreadable or missing tests
-}
-
-/** One suite and the verdicts of its candidates: all samples of a problem, or the one chain of a target. */
-export interface SuiteVerdicts {
-  problemId: string;
-  candidates: { sample: number; empty: boolean; unparsed?: true }[]; // unparsed: the program has a syntax error
-  suite: SuiteTest[]; // baseline or hidden tests (origin 'baseline'), then valid generated ones
-  verdicts: Verdict[][]; // candidate × suite
-  turns: ValidatedTurn[];
-  mutants?: { count: number; kills: number[][] }; // of the reference; those that fail each test of the suite
-}
-
-/** Identifies a chain in the store. */
-export interface ChainRef {
-  chains: Digest;
-  index: number; // in that list
-}
-
-/** Recent valid tests and faulty chains, which the discriminator sees again, and tests that stay in suites. */
-export interface ReplayBuffer {
-  pool: TestPool;
-  archive: BugArchive<ChainRef>;
-  book?: MistakeBook; // absent: empty, or the reward scheme has none
-  successRates?: SuccessRates; // with a curriculum
-}
-
-export interface Solution {
-  problemId: string;
-  sample: number;
-  code: string;
-  passed: number;
-  tests: number;
-}
-
-export type TrajectoryList = Trajectory[];
-
-/** One number for each trained token of each trajectory. */
-export type TokenNumbers = number[][];
 
 /** The entries of trained tokens, with as many digits as a 32-bit float has. */
 export const ofTrained = (entries: readonly number[], mask: readonly number[]): number[] =>
   entries.filter((_, t) => mask[t] !== 0).map((entry) => Number(entry.toPrecision(7)));
 
 /** Keeps the last value: consecutive activities usually belong to one run. Treat the value as read-only. */
-function lastRead<T>(read: (store: Store, digest: Digest) => Promise<T>): typeof read {
-  let last: { digest: Digest; value: T } | undefined;
-  return async (store, digest) => {
-    if (last?.digest !== digest) last = { digest, value: await read(store, digest) };
+function lastRead<T, U>(read: (store: Store, ref: Ref<T>) => Promise<U>): typeof read {
+  let last: { ref: Ref<T>; value: U } | undefined;
+  return async (store, ref) => {
+    if (last?.ref !== ref) last = { ref, value: await read(store, ref) };
     return last.value;
   };
 }
 
-const configOf = lastRead(async (store, digest) => runConfigSchema.parse(await store.getJson(digest)));
+const configOf = lastRead(async (store, ref: Ref<RunConfig>) => runConfigSchema.parse(await store.getJson(ref)));
 
 export const readConfig = (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>
   configOf(store, config);
 
 /** The rows of an update, which its minibatches read one after the other. */
-export const readTrajectories = lastRead((store, digest) => store.getJson<TrajectoryList>(digest));
+export const readTrajectories = lastRead((store, ref: Ref<Trajectory[]>) => store.getJson(ref));
 
-export const readProblems = lastRead(async (store, digest) => {
-  const set = await store.getJson<ProblemSet>(digest);
+export const readProblems = lastRead(async (store, ref: Ref<ProblemSet>) => {
+  const set = await store.getJson(ref);
   const byId = new Map([...set.train, ...set.validation, ...set.test].map((problem) => [problem.id, problem]));
   return { set, byId };
 });

@@ -3,15 +3,17 @@ import { formatArguments, formatValue } from '../core/parse/format.js';
 import { programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../core/rewards/rewards.js';
 import { rewardOf } from '../core/rewards/rule.js';
+import type { Chain, TestBatch } from '../core/schema/chain.js';
 import type { ChainView, ShownTest } from '../core/schema/chainView.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
-import { type ChainList, problemOf, type SuiteVerdicts, type TestBatch, type ValidatedTest } from './artifacts.js';
+import type { SuiteVerdicts, ValidatedTest } from '../core/schema/verdicts.js';
+import { problemOf } from './artifacts.js';
 import { generatorTerms, judgeTurn } from './computeRewards.js';
 
 /** One view per chain, in the order of `chains`. Tests are shown with the chain that they were written for. */
 export function chainViews(
-  chains: ChainList,
+  chains: Chain[],
   judged: readonly SuiteVerdicts[],
   byId: Map<string, Problem>,
   config: RunConfig,

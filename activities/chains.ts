@@ -1,10 +1,9 @@
 // Functions on lists of chains.
 import { groupBy } from '../core/groups.js';
 import { extractCode } from '../core/parse/code.js';
-import type { Chain } from '../core/schema/chain.js';
+import type { Chain, TestTarget } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
-import type { ChainList, TestTarget } from './artifacts.js';
 import type { Scope } from './scope.js';
 
 /** The program of a chain, or '' if it has none. A repaired one replaces the first. */
@@ -17,7 +16,7 @@ export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: Ru
 export const groupByProblem = (chains: Chain[]): Map<string, Chain[]> => groupBy(chains, ({ problemId }) => problemId);
 
 /** The indices of chains without a truncated turn, or all indices if there are none. */
-export function preferComplete(chains: ChainList, indices: number[]): number[] {
+export function preferComplete(chains: Chain[], indices: number[]): number[] {
   const complete = indices.filter((index) => chains[index]!.turns.every((turn) => !turn.truncated));
   return complete.length > 0 ? complete : indices;
 }
@@ -29,7 +28,7 @@ export function preferComplete(chains: ChainList, indices: number[]): number[] {
 export async function chainReader(scope: Scope, targets: TestTarget[]): Promise<(target: TestTarget) => Chain> {
   const found = new Map<TestTarget, Chain>();
   for (const [digest, own] of groupBy(targets, ({ chain }) => chain.chains)) {
-    const list = await scope.store.getJson<ChainList>(digest);
+    const list = await scope.store.getJson(digest);
     for (const target of own) found.set(target, list[target.chain.index]!);
   }
   return (target) => found.get(target)!;

@@ -1,15 +1,8 @@
 // Collects programs and verdicts, the result of `solveProblems`.
 import { countPassed } from '../core/rewards/rule.js';
+import type { Solution } from '../core/schema/solving.js';
 import type { CollectSolutionsInput, CollectSolutionsOutput } from '../method/types.js';
-import {
-  type ChainList,
-  problemOf,
-  readConfig,
-  readProblems,
-  type Solution,
-  type SuiteVerdicts,
-  type TestBatch,
-} from './artifacts.js';
+import { problemOf, readConfig, readProblems } from './artifacts.js';
 import { codeOf } from './chains.js';
 import { chainViews } from './chainViews.js';
 import type { Scope } from './scope.js';
@@ -18,8 +11,8 @@ export async function collectSolutions(scope: Scope, input: CollectSolutionsInpu
   const { store } = scope;
   const config = await readConfig(store, input.run);
   const { byId } = await readProblems(store, input.run.problems);
-  const chains = await store.getJson<ChainList>(input.chains);
-  const judged = await store.getJson<SuiteVerdicts[]>(input.verdicts);
+  const chains = await store.getJson(input.chains);
+  const judged = await store.getJson(input.verdicts);
   const judgedOf = new Map(judged.map((one) => [one.problemId, one]));
   const solutions = chains.map((chain): Solution => {
     const { candidates, verdicts: all } = judgedOf.get(chain.problemId)!;
@@ -32,7 +25,7 @@ export async function collectSolutions(scope: Scope, input: CollectSolutionsInpu
       tests: verdicts.length,
     };
   });
-  const batch = input.tests === undefined ? undefined : await store.getJson<TestBatch>(input.tests);
+  const batch = input.tests === undefined ? undefined : await store.getJson(input.tests);
   return {
     solutions: await store.putJson(solutions),
     views: await store.putJson(chainViews(chains, judged, byId, config, batch)),

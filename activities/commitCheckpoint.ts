@@ -8,7 +8,7 @@ import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import { digestBytes, renderedJson } from '../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit, stageAdapterFile } from '../store/checkpoints.js';
 import type { Digest, Store } from '../store/store.js';
-import { modelDigests, type ReplayBuffer, readConfig, readProblems } from './artifacts.js';
+import { modelDigests, readConfig, readProblems } from './artifacts.js';
 import { recordMetrics } from './recordMetrics.js';
 import type { Scope } from './scope.js';
 
@@ -20,7 +20,7 @@ export async function commitCheckpoint(
   const { run, state } = input;
   const config = await readConfig(store, run);
   const { set } = await readProblems(store, run.problems);
-  const { pool, archive, book, successRates } = await store.getJson<ReplayBuffer>(input.replayBuffer);
+  const { pool, archive, book, successRates } = await store.getJson(input.replayBuffer);
   const split = json({
     train: set.train.map((problem) => problem.id),
     validation: set.validation.map((problem) => problem.id),

@@ -2,6 +2,7 @@
 import type { BookRule } from '../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../core/rewards/outcomes.js';
 import { mean, passRates, standardErrors, testRates } from '../core/rewards/rates.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import { REWARD_RULES } from '../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardScheme, rewardOf, type Term } from '../core/rewards/rule.js';
 import { addToPool, inputKey } from '../core/rewards/suite.js';
@@ -9,29 +10,22 @@ import { withOutcomes } from '../core/rl/curriculum.js';
 import { type RewardedSample, toTrajectories } from '../core/rl/trajectories.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RewardMetrics } from '../core/schema/metrics.js';
+import type { SuiteVerdicts, ValidatedTurn } from '../core/schema/verdicts.js';
 import type { ComputeRewardsInput, ComputeRewardsOutput } from '../method/types.js';
-import {
-  type ChainList,
-  problemOf,
-  type ReplayBuffer,
-  readConfig,
-  readProblems,
-  type SuiteVerdicts,
-  type TestBatch,
-  type ValidatedTurn,
-} from './artifacts.js';
+import type { Ref } from '../store/store.js';
+import { problemOf, readConfig, readProblems } from './artifacts.js';
 import { groupByProblem } from './chains.js';
 import type { Scope } from './scope.js';
 
 interface Rewarded {
   groups: RewardedSample[][];
-  replayBuffer: string;
+  replayBuffer: Ref<ReplayBuffer>;
   outcomes: OutcomeCounts;
 }
 
 export async function computeRewards(scope: Scope, input: ComputeRewardsInput): Promise<ComputeRewardsOutput> {
   const config = await readConfig(scope.store, input.run);
-  const judged = await scope.store.getJson<SuiteVerdicts[]>(input.verdicts);
+  const judged = await scope.store.getJson(input.verdicts);
   const reward = input.role === 'generator' ? rewardGenerator : rewardDiscriminator;
   const { groups, replayBuffer, outcomes } = await reward(scope, input, config, judged);
   const trajectories = toTrajectories(groups, {
@@ -61,7 +55,7 @@ async function rewardGenerator(
   judged: SuiteVerdicts[],
 ): Promise<Rewarded> {
   if (!input.chains) throw new TypeError('rewards of the generator need its chains');
-  const chains = groupByProblem(await scope.store.getJson<ChainList>(input.chains));
+  const chains = groupByProblem(await scope.store.getJson(input.chains));
   const rule = REWARD_RULES[config.reward.scheme];
   const groups = judged.map((one) => {
     const rewards = generatorRewards(one, config);
@@ -71,7 +65,7 @@ async function rewardGenerator(
     judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
   );
   if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, outcomes };
-  let buffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
+  let buffer = await scope.store.getJson(input.replayBuffer);
   if (rule.book) buffer = withBook(buffer, rule.book, judged);
   if (config.curriculum) {
     const { byId } = await readProblems(scope.store, input.run.problems);
@@ -127,8 +121,8 @@ async function rewardDiscriminator(
   judged: SuiteVerdicts[],
 ): Promise<Rewarded> {
   if (!input.tests) throw new TypeError('rewards of the discriminator need its tests');
-  const batch = await scope.store.getJson<TestBatch>(input.tests);
-  const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
+  const batch = await scope.store.getJson(input.tests);
+  const replayBuffer = await scope.store.getJson(input.replayBuffer);
   const rule = REWARD_RULES[config.reward.scheme];
   let { pool } = replayBuffer;
   const outcomes = countOutcomes(judged.flatMap((one) => judgedTurns(one).map(turnOutcome)));

@@ -2,8 +2,8 @@
 import { countAnswersOf, sharesOf, warningsOf } from '../core/answerShares.js';
 import { ROLES, type Role, type SampledTurn } from '../core/schema/chain.js';
 import type { CountAnswersInput, CountAnswersOutput, RunRef } from '../method/types.js';
-import type { Store } from '../store/store.js';
-import { type ChainList, readConfig, type TestBatch } from './artifacts.js';
+import type { Ref, Store } from '../store/store.js';
+import { readConfig } from './artifacts.js';
 
 type Input = Omit<CountAnswersInput, 'run'> & { run: Pick<RunRef, 'config'> };
 
@@ -11,8 +11,8 @@ export async function countAnswers({ store }: { store: Store }, input: Input): P
   const config = await readConfig(store, input.run);
   const isSampled = config.discriminator.writer === 'model';
   const written: Record<Role, SampledTurn[]> = {
-    generator: (await readAll<ChainList>(store, input.chains)).flat().flatMap(({ turns }) => turns),
-    discriminator: isSampled ? (await readAll<TestBatch>(store, input.tests)).flatMap(({ turns }) => turns) : [],
+    generator: (await readAll(store, input.chains)).flat().flatMap(({ turns }) => turns),
+    discriminator: isSampled ? (await readAll(store, input.tests)).flatMap(({ turns }) => turns) : [],
   };
   const roles = ROLES.filter((role) => written[role].length > 0);
   const counts = roles.map((role) => [role, countAnswersOf(role, written[role], config)] as const);
@@ -23,5 +23,5 @@ export async function countAnswers({ store }: { store: Store }, input: Input): P
   };
 }
 
-const readAll = <T>(store: Store, digests: readonly string[]): Promise<T[]> =>
-  Promise.all(digests.map((digest) => store.getJson<T>(digest)));
+const readAll = <T>(store: Store, refs: readonly Ref<T>[]): Promise<T[]> =>
+  Promise.all(refs.map((ref) => store.getJson(ref)));

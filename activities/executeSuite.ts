@@ -5,7 +5,7 @@ import { REWARD_RULES } from '../core/rewards/rewards.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from '../method/types.js';
-import { type ChainList, problemOf, type ReplayBuffer, readConfig, readProblems, type TestBatch } from './artifacts.js';
+import { problemOf, readConfig, readProblems } from './artifacts.js';
 import { chainReader, groupByProblem } from './chains.js';
 import { type JudgingTask, judgeTasks } from './judging.js';
 import { withMutants } from './mutants.js';
@@ -26,7 +26,7 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
 }
 
 async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<string, Problem>): Promise<JudgingTask[]> {
-  const batch = input.tests ? await scope.store.getJson<TestBatch>(input.tests) : undefined;
+  const batch = input.tests ? await scope.store.getJson(input.tests) : undefined;
   if (input.per === 'target') {
     if (!batch) throw new TypeError("executeSuite per 'target' needs tests");
     const chainOf = await chainReader(scope, batch.targets);
@@ -38,7 +38,7 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
     });
   }
   if (!input.chains) throw new TypeError("executeSuite per 'problem' needs chains");
-  const groups = groupByProblem(await scope.store.getJson<ChainList>(input.chains));
+  const groups = groupByProblem(await scope.store.getJson(input.chains));
   return [...groups].map(([problemId, candidates]) => {
     const problem = problemOf(byId, problemId);
     const turns = (batch?.turns ?? []).flatMap((sample, turn) =>
@@ -56,7 +56,7 @@ async function bookReader(
 ): Promise<(problem: Problem) => TestCase[]> {
   const rule = REWARD_RULES[reward.scheme].book;
   if (rule === undefined || replayBuffer === undefined) return () => [];
-  const { book = {} } = await store.getJson<ReplayBuffer>(replayBuffer);
+  const { book = {} } = await store.getJson(replayBuffer);
   return ({ id }) => rule.replay(entriesOf(book, id), new RandomStream(seed, 'mistake-book', replayBuffer, id));
 }
 

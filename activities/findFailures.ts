@@ -6,7 +6,7 @@ import { clipped, describeCall, failedTest } from '../core/prompts/failures.js';
 import type { Chain, FailedTest } from '../core/schema/chain.js';
 import type { CallResult, ExecutionJob } from '../core/schema/execution.js';
 import type { FindFailuresInput, FindFailuresOutput } from '../method/types.js';
-import { type ChainList, problemOf, readConfig, readProblems } from './artifacts.js';
+import { problemOf, readConfig, readProblems } from './artifacts.js';
 import { codeOf } from './chains.js';
 import { batchOptions, type Scope } from './scope.js';
 
@@ -16,7 +16,7 @@ type WrongAnswer = string | null;
 export async function findFailures(scope: Scope, input: FindFailuresInput): Promise<FindFailuresOutput> {
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
-  const chains = await scope.store.getJson<ChainList>(input.chains);
+  const chains = await scope.store.getJson(input.chains);
   const jobOf = (chain: Chain, i: number): ExecutionJob<WrongAnswer> => {
     const { entry, calling, comparison, baselineTests } = problemOf(byId, chain.problemId);
     const isRight = comparesWith(

@@ -3,11 +3,10 @@ import { deriveKey, extendKey, RandomStream } from '../core/random.js';
 import { type SuccessRates, sampleByDifficulty } from '../core/rl/curriculum.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Problem } from '../core/schema/problem.js';
+import type { Problem, ProblemSet } from '../core/schema/problem.js';
 import { type Shard, sliceOf } from '../core/shards.js';
-import type { ProblemSet } from '../data/problems.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput, ShardResult } from '../method/types.js';
-import { type ChainList, openRole, problemOf, type ReplayBuffer, readProblems } from './artifacts.js';
+import { openRole, problemOf, readProblems } from './artifacts.js';
 import { rolloutSampler } from './remoteRollouts.js';
 import { type SamplingRow, sampleTurns, samplingFilters, stagePrompt, trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
@@ -19,7 +18,7 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   const { config, chat } = role;
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
-    ? await scope.store.getJson<ChainList>(input.chains)
+    ? await scope.store.getJson(input.chains)
     : openChains(input.batch, config, set, await readSuccessRates(scope, input), input.shard);
   const isDrawn = ({ sample }: Chain): boolean => sample === 0 || !isShared(input, config);
   const rows = chains.filter(isDrawn).map((chain) => ({
@@ -29,15 +28,15 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   }));
   const { turns, tokens } = await sample(rows);
   let latest = -1;
-  const extended: ChainList = chains.map((chain) => {
+  const extended: Chain[] = chains.map((chain) => {
     if (isDrawn(chain)) latest++;
     return { ...chain, turns: [...chain.turns, { stage: input.stage, ...turns[latest]! }] };
   });
   return { chains: await scope.store.putJson(extended), tokens };
 }
 
-async function joinChains(scope: Scope, shards: readonly ShardResult[]): Promise<GenerateReasoningOutput> {
-  const parts = await readShards<ChainList>(scope, shards);
+async function joinChains(scope: Scope, shards: readonly ShardResult<Chain[]>[]): Promise<GenerateReasoningOutput> {
+  const parts = await readShards(scope, shards);
   return { chains: await scope.store.putJson(parts.flat()), tokens: tokensOf(shards) };
 }
 
@@ -71,8 +70,8 @@ function openChains(
   set: ProblemSet,
   rates: SuccessRates | undefined,
   shard: Shard = { index: 0, of: 1 },
-): ChainList {
-  const groups = (problems: Problem[], samples: number): ChainList =>
+): Chain[] {
+  const groups = (problems: Problem[], samples: number): Chain[] =>
     sliceOf(problems, shard).flatMap(({ id }) =>
       Array.from({ length: samples }, (_, sample) => ({ problemId: id, sample, turns: [] })),
     );
@@ -92,7 +91,7 @@ async function readSuccessRates(
   { replayBuffer }: GenerateReasoningInput,
 ): Promise<SuccessRates | undefined> {
   if (replayBuffer === undefined) return undefined;
-  const { successRates = {} } = await store.getJson<ReplayBuffer>(replayBuffer);
+  const { successRates = {} } = await store.getJson(replayBuffer);
   return successRates;
 }
 

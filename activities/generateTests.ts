@@ -5,19 +5,11 @@ import { groupBy } from '../core/groups.js';
 import { testAnswer } from '../core/prompts/answers.js';
 import { testRequest } from '../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../core/random.js';
-import type { Chain, SampledTurn } from '../core/schema/chain.js';
+import type { Chain, SampledTurn, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import { sliceOf } from '../core/shards.js';
 import type { GenerateTestsInput, GenerateTestsOutput, ShardResult, TestTargets } from '../method/types.js';
-import {
-  type ChainList,
-  openRole,
-  problemOf,
-  readConfig,
-  readProblems,
-  type TestBatch,
-  type TestTarget,
-} from './artifacts.js';
+import { openRole, problemOf, readConfig, readProblems } from './artifacts.js';
 import { chainReader, preferComplete } from './chains.js';
 import { rolloutSampler } from './remoteRollouts.js';
 import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
@@ -56,8 +48,8 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
   return { tests: await scope.store.putJson(batch), tokens };
 }
 
-async function joinTests(scope: Scope, shards: readonly ShardResult[]): Promise<GenerateTestsOutput> {
-  const parts = await readShards<TestBatch>(scope, shards);
+async function joinTests(scope: Scope, shards: readonly ShardResult<TestBatch>[]): Promise<GenerateTestsOutput> {
+  const parts = await readShards(scope, shards);
   const batch: TestBatch = { ...parts[0]!, turns: parts.flatMap(({ turns }) => turns) };
   return { tests: await scope.store.putJson(batch), tokens: tokensOf(shards) };
 }
@@ -130,8 +122,8 @@ function drawPath(targets: TestTargets, config: RunConfig): KeyPart[] {
 }
 
 async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConfig): Promise<TestTarget[]> {
-  if (wanted.kind === 'selected') return scope.store.getJson<TestTarget[]>(wanted.targets);
-  const chains = await scope.store.getJson<ChainList>(wanted.chains);
+  if (wanted.kind === 'selected') return scope.store.getJson(wanted.targets);
+  const chains = await scope.store.getJson(wanted.chains);
   if (wanted.kind === 'evaluation') {
     return chains.map((chain, index) => ({
       problemId: chain.problemId,

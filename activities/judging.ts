@@ -12,7 +12,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { CallResult, ExecutionJob, Limits, Verdict } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
-import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from './artifacts.js';
+import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../core/schema/verdicts.js';
 import { codeOf } from './chains.js';
 import { batchOptions, type Scope } from './scope.js';
 

@@ -4,22 +4,26 @@ import { countPassed, passesAll } from '../core/rewards/rule.js';
 import type { Chain } from '../core/schema/chain.js';
 import type { ProblemResult } from '../core/schema/evaluation.js';
 import type { Verdict } from '../core/schema/execution.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import type { MeasureEvaluationInput, MeasureEvaluationOutput } from '../method/types.js';
-import { type ChainList, problemOf, readConfig, readProblems, type SuiteVerdicts } from './artifacts.js';
+import { problemOf, readConfig, readProblems } from './artifacts.js';
 import { codeOf, groupByProblem } from './chains.js';
 import { judgedTurns } from './computeRewards.js';
 import type { Scope } from './scope.js';
 
 export async function measureEvaluation(scope: Scope, input: MeasureEvaluationInput): Promise<MeasureEvaluationOutput> {
   const { store } = scope;
-  const read = (digest: string) => store.getJson<SuiteVerdicts[]>(digest);
-  const [hidden, baseline, attacks] = await Promise.all([input.hidden, input.baseline, input.attacks].map(read));
+  const [hidden, baseline, attacks] = await Promise.all([
+    store.getJson(input.hidden),
+    store.getJson(input.baseline),
+    store.getJson(input.attacks),
+  ]);
   const config = await readConfig(store, input.run);
   const { byId } = await readProblems(store, input.run.problems);
-  const chains = groupByProblem(await store.getJson<ChainList>(input.chains));
+  const chains = groupByProblem(await store.getJson(input.chains));
   const byProblem = (judged: SuiteVerdicts[]) => new Map(judged.map((one) => [one.problemId, one]));
-  const [baselineOf, attackOf] = [byProblem(baseline!), byProblem(attacks!)];
-  const results = hidden!.map((one): ProblemResult => {
+  const [baselineOf, attackOf] = [byProblem(baseline), byProblem(attacks)];
+  const results = hidden.map((one): ProblemResult => {
     const own = chains.get(one.problemId)!;
     const problem = problemOf(byId, one.problemId);
     return {

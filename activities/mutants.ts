@@ -3,8 +3,8 @@ import { comparesWith, truthTests, verdictOf } from '../core/compare.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ExecutionJob } from '../core/schema/execution.js';
 import type { Problem } from '../core/schema/problem.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import { mutantsOf } from '../sandbox/mutants.js';
-import type { SuiteVerdicts } from './artifacts.js';
 import { batchOptions, type Scope } from './scope.js';
 
 /** Adds which mutants of its problem's reference fail each test of a suite. `problems[i]` belongs to `judged[i]`. */

@@ -5,6 +5,7 @@ import { GauntletError } from '../core/errors.js';
 import { parseAs } from '../core/issues.js';
 import { isTooDeep } from '../core/nesting.js';
 import type { MistakeBook } from '../core/rewards/mistakeBook.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import { PHASES, planStage, replan } from '../core/schedule.js';
 import { ROLES, type Role, roleSchema, STAGES } from '../core/schema/chain.js';
 import { digestSchema } from '../core/schema/checkpoint.js';
@@ -20,8 +21,8 @@ import {
   stageAdapterFile,
 } from '../store/checkpoints.js';
 import { type RunManifest, readRun } from '../store/runs.js';
-import type { Store } from '../store/store.js';
-import { modelDigests, type ReplayBuffer, readConfig, roleState } from './artifacts.js';
+import type { Ref, Store } from '../store/store.js';
+import { modelDigests, readConfig, roleState } from './artifacts.js';
 import type { Scope } from './scope.js';
 
 /**
@@ -96,7 +97,7 @@ export async function loadInitialState(
   checkpoint: Checkpoint,
   run: RunRef,
   config: RunConfig,
-): Promise<{ state: PolicyState; replayBuffer: string; origin: Origin }> {
+): Promise<{ state: PolicyState; replayBuffer: Ref<ReplayBuffer>; origin: Origin }> {
   checkCompatibility(checkpoint, run, config);
   const state = Object.fromEntries(
     await Promise.all(

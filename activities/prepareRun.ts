@@ -4,22 +4,14 @@ import { GauntletError } from '../core/errors.js';
 import { resolveConfig } from '../core/presets.js';
 import { knowsMarkers } from '../core/prompts/prompts.js';
 import { deriveKey } from '../core/random.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Role } from '../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../core/schema/config.js';
-import { SPLITS } from '../core/schema/problem.js';
+import { type ProblemSet, type Rejected, SPLITS } from '../core/schema/problem.js';
 import { commitOf } from '../data/modelFolder.js';
-import type { Rejected } from '../data/problemDrafts.js';
-import type { ProblemSet } from '../data/problems.js';
 import type { BaseRef, PrepareRunInput, PrepareRunOutput, RoleState, RunRef } from '../method/types.js';
 import { createRun, type RunFacts, readControls, writeInput } from '../store/runs.js';
-import {
-  adapterShape,
-  encodeOptimizerState,
-  modelDigests,
-  type ReplayBuffer,
-  roleState,
-  writeAdapter,
-} from './artifacts.js';
+import { adapterShape, encodeOptimizerState, modelDigests, roleState, writeAdapter } from './artifacts.js';
 import { findOrigin, loadInitialState, originRef } from './origin.js';
 import { partByFit, readersOf } from './problemFit.js';
 import { requireFitting } from './quarantineProblems.js';

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { promptOf } from '../core/rl/trajectories.js';
 import type { Turn } from '../core/schema/chain.js';
 import { type RunConfig, templateArgumentsOf } from '../core/schema/config.js';
-import type { Rejected } from '../data/problemDrafts.js';
+import type { Rejected } from '../core/schema/problem.js';
 import type { Chat, Engine } from '../ml/engine/engine.js';
 import { stagePrompt, testPrompt } from './sampling.js';
 

@@ -3,10 +3,9 @@
 // reason. The gate runs once per run: a resumed run keeps the verdicts.
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
+import { refTo } from '../core/ref.js';
 import type { RunConfig } from '../core/schema/config.js';
-import { isBuiltIn, type Problem, SPLITS, type Split } from '../core/schema/problem.js';
-import type { Rejected } from '../data/problemDrafts.js';
-import type { ProblemSet } from '../data/problems.js';
+import { isBuiltIn, type Problem, type ProblemSet, type Rejected, SPLITS, type Split } from '../core/schema/problem.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from '../method/types.js';
 import { examineProblem } from '../sandbox/healthGate.js';
 import { digestJson, renderedJson } from '../store/canonicalJson.js';
@@ -19,7 +18,7 @@ import type { Scope } from './scope.js';
 const BATCH = 8; // problems at a time
 
 const recordSchema = z.strictObject({
-  problems: z.string(), // digest of the original set
+  problems: refTo<ProblemSet>(), // the original set
   total: z.int(),
   quarantined: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
 });
@@ -30,7 +29,7 @@ export async function quarantineProblems(
   { run, unfit: found }: QuarantineProblemsInput,
 ): Promise<QuarantineProblemsOutput> {
   const { store } = scope;
-  const unfit = found === undefined ? [] : await store.getJson<Rejected[]>(found);
+  const unfit = found === undefined ? [] : await store.getJson(found);
   const { set } = await readProblems(store, run.problems);
   const { rejected = [] } = set;
   const record = await recordOf(

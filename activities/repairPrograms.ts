@@ -2,9 +2,8 @@
 // both are trained.
 import { extendKey } from '../core/random.js';
 import { promptOf } from '../core/rl/trajectories.js';
-import type { Chain, FailedTest } from '../core/schema/chain.js';
+import type { Chain } from '../core/schema/chain.js';
 import type { GenerateReasoningOutput, RepairProgramsInput } from '../method/types.js';
-import type { ChainList } from './artifacts.js';
 import { openSampling } from './generateReasoning.js';
 import { repairPrompt } from './sampling.js';
 import type { Scope } from './scope.js';
@@ -12,8 +11,8 @@ import type { Scope } from './scope.js';
 export async function repairPrograms(scope: Scope, input: RepairProgramsInput): Promise<GenerateReasoningOutput> {
   const { role, batchKey, sample } = await openSampling(scope, input);
   const { engine, chat, config } = role;
-  const chains = await scope.store.getJson<ChainList>(input.chains);
-  const failures = await scope.store.getJson<(FailedTest | null)[]>(input.failures);
+  const chains = await scope.store.getJson(input.chains);
+  const failures = await scope.store.getJson(input.failures);
   const rows = new Map(
     chains.flatMap((chain, i) => {
       const failure = failures[i];

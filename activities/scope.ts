@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 import type { EngineConfig, RolloutsConfig, RunConfig } from '../core/schema/config.js';
 import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
-import type { ProblemSet } from '../data/problems.js';
+import type { ProblemSet } from '../core/schema/problem.js';
 import type { Engine } from '../ml/engine/engine.js';
 import type { RolloutServer } from '../ml/remote/rolloutServer.js';
 import type { Sandbox } from '../sandbox/sandbox.js';

@@ -5,22 +5,22 @@ import { whitenAdvantages } from '../core/rl/advantages.js';
 import { generalizedAdvantages } from '../core/rl/gae.js';
 import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../core/rl/importance.js';
 import type { RolloutsConfig, RunConfig } from '../core/schema/config.js';
-import type { Trajectory } from '../core/schema/trajectory.js';
+import type { TokenScores, Trajectory } from '../core/schema/trajectory.js';
 import type {
+  PartialScores,
   ScoreOldPolicyInput,
   ScoreOldPolicyOutput,
   ScoreShardInput,
   ScoreShardOutput,
   ShardResult,
 } from '../method/types.js';
-import type { TokenScores } from '../ml/engine/engine.js';
-import { ofTrained, openRole, type TrajectoryList } from './artifacts.js';
+import { ofTrained, openRole } from './artifacts.js';
 import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 import { readShards } from './shards.js';
 
 export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): Promise<ScoreOldPolicyOutput> {
-  const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
+  const rows = await scope.store.getJson(input.trajectories);
   if (rows.length === 0) return { trajectories: input.trajectories };
   const { config, engine, adapter: read } = await openRole(scope, input.run, input.role);
   const { signal } = scope;
@@ -52,20 +52,20 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
 
 /** The scores of one shard of the trajectories. */
 export async function scoreShard(scope: Scope, input: ScoreShardInput): Promise<ScoreShardOutput> {
-  const rows = await scope.store.getJson<TrajectoryList>(input.trajectories);
+  const rows = await scope.store.getJson(input.trajectories);
   const { config, engine, adapter: read } = await openRole(scope, input.run, input.role);
   const options = { temperature: trainingTemperature(config), signal: scope.signal, shard: input.shard };
   const adapter = await read(input.adapter, input.valueHead);
   return { scores: await scope.store.putJson(await engine.scoreShard(rows, { adapter, ...options })) };
 }
 
-async function joinScores(scope: Scope, shards: readonly ShardResult[]): Promise<TokenScores[]> {
-  const parts = await readShards<(TokenScores | null)[]>(scope, shards);
+async function joinScores(scope: Scope, shards: readonly ShardResult<PartialScores>[]): Promise<TokenScores[]> {
+  const parts = await readShards(scope, shards);
   return parts[0]!.map((_, i) => parts.find((part) => part[i] !== null)![i]!);
 }
 
 /** Truncated importance sampling of tokens that a rollout server sampled. */
-function correct(rows: TrajectoryList, { maxWeight }: RolloutsConfig): { rows: TrajectoryList; mismatch: Mismatch } {
+function correct(rows: Trajectory[], { maxWeight }: RolloutsConfig): { rows: Trajectory[]; mismatch: Mismatch } {
   const scoredTokens = ({ oldLogprobs, rolloutLogprobs, mask }: Trajectory): ScoredTokens => ({
     engine_T: oldLogprobs,
     server_T: rolloutLogprobs ?? oldLogprobs,
@@ -78,7 +78,7 @@ function correct(rows: TrajectoryList, { maxWeight }: RolloutsConfig): { rows: T
   return { rows: corrected, mismatch: measureMismatch(rows.map(scoredTokens), maxWeight) };
 }
 
-function withAdvantages(rows: TrajectoryList, { advantage }: RunConfig): TrajectoryList {
+function withAdvantages(rows: Trajectory[], { advantage }: RunConfig): Trajectory[] {
   const estimated = rows.map((row) => {
     const rewards_T = row.mask.map((_, t) => (t === row.mask.length - 1 ? row.reward! : 0)); // the last one is trained
     return { ...row, ...generalizedAdvantages(rewards_T, row.oldValues!, { ...advantage, mask_T: row.mask }) };

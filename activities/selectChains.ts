@@ -4,17 +4,10 @@
 import { RandomStream } from '../core/random.js';
 import { chooseTargetChain } from '../core/rewards/archive.js';
 import { poolOf } from '../core/rewards/suite.js';
-import type { Stage } from '../core/schema/chain.js';
+import type { Stage, TestTarget } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { SelectChainsInput, SelectChainsOutput } from '../method/types.js';
-import {
-  type ChainList,
-  problemOf,
-  type ReplayBuffer,
-  readConfig,
-  readProblems,
-  type TestTarget,
-} from './artifacts.js';
+import { problemOf, readConfig, readProblems } from './artifacts.js';
 import { groupByProblem, preferComplete } from './chains.js';
 import { type JudgingTask, judgeTasks } from './judging.js';
 import type { Scope } from './scope.js';
@@ -22,8 +15,8 @@ import type { Scope } from './scope.js';
 export async function selectChains(scope: Scope, input: SelectChainsInput): Promise<SelectChainsOutput> {
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
-  const chains = await scope.store.getJson<ChainList>(input.chains);
-  const replayBuffer = await scope.store.getJson<ReplayBuffer>(input.replayBuffer);
+  const chains = await scope.store.getJson(input.chains);
+  const replayBuffer = await scope.store.getJson(input.replayBuffer);
   const tasks = [...groupByProblem(chains)].map(([problemId, candidates]): JudgingTask => {
     const problem = problemOf(byId, problemId);
     const known = poolOf(replayBuffer.pool, problemId);

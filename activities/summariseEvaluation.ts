@@ -2,21 +2,21 @@
 // test of the turn fails a program that also fails a hidden test.
 import { mean, standardErrors, testRates } from '../core/rewards/rates.js';
 import { passesAll, passShare } from '../core/rewards/rule.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import type { EvaluationSummary, SummariseEvaluationInput } from '../method/types.js';
-import type { SuiteVerdicts } from './artifacts.js';
 import { judgedTurns } from './computeRewards.js';
 import type { Scope } from './scope.js';
 
 export async function summariseEvaluation(scope: Scope, input: SummariseEvaluationInput): Promise<EvaluationSummary> {
-  const read = (digest: string): Promise<SuiteVerdicts[]> => scope.store.getJson<SuiteVerdicts[]>(digest);
+  const { store } = scope;
   const parts: { rates: Rates; errors: Record<string, number> }[] = [];
   const add = (judged: SuiteVerdicts[], ratesOf: (judged: SuiteVerdicts[]) => Rates): void => {
     parts.push({ rates: ratesOf(judged), errors: standardErrors(judged.map((one) => ratesOf([one]))) });
   };
-  if (input.sampled) add(await read(input.sampled), sampledRates);
-  if (input.greedy) add(await read(input.greedy), (judged) => ({ greedyPassRate: passRate(judged) }));
+  if (input.sampled) add(await store.getJson(input.sampled), sampledRates);
+  if (input.greedy) add(await store.getJson(input.greedy), (judged) => ({ greedyPassRate: passRate(judged) }));
   if (input.tests) {
-    const judged = await read(input.tests);
+    const judged = await store.getJson(input.tests);
     const given = (some: SuiteVerdicts[]) => testRates(some.map(judgedTurns));
     add(judged, (some) => ({ testValidity: given(some).validity ?? 0 }));
     add(judged.filter(failsGiven), (some) => ({ bugCatchRate: given(some).bugCatchRate ?? 0 }));

@@ -2,18 +2,10 @@
 import { deriveKey } from '../core/random.js';
 import { planMinibatches } from '../core/rl/schedules.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { PolicyStats } from '../core/schema/trajectory.js';
+import type { PolicyStats, TokenNumbers, Trajectory } from '../core/schema/trajectory.js';
 import type { UpdatePolicyInput } from '../method/types.js';
 import type { Adapter, GradientSums, LossConfig, OptimizerState } from '../ml/engine/engine.js';
-import {
-  decodeOptimizerState,
-  type OpenRole,
-  ofTrained,
-  openRole,
-  readTrajectories,
-  type TokenNumbers,
-  type TrajectoryList,
-} from './artifacts.js';
+import { decodeOptimizerState, type OpenRole, ofTrained, openRole, readTrajectories } from './artifacts.js';
 import { trainingTemperature } from './sampling.js';
 import type { Scope } from './scope.js';
 
@@ -35,10 +27,10 @@ export interface Update {
   input: UpdatePolicyInput;
   opened: OpenRole;
   isSupervised: boolean; // it belongs to the warm start
-  rows: TrajectoryList;
+  rows: Trajectory[];
   minibatches: number[][]; // indices of rows
   minibatchesPerEpoch: number;
-  minibatch(at: number): { sequences: TrajectoryList; loss: LossConfig };
+  minibatch(at: number): { sequences: Trajectory[]; loss: LossConfig };
   adapter(): Promise<Adapter>; // before the update
   start(): Promise<Progress>;
 }

@@ -2,13 +2,12 @@
 // exchange. They are large and no digest names them, so they are removed as soon as they are used. Each begins with the
 // hash of the rest. A file that is missing or damaged is computed again, so losing one costs time only.
 import { createHash } from 'node:crypto';
-import type { PolicyStats } from '../core/schema/trajectory.js';
+import type { PolicyStats, TokenNumbers } from '../core/schema/trajectory.js';
 import type { Shard } from '../core/shards.js';
 import type { RunRef, UpdatePolicyInput } from '../method/types.js';
 import { UPDATES } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import { decodeTensors, encodeTensors, type TensorFile } from '../store/tensors.js';
-import type { TokenNumbers } from './artifacts.js';
 import { keyOf } from './memoise.js';
 import type { Scope } from './scope.js';
 import { type Progress, UPDATE_VERSION, type Update } from './update.js';

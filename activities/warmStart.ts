@@ -1,15 +1,14 @@
 // Examples of the warm start: for the generator reference solutions, and reasoning if the problem has some; for the
 // discriminator tests about the reference solution, whose expected values the reference computed on fresh inputs.
-import { freshInputs } from '../core/freshInputs.js';
+import { type FreshTests, freshInputs } from '../core/freshInputs.js';
 import { stageAnswer, testAnswer } from '../core/prompts/answers.js';
 import { discriminatorPrompt, generatorContinuation, generatorOpening, testRequest } from '../core/prompts/prompts.js';
 import { RandomStream } from '../core/random.js';
 import { type TokenTurn, trainedRows } from '../core/rl/trajectories.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Problem, TestCase } from '../core/schema/problem.js';
+import type { Problem, ProblemSet, TestCase } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import type { ProblemSet } from '../data/problems.js';
 import type {
   AnswerFreshInputsInput,
   AnswerFreshInputsOutput,
@@ -19,11 +18,8 @@ import type {
   WriteExamplesOutput,
 } from '../method/types.js';
 import type { Chat } from '../ml/engine/engine.js';
-import { openRole, readConfig, readProblems, type TrajectoryList } from './artifacts.js';
+import { openRole, readConfig, readProblems } from './artifacts.js';
 import { batchOptions, type Scope } from './scope.js';
-
-/** Problem id → its tests. */
-type FreshTests = Record<string, TestCase[]>;
 
 const FRESH_TESTS = 16; // of a problem
 const VALIDATION_PROBLEMS = 16;
@@ -76,7 +72,7 @@ export async function writeExamples(scope: Scope, input: WriteExamplesInput): Pr
   const { config, engine, chat } = await openRole(scope, run, role);
   const { set } = await readProblems(scope.store, run.problems);
   const problems = step === undefined ? validationProblems(set) : stepProblems(set, config)[step - 1]!;
-  const tests = input.tests === undefined ? {} : await scope.store.getJson<FreshTests>(input.tests);
+  const tests = input.tests === undefined ? {} : await scope.store.getJson(input.tests);
   const turns = problems.flatMap((problem): TokenTurn[][] => {
     if (role === 'generator') return [generatorTurns(chat, config, problem)];
     const path = ['warm-start', 'tests', step ?? 'validation', problem.id];
@@ -132,7 +128,7 @@ function turnOf(chat: Chat, stage: Stage, promptTokens: number[], answer: string
 
 /** The mean cross entropy of the answers; none if there is no example. */
 export async function scoreExamples(scope: Scope, input: ScoreExamplesInput): Promise<ScoreExamplesOutput> {
-  const rows = await scope.store.getJson<TrajectoryList>(input.examples);
+  const rows = await scope.store.getJson(input.examples);
   const { engine, adapter } = await openRole(scope, input.run, input.role);
   const logprobs = await engine.logprobs(rows, {
     adapter: await adapter(input.adapter),

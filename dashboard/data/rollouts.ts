@@ -1,14 +1,5 @@
 // The rollouts of a step, read again from its artifacts: groups of samples with their texts, tests, verdicts and rewards.
-import {
-  type ChainList,
-  problemOf,
-  readConfig,
-  readProblems,
-  type SuiteVerdicts,
-  type TestBatch,
-  type ValidatedTest,
-  type ValidatedTurn,
-} from '../../activities/artifacts.js';
+import { problemOf, readConfig, readProblems } from '../../activities/artifacts.js';
 import { codeOf, groupByProblem } from '../../activities/chains.js';
 import {
   discriminatorRewards,
@@ -26,10 +17,11 @@ import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { countPassed, type Term } from '../../core/rewards/rule.js';
 import type { SuiteTest } from '../../core/rewards/suite.js';
 import { sequenceAdvantages } from '../../core/rl/advantages.js';
-import type { Chain } from '../../core/schema/chain.js';
+import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Problem } from '../../core/schema/problem.js';
+import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
 import type { Store } from '../../store/store.js';
 import type {
   GroupSummary,
@@ -65,8 +57,8 @@ export async function readRollouts(store: Store, record: StepMetrics): Promise<R
   const { role, artifacts } = record;
   const config = await readConfig(store, artifacts);
   const { byId } = await readProblems(store, artifacts.problems);
-  const judged = await store.getJson<SuiteVerdicts[]>(artifacts.verdicts);
-  const batch = artifacts.tests === undefined ? undefined : await store.getJson<TestBatch>(artifacts.tests);
+  const judged = await store.getJson(artifacts.verdicts);
+  const batch = artifacts.tests === undefined ? undefined : await store.getJson(artifacts.tests);
   const rewardsOf = role === 'generator' ? generatorRewards : discriminatorRewards;
   const rewards_P_G = judged.map((one) => rewardsOf(one, config));
   const advantages_P_G = sequenceAdvantages(rewards_P_G, config.advantage);
@@ -210,12 +202,10 @@ export async function chainsOf(
 ): Promise<Chain[]> {
   if (record.role === 'generator') {
     const { chains } = record.artifacts;
-    return chains === undefined
-      ? []
-      : (groupByProblem(await store.getJson<ChainList>(chains)).get(one.problemId) ?? []);
+    return chains === undefined ? [] : (groupByProblem(await store.getJson(chains)).get(one.problemId) ?? []);
   }
   const target = batch?.targets[index]?.chain;
-  const chain = target && (await store.getJson<ChainList>(target.chains))[target.index];
+  const chain = target && (await store.getJson(target.chains))[target.index];
   return chain === undefined ? [] : [chain];
 }
 

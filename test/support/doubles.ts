@@ -9,10 +9,9 @@ import { GauntletError } from '../../core/errors.js';
 import { textOf } from '../../core/prompts/prompts.js';
 import { uniformAt } from '../../core/random.js';
 import type { CallResult, ExecutionJob, ExecutionResult, TestRun } from '../../core/schema/execution.js';
-import type { Problem } from '../../core/schema/problem.js';
+import type { Problem, ProblemSet } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { isIn } from '../../core/shards.js';
-import type { ProblemSet } from '../../data/problems.js';
 import type {
   Adapter,
   Chat,
