@@ -1,7 +1,7 @@
 // Inspect: every evaluation that `gauntlet evaluate` recorded for checkpoints of the run, as a log for `inspect view` and
 // inspect_ai.log.
-import { problemOf, readConfig, readProblems } from '../../activities/artifacts.js';
-import { codeOf, groupByProblem } from '../../activities/chains.js';
+import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
+import { codeOf, groupByProblem } from '../../chains/chainLists.js';
 import { GauntletError } from '../../core/errors.js';
 import { generatorContinuation, generatorOpening, generatorRepair, textOf } from '../../core/prompts/prompts.js';
 import { countPassed } from '../../core/rewards/rule.js';

@@ -1,6 +1,6 @@
 // The archive of faulty programs after a step: what each of them is, and how the tests that were written for it did.
-import { problemOf, readConfig, readProblems } from '../../activities/artifacts.js';
-import { codeOf } from '../../activities/chains.js';
+import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
+import { codeOf } from '../../chains/chainLists.js';
 import type { Chain, ChainRef } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Store } from '../../store/store.js';

@@ -1,13 +1,13 @@
 // The rollouts of a step, read again from its artifacts: groups of samples with their texts, tests, verdicts and rewards.
-import { problemOf, readConfig, readProblems } from '../../activities/artifacts.js';
-import { codeOf, groupByProblem } from '../../activities/chains.js';
+import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
+import { codeOf, groupByProblem } from '../../chains/chainLists.js';
 import {
   discriminatorRewards,
   generatorRewards,
   generatorTerms,
   judgedTurns,
   judgeTurn,
-} from '../../activities/computeRewards.js';
+} from '../../chains/train/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
 import { formatArguments, formatValue } from '../../core/parse/format.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';

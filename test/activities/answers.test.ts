@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
-import { misfitOf, readersOf } from '../../activities/problemFit.js';
+import { misfitOf, readersOf } from '../../chains/sample/problemFit.js';
 import { metricLines } from '../../cli/export/jsonl.js';
 import { openDisplay } from '../../cli/run/watch.js';
 import { resolveConfig } from '../../core/presets.js';

@@ -1,6 +1,7 @@
 // A run records where its work is done, and a worker with another environment is refused unless a person accepts it.
 import assert from 'node:assert/strict';
-import { type ActivityDeps, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
+import type { Deps } from '../../chains/scope.js';
 import type { Turn } from '../../core/schema/chain.js';
 import type { Environment } from '../../core/schema/environment.js';
 import { enterEnvironment, readEnvironments } from '../../store/environments.js';
@@ -62,7 +63,7 @@ describe('the environment of a run', () => {
     await train(SANDBOX);
     const wasm = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
     let sandbox: Omit<Environment, 'part'> = wasm;
-    const deps: ActivityDeps = {
+    const deps: Deps = {
       ...world.deps,
       environment: async (part) => (part === 'sandbox' ? sandbox : ENGINE),
       forgetFallback: async () => {

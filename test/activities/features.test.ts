@@ -1,11 +1,11 @@
 // What the configuration can switch on beyond the tiny preset: each switch reaches the engine, and a run goes through.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { decodeOptimizerState } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
-import { openScope } from '../../activities/scope.js';
-import { lossOf } from '../../activities/update.js';
-import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
+import { decodeOptimizerState } from '../../chains/artifacts.js';
+import { openScope } from '../../chains/scope.js';
+import { lossOf } from '../../chains/train/update.js';
+import { meanStats, updatePolicy } from '../../chains/train/updatePolicy.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Activities } from '../../method/activities.js';

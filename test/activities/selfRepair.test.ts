@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { codeOf } from '../../activities/chains.js';
 import { createActivities } from '../../activities/index.js';
+import { codeOf } from '../../chains/chainLists.js';
 import type { Ref } from '../../core/ref.js';
 import { creditMask } from '../../core/rl/trajectories.js';
 import { type Chain, type FailedTest, STAGES } from '../../core/schema/chain.js';
