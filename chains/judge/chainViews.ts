@@ -6,6 +6,7 @@ import { rewardOf } from '../../core/rewards/rule.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
+import type { Verdict } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { SuiteVerdicts, ValidatedTest } from '../../core/schema/verdicts.js';
 import { problemOf } from '../artifacts.js';
@@ -26,12 +27,7 @@ export function chainViews(
     const own = judgedOf.get(chain.problemId)!;
     const candidate = own.candidates.findIndex(({ sample }) => sample === chain.sample);
     const verdicts = own.verdicts[candidate] ?? [];
-    const shown = ({ args, expected, suite: at, corrected }: ValidatedTest): ShownTest => ({
-      call: `${problem.entry}${formatArguments(args)}`,
-      expected: expected === undefined ? 'illegal input' : formatValue(expected),
-      valid: at !== null && !corrected,
-      verdict: at === null ? undefined : verdicts[at],
-    });
+    const shown = (test: ValidatedTest): ShownTest => shownTest(test, problem, verdicts);
     const turns = own.turns.filter(({ turn }) => batch?.turns[turn]?.chainSample === chain.sample);
     const judgedTurns = turns.map((turn) => judgeTurn(own, turn, candidate));
     const terms = {
@@ -69,3 +65,15 @@ export function chainViews(
     };
   });
 }
+
+/** A test and what it says about a program. @param verdicts of the program on the suite */
+export const shownTest = (
+  { args, expected, suite, corrected }: ValidatedTest,
+  { entry }: Pick<Problem, 'entry'>,
+  verdicts: readonly Verdict[],
+): ShownTest => ({
+  call: `${entry}${formatArguments(args)}`,
+  expected: expected === undefined ? 'illegal input' : formatValue(expected),
+  valid: suite !== null && !corrected,
+  verdict: suite === null ? undefined : verdicts[suite],
+});

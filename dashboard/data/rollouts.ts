@@ -1,6 +1,7 @@
 // The rollouts of a step, read again from its artifacts: groups of samples with their texts, tests, verdicts and rewards.
 import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
 import { codeOf, groupByProblem } from '../../chains/chainLists.js';
+import { shownTest } from '../../chains/judge/chainViews.js';
 import {
   discriminatorRewards,
   generatorRewards,
@@ -18,6 +19,7 @@ import { countPassed, type Term } from '../../core/rewards/rule.js';
 import type { SuiteTest } from '../../core/rewards/suite.js';
 import { sequenceAdvantages } from '../../core/rl/advantages.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
+import type { ShownTest } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Problem } from '../../core/schema/problem.js';
@@ -218,24 +220,20 @@ const discriminatorTerms = (one: SuiteVerdicts, { reward }: RunConfig): Rewarded
 
 export const shownTerm = (own: Term) => ({ ...own, value: own.weight * own.share });
 
-function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, { entry }: Problem): TestTurnView {
+function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, problem: Problem): TestTurnView {
   const { stage, text, truncated, sample, chainSample } = batch!.turns[turn.turn]!;
   const candidate = Math.max(
     0,
     one.candidates.findIndex((each) => each.sample === chainSample),
   );
   const verdicts = one.verdicts[candidate] ?? [];
-  const shown = ({ args, expected, suite, corrected }: ValidatedTest): WrittenTest => {
-    const verdict = suite === null ? undefined : verdicts[suite];
-    const isCaught = verdict !== undefined && verdict !== 'pass';
-    return {
-      call: `${entry}${formatArguments(args)}`,
-      expected: expected === undefined ? 'no value' : formatValue(expected),
-      outcome: suite === null ? 'invalid' : corrected ? 'corrected' : isCaught ? 'caught' : 'valid',
-      verdict,
-    };
-  };
+  const shown = (test: ValidatedTest): WrittenTest => writtenTest(shownTest(test, problem, verdicts));
   return { sample, chainSample, stage, text, truncated, tests: turn.tests.map(shown), lost: turn.lost };
+}
+
+export function writtenTest({ valid, verdict, ...test }: ShownTest): WrittenTest {
+  if (!valid) return { ...test, outcome: verdict === undefined ? 'invalid' : 'corrected', verdict };
+  return { ...test, outcome: verdict === undefined || verdict === 'pass' ? 'valid' : 'caught', verdict };
 }
 
 /** Every group of every step. Steps whose artifacts were removed are left out. */
