@@ -7,7 +7,7 @@ const layer = (name, from, to, extra = {}) => ({
   to: { path: to, ...extra },
 });
 const TOP =
-  '(api|core|method|ml|sandbox|store|data|activities|workflows|workers|dashboard|inference|cli|infra|lab|tools|test)';
+  '(api|core|method|ml|sandbox|store|data|chains|activities|workflows|workers|dashboard|inference|cli|infra|lab|tools|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
 const TEST_SOURCE = '^sandbox/testSource/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
@@ -33,7 +33,7 @@ module.exports = {
       from: { pathNot: '^ml/device/' },
       to: { path: 'onnxruntime-node' },
     },
-    layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|activities|workflows|workers|cli)/'),
+    layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|chains|activities|workflows|workers|cli)/'),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
       pathNot: `^sandbox/($1|guest)/|${TEST_SOURCE}`,
     }),
@@ -45,7 +45,7 @@ module.exports = {
       to: { path: TEST_SOURCE, pathNot: '^$1/' },
     },
     // Training knows the sandbox port alone; workers inject the backend.
-    layer('training-avoids-test-source', '^activities/', TEST_SOURCE, { reachable: true }),
+    layer('training-avoids-test-source', '^(chains|activities)/', TEST_SOURCE, { reachable: true }),
     layer('store-hides-its-objects', '^(?!(store|test)/)', '^store/([a-z0-9]+Objects|objects|layout)\\.ts'),
     {
       name: 's3-only-in-store',
@@ -68,7 +68,7 @@ module.exports = {
     layer(
       'dashboard-reads',
       '^dashboard/',
-      except('dashboard', 'core', 'method', 'data', 'store', 'activities', 'ml', 'infra'),
+      except('dashboard', 'core', 'method', 'data', 'store', 'chains', 'ml', 'infra'),
     ),
     layer('inference-uses-ports', '^inference/', '^(workflows|workers|dashboard|cli)/|^sandbox/[^/]+/'),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
@@ -78,8 +78,14 @@ module.exports = {
     layer('tools-run-before-the-build', '^tools/', except('tools', 'infra')),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
     layer('method-sees-core', '^method/', except('method', 'core')),
+    layer('chains-see-ports', '^chains/', except('chains', 'core', 'method', 'ml', 'data', 'store', 'sandbox')),
+    layer('chains-know-no-temporal', '^chains/', 'node_modules/@temporalio/'),
     layer('activities-see-ports', '^activities/', '^(workflows|workers|cli)/'),
-    layer('activities-use-sandbox-port', '^activities/', '^sandbox/[^/]+/'),
+    layer('activities-use-sandbox-port', '^(chains|activities)/', '^sandbox/[^/]+/'),
+    // Others call the functions of chains/.
+    layer('only-hosts-run-activities', '^(?!(activities|workers|api|test|lab)/)', '^activities/', {
+      dependencyTypesNot: ['type-only'],
+    }),
     layer('workflows-see-the-method', '^workflows/', except('workflows', 'core', 'method')),
     {
       name: 'workflows-deterministic',

@@ -1,12 +1,13 @@
 // Compares the environment of this worker with the records of a run, before it does work for it.
+import { readConfig } from '../chains/artifacts.js';
+import { runOf } from '../chains/memoKey.js';
+import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/errors.js';
 import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
 import { enterEnvironment } from '../store/environments.js';
 import { readRecord } from '../store/records.js';
 import { MANIFEST } from '../store/runs.js';
-import { readConfig } from './artifacts.js';
-import { runOf } from './recompute.js';
-import { type ActivityDeps, currentContext } from './scope.js';
+import { currentContext } from './scope.js';
 
 const TRAINING = 'trainFullPipeline';
 
@@ -14,7 +15,7 @@ const TRAINING = 'trainFullPipeline';
  * Returns the facts of this worker for a part of the work; undefined if they are unknown or no run is given.
  * @throws GauntletError ENVIRONMENT_CHANGED
  */
-export function environmentCheck(deps: ActivityDeps): (input: unknown, part: EnvironmentPart) => Promise<Facts> {
+export function environmentCheck(deps: Deps): (input: unknown, part: EnvironmentPart) => Promise<Facts> {
   const entered = new Set<string>(); // runs and parts that this worker has compared
   return async (input, part) => {
     const run = runOf(input);

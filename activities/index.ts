@@ -1,5 +1,27 @@
 // The implementations of the activities (method/activities.ts declares them), and how they run: on a Temporal worker, or in
 // this process.
+import { collectSolutions } from '../chains/judge/collectSolutions.js';
+import { executeSuite } from '../chains/judge/executeSuite.js';
+import { findFailures } from '../chains/judge/findFailures.js';
+import { measureEvaluation } from '../chains/judge/measureEvaluation.js';
+import { selectChains } from '../chains/judge/selectChains.js';
+import { summariseEvaluation } from '../chains/judge/summariseEvaluation.js';
+import { commitCheckpoint } from '../chains/run/commitCheckpoint.js';
+import { prepareRun } from '../chains/run/prepareRun.js';
+import { prepareSolving } from '../chains/run/prepareSolving.js';
+import { quarantineProblems } from '../chains/run/quarantineProblems.js';
+import { recordMetrics } from '../chains/run/recordMetrics.js';
+import { countAnswers } from '../chains/sample/countAnswers.js';
+import { generateReasoning } from '../chains/sample/generateReasoning.js';
+import { generateTests } from '../chains/sample/generateTests.js';
+import { repairPrograms } from '../chains/sample/repairPrograms.js';
+import type { Deps, Scope } from '../chains/scope.js';
+import { computeRewards } from '../chains/train/computeRewards.js';
+import { scoreOldPolicy, scoreShard } from '../chains/train/scoreOldPolicy.js';
+import { removeUpdateFiles } from '../chains/train/updateFiles.js';
+import { updatePolicy } from '../chains/train/updatePolicy.js';
+import { applyGradients, computeGradients } from '../chains/train/updateShards.js';
+import { answerFreshInputs, scoreExamples, writeExamples } from '../chains/train/warmStart.js';
 import {
   ACTIVITIES,
   type Activities,
@@ -11,33 +33,9 @@ import {
   type SequenceName,
 } from '../method/activities.js';
 import { SEQUENCES } from '../method/sequences.js';
-import { collectSolutions } from './collectSolutions.js';
-import { commitCheckpoint } from './commitCheckpoint.js';
-import { computeRewards } from './computeRewards.js';
-import { countAnswers } from './countAnswers.js';
-import { executeSuite } from './executeSuite.js';
-import { findFailures } from './findFailures.js';
-import { generateReasoning } from './generateReasoning.js';
-import { generateTests } from './generateTests.js';
-import { measureEvaluation } from './measureEvaluation.js';
 import { activityWrappers } from './memoise.js';
-import { prepareRun } from './prepareRun.js';
-import { prepareSolving } from './prepareSolving.js';
-import { quarantineProblems } from './quarantineProblems.js';
-import { recordMetrics } from './recordMetrics.js';
 import { renderReport } from './renderReport.js';
-import { repairPrograms } from './repairPrograms.js';
 import { reviseRun } from './reviseRun.js';
-import type { ActivityDeps, Scope } from './scope.js';
-import { scoreOldPolicy, scoreShard } from './scoreOldPolicy.js';
-import { selectChains } from './selectChains.js';
-import { summariseEvaluation } from './summariseEvaluation.js';
-import { removeUpdateFiles } from './updateFiles.js';
-import { updatePolicy } from './updatePolicy.js';
-import { applyGradients, computeGradients } from './updateShards.js';
-import { answerFreshInputs, scoreExamples, writeExamples } from './warmStart.js';
-
-export type { ActivityDeps, ActivityLog } from './scope.js';
 
 /** The activities that are no sequence of others. */
 type Leaf = Exclude<Name, SequenceName>;
@@ -76,7 +74,7 @@ const IMPLEMENTATIONS: { [N in Leaf]: (scope: Scope, input: Input<N>) => Promise
 type Untimed<O> = Omit<O, 'seconds'> & { seconds?: number };
 
 /** The activities that a worker registers. They throw Temporal failures. */
-export function createActivities(deps: ActivityDeps): Activities {
+export function createActivities(deps: Deps): Activities {
   const { memoised, unmemoised } = activityWrappers(deps);
   const leaf = (name: Leaf) => {
     const { version, needs } = ACTIVITIES[name];
@@ -96,4 +94,4 @@ export function createActivities(deps: ActivityDeps): Activities {
 }
 
 /** Calls the activities in this process. */
-export const createCall = (deps: ActivityDeps): Call => callOf(createActivities(deps));
+export const createCall = (deps: Deps): Call => callOf(createActivities(deps));

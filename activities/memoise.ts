@@ -1,16 +1,18 @@
 // Wraps activities for Temporal and the in-process driver.
+import { keyInputs } from '../chains/memoKey.js';
+import type { Deps, Scope } from '../chains/scope.js';
 import type { GauntletError } from '../core/errors.js';
 import type { EnvironmentPart } from '../core/schema/environment.js';
-import type { ScoreOldPolicyInput, Timed } from '../method/types.js';
-import { memoKey, memoised as storeMemoised } from '../store/memo.js';
+import type { Timed } from '../method/types.js';
+import { memoised as storeMemoised } from '../store/memo.js';
 import type { Store } from '../store/store.js';
 import { environmentCheck } from './environment.js';
 import { toFailure } from './failures.js';
-import { type ArtifactProducers, runIdentityOf, runOf, withRecomputation } from './recompute.js';
-import { type ActivityDeps, currentContext, openScope, type Scope } from './scope.js';
+import { type ArtifactProducers, withRecomputation } from './recompute.js';
+import { attemptScope, currentContext } from './scope.js';
 
 /** The activities that these functions wrap can recompute each other's lost artifacts. */
-export function activityWrappers(deps: ActivityDeps) {
+export function activityWrappers(deps: Deps) {
   const producers: ArtifactProducers = new Map();
   const enter = environmentCheck(deps);
 
@@ -30,7 +32,7 @@ export function activityWrappers(deps: ActivityDeps) {
     const call = async (input: I): Promise<Timed<O>> => {
       const facts = part && (await enter(input, part));
       const inputs = { ...keyInputs(input), ...(facts && part === 'sandbox' && { environment: facts }) };
-      const scope = openScope(deps);
+      const scope = attemptScope(deps);
       const context = { store: deps.store, name, version, onDamage, earlierSeconds: () => scope.earlierSeconds };
       const compute = (store: Store) => {
         scope.store = store;
@@ -51,7 +53,7 @@ export function activityWrappers(deps: ActivityDeps) {
   ): (input: I) => Promise<O> {
     const call = async (input: I): Promise<O> => {
       if (part) await enter(input, part);
-      return run(openScope(deps), input);
+      return run(attemptScope(deps), input);
     };
     producers.set(name, { version: 0, call: call as (input: unknown) => Promise<unknown> });
     return activity((input) => withRecomputation(deps, producers, input, () => call(input)));
@@ -70,15 +72,4 @@ function activity<I, O>(call: (input: I) => Promise<O>): (input: I) => Promise<O
       throw toFailure(error, signal);
     }
   };
-}
-
-/** The key of a leaf activity's result. */
-export const keyOf = (name: string, version: number, input: unknown): string =>
-  memoKey(name, version, keyInputs(input));
-
-/** What a result depends on. It does not depend on how several workers shared the work. */
-function keyInputs(input: unknown): object {
-  const { shards: _, rows: __, ...inputs } = input as Pick<ScoreOldPolicyInput, 'shards' | 'rows'>;
-  const run = runOf(inputs);
-  return run === undefined ? inputs : { ...inputs, run: runIdentityOf(run) };
 }

@@ -1,5 +1,7 @@
 // Recomputes lost artifacts. The store records which activity produced an artifact and from which inputs, so a damaged
 // or deleted blob costs the time of one activity and needs no manual repair.
+import { runIdentityOf, runOf } from '../chains/memoKey.js';
+import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/errors.js';
 import type { RunRef } from '../method/types.js';
 import { digestJson } from '../store/canonicalJson.js';
@@ -7,7 +9,6 @@ import { kindOfRow, readMemoRecord, unlessLost } from '../store/memo.js';
 import { digestsIn } from '../store/references.js';
 import { MANIFEST, readRun } from '../store/runs.js';
 import type { Digest, Store } from '../store/store.js';
-import type { ActivityDeps } from './scope.js';
 
 /** Longer recomputations do not fit in the time limits of another activity. `gauntlet resume` repeats them instead. */
 export const RECOMPUTE_WITHIN_SECONDS = 120;
@@ -21,7 +22,7 @@ export type ArtifactProducers = Map<string, ArtifactProducer>;
 
 /** Runs `work`. If an artifact that it reads is lost, recomputes the artifact (once each) and runs `work` again. */
 export async function withRecomputation<T>(
-  deps: ActivityDeps,
+  deps: Deps,
   producers: ArtifactProducers,
   input: unknown,
   work: () => Promise<T>,
@@ -97,13 +98,6 @@ function withRun(inputs: unknown, run: RunRef | undefined): unknown {
     : undefined;
 }
 
-/** Results depend on these digests, not on the run's id, the location of its models or its device. */
-export function runIdentityOf({ bases, config, problems }: RunRef): object {
-  const identityOf = ({ modelDigest, adapterConfig }: RunRef['bases']['generator']) => ({ modelDigest, adapterConfig });
-  const [generator, discriminator] = [identityOf(bases.generator), identityOf(bases.discriminator)];
-  return { bases: { generator, discriminator }, config, problems };
-}
-
 /** The configuration of the manifest, with the current location of the models. */
 async function initialConfig(store: Store, run: RunRef): Promise<unknown> {
   const { config } = await readRun(store, run.runId);
@@ -120,8 +114,4 @@ async function initialConfig(store: Store, run: RunRef): Promise<unknown> {
 /** Ignores recomputation errors; the caller reports the missing artifact. */
 async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
   await work().catch(() => undefined);
-}
-
-export function runOf(input: unknown): RunRef | undefined {
-  return typeof input === 'object' && input !== null && 'run' in input ? (input.run as RunRef) : undefined;
 }

@@ -1,14 +1,13 @@
 // Writes the result of a run, one example chain and the HTML report to the run's folder.
-import type { ChainView } from '../core/schema/chainView.js';
+import type { Scope } from '../chains/scope.js';
 import type { RenderReportInput } from '../method/types.js';
 import { writeReport, writeResult } from '../store/runs.js';
-import type { Scope } from './scope.js';
 
 export async function renderReport(
   { deps, store }: Scope,
   { runId, result, example }: RenderReportInput,
 ): Promise<{ path?: string }> {
-  const chain = example === undefined ? undefined : (await store.getJson<ChainView[]>(example))[0];
+  const chain = example === undefined ? undefined : (await store.getJson(example))[0];
   await writeResult(store, runId, result, chain);
   if (!deps.renderReport) return {};
   await writeReport(store, runId, await deps.renderReport(runId));

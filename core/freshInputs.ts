@@ -3,7 +3,11 @@
 import { isTuple } from './parse/arithmetic.js';
 import { floatValue, toFloat } from './parse/numbers.js';
 import type { RandomStream } from './random.js';
+import type { TestCase } from './schema/problem.js';
 import type { Value } from './schema/value.js';
+
+/** Problem id → tests: fresh inputs, and what the reference answers. */
+export type FreshTests = Record<string, TestCase[]>;
 
 const TRIES = 20; // draws for each wanted input
 

@@ -1,5 +1,6 @@
 // The problems of a file in any known format. A record that cannot be used is given with its reason. An error is thrown
 // only if the file itself is wrong: a line is not JSON, two problems have one id, or no record can be used.
+import type { Rejected } from '../core/schema/problem.js';
 import {
   type Draft,
   FORMATS,
@@ -11,12 +12,6 @@ import {
 } from './formats/format.js';
 import { formatOf, recogniseFormat } from './formats/index.js';
 import { printable, readRecords, refuse, type SourceRecord } from './records.js';
-
-/** A record that cannot be used. */
-export interface Rejected {
-  id: string; // its place in the file if it has no id
-  reason: string; // one printable line: place, field, what is wrong
-}
 
 export type DraftEntry = { id: string; draft: Draft } | Rejected;
 

@@ -1,16 +1,11 @@
 // Loads problem sets: a built-in one by name, or a problem file, split by a hash of the ids.
 import { GauntletError } from '../core/errors.js';
 import { deriveKey, uniformAt } from '../core/random.js';
-import { isBuiltIn, type Problem, SPLITS, type Split } from '../core/schema/problem.js';
+import { isBuiltIn, type Problem, type ProblemSet, type Rejected, SPLITS, type Split } from '../core/schema/problem.js';
 import { gauntlet } from './formats/gauntlet.js';
 import { shippedProblemsPath } from './paths.js';
-import { openDrafts, type Rejected } from './problemDrafts.js';
+import { openDrafts } from './problemDrafts.js';
 import { readRecords } from './records.js';
-
-export interface ProblemSet extends Record<Split, Problem[]> {
-  /** Records of the problem file that cannot be used; absent if all can. */
-  rejected?: Rejected[];
-}
 
 const HELD_OUT = 0.1; // the share of validation, and that of test
 

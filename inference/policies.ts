@@ -1,7 +1,7 @@
 // The models and adapters of a checkpoint, or of a base model, and the sandbox: what solving needs.
-import { openRole } from '../activities/artifacts.js';
-import { choosePolicies } from '../activities/prepareSolving.js';
-import { type ActivityDeps, openScope } from '../activities/scope.js';
+import { openRole } from '../chains/artifacts.js';
+import { choosePolicies } from '../chains/run/prepareSolving.js';
+import { type Deps, openScope } from '../chains/scope.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { SolveProblemsInput } from '../core/schema/solving.js';
@@ -21,7 +21,7 @@ export interface Solver extends Record<Role, Policy> {
 
 /** @throws GauntletError */
 export async function openSolver(
-  deps: ActivityDeps,
+  deps: Deps,
   input: Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments'>,
 ): Promise<Solver> {
   const scope = openScope(deps);

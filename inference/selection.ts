@@ -1,7 +1,7 @@
 // Tests of the discriminator, and the choice of a program by them. Nobody knows the correct answers here, so every test
 // that can be read counts; an input without an expected value expects what most programs return.
-import { parseTests } from '../activities/judging.js';
-import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from '../activities/sampling.js';
+import { parseTests } from '../chains/judge/judging.js';
+import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from '../chains/sample/sampling.js';
 import { equalValues, truthTests } from '../core/compare.js';
 import { strictKey } from '../core/comparison/strictKey.js';
 import { formatArguments, formatValue } from '../core/parse/format.js';

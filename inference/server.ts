@@ -3,10 +3,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GauntletError } from '../core/errors.js';
 import { createAccess, limitConnections, patience, sendJson, urlOf } from '../infra/httpServer.js';
+import { QueueFull, Turns } from '../ml/engine/turns.js';
 import { ApiError, Completion, parseRequest } from './completions.js';
 import type { Solver } from './policies.js';
 import { solveTask } from './solver.js';
-import { QueueFull, Turns } from './turns.js';
 
 export interface InferenceOptions {
   solver: Solver;
@@ -66,7 +66,7 @@ async function complete(
   response.once('close', () => gone.abort(new Error('the client left')));
   const asked = parseRequest(await readBody(request), model, samples);
   const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
-  await turns.take(signal, async () => {
+  await turns.take(async () => {
     const completion = new Completion(model, asked);
     for await (const event of solveTask(solver, asked.task, { ...asked.options, signal })) {
       const chunk = completion.add(event);
@@ -76,7 +76,7 @@ async function complete(
     for (const chunk of completion.end()) sendEvent(response, JSON.stringify(chunk));
     sendEvent(response, '[DONE]');
     response.end();
-  });
+  }, signal);
 }
 
 /** @throws ApiError */

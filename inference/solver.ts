@@ -1,9 +1,9 @@
 // Solves one problem with the models of a checkpoint, in this process: a chain of stages for each sample, tests of the
 // discriminator for every stage, and the programs' results on them. Prompts, random keys and parsers are those of
 // training. Results are events, passed on as soon as there are any.
-import { codeOf } from '../activities/chains.js';
-import { misfitOf } from '../activities/problemFit.js';
-import { sampleTurns, samplingFilters, stagePrompt } from '../activities/sampling.js';
+import { codeOf } from '../chains/chainLists.js';
+import { misfitOf } from '../chains/sample/problemFit.js';
+import { sampleTurns, samplingFilters, stagePrompt } from '../chains/sample/sampling.js';
 import { GauntletError } from '../core/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
 import { deriveKey, extendKey } from '../core/random.js';

@@ -3,11 +3,11 @@ import { GauntletError } from '../core/errors.js';
 import { takePiece } from '../core/parse/scan.js';
 import { joinedLines, type Signature, signatureAt } from '../core/parse/signature.js';
 import type { Calling } from '../core/schema/calling.js';
-import type { Problem } from '../core/schema/problem.js';
+import type { Problem, Rejected } from '../core/schema/problem.js';
 import { callingOfClass, USUAL_CLASS } from '../data/calling.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
-import { openDrafts, type Rejected, UNTESTED } from '../data/problemDrafts.js';
+import { openDrafts, UNTESTED } from '../data/problemDrafts.js';
 
 export type Task = Pick<
   Problem,

@@ -2,10 +2,12 @@
 // few, longer activities keep the workflow history short. If several workers share the work, the workflow runs the sequence
 // itself (workflows/spread.ts).
 import { nothingTrained } from '../core/answerShares.js';
-import type { Digest } from '../core/ref.js';
+import type { Digest, Ref } from '../core/ref.js';
 import { checkpointScore } from '../core/rl/scores.js';
+import type { Chain } from '../core/schema/chain.js';
 import type { StepMetrics, SupervisedMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates } from '../core/schema/run.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import type { Call, Input, Output, SequenceName } from './activities.js';
 import type { ChainBatch, SamplingPolicy, ShardResult } from './types.js';
 
@@ -14,7 +16,7 @@ type Sequence<N extends SequenceName> = (call: Call, input: Input<N>) => Promise
 /** Samples every stage of a batch's chains. Each stage appends one turn to each chain. */
 const sampleChains: Sequence<'sampleChains'> = async (call, { stages, adapter, frozen, shards, ...input }) => {
   let done: Output<'generateReasoning'> | undefined;
-  const turns: ShardResult[] = [];
+  const turns: ShardResult<Chain[]>[] = [];
   for (const [i, stage] of stages.entries()) {
     const turn = await call('generateReasoning', {
       ...input,
@@ -53,7 +55,7 @@ const generateChains: Sequence<'generateChains'> = async (call, { tests, repair,
 const generateEvaluation: Sequence<'generateEvaluation'> = async (call, input) => {
   const { run, split, problems, stages, policies } = input;
   let seconds = 0;
-  const sample = async (policy: SamplingPolicy | undefined, greedy: boolean): Promise<Digest> => {
+  const sample = async (policy: SamplingPolicy | undefined, greedy: boolean): Promise<Ref<Chain[]>> => {
     const batch: ChainBatch = { kind: 'evaluation', split, problems, greedy };
     const sampled = await call('generateChains', { run, batch, stages, ...policy });
     seconds += sampled.seconds;
@@ -71,7 +73,7 @@ const generateEvaluation: Sequence<'generateEvaluation'> = async (call, input) =
 /** Runs chains and tests against the hidden tests, and records the rates or commits the checkpoint. */
 const judgeEvaluation: Sequence<'judgeEvaluation'> = async (call, { run, samples, target }) => {
   let { seconds } = samples;
-  const judge = async (what: { chains: Digest } | { tests: Digest }): Promise<Digest> => {
+  const judge = async (what: Pick<Input<'executeSuite'>, 'chains' | 'tests'>): Promise<Ref<SuiteVerdicts[]>> => {
     const per = 'chains' in what ? 'problem' : 'target';
     const judged = await call('executeSuite', { run, per, suite: 'hidden', ...what });
     seconds += judged.seconds;

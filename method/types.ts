@@ -1,14 +1,20 @@
 // Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
 import type { MetricName } from '../core/evaluation/metrics.js';
-import type { Digest } from '../core/ref.js';
+import type { FreshTests } from '../core/freshInputs.js';
+import type { Digest, Ref } from '../core/ref.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Mismatch } from '../core/rl/importance.js';
 import type { PlannedStep } from '../core/schedule.js';
-import type { Role, Stage } from '../core/schema/chain.js';
+import type { Chain, FailedTest, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
+import type { ChainView } from '../core/schema/chainView.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
+import type { ProblemResult } from '../core/schema/evaluation.js';
 import type { ControlMetrics, RewardMetrics, RunMetrics, StepMetrics } from '../core/schema/metrics.js';
+import type { ProblemSet, Rejected } from '../core/schema/problem.js';
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
-import type { SolveProblemsInput } from '../core/schema/solving.js';
-import type { PolicyStats } from '../core/schema/trajectory.js';
+import type { Solution, SolveProblemsInput } from '../core/schema/solving.js';
+import type { PolicyStats, TokenNumbers, TokenScores, Trajectory } from '../core/schema/trajectory.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import type { Shard } from '../core/shards.js';
 
 /** `seconds` of the attempt that computed the result. They are stored outside of digested artifacts. */
@@ -26,16 +32,16 @@ export interface RunRef {
   runId: string;
   bases: Record<Role, BaseRef>; // equal unless the discriminator has a base of its own
   engine: EngineConfig; // as requested; settings of the worker take precedence
-  config: Digest; // of runIdentity(config)
-  problems: Digest;
+  config: Ref<RunConfig>; // its identity, see runIdentity
+  problems: Ref<ProblemSet>;
 }
 
 /** Standard errors of rates, by the name of the rate. */
 export type StandardErrors = Record<string, number>;
 
 /** What one shard of a batch computed. */
-export interface ShardResult {
-  part: Digest;
+export interface ShardResult<T> {
+  part: Ref<T>;
   tokens: number; // sampled
   seconds: number;
 }
@@ -76,9 +82,9 @@ export type ChainBatch =
 
 /** What to write tests for: all stages of one random chain per problem, selected targets, or a random stage of each chain. */
 export type TestTargets =
-  | { kind: 'all-stages'; chains: Digest; position?: Position }
-  | { kind: 'selected'; targets: Digest; position: Position }
-  | { kind: 'evaluation'; chains: Digest };
+  | { kind: 'all-stages'; chains: Ref<Chain[]>; position?: Position }
+  | { kind: 'selected'; targets: Ref<TestTarget[]>; position: Position }
+  | { kind: 'evaluation'; chains: Ref<Chain[]> };
 
 export interface PrepareRunInput {
   runId: string;
@@ -89,8 +95,8 @@ export interface PrepareRunOutput {
   run: RunRef;
   config: RunConfig;
   state: PolicyState;
-  replayBuffer: Digest;
-  unfit?: Digest; // Rejected[]: the problems that do not fit into the models' context, if there are some
+  replayBuffer: Ref<ReplayBuffer>;
+  unfit?: Ref<Rejected[]>; // the problems that do not fit into the models' context, if there are some
   searchAttributes: boolean;
   origin?: Origin;
   controls?: ControlMetrics[]; // of a restarted run: its recorded control requests
@@ -117,10 +123,10 @@ export interface ReviseRunOutput {
 
 export interface QuarantineProblemsInput {
   run: RunRef;
-  unfit?: Digest | undefined; // Rejected[]: problems that do not fit into the models' context
+  unfit?: Ref<Rejected[]> | undefined; // problems that do not fit into the models' context
 }
 export interface QuarantineProblemsOutput {
-  problems: Digest; // the healthy ones
+  problems: Ref<ProblemSet>; // the healthy ones
   total: number;
   quarantined: number;
 }
@@ -129,29 +135,32 @@ export interface GenerateReasoningInput {
   run: RunRef;
   batch: ChainBatch;
   stage: Stage;
-  chains?: Digest; // with earlier stages; absent for the first stage
-  replayBuffer?: Digest; // in training with a curriculum
+  chains?: Ref<Chain[]>; // with earlier stages; absent for the first stage
+  replayBuffer?: Ref<ReplayBuffer>; // in training with a curriculum
   adapter?: Digest; // absent: the base model
   shard?: Shard; // only the chains of some problems
-  shards?: ShardResult[]; // this stage of all shards: nothing is sampled
+  shards?: ShardResult<Chain[]>[]; // this stage of all shards: nothing is sampled
 }
 export interface GenerateReasoningOutput {
-  chains: Digest;
+  chains: Ref<Chain[]>;
   tokens: number; // sampled
 }
 
+/** Of each chain: the first baseline test that its program fails, or null. */
+export type Failures = (FailedTest | null)[];
+
 export interface FindFailuresInput {
   run: RunRef;
-  chains: Digest;
+  chains: Ref<Chain[]>;
 }
 export interface FindFailuresOutput {
-  failures: Digest; // of each chain: the first baseline test that its program fails, or null
+  failures: Ref<Failures>;
   executions: number; // of programs
 }
 
 export interface RepairProgramsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
-  chains: Digest; // with all stages
-  failures: Digest;
+  chains: Ref<Chain[]>; // with all stages
+  failures: Ref<Failures>;
 }
 
 export interface SampleChainsInput
@@ -159,10 +168,10 @@ export interface SampleChainsInput
     Pick<GenerateReasoningInput, 'run' | 'batch' | 'replayBuffer'> {
   stages: Stage[]; // of a chain, in order
   shard?: Shard; // only the chains of some problems
-  shards?: ShardResult[][]; // all shards of each stage: nothing is sampled
+  shards?: ShardResult<Chain[]>[][]; // all shards of each stage: nothing is sampled
 }
 export interface SampleChainsOutput extends GenerateReasoningOutput {
-  turns?: ShardResult[]; // of each stage; only for a shard
+  turns?: ShardResult<Chain[]>[]; // of each stage; only for a shard
 }
 
 export interface GenerateChainsInput extends Omit<SampleChainsInput, 'shard' | 'shards'> {
@@ -173,7 +182,7 @@ export interface GenerateChainsInput extends Omit<SampleChainsInput, 'shard' | '
 }
 /** Tokens and seconds include chains and tests. */
 export interface GenerateChainsOutput extends GenerateReasoningOutput {
-  tests?: Digest;
+  tests?: Ref<TestBatch>;
 }
 
 export interface GenerateTestsInput extends SamplingPolicy {
@@ -181,10 +190,10 @@ export interface GenerateTestsInput extends SamplingPolicy {
   targets: TestTargets;
   samples: number;
   shard?: Shard; // only the turns of some targets
-  shards?: ShardResult[]; // the turns of all shards: nothing is sampled
+  shards?: ShardResult<TestBatch>[]; // the turns of all shards: nothing is sampled
 }
 export interface GenerateTestsOutput {
-  tests: Digest;
+  tests: Ref<TestBatch>;
   tokens: number;
 }
 
@@ -193,33 +202,33 @@ export interface ExecuteSuiteInput {
   /** 'problem': all chains of a problem share a suite. 'target': each chain is judged on the tests written for it. */
   per: 'problem' | 'target';
   suite: 'baseline' | 'hidden';
-  chains?: Digest; // for 'problem'
-  tests?: Digest;
-  replayBuffer?: Digest; // in training: tests of the mistake book join the suite
+  chains?: Ref<Chain[]>; // for 'problem'
+  tests?: Ref<TestBatch>;
+  replayBuffer?: Ref<ReplayBuffer>; // in training: tests of the mistake book join the suite
   mutants?: number; // up to so many mutants of each reference run on the suite; default: as the reward scheme needs
 }
 export interface ExecuteSuiteOutput {
-  verdicts: Digest;
+  verdicts: Ref<SuiteVerdicts[]>;
   executions: number; // of programs, references included
 }
 
 export interface SelectChainsInput {
   run: RunRef;
-  chains: Digest;
-  replayBuffer: Digest;
+  chains: Ref<Chain[]>;
+  replayBuffer: Ref<ReplayBuffer>;
   position: Position;
 }
 export interface SelectChainsOutput {
-  targets: Digest;
-  replayBuffer: Digest;
+  targets: Ref<TestTarget[]>;
+  replayBuffer: Ref<ReplayBuffer>;
   executions: number; // of programs
 }
 
 /** What was sampled for a step or an evaluation. */
 export interface CountAnswersInput {
   run: RunRef;
-  chains: Digest[];
-  tests: Digest[];
+  chains: Ref<Chain[]>[];
+  tests: Ref<TestBatch>[];
 }
 /** Fields of a record. */
 export type CountAnswersOutput = Pick<StepMetrics, 'answers' | 'warnings'>;
@@ -228,14 +237,14 @@ export interface ComputeRewardsInput {
   run: RunRef;
   role: Role;
   position: Position;
-  verdicts: Digest;
-  chains?: Digest; // generator
-  tests?: Digest; // discriminator
-  replayBuffer: Digest;
+  verdicts: Ref<SuiteVerdicts[]>;
+  chains?: Ref<Chain[]>; // generator
+  tests?: Ref<TestBatch>; // discriminator
+  replayBuffer: Ref<ReplayBuffer>;
 }
 export interface ComputeRewardsOutput {
-  trajectories: Digest;
-  replayBuffer: Digest;
+  trajectories: Ref<Trajectory[]>;
+  replayBuffer: Ref<ReplayBuffer>;
   rows: number; // trajectories
   metrics: RewardMetrics;
 }
@@ -243,19 +252,21 @@ export interface ComputeRewardsOutput {
 export interface ScoreOldPolicyInput {
   run: RunRef;
   role: Role;
-  trajectories: Digest;
+  trajectories: Ref<Trajectory[]>;
   adapter: Digest;
   valueHead?: Digest;
   rows?: number; // trajectories, for a caller that spreads the work
-  shards?: ShardResult[]; // the scores of all shards
+  shards?: ShardResult<PartialScores>[]; // the scores of all shards
 }
 export type ScoreShardInput = Omit<ScoreOldPolicyInput, 'rows' | 'shards'> & { shard: Shard };
+/** Null: a trajectory of another shard. */
+export type PartialScores = (TokenScores | null)[];
 export interface ScoreShardOutput {
-  scores: Digest; // (TokenScores | null)[]; null: a trajectory of another shard
+  scores: Ref<PartialScores>;
 }
 export interface ScoreOldPolicyOutput {
-  trajectories: Digest;
-  entropies?: Digest; // TokenNumbers; absent if nothing is trained
+  trajectories: Ref<Trajectory[]>;
+  entropies?: Ref<TokenNumbers>; // absent if nothing is trained
   mismatch?: Mismatch; // of the trained tokens, with remote rollouts
 }
 
@@ -263,7 +274,7 @@ export interface UpdatePolicyInput {
   run: RunRef;
   role: Role;
   position: UpdatePosition;
-  trajectories: Digest;
+  trajectories: Ref<Trajectory[]>;
   state: RoleState;
   learningRate: number;
   rows?: number; // trajectories, for a caller that spreads the work
@@ -272,10 +283,10 @@ export interface UpdatePolicyOutput {
   state: RoleState;
   stats: PolicyStats;
   /**
-   * TokenNumbers: π / π_old when the last epoch came to the trajectory, before the gradient of its minibatch was applied.
+   * π / π_old when the last epoch came to the trajectory, before the gradient of its minibatch was applied.
    * Absent if nothing was trained, and in the warm start.
    */
-  ratios?: Digest;
+  ratios?: Ref<TokenNumbers>;
 }
 
 /** One minibatch of an update whose gradients several workers compute. */
@@ -302,7 +313,7 @@ export interface TrainPolicyInput
   evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
 export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios' | 'stats'> {
-  replayBuffer: Digest;
+  replayBuffer: Ref<ReplayBuffer>;
   metrics: StepMetrics; // as recorded
   evaluation?: EvaluationSamples; // if requested
 }
@@ -310,7 +321,7 @@ export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios' | '
 /** A step of the warm start. */
 export interface TrainOnExamplesInput extends Omit<UpdatePolicyInput, 'trajectories' | 'rows'> {
   step: number; // of the whole run, this one included
-  tests?: Digest | undefined; // FreshTests, for the discriminator
+  tests?: Ref<FreshTests> | undefined; // for the discriminator
   examplesOfStep: number; // 1-based, of the role
 }
 export interface TrainOnExamplesOutput {
@@ -323,26 +334,26 @@ export interface AnswerFreshInputsInput {
   run: RunRef;
 }
 export interface AnswerFreshInputsOutput {
-  tests: Digest; // FreshTests
+  tests: Ref<FreshTests>;
   executions: number; // of programs
 }
 
 export interface WriteExamplesInput {
   run: RunRef;
   role: Role;
-  tests?: Digest | undefined; // FreshTests, for the discriminator
+  tests?: Ref<FreshTests> | undefined; // for the discriminator
   /** A step of the warm start, or absent: the examples of the validation split. */
   step?: number;
 }
 export interface WriteExamplesOutput {
-  examples: Digest; // Trajectory[]
+  examples: Ref<Trajectory[]>;
   rows: number;
 }
 
 export interface ScoreExamplesInput {
   run: RunRef;
   role: Role;
-  examples: Digest;
+  examples: Ref<Trajectory[]>;
   adapter: Digest;
 }
 export interface ScoreExamplesOutput {
@@ -356,13 +367,13 @@ export interface GenerateEvaluationInput {
   stages: Stage[]; // of a chain, in order
   greedy: boolean; // also sample the chains greedily
   policies?: Record<Role, SamplingPolicy> | undefined; // absent: the base model
-  base?: Digest | 'sampled' | undefined; // chains to write tests for, if they are known; sampled: those of this policy
+  base?: Ref<Chain[]> | 'sampled' | undefined; // chains to write tests for, if they are known; sampled: those of this policy
 }
 export interface GenerateEvaluationOutput {
-  sampled: Digest; // chains
-  greedy?: Digest;
-  base: Digest; // the chains that the discriminator writes tests for
-  tests: Digest;
+  sampled: Ref<Chain[]>;
+  greedy?: Ref<Chain[]>;
+  base: Ref<Chain[]>; // that the discriminator writes tests for
+  tests: Ref<TestBatch>;
 }
 /** What the models wrote for an evaluation. */
 export type EvaluationSamples = Timed<GenerateEvaluationOutput>;
@@ -388,9 +399,9 @@ export interface JudgeEvaluationOutput {
 
 export interface SummariseEvaluationInput {
   run: RunRef;
-  sampled?: Digest; // verdicts on hidden tests
-  greedy?: Digest;
-  tests?: Digest; // verdicts of the frozen chains with the tests of the policy
+  sampled?: Ref<SuiteVerdicts[]>; // on hidden tests
+  greedy?: Ref<SuiteVerdicts[]>;
+  tests?: Ref<SuiteVerdicts[]>; // of the frozen chains with the tests of the policy
 }
 /** Rates of the given verdicts. `reward` is the mean pass rate on hidden tests − 0.5. */
 export type EvaluationSummary = Partial<EvaluationRates> & { reward?: number; standardErrors: StandardErrors };
@@ -411,7 +422,7 @@ export interface CommitCheckpointInput {
   counted?: CountAnswersOutput; // of its answers
   seconds: number; // of the evaluation
   state: PolicyState;
-  replayBuffer: Digest;
+  replayBuffer: Ref<ReplayBuffer>;
   next: number; // index of the next step in the stage's plan
   nextStage?: number; // of the next step, in the first checkpoint of a fork
   plan?: PlannedStep[]; // if it differs from the configured schedule
@@ -421,7 +432,7 @@ export interface CommitCheckpointInput {
 export interface RenderReportInput {
   runId: string;
   result: RunResult;
-  example?: Digest; // ChainView[]; the first is shown
+  example?: Ref<ChainView[]>; // the first is shown
 }
 export interface RenderReportOutput {
   path?: string; // of the report; absent if no renderer is installed
@@ -431,12 +442,12 @@ export interface RenderReportOutput {
 export interface SolveProblemsResult {
   solved: number; // problems with a sample that passes all its tests
   problems: number;
-  solutions: string; // digest of Solution[]: programs and how many tests they pass
-  skipped?: string; // digest of Rejected[]: problems that do not fit
-  chains: string; // digest of Chain[]
-  verdicts: string; // digest of SuiteVerdicts[]
-  views: string; // digest of ChainView[]: answers, tests, verdicts and rewards for people
-  tests?: string; // digest of TestBatch
+  solutions: Ref<Solution[]>;
+  skipped?: Ref<Rejected[]>; // problems that do not fit
+  chains: Ref<Chain[]>;
+  verdicts: Ref<SuiteVerdicts[]>;
+  views: Ref<ChainView[]>; // for people
+  tests?: Ref<TestBatch>;
 }
 /** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
 export interface EvaluateCheckpointInput extends Omit<SolveProblemsInput, 'tests'> {
@@ -448,18 +459,22 @@ export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
   temperature: number;
   tokens: number; // sampled with the policy
   /** What was measured: chains and their verdicts on hidden tests. */
-  artifacts: Pick<RunRef, 'config' | 'problems'> & { chains: Digest; verdicts: Digest; tests?: Digest };
-  skipped?: Digest; // Rejected[]: problems that do not fit
+  artifacts: Pick<RunRef, 'config' | 'problems'> & {
+    chains: Ref<Chain[]>;
+    verdicts: Ref<SuiteVerdicts[]>;
+    tests?: Ref<TestBatch>;
+  };
+  skipped?: Ref<Rejected[]>; // problems that do not fit
 }
 export interface MeasureEvaluationInput {
   run: RunRef;
-  chains: Digest;
-  hidden: Digest; // verdicts of the chains on hidden tests and the tests written for one of them
-  baseline: Digest; // verdicts of the chains on baseline tests
-  attacks: Digest; // verdicts of the base model's chains on hidden tests and tests written for them
+  chains: Ref<Chain[]>;
+  hidden: Ref<SuiteVerdicts[]>; // of the chains on hidden tests and the tests written for one of them
+  baseline: Ref<SuiteVerdicts[]>; // of the chains on baseline tests
+  attacks: Ref<SuiteVerdicts[]>; // of the base model's chains on hidden tests and tests written for them
 }
 export interface MeasureEvaluationOutput {
-  results: Digest; // ProblemResult[]
+  results: Ref<ProblemResult[]>;
   metrics: Partial<Record<MetricName, number>>;
 }
 export interface PrepareSolvingInput extends SolveProblemsInput {
@@ -472,7 +487,7 @@ export interface PrepareSolvingOutput {
   stages: Stage[]; // of a chain
   selfRepair?: true;
   problems: number;
-  skipped?: Digest; // Rejected[]: problems that do not fit, which are not among them
+  skipped?: Ref<Rejected[]>; // problems that do not fit, which are not among them
   temperature: number; // of evaluations
   generator: SamplingPolicy;
   discriminator: SamplingPolicy;
@@ -480,13 +495,13 @@ export interface PrepareSolvingOutput {
 
 export interface CollectSolutionsInput {
   run: RunRef;
-  chains: Digest;
-  verdicts: Digest;
-  tests?: Digest;
+  chains: Ref<Chain[]>;
+  verdicts: Ref<SuiteVerdicts[]>;
+  tests?: Ref<TestBatch>;
 }
 export interface CollectSolutionsOutput {
-  solutions: Digest; // Solution[]
-  views: Digest; // ChainView[]
+  solutions: Ref<Solution[]>;
+  views: Ref<ChainView[]>;
   solved: number; // problems with a sample that passes every test
   problems: number;
 }

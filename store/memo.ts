@@ -6,7 +6,7 @@ import { GauntletError } from '../core/errors.js';
 import { canonicalJson, digestJson, hexOf } from './canonicalJson.js';
 import { deferWrites } from './deferredWrites.js';
 import { digestsIn } from './references.js';
-import type { Digest, Store } from './store.js';
+import type { Digest, Ref, Store } from './store.js';
 
 /** 64 hex digits: SHA-256 of the canonical JSON of (name, version, inputs). */
 export function memoKey(name: string, version: number, inputs: unknown): string {
@@ -81,10 +81,10 @@ export async function memoised<T>(
     writeMemoRecord(store, key, { name, version, inputs, seconds: took }),
     store.putJson(output),
   ]);
-  const first = await store.putMemo(key, own, 'recorded');
+  const first: Ref<T> = await store.putMemo(key, own, 'recorded');
   const seconds = isFirst ? took : ((await secondsOf(context, key)) ?? 0);
   if (first === own) return { output: JSON.parse(canonicalJson(output)) as T, seconds };
-  if (await store.hasBlob(first)) return { output: await store.getJson<T>(first), seconds };
+  if (await store.hasBlob(first)) return { output: await store.getJson(first), seconds };
   throw new GauntletError(
     'CORRUPT_ARTIFACT',
     `memo ${key} (${name}) names the missing artifact ${first}, and a new computation gave ${own}`,
@@ -116,8 +116,8 @@ export async function unlessLost<T>(
 
 async function readRow<T>({ store, onDamage }: MemoContext, key: string): Promise<T | undefined> {
   return unlessLost(async () => {
-    const digest = await store.getMemo(key);
-    return digest !== undefined && (await store.hasBlob(digest)) ? store.getJson<T>(digest) : undefined;
+    const output: Ref<T> | undefined = await store.getMemo(key);
+    return output !== undefined && (await store.hasBlob(output)) ? store.getJson(output) : undefined;
   }, onDamage);
 }
 

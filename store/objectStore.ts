@@ -7,7 +7,7 @@ import { canonicalJson, digestBytes, hexOf } from './canonicalJson.js';
 import { checkDigest, isMemoKey, isRunId, isRunPath } from './checks.js';
 import { layout, MEMO, memoText, parseMemo, RUNS } from './layout.js';
 import type { Objects } from './objects.js';
-import type { Digest, MemoKind, Store } from './store.js';
+import type { Digest, MemoKind, Ref, Store } from './store.js';
 
 const HASHED_BYTES = 2 ** 20; // hasBlob hashes blobs up to this size, which takes a millisecond or two
 
@@ -62,16 +62,16 @@ export class ObjectStore implements Store {
     return (await this.moveAside(path, hexOf(digest), (now) => digestBytes(now) === digest)) !== undefined;
   }
 
-  putJson(value: unknown): Promise<Digest> {
+  putJson<T>(value: T): Promise<Ref<T>> {
     return this.putBlob(Buffer.from(canonicalJson(value), 'utf8'));
   }
 
-  async getJson<T = unknown>(digest: Digest): Promise<T> {
-    const text = Buffer.from(await this.getBlob(digest)).toString('utf8');
+  async getJson<T>(ref: Ref<T>): Promise<T> {
+    const text = Buffer.from(await this.getBlob(ref)).toString('utf8');
     try {
       return JSON.parse(text) as T;
     } catch {
-      throw new GauntletError('BAD_INPUT', `artifact ${digest} is not JSON`);
+      throw new GauntletError('BAD_INPUT', `artifact ${ref} is not JSON`);
     }
   }
 

@@ -21,7 +21,7 @@ import { createRecord, listRecords, readRecord, writeRecord } from './records.js
 import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
-/** Files of unfinished updates, see activities/updateFiles.ts. */
+/** Files of unfinished updates, see chains/train/updateFiles.ts. */
 export const UPDATES = 'updates';
 const METRICS = 'metrics';
 const EVALUATIONS = 'evaluations';

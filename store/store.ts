@@ -1,5 +1,5 @@
 // The interface of the artifact store: immutable blobs by digest, a memo table, and files of runs.
-import type { Digest } from '../core/ref.js';
+import type { Digest, Ref } from '../core/ref.js';
 
 export type { Digest, Ref } from '../core/ref.js';
 
@@ -21,8 +21,8 @@ export interface Store {
    */
   hasBlob(digest: Digest): Promise<boolean>;
   /** JSON is stored canonically (sorted keys), so equal values have equal digests. */
-  putJson(value: unknown): Promise<Digest>;
-  getJson<T = unknown>(digest: Digest): Promise<T>;
+  putJson<T>(value: T): Promise<Ref<T>>;
+  getJson<T>(ref: Ref<T>): Promise<T>;
   /** The first writer wins; a later one changes nothing and gets the first digest. */
   putMemo(key: string, digest: Digest, kind?: MemoKind): Promise<Digest>;
   /** Marks the row as used. A damaged one is moved to quarantine. @throws GauntletError CORRUPT_ARTIFACT */

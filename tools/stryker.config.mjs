@@ -1,7 +1,7 @@
 // `npm run mutate`: StrykerJS empties one function or block at a time. At least one test must fail.
 // One file: npm run mutate -- --mutate core/rewards/suite.ts --testFiles dist/test/core/suite.test.js
 export default {
-  mutate: ['activities/**/*.ts', 'core/{parse,rewards}/**/*.ts', 'ml/autodiff/**/*.ts'],
+  mutate: ['activities/**/*.ts', 'chains/**/*.ts', 'core/{parse,rewards}/**/*.ts', 'ml/autodiff/**/*.ts'],
   mutator: {
     // Only BlockStatement (`{}`) and ArrowFunction (`() => undefined`) remain. With the others, a run takes many hours.
     excludedMutations: [

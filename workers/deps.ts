@@ -2,7 +2,7 @@
 // the two sandboxes that were used last stay open.
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { ActivityDeps } from '../activities/index.js';
+import type { Deps } from '../chains/scope.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
 import { renderReport } from '../dashboard/report.js';
@@ -42,7 +42,7 @@ export interface DepsOptions {
 }
 
 export interface OpenDeps {
-  deps: ActivityDeps;
+  deps: Deps;
   close(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   };
   const store = await openStore(options.store);
   const version = codeVersion(ROOT);
-  const sandboxOf = (config: Parameters<ActivityDeps['sandbox']>[0]): [SandboxKind, Containers, boolean] => {
+  const sandboxOf = (config: Parameters<Deps['sandbox']>[0]): [SandboxKind, Containers, boolean] => {
     const containers = containersSchema.parse(config.containers ?? {});
     const kind = options.sandbox ?? config.sandbox;
     const fallback = config.model === undefined || isFamily(config.model); // shipped models write harmless programs

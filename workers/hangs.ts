@@ -4,7 +4,7 @@
 import { Context } from '@temporalio/activity';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { toFailure } from '../activities/failures.js';
-import type { ActivityDeps } from '../activities/index.js';
+import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/errors.js';
 import type { ExecutionJob } from '../core/schema/execution.js';
 import { secondsOf } from './environment.js';
@@ -202,8 +202,8 @@ function programLimit([jobs]: unknown[]): Pick<Call, 'limitMs'> {
 }
 
 /** The same dependencies, whose calls count as progress. */
-export function countedDeps(deps: ActivityDeps): ActivityDeps {
-  const methods: Partial<ActivityDeps> = {
+export function countedDeps(deps: Deps): Deps {
+  const methods: Partial<Deps> = {
     store: counted(deps.store, 'store', { callOf: () => ({ bounds: STORE }) }),
     engine: async (model, options) => {
       const engine = await during(`opening the model ${model}`, OPENING, () => deps.engine(model, options));
@@ -215,12 +215,12 @@ export function countedDeps(deps: ActivityDeps): ActivityDeps {
       return counted(sandbox, 'sandbox', { callOf: programLimit, reports: ['run', 'runTests'] });
     },
     loadProblems: (source) => during(`loading the problems ${source}`, OPENING, () => deps.loadProblems(source)),
-    get environment(): ActivityDeps['environment'] {
+    get environment(): Deps['environment'] {
       return (
         deps.environment && ((...args) => during('comparing environments', OPENING, () => deps.environment!(...args)))
       );
     },
-    get rolloutServer(): ActivityDeps['rolloutServer'] {
+    get rolloutServer(): Deps['rolloutServer'] {
       return (
         deps.rolloutServer &&
         ((config) =>
@@ -229,7 +229,7 @@ export function countedDeps(deps: ActivityDeps): ActivityDeps {
           }))
       );
     },
-    get renderReport(): ActivityDeps['renderReport'] {
+    get renderReport(): Deps['renderReport'] {
       return deps.renderReport && ((runId) => during('rendering the report', REPORT, () => deps.renderReport!(runId)));
     },
   };

@@ -2,7 +2,7 @@
 // docs/how-to/monitor.md lists them.
 import type { MetricMeter } from '@temporalio/common';
 import { Runtime } from '@temporalio/worker';
-import type { ActivityDeps } from '../activities/index.js';
+import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/errors.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import { allocatedMemory, memoryBudget } from '../ml/engine/budget.js';
@@ -14,7 +14,7 @@ export const HISTOGRAM_BUCKETS = { [STEP_SECONDS]: [1, 3, 10, 30, 100, 300, 1000
 const MAX_RUNS = 100; // with a label of their own in one process; a series cannot be removed
 
 /** Dependencies that also record what activities do. `installRuntime` decides whether the metrics are served. */
-export function meteredDeps(deps: ActivityDeps): ActivityDeps {
+export function meteredDeps(deps: Deps): Deps {
   const { metricMeter } = Runtime.instance();
   const countSandboxCalls = sandboxMeter(metricMeter);
   meterMemory(metricMeter);

@@ -6,47 +6,19 @@ import { type Context, Context as CurrentContext } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { MAX_DECLINES, type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
+import { Turns } from '../ml/engine/turns.js';
 
 const CLAIM = 'claimModelWorker';
 const DECLINE_DELAY_MS = 200;
 
-export class ModelTurns {
-  private last: Promise<unknown> = Promise.resolve();
-  private present = 0; // calls that run or wait for their turn
-  private fault: Error | undefined;
-
-  get busy(): boolean {
-    return this.present > 0;
-  }
-
-  /** Refuses calls that wait and calls that come later: they fail with this error. */
-  close(fault: Error): void {
-    this.fault = fault;
-  }
-
-  /** @param cancelled rejects if the call is cancelled. A call that waits then gives up its turn. */
-  async take<T>(work: () => Promise<T>, cancelled?: Promise<never>): Promise<T> {
-    this.present++;
-    const earlier = this.last;
-    const turn = (cancelled ? Promise.race([cancelled, earlier]) : earlier).then(() => {
-      if (this.fault) throw this.fault;
-      return work();
-    });
-    this.last = Promise.allSettled([earlier, turn]).then(() => undefined);
-    try {
-      return await turn;
-    } finally {
-      this.present--;
-    }
-  }
-
-  interceptor = ({ info, cancelled }: Context): { inbound: ActivityInboundCallsInterceptor } => ({
+export class ModelTurns extends Turns {
+  interceptor = ({ info, cancellationSignal }: Context): { inbound: ActivityInboundCallsInterceptor } => ({
     inbound: {
       execute: async (input: ActivityExecuteInput, next: Next<ActivityInboundCallsInterceptor, 'execute'>) => {
         if (info.activityType === CLAIM) return next(input);
         const isShard = (input.args[0] as { shard?: unknown } | undefined)?.shard !== undefined;
         if (isShard) this.declineIfBusy(info.attempt);
-        return this.take(() => next(input), cancelled);
+        return this.take(() => next(input), cancellationSignal);
       },
     },
   });

@@ -10,7 +10,8 @@ import {
   type WorkerOptions,
 } from '@temporalio/worker';
 import { toFailure } from '../activities/failures.js';
-import { type ActivityDeps, createActivities } from '../activities/index.js';
+import { createActivities } from '../activities/index.js';
+import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/errors.js';
 import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -142,7 +143,7 @@ interface RoleOptions extends StartOptions {
 async function workerOptions(
   role: WorkerRole,
   connection: NativeConnection,
-  deps: ActivityDeps,
+  deps: Deps,
   { namespace, buildId, workflows, activityInterceptors = [], graceSeconds, boundMs, log, onHang }: RoleOptions,
   tracing: Tracing | undefined,
 ): Promise<WorkerOptions[]> {

@@ -21,7 +21,7 @@ import {
   OpenTelemetryWorkflowClientInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { ActivityDeps } from '../activities/index.js';
+import type { Deps } from '../chains/scope.js';
 import { isIn, type Shard } from '../core/shards.js';
 import type { Engine } from '../ml/engine/engine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -32,7 +32,7 @@ const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
 export interface Tracing {
   clientInterceptor: WorkflowClientInterceptor;
   activityInterceptor: ActivityInterceptorsFactory;
-  deps(deps: ActivityDeps): ActivityDeps;
+  deps(deps: Deps): Deps;
   span<T>(name: string, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -91,7 +91,7 @@ function reasonOf(failure: unknown): string {
   return message.split(/\n|\\n/)[0]!.replace(/\p{Cc}/gu, ' ');
 }
 
-function tracedDeps(deps: ActivityDeps): ActivityDeps {
+function tracedDeps(deps: Deps): Deps {
   return overlaid(deps, {
     engine: async (model, config) => tracedEngine(await deps.engine(model, config), model),
     sandbox: async (config) => tracedSandbox(await deps.sandbox(config)),

@@ -1,18 +1,15 @@
 // What is sampled and judged for one policy update of each role.
+import type { Ref } from '../core/ref.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Call, Input, Output } from '../method/activities.js';
 import type { Position } from '../method/types.js';
 import { type RunState, samplingPolicy } from './runState.js';
 
-/** Digests of what the models wrote, and of the verdicts on it. */
-export interface Rollout {
-  verdicts: string;
-  chains?: string;
-  tests?: string | undefined;
-  replayBuffer: string;
-  /** All that either role wrote. */
-  sampled: { chains: string[]; tests: string[] };
-}
+/** What the models wrote, and the verdicts on it. */
+export interface Rollout
+  extends Pick<Input<'trainPolicy'>, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'>,
+    Required<Pick<Input<'trainPolicy'>, 'sampled'>> {}
 
 /** A batch of chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
 export async function generatorRollout(
@@ -71,7 +68,7 @@ export async function discriminatorRollout(
 }
 
 /** The success rates are in the replay buffer. Without a curriculum, chains do not depend on it. */
-const curriculum = (config: RunConfig, replayBuffer: string): { replayBuffer?: string } =>
+const curriculum = (config: RunConfig, replayBuffer: Ref<ReplayBuffer>): { replayBuffer?: Ref<ReplayBuffer> } =>
   config.curriculum ? { replayBuffer } : {};
 
 /**

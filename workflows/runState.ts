@@ -1,8 +1,11 @@
 // What a run carries from step to step, and what the code that trains it is given.
 import type { Usage } from '../core/budget.js';
 import type { RequestQueue } from '../core/control.js';
+import type { FreshTests } from '../core/freshInputs.js';
+import type { Digest, Ref } from '../core/ref.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { SchedulePosition } from '../core/schedule.js';
-import type { Role } from '../core/schema/chain.js';
+import type { Chain, Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
@@ -16,8 +19,8 @@ export interface RunState extends SchedulePosition {
   config: RunConfig;
   policy: PolicyState;
   /** The generator's adapter before the first of two simultaneous steps. The second one trains against it. */
-  opponent?: string | undefined;
-  replayBuffer: string; // digest: test pool and bug archive
+  opponent?: Digest | undefined;
+  replayBuffer: Ref<ReplayBuffer>;
   step: number; // policy updates done in the whole run
   seconds: number; // of training activities, without evaluations
   used: Usage; // by training steps
@@ -26,7 +29,7 @@ export interface RunState extends SchedulePosition {
   best: { name: string; score: number; policy: PolicyState };
   validation: Partial<EvaluationRates>; // of the latest evaluation
   before: EvaluationRates; // of the base model on the test split
-  baseChains: { test?: string; validation?: string }; // digests: of the base model or, later, of the warm start
+  baseChains: Partial<Record<'test' | 'validation', Ref<Chain[]>>>; // of the base model or, later, of the warm start
   warmStart?: WarmStart; // as far as it is done
   records: number; // control records written
   recordedRequests: ControlMetrics[]; // by an earlier execution of this run, from here on
@@ -36,9 +39,9 @@ export interface RunState extends SchedulePosition {
 
 /** What the warm start carries from step to step. */
 export interface WarmStart {
-  tests?: string | undefined; // digest: the references' answers on fresh inputs
+  tests?: Ref<FreshTests> | undefined;
   steps: number; // done
-  best: Partial<Record<Role, { loss?: number | undefined; adapter: string; stale: number }>>; // stale: steps without a lower loss
+  best: Partial<Record<Role, { loss?: number | undefined; adapter: Digest; stale: number }>>; // stale: steps without a lower loss
   rates?: EvaluationRates; // on the test split, afterwards
 }
 

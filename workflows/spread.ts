@@ -6,7 +6,6 @@ import type { RunConfig } from '../core/schema/config.js';
 import { countSharedMinibatches, type Shard, shardsOf } from '../core/shards.js';
 import type { Activities, Call } from '../method/activities.js';
 import { SEQUENCES } from '../method/sequences.js';
-import type { ShardResult } from '../method/types.js';
 
 /** Runs the calls at the same time. */
 export type RunShards = <T>(calls: (() => Promise<T>)[]) => Promise<T[]>;
@@ -34,14 +33,14 @@ export function spread(call: Call, { engine, ppo }: Pick<RunConfig, 'engine' | '
 
     async generateTests(input) {
       const parts = await perShard((shard) => call('generateTests', { ...input, shard }));
-      const written = parts.map(({ tests, tokens, seconds }): ShardResult => ({ part: tests, tokens, seconds }));
+      const written = parts.map(({ tests, tokens, seconds }) => ({ part: tests, tokens, seconds }));
       return call('generateTests', { ...input, shards: written });
     },
 
     async scoreOldPolicy({ rows, ...input }) {
       if (rows === 0) return call('scoreOldPolicy', input);
       const scores = await perShard((shard) => call('scoreShard', { ...input, shard }));
-      const shards = scores.map((each): ShardResult => ({ part: each.scores, tokens: 0, seconds: each.seconds }));
+      const shards = scores.map((each) => ({ part: each.scores, tokens: 0, seconds: each.seconds }));
       return call('scoreOldPolicy', { ...input, shards });
     },
 

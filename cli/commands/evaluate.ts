@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import { countAnswers } from '../../activities/countAnswers.js';
+import { countAnswers } from '../../chains/sample/countAnswers.js';
 import { type Comparison, compare, type Estimate, estimate } from '../../core/evaluation/bootstrap.js';
 import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
 import { TASK_QUEUES } from '../../core/queues.js';

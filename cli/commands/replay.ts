@@ -1,6 +1,6 @@
 // `gauntlet replay`: recomputes the rewards of a run from its recorded artifacts and compares them with the record.
 import type { Command } from 'commander';
-import { recordedSteps, replayStep, type StepReplay } from '../../activities/replayStep.js';
+import { recordedSteps, replayStep, type StepReplay } from '../../chains/replayStep.js';
 import { GauntletError } from '../../core/errors.js';
 import { openStore } from '../../store/openStore.js';
 import { chooseRun, RUN } from '../input/naming.js';

@@ -1,7 +1,7 @@
 // Inspect: every evaluation that `gauntlet evaluate` recorded for checkpoints of the run, as a log for `inspect view` and
 // inspect_ai.log.
-import { type ChainList, problemOf, readConfig, readProblems, type SuiteVerdicts } from '../../activities/artifacts.js';
-import { codeOf, groupByProblem } from '../../activities/chains.js';
+import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
+import { codeOf, groupByProblem } from '../../chains/chainLists.js';
 import { GauntletError } from '../../core/errors.js';
 import { generatorContinuation, generatorOpening, generatorRepair, textOf } from '../../core/prompts/prompts.js';
 import { countPassed } from '../../core/rewards/rule.js';
@@ -9,6 +9,7 @@ import type { Chain, Turn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { EvaluationRecord } from '../../core/schema/evaluation.js';
 import type { Problem } from '../../core/schema/problem.js';
+import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
 import { readEvaluations } from '../../store/runs.js';
 import { commandLine } from '../terminal/commandLine.js';
 import type { ExportedFiles, ExportedRun } from './exporter.js';
@@ -32,8 +33,8 @@ async function inspectLog({ id: run, store, records }: ExportedRun, id: string, 
   const { checkpoint, at, samples: epochs, temperature, metrics, artifacts } = record;
   const config = await readConfig(store, artifacts);
   const { byId } = await readProblems(store, artifacts.problems);
-  const chains = groupByProblem(await store.getJson<ChainList>(artifacts.chains));
-  const judged = await store.getJson<SuiteVerdicts[]>(artifacts.verdicts);
+  const chains = groupByProblem(await store.getJson(artifacts.chains));
+  const judged = await store.getJson(artifacts.verdicts);
   const model = `gauntlet/${run}/${checkpoint}`;
   const samples = judged.flatMap((one) => {
     const problem = problemOf(byId, one.problemId);

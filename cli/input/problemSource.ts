@@ -3,8 +3,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import { isBuiltIn } from '../../core/schema/problem.js';
-import type { Rejected } from '../../data/problemDrafts.js';
+import type { Ref } from '../../core/ref.js';
+import { isBuiltIn, type Rejected } from '../../core/schema/problem.js';
 import { checkProblems, loadProblems } from '../../data/problems.js';
 import { readTasks, type Task } from '../../inference/tasks.js';
 import type { Store } from '../../store/store.js';
@@ -39,10 +39,14 @@ export async function noteProblems(source: string, note: Output['note']): Promis
   if (untested > 0) note(`${counted(untested, 'problem')} without tests of values: no program counts as a solution`);
 }
 
-/** Tells which problems a workflow left out. @param skipped digest of Rejected[] */
-export async function noteSkipped(store: Store, skipped: string | undefined, note: Output['note']): Promise<void> {
+/** Tells which problems a workflow left out. */
+export async function noteSkipped(
+  store: Store,
+  skipped: Ref<Rejected[]> | undefined,
+  note: Output['note'],
+): Promise<void> {
   if (skipped === undefined) return;
-  for (const { id, reason } of await store.getJson<Rejected[]>(skipped)) note(`skipped ${id}: ${reason}`);
+  for (const { id, reason } of await store.getJson(skipped)) note(`skipped ${id}: ${reason}`);
 }
 
 /** Passes on a problem file that can be read several times: a copy of a pipe, or of standard input for `-`. */

@@ -1,5 +1,6 @@
 // One chain of reasoning: an append-only conversation, stored as the sampled tokens.
 import { z } from 'zod';
+import type { Ref } from '../ref.js';
 
 export const STAGES = [1, 2, 3, 4, 5] as const;
 export type Stage = (typeof STAGES)[number];
@@ -39,9 +40,29 @@ export interface Chain {
   turns: Turn[]; // in the order of stages; with a repair, two of stage 5
 }
 
+/** Identifies a chain in the store. */
+export interface ChainRef {
+  chains: Ref<Chain[]>; // a batch: the samples of each problem, one problem after another
+  index: number; // in that list
+}
+
+/** A stored chain, and the stage to write tests for. */
+export interface TestTarget {
+  problemId: string;
+  chain: ChainRef;
+  stage: Stage;
+}
+
 /** One discriminator sample: tests for one stage of one chain. */
 export interface TestTurn extends Turn {
   problemId: string;
   chainSample: number;
   sample: number; // 0..G-1 in its group
+}
+
+/** `turns[t * samples + g]` belongs to `targets[t]`. */
+export interface TestBatch {
+  targets: TestTarget[];
+  samples: number;
+  turns: TestTurn[];
 }

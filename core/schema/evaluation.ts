@@ -1,6 +1,11 @@
 // The result of `gauntlet evaluate` for one problem, and its record in the folder of the run.
 import { z } from 'zod';
+import { refTo } from '../ref.js';
+import type { Chain, TestBatch } from './chain.js';
 import { digestSchema } from './checkpoint.js';
+import type { RunConfig } from './config.js';
+import type { ProblemSet } from './problem.js';
+import type { SuiteVerdicts } from './verdicts.js';
 
 const count = z.int().nonnegative();
 
@@ -30,13 +35,13 @@ export const evaluationRecordSchema = z.strictObject({
   temperature: z.number().nonnegative(),
   tokens: count, // sampled
   metrics: z.record(z.string(), z.strictObject({ value: z.number(), low: z.number(), high: z.number() })),
-  results: digestSchema, // ProblemResult[]
+  results: refTo<ProblemResult[]>(digestSchema),
   artifacts: z.strictObject({
-    config: digestSchema,
-    problems: digestSchema,
-    chains: digestSchema,
-    verdicts: digestSchema,
-    tests: digestSchema.optional(), // that the discriminator wrote
+    config: refTo<RunConfig>(digestSchema),
+    problems: refTo<ProblemSet>(digestSchema),
+    chains: refTo<Chain[]>(digestSchema),
+    verdicts: refTo<SuiteVerdicts[]>(digestSchema),
+    tests: refTo<TestBatch>(digestSchema).optional(), // that the discriminator wrote
   }),
 });
 export type EvaluationRecord = z.infer<typeof evaluationRecordSchema>;

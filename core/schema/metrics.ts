@@ -1,11 +1,16 @@
 // The records in a run's metrics/ folder: policy updates, evaluations and control requests.
 import { z } from 'zod';
+import { refTo } from '../ref.js';
 import { OUTCOME_NAMES } from '../rewards/outcomes.js';
+import type { ReplayBuffer } from '../rewards/replayBuffer.js';
 import { PHASES } from '../schedule.js';
 import { answerSharesSchema, warningSchema } from './answers.js';
-import { roleSchema, stageSchema } from './chain.js';
+import { type Chain, roleSchema, stageSchema, type TestBatch } from './chain.js';
+import type { RunConfig } from './config.js';
+import type { ProblemSet } from './problem.js';
 import { evaluationRatesSchema } from './run.js';
-import { policyStatsSchema } from './trajectory.js';
+import { policyStatsSchema, type Trajectory } from './trajectory.js';
+import type { SuiteVerdicts } from './verdicts.js';
 
 const rate = z.number().min(0).max(1);
 
@@ -50,15 +55,15 @@ export const stepMetricsSchema = z.strictObject({
   sampledTokens: z.int(),
   tokensPerSecond: z.number(), // of generation
   seconds: z.number(), // of all activities of the step
-  /** Digests of the inputs and outputs of the rewards, for `gauntlet replay`. */
+  /** The inputs and outputs of the rewards, for `gauntlet replay`. */
   artifacts: z.strictObject({
-    config: z.string(),
-    problems: z.string(),
-    verdicts: z.string(),
-    chains: z.string().optional(),
-    tests: z.string().optional(),
-    replayBuffer: z.string(),
-    trajectories: z.string(),
+    config: refTo<RunConfig>(),
+    problems: refTo<ProblemSet>(),
+    verdicts: refTo<SuiteVerdicts[]>(),
+    chains: refTo<Chain[]>().optional(),
+    tests: refTo<TestBatch>().optional(),
+    replayBuffer: refTo<ReplayBuffer>(),
+    trajectories: refTo<Trajectory[]>(),
   }),
 });
 export type StepMetrics = z.infer<typeof stepMetricsSchema>;

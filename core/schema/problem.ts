@@ -34,5 +34,16 @@ export type Problem = z.infer<typeof problemSchema>;
 export const SPLITS = ['train', 'validation', 'test'] as const;
 export type Split = (typeof SPLITS)[number];
 
+/** A record that cannot be used. */
+export interface Rejected {
+  id: string; // its place in the file if it has no id
+  reason: string; // one printable line: place, field, what is wrong
+}
+
+export interface ProblemSet extends Record<Split, Problem[]> {
+  /** Records of the problem file that cannot be used; absent if all can. */
+  rejected?: Rejected[];
+}
+
 /** Whether the `problems` of a run are built in: 'tiny', 'nested', or 'steps' with or without levels. Their splits are fixed. */
 export const isBuiltIn = (source: string): boolean => /^(tiny|nested|steps(:.*)?)$/.test(source);

@@ -19,3 +19,12 @@ export const solveProblemsInputSchema = z.strictObject({
   seed: z.int().nonnegative().optional(),
 });
 export type SolveProblemsInput = z.infer<typeof solveProblemsInputSchema>;
+
+/** A program, and how many of the tests of its problem it passes. */
+export interface Solution {
+  problemId: string;
+  sample: number;
+  code: string;
+  passed: number;
+  tests: number;
+}

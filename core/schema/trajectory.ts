@@ -15,6 +15,15 @@ export const trajectorySchema = z.strictObject({
 });
 export type Trajectory = z.infer<typeof trajectorySchema>;
 
+/** One number for each trained token of each trajectory. */
+export type TokenNumbers = number[][];
+
+/** Of one sequence, aligned with its tokens; entry 0 is 0. */
+export interface TokenScores {
+  logprobs: number[];
+  entropies: number[]; // nats
+}
+
 export const policyStatsSchema = z.strictObject({
   loss: z.number(), // the sum of all terms; other fields are means over trained tokens
   ratio: z.number(), // mean

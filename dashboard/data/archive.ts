@@ -1,13 +1,7 @@
 // The archive of faulty programs after a step: what each of them is, and how the tests that were written for it did.
-import {
-  type ChainList,
-  type ChainRef,
-  problemOf,
-  type ReplayBuffer,
-  readConfig,
-  readProblems,
-} from '../../activities/artifacts.js';
-import { codeOf } from '../../activities/chains.js';
+import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
+import { codeOf } from '../../chains/chainLists.js';
+import type { Chain, ChainRef } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Store } from '../../store/store.js';
 import type { ArchivedProgram, ArchiveView } from '../api.js';
@@ -22,12 +16,12 @@ export async function archiveView(store: Store, steps: readonly StepMetrics[]): 
   const { artifacts } = last;
   const config = await readConfig(store, artifacts);
   const { byId } = await readProblems(store, artifacts.problems);
-  const { entries } = (await store.getJson<ReplayBuffer>(artifacts.replayBuffer)).archive;
+  const { entries } = (await store.getJson(artifacts.replayBuffer)).archive;
   const uses = await usesOf(store, steps);
-  const lists = new Map<string, ChainList>();
+  const lists = new Map<string, Chain[]>();
   const programs: ArchivedProgram[] = [];
   for (const { problemId, chain } of entries) {
-    const list = lists.get(chain.chains) ?? (await store.getJson<ChainList>(chain.chains));
+    const list = lists.get(chain.chains) ?? (await store.getJson(chain.chains));
     lists.set(chain.chains, list);
     const program = codeOf(list[chain.index]!, problemOf(byId, problemId), config);
     programs.push({ problemId, program, ...(uses.get(keyOf(chain)) ?? { groups: 0, caught: 0 }) });

@@ -1,10 +1,9 @@
 // Two runs compared: what they were given, their curves, and the first step, problem, token and reward where they differ. Two
 // ranges of steps are compared without their samples: those of other steps differ in any case.
 // Equal digests mean equal contents, so only artifacts of the first steps with other digests are read.
-import type { ChainList, TestBatch } from '../../activities/artifacts.js';
 import { GauntletError } from '../../core/errors.js';
 import { withRecordedChanges } from '../../core/liveConfig.js';
-import type { Turn } from '../../core/schema/chain.js';
+import type { Chain, TestBatch, Turn } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import type { Store } from '../../store/store.js';
@@ -96,13 +95,13 @@ async function firstTokens(store: Store, steps: readonly Pair<StepMetrics>[]): P
     if (a.role !== b.role) return { step, what: otherRoles(a, b) };
     const [chains, otherChains] = [a.artifacts.chains, b.artifacts.chains];
     if (chains !== otherChains && chains !== undefined && otherChains !== undefined) {
-      const lists = [await store.getJson<ChainList>(chains), await store.getJson<ChainList>(otherChains)] as const;
+      const lists = [await store.getJson(chains), await store.getJson(otherChains)] as const;
       const found = firstDifference(...(lists.map((list) => list.map(sampleOfChain)) as Pair<Sample[]>));
       if (found) return { step, role: 'generator', ...found };
     }
     const [tests, otherTests] = [a.artifacts.tests, b.artifacts.tests];
     if (tests !== otherTests && tests !== undefined && otherTests !== undefined) {
-      const batches = [await store.getJson<TestBatch>(tests), await store.getJson<TestBatch>(otherTests)] as const;
+      const batches = [await store.getJson(tests), await store.getJson(otherTests)] as const;
       const found = firstDifference(...(batches.map(samplesOfTests) as Pair<Sample[]>));
       if (found) return { step, role: 'discriminator', ...found };
     }
@@ -118,7 +117,7 @@ interface Sample {
   turns: Pick<Turn, 'stage' | 'text' | 'promptTokens' | 'answerTokens'>[];
 }
 
-const sampleOfChain = ({ problemId, sample, turns }: ChainList[number]): Sample => ({ problemId, sample, turns });
+const sampleOfChain = ({ problemId, sample, turns }: Chain): Sample => ({ problemId, sample, turns });
 const samplesOfTests = ({ turns }: TestBatch): Sample[] =>
   turns.map((turn) => ({ problemId: turn.problemId, sample: turn.sample, turns: [turn] }));
 

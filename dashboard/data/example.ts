@@ -1,8 +1,8 @@
 // The example of a run: the chain of its best checkpoint that the end of the run recorded.
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
-import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
-import type { ExampleView, WrittenTest } from '../api.js';
-import { shownTerm } from './rollouts.js';
+import type { ChainView } from '../../core/schema/chainView.js';
+import type { ExampleView } from '../api.js';
+import { shownTerm, writtenTest } from './rollouts.js';
 
 /** @param by the checkpoint that wrote the chain */
 export function exampleOf({ rewards, outcomes, ...chain }: ChainView, by?: string): ExampleView {
@@ -31,9 +31,4 @@ export function exampleOf({ rewards, outcomes, ...chain }: ChainView, by?: strin
     outcome: outcomes.generator,
     terms: rewards.terms?.generator.map(shownTerm),
   };
-}
-
-function writtenTest({ call, expected, valid, verdict }: ShownTest): WrittenTest {
-  const isCaught = verdict !== undefined && verdict !== 'pass';
-  return { call, expected, outcome: !valid ? 'invalid' : isCaught ? 'caught' : 'valid', verdict };
 }

@@ -1,22 +1,14 @@
 // The rollouts of a step, read again from its artifacts: groups of samples with their texts, tests, verdicts and rewards.
-import {
-  type ChainList,
-  problemOf,
-  readConfig,
-  readProblems,
-  type SuiteVerdicts,
-  type TestBatch,
-  type ValidatedTest,
-  type ValidatedTurn,
-} from '../../activities/artifacts.js';
-import { codeOf, groupByProblem } from '../../activities/chains.js';
+import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
+import { codeOf, groupByProblem } from '../../chains/chainLists.js';
+import { shownTest } from '../../chains/judge/chainViews.js';
 import {
   discriminatorRewards,
   generatorRewards,
   generatorTerms,
   judgedTurns,
   judgeTurn,
-} from '../../activities/computeRewards.js';
+} from '../../chains/train/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
 import { formatArguments, formatValue } from '../../core/parse/format.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
@@ -26,10 +18,12 @@ import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { countPassed, type Term } from '../../core/rewards/rule.js';
 import type { SuiteTest } from '../../core/rewards/suite.js';
 import { sequenceAdvantages } from '../../core/rl/advantages.js';
-import type { Chain } from '../../core/schema/chain.js';
+import type { Chain, TestBatch } from '../../core/schema/chain.js';
+import type { ShownTest } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Problem } from '../../core/schema/problem.js';
+import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
 import type { Store } from '../../store/store.js';
 import type {
   GroupSummary,
@@ -65,8 +59,8 @@ export async function readRollouts(store: Store, record: StepMetrics): Promise<R
   const { role, artifacts } = record;
   const config = await readConfig(store, artifacts);
   const { byId } = await readProblems(store, artifacts.problems);
-  const judged = await store.getJson<SuiteVerdicts[]>(artifacts.verdicts);
-  const batch = artifacts.tests === undefined ? undefined : await store.getJson<TestBatch>(artifacts.tests);
+  const judged = await store.getJson(artifacts.verdicts);
+  const batch = artifacts.tests === undefined ? undefined : await store.getJson(artifacts.tests);
   const rewardsOf = role === 'generator' ? generatorRewards : discriminatorRewards;
   const rewards_P_G = judged.map((one) => rewardsOf(one, config));
   const advantages_P_G = sequenceAdvantages(rewards_P_G, config.advantage);
@@ -210,12 +204,10 @@ export async function chainsOf(
 ): Promise<Chain[]> {
   if (record.role === 'generator') {
     const { chains } = record.artifacts;
-    return chains === undefined
-      ? []
-      : (groupByProblem(await store.getJson<ChainList>(chains)).get(one.problemId) ?? []);
+    return chains === undefined ? [] : (groupByProblem(await store.getJson(chains)).get(one.problemId) ?? []);
   }
   const target = batch?.targets[index]?.chain;
-  const chain = target && (await store.getJson<ChainList>(target.chains))[target.index];
+  const chain = target && (await store.getJson(target.chains))[target.index];
   return chain === undefined ? [] : [chain];
 }
 
@@ -228,24 +220,20 @@ const discriminatorTerms = (one: SuiteVerdicts, { reward }: RunConfig): Rewarded
 
 export const shownTerm = (own: Term) => ({ ...own, value: own.weight * own.share });
 
-function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, { entry }: Problem): TestTurnView {
+function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, problem: Problem): TestTurnView {
   const { stage, text, truncated, sample, chainSample } = batch!.turns[turn.turn]!;
   const candidate = Math.max(
     0,
     one.candidates.findIndex((each) => each.sample === chainSample),
   );
   const verdicts = one.verdicts[candidate] ?? [];
-  const shown = ({ args, expected, suite, corrected }: ValidatedTest): WrittenTest => {
-    const verdict = suite === null ? undefined : verdicts[suite];
-    const isCaught = verdict !== undefined && verdict !== 'pass';
-    return {
-      call: `${entry}${formatArguments(args)}`,
-      expected: expected === undefined ? 'no value' : formatValue(expected),
-      outcome: suite === null ? 'invalid' : corrected ? 'corrected' : isCaught ? 'caught' : 'valid',
-      verdict,
-    };
-  };
+  const shown = (test: ValidatedTest): WrittenTest => writtenTest(shownTest(test, problem, verdicts));
   return { sample, chainSample, stage, text, truncated, tests: turn.tests.map(shown), lost: turn.lost };
+}
+
+export function writtenTest({ valid, verdict, ...test }: ShownTest): WrittenTest {
+  if (!valid) return { ...test, outcome: verdict === undefined ? 'invalid' : 'corrected', verdict };
+  return { ...test, outcome: verdict === undefined || verdict === 'pass' ? 'valid' : 'caught', verdict };
 }
 
 /** Every group of every step. Steps whose artifacts were removed are left out. */

@@ -2,16 +2,15 @@
 // and entropies are those of the policy before the update.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TokenNumbers, TrajectoryList } from '../../activities/artifacts.js';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import { modelOf } from '../../core/schema/config.js';
-import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
+import type { PolicyStats, TokenNumbers, Trajectory } from '../../core/schema/trajectory.js';
 import { localModelFolder } from '../../data/modelFolder.js';
 import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../method/types.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { kindOfRow, readMemoRecord, unlessLost } from '../../store/memo.js';
-import type { Digest, Store } from '../../store/store.js';
+import type { Digest, Ref, Store } from '../../store/store.js';
 import type { TokenRow, TokensView } from '../api.js';
 import { chainsOf, groupOf, type Rollouts } from './rollouts.js';
 
@@ -25,8 +24,8 @@ export async function readTokens(
   const { record, config } = rollouts;
   const one = groupOf(rollouts, index);
   const { trajectories: withLogprobs, entropies } = (await scored.find(record.artifacts.trajectories)) ?? {};
-  const rows = await store.getJson<TrajectoryList>(withLogprobs ?? record.artifacts.trajectories);
-  const entropies_P_T = entropies === undefined ? undefined : await store.getJson<TokenNumbers>(entropies);
+  const rows = await store.getJson(withLogprobs ?? record.artifacts.trajectories);
+  const entropies_P_T = entropies === undefined ? undefined : await store.getJson(entropies);
   const ratios = withLogprobs && (await scored.ratios(withLogprobs, record.update));
   const { clip, clipHigh } = config.ppo;
   const range: [number, number] = [1 - clip, 1 + (clipHigh ?? clip)];
@@ -146,13 +145,15 @@ export class ScoredRows {
   constructor(private readonly store: Store) {}
 
   /** Undefined if the row was removed from the store. No entropies: nothing was trained. */
-  async find(trajectories: Digest): Promise<Pick<ScoreOldPolicyOutput, 'trajectories' | 'entropies'> | undefined> {
+  async find(
+    trajectories: Ref<Trajectory[]>,
+  ): Promise<Pick<ScoreOldPolicyOutput, 'trajectories' | 'entropies'> | undefined> {
     if (!this.keys.has(trajectories)) await this.readNewRows();
     const key = this.keys.get(trajectories);
     if (key === undefined) return undefined;
     return unlessLost(async () => {
-      const output = await this.store.getMemo(key);
-      const result = output && (await this.store.getJson<ScoreOldPolicyOutput>(output));
+      const output: Ref<ScoreOldPolicyOutput> | undefined = await this.store.getMemo(key);
+      const result = output && (await this.store.getJson(output));
       if (!result || !(await this.store.hasBlob(result.trajectories))) return undefined;
       const { trajectories: withLogprobs, entropies } = result;
       const hasEntropies = entropies !== undefined && (await this.store.hasBlob(entropies));
@@ -161,14 +162,14 @@ export class ScoredRows {
   }
 
   /** Undefined if the update recorded none, or they were removed. `stats` tell apart updates of the same trajectories. */
-  async ratios(trajectories: Digest, stats: PolicyStats): Promise<TokenNumbers | undefined> {
+  async ratios(trajectories: Ref<Trajectory[]>, stats: PolicyStats): Promise<TokenNumbers | undefined> {
     if (!this.updates.has(trajectories)) await this.readNewRows();
     for (const key of this.updates.get(trajectories) ?? []) {
       const found = await unlessLost(async () => {
-        const output = await this.store.getMemo(key);
-        const result = output && (await this.store.getJson<UpdatePolicyOutput>(output));
+        const output: Ref<UpdatePolicyOutput> | undefined = await this.store.getMemo(key);
+        const result = output && (await this.store.getJson(output));
         if (!result || digestJson(result.stats) !== digestJson(stats) || result.ratios === undefined) return undefined;
-        return (await this.store.hasBlob(result.ratios)) ? this.store.getJson<TokenNumbers>(result.ratios) : undefined;
+        return (await this.store.hasBlob(result.ratios)) ? this.store.getJson(result.ratios) : undefined;
       });
       if (found !== undefined) return found;
     }

@@ -1,6 +1,6 @@
 // The dependencies of activities in a chaos run: the real ones, with reports of what they do, random write failures, and
 // a death in the middle of a write.
-import type { ActivityDeps } from '../../activities/index.js';
+import type { Deps } from '../../chains/scope.js';
 import { GauntletError } from '../../core/errors.js';
 import { RandomStream } from '../../core/random.js';
 import type { Engine } from '../../ml/engine/engine.js';
@@ -25,7 +25,7 @@ export interface Faults {
   die?: () => void;
 }
 
-export function instrumented(deps: ActivityDeps, tell: (notice: Notice) => void, faults?: Faults): ActivityDeps {
+export function instrumented(deps: Deps, tell: (notice: Notice) => void, faults?: Faults): Deps {
   const engines = new WeakMap<Engine, Engine>();
   const sandboxes = new WeakMap<Sandbox, Sandbox>();
   const once = <T extends object>(known: WeakMap<T, T>, real: T, make: (real: T) => T): T => {

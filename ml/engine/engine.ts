@@ -2,7 +2,7 @@
 // onnxruntime-node in worker threads. On the caller's event loop it only copies and hashes adapters and adds gradients.
 import type { Content } from '../../core/prompts/prompts.js';
 import type { DEVICES, TemplateArguments } from '../../core/schema/config.js';
-import type { PolicyStats, Trajectory } from '../../core/schema/trajectory.js';
+import type { PolicyStats, TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type { Shard } from '../../core/shards.js';
 import type { ChatMessage } from '../hf/chat.js';
 import type { GenerationDefaults } from '../hf/config.js';
@@ -142,12 +142,6 @@ export interface Chat {
   answerTokens(text: string): number[];
   /** The range of a turn, its prompt and answer together, that the template leaves out once another turn follows. */
   thinkingRange(promptTokens: readonly number[], answerTokens: readonly number[]): [number, number] | undefined;
-}
-
-/** Of one sequence, aligned with its tokens; entry 0 is 0. */
-export interface TokenScores {
-  logprobs: number[];
-  entropies: number[]; // nats
 }
 
 export interface Engine {

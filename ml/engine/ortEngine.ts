@@ -2,7 +2,7 @@
 // any part, and combines the results in order. So the number of workers changes no result.
 import { createHash } from 'node:crypto';
 import { GauntletError } from '../../core/errors.js';
-import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import { isIn, type Shard } from '../../core/shards.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
@@ -35,7 +35,6 @@ import type {
   GradientSums,
   ModelInfo,
   OptimizerState,
-  TokenScores,
 } from './engine.js';
 import { EngineFiles } from './engineFiles.js';
 import {

@@ -1,10 +1,10 @@
 // The jobs that the engine sends to its workers. Large vectors are in shared memory: the engine writes them once per
 // request, and a worker copies them if their digest or version is new to it.
-import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
 import type { Provider } from '../device/providers.js';
 import type { Base } from '../engine/base.js';
-import type { AdamWConfig, GradientSums, LossConfig, OptimizerState, TokenScores } from '../engine/engine.js';
+import type { AdamWConfig, GradientSums, LossConfig, OptimizerState } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
 import type { IdentifiedAdapter } from '../nn/layout.js';
 import type { Row } from '../train/branches.js';

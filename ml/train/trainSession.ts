@@ -1,11 +1,11 @@
 // Scoring and gradients on one thread. Sequences are padded into batches of a few standard sizes, each with its own
 // compiled graph. Weights and adapter are inputs of the graphs, so a new adapter needs no new graph and no copy of weights.
 import { GauntletError } from '../../core/errors.js';
-import type { Trajectory } from '../../core/schema/trajectory.js';
+import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import { OpenGraphs } from '../device/openGraphs.js';
 import { GraphSession, type Tensor, tensors } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
-import type { Adapter, GradientSums, LossConfig, TokenScores } from '../engine/engine.js';
+import type { Adapter, GradientSums, LossConfig } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
 import { projectedRows } from '../loss/head.js';
 import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';

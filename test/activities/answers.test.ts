@@ -3,17 +3,18 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
-import { misfitOf, readersOf } from '../../activities/problemFit.js';
+import { misfitOf, readersOf } from '../../chains/sample/problemFit.js';
 import { metricLines } from '../../cli/export/jsonl.js';
 import { openDisplay } from '../../cli/run/watch.js';
 import { resolveConfig } from '../../core/presets.js';
+import type { Ref } from '../../core/ref.js';
 import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import type { ProblemSet, Rejected } from '../../core/schema/problem.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import type { RunView, StepView } from '../../dashboard/api.js';
 import { readRunRecords } from '../../dashboard/data/records.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { renderReport } from '../../dashboard/report.js';
-import type { ProblemSet } from '../../data/problems.js';
 import { openStore } from '../../store/openStore.js';
 import type { ProgressUpdate } from '../../workflows/runState.js';
 import { inProcess } from '../cli/support.js';
@@ -210,7 +211,7 @@ describe('problems that do not fit into the context', () => {
 
   it('are left out of evaluations and of `show`, which say so', async () => {
     const acts = createActivities(world.deps);
-    const read = (digest: string | undefined) => world.deps.store.getJson<{ id: string; reason: string }[]>(digest!);
+    const read = (skipped: Ref<Rejected[]> | undefined) => world.deps.store.getJson(skipped!);
     const shown = await solve(acts, { preset: 'tiny', limit: 2 });
     assert.equal(shown.problems, 2);
     assert.deepEqual(

@@ -1,6 +1,8 @@
 // A run records where its work is done, and a worker with another environment is refused unless a person accepts it.
 import assert from 'node:assert/strict';
-import { type ActivityDeps, createActivities } from '../../activities/index.js';
+import { createActivities } from '../../activities/index.js';
+import type { Deps } from '../../chains/scope.js';
+import type { Turn } from '../../core/schema/chain.js';
 import type { Environment } from '../../core/schema/environment.js';
 import { enterEnvironment, readEnvironments } from '../../store/environments.js';
 import { type Doubles, memoryDoubles, TINIEST_RUN } from '../support/doubles.js';
@@ -61,7 +63,7 @@ describe('the environment of a run', () => {
     await train(SANDBOX);
     const wasm = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
     let sandbox: Omit<Environment, 'part'> = wasm;
-    const deps: ActivityDeps = {
+    const deps: Deps = {
       ...world.deps,
       environment: async (part) => (part === 'sandbox' ? sandbox : ENGINE),
       forgetFallback: async () => {
@@ -91,10 +93,9 @@ describe('the environment of a run', () => {
       const environment = async () => sandbox;
       const acts = createActivities({ ...world.deps, environment, acceptsEnvironment });
       const { run, replayBuffer } = await acts.prepareRun({ runId: 'run', input: TINIEST_RUN });
-      const turn = { stage: 5, promptTokens: [], answerTokens: [], text: 'def solve(x):\n    return x + 1' };
-      const chains = await world.deps.store.putJson([
-        { problemId: 'add-1', sample: 0, turns: [{ ...turn, truncated: false }] },
-      ]);
+      const text = 'def solve(x):\n    return x + 1';
+      const turn: Turn = { stage: 5, promptTokens: [], answerTokens: [], text, truncated: false };
+      const chains = await world.deps.store.putJson([{ problemId: 'add-1', sample: 0, turns: [turn] }]);
       const position = { stage: 5, phase: 'discriminator', epoch: 1, step: 1, role: 'discriminator' } as const;
       await acts.selectChains({ run, chains, replayBuffer, position });
       return world.sandbox.jobs.length;

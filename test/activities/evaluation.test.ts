@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { SuiteVerdicts } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
-import type { ProblemResult } from '../../core/schema/evaluation.js';
+import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
 import type { Activities } from '../../method/activities.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { measure, runPipeline } from '../support/runs.js';
@@ -21,7 +20,7 @@ describe('evaluating a checkpoint', () => {
   it('measures every held-out problem, and finds that training helped', async () => {
     const trained = await measure(acts, { checkpoint, samples: 6 });
     const untrained = await measure(acts, { checkpoint, untrained: true, samples: 6 });
-    const results = await world.deps.store.getJson<ProblemResult[]>(trained.results);
+    const results = await world.deps.store.getJson(trained.results);
     assert.deepEqual(
       results.map(({ id, samples }) => [id, samples]),
       [30, 31, 32, 33, 34, 35].map((n) => [`add-${n}`, 6]),
@@ -33,14 +32,14 @@ describe('evaluating a checkpoint', () => {
 
   it('draws the problems of a limit at random', async () => {
     const { results } = await measure(acts, { checkpoint, samples: 1, limit: 3 });
-    const ids = (await world.deps.store.getJson<ProblemResult[]>(results)).map(({ id }) => id);
+    const ids = (await world.deps.store.getJson(results)).map(({ id }) => id);
     assert.equal(new Set(ids).size, 3);
     assert.notDeepEqual(ids, ['add-30', 'add-31', 'add-32']);
   });
 
   it('judges tests, mutants and the programs of the base model', async () => {
     const { results, metrics, tokens } = await measure(acts, { checkpoint });
-    for (const one of await world.deps.store.getJson<ProblemResult[]>(results)) {
+    for (const one of await world.deps.store.getJson(results)) {
       // the double has two mutants of each reference; `x + n + 1` fails every test, the other one only for x ≥ 3
       assert.equal(one.mutants, 2);
       assert.ok(one.killed === 2 ? one.valid > 0 : one.killed <= 1, JSON.stringify(one));
@@ -53,7 +52,7 @@ describe('evaluating a checkpoint', () => {
   it('lets every valid test vote for the best of several programs, also one with the input of a hidden test', async () => {
     const { store } = world.deps;
     const measured = await measure(acts, { checkpoint, samples: 2, limit: 1 });
-    const [one] = await store.getJson<SuiteVerdicts[]>(measured.artifacts.verdicts);
+    const [one] = await store.getJson(measured.artifacts.verdicts);
     const { run } = await acts.prepareSolving({ checkpoint, limit: 1, measures: true });
     const given = (origin: 'baseline' | 'generated') => ({ ...one!.suite[0]!, origin });
     const turn = (suite: number, corrected?: true) => ({
@@ -75,7 +74,7 @@ describe('evaluating a checkpoint', () => {
       const verdicts = await store.putJson([judged]);
       const all = { run, chains: measured.artifacts.chains, hidden: verdicts, baseline: verdicts, attacks: verdicts };
       const { results } = await acts.measureEvaluation(all);
-      return (await store.getJson<ProblemResult[]>(results))[0]!.chosen;
+      return (await store.getJson(results))[0]!.chosen;
     };
     assert.equal(await chosen(turn(0)), 1, 'the hidden test was also written');
     assert.equal(await chosen(turn(1)), 0);

@@ -1,11 +1,11 @@
 // What the configuration can switch on beyond the tiny preset: each switch reaches the engine, and a run goes through.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { type ChainList, decodeOptimizerState, type TestBatch } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
-import { openScope } from '../../activities/scope.js';
-import { lossOf } from '../../activities/update.js';
-import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
+import { decodeOptimizerState } from '../../chains/artifacts.js';
+import { openScope } from '../../chains/scope.js';
+import { lossOf } from '../../chains/train/update.js';
+import { meanStats, updatePolicy } from '../../chains/train/updatePolicy.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Activities } from '../../method/activities.js';
@@ -42,7 +42,7 @@ describe('optional features', () => {
     const { adapter, valueHead } = state.generator;
     const trajectories = await world.deps.store.putJson(rows);
     const out = await leaf.scoreOldPolicy({ run, role: 'generator', trajectories, adapter, valueHead });
-    return world.deps.store.getJson<Trajectory[]>(out.trajectories);
+    return world.deps.store.getJson(out.trajectories);
   }
 
   it('computes log-probs of the base for the KL penalty', async () => {
@@ -225,9 +225,9 @@ describe('optional features', () => {
     assert.ok(result.after.passRate > result.before.passRate);
     assert.ok((await steps('run')).every(({ stage }) => stage === 5));
     const solved = await solve(acts, { checkpoint: { runId: 'run', name: 'best' }, tests: true, limit: 2 });
-    const chains = await world.deps.store.getJson<ChainList>(solved.chains);
+    const chains = await world.deps.store.getJson(solved.chains);
     assert.ok(chains.every(({ turns }) => turns.length === 1 && turns[0]!.stage === 5));
-    const { turns } = await world.deps.store.getJson<TestBatch>(solved.tests!);
+    const { turns } = await world.deps.store.getJson(solved.tests!);
     assert.deepEqual(
       turns.map(({ stage }) => stage),
       [5, 5],

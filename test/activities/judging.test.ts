@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { ChainList, ReplayBuffer, SuiteVerdicts, TestBatch, TestTarget } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
-import type { Chain, Stage } from '../../core/schema/chain.js';
+import type { Ref } from '../../core/ref.js';
+import type { Chain, Stage, TestBatch, TestTarget } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
-import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Activities } from '../../method/activities.js';
 import type { Position, PrepareRunOutput } from '../../method/types.js';
 import { addProblem, answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
@@ -51,15 +50,15 @@ describe('judging', () => {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  const put = (value: unknown) => world.deps.store.putJson(value);
-  const get = <T>(digest: string) => world.deps.store.getJson<T>(digest);
-  const tests = async (chains: ChainList, texts: string[][]): Promise<string> => {
+  const put = <T>(value: T) => world.deps.store.putJson(value);
+  const get = <T>(ref: Ref<T>) => world.deps.store.getJson(ref);
+  const tests = async (chains: Chain[], texts: string[][]): Promise<Ref<TestBatch>> => {
     const list = await put(chains);
     const targets = texts.map(
       (_, index): TestTarget => ({ problemId: 'add-1', chain: { chains: list, index }, stage: 5 }),
     );
     const turns = texts.flatMap((group) => group.map((text, sample) => testTurn(text, sample)));
-    return put({ targets, samples: texts[0]!.length, turns } satisfies TestBatch);
+    return put({ targets, samples: texts[0]!.length, turns });
   };
 
   describe('executeSuite', () => {
@@ -74,7 +73,7 @@ describe('judging', () => {
         chains: await put(chains),
         tests: written,
       });
-      const [cell] = await get<SuiteVerdicts[]>(out.verdicts);
+      const [cell] = await get(out.verdicts);
       assert.deepEqual(
         cell!.suite.map(({ origin, test }) => [origin, test.args[0]]),
         [
@@ -123,7 +122,7 @@ describe('judging', () => {
           chains: await put([chain(0, GOOD), chain(1, SMALL_ONLY)]),
           tests: await tests([chain(0, GOOD)], [[written]]),
         });
-        const [cell] = await get<SuiteVerdicts[]>(out.verdicts);
+        const [cell] = await get(out.verdicts);
         assert.deepEqual(cell!.suite.at(-1), { origin: 'generated', test: { args: [7], expected: 8 } });
         assert.deepEqual(
           cell!.verdicts.map((each) => each.at(-1)),
@@ -153,7 +152,7 @@ describe('judging', () => {
       const chains = [chain(0, SMALL_ONLY), chain(1, GOOD)];
       const written = await tests(chains, [['((7,), 8)'], ['((7,), 8)']]);
       const out = await acts.executeSuite({ run: prepared.run, per: 'target', suite: 'hidden', tests: written });
-      const cells = await get<SuiteVerdicts[]>(out.verdicts);
+      const cells = await get(out.verdicts);
       assert.deepEqual(
         cells.map((cell) => cell.verdicts),
         [[['pass', 'pass', 'fail']], [['pass', 'pass', 'pass']]],
@@ -168,7 +167,7 @@ describe('judging', () => {
         suite: 'baseline',
         tests: await tests(chains, [['((7,), 8)', 'nothing']]),
       });
-      const [cell] = await get<SuiteVerdicts[]>(out.verdicts);
+      const [cell] = await get(out.verdicts);
       assert.deepEqual(
         cell!.turns.map((turn) => turn.lost),
         [1, 2],
@@ -193,7 +192,7 @@ describe('judging', () => {
         [out.metrics.reward, out.metrics.passRate, out.rows, out.replayBuffer],
         [0, 0.5, 2, replayBuffer],
       );
-      const rows = await get<Trajectory[]>(out.trajectories);
+      const rows = await get(out.trajectories);
       assert.deepEqual(
         rows.map((row) => Math.sign(row.advantage)),
         [1, -1],
@@ -260,13 +259,13 @@ describe('judging', () => {
       // shifted: 0.4 · credit − 0.6 · invalid + 0.6 · caught, the second sample shares input 2 with the third; none: −1
       assert.ok(Math.abs(out.metrics.reward - (1 + 0.3 - 0.6 - 1) / 4) < 1e-9, String(out.metrics.reward));
       assert.deepEqual([out.metrics.validity, out.metrics.bugCatchRate, out.metrics.outcomes.empty], [0.5, 0.25, 1]);
-      const rows = await get<Trajectory[]>(out.trajectories);
+      const rows = await get(out.trajectories);
       assert.ok(
         rows.some(
           ({ tokens, mask, advantage }) => advantage > 0 && tokens.join() === '7,8,9,0' && mask.join() === '0,1,1,1',
         ),
       );
-      const { pool } = await get<ReplayBuffer>(out.replayBuffer);
+      const { pool } = await get(out.replayBuffer);
       assert.deepEqual(
         pool['add-1']!.map((test) => test.args[0]),
         [7, 4, 2, 0],
@@ -278,10 +277,10 @@ describe('judging', () => {
     const { run, replayBuffer } = await acts.prepareRun({ runId: 'pools', input: { ...SMALL_RUN, curriculum: true } });
     const chains = await put([chain(0, GOOD)]);
     const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
-    const untested = (await get<SuiteVerdicts[]>(verdicts)).map((one) => ({ ...one, suite: [], verdicts: [[]] }));
+    const untested = (await get(verdicts)).map((one) => ({ ...one, suite: [], verdicts: [[]] }));
     const rates = async (judged: string) => {
       const input = { run, role: 'generator', position: POSITION, verdicts: judged, chains, replayBuffer } as const;
-      return (await get<ReplayBuffer>((await acts.computeRewards(input)).replayBuffer)).successRates;
+      return (await get((await acts.computeRewards(input)).replayBuffer)).successRates;
     };
     assert.deepEqual(Object.values((await rates(verdicts))!), [1]);
     assert.deepEqual(await rates(await put(untested)), {});
@@ -304,14 +303,14 @@ describe('judging', () => {
         replayBuffer: buffer,
       } as const;
       const { replayBuffer, metrics } = await acts.computeRewards(input);
-      return { judged: (await get<SuiteVerdicts[]>(verdicts))[0]!, replayBuffer, metrics };
+      return { judged: (await get(verdicts))[0]!, replayBuffer, metrics };
     }
 
     it('adds failed tests to later suites until programs pass them (code-a1)', async () => {
       const input = { ...SMALL_RUN, reward: { scheme: 'code-a1' } };
       const { run, replayBuffer } = await acts.prepareRun({ runId: 'book', input });
       const first = await step(run, [GOOD, SMALL_ONLY], '((7,), 8)\n((2,), 3)', replayBuffer);
-      assert.deepEqual((await get<ReplayBuffer>(first.replayBuffer)).book, {
+      assert.deepEqual((await get(first.replayBuffer)).book, {
         'add-1': [{ test: { args: [7], expected: 8 }, weight: 1 }],
       });
       const second = await step(run, [GOOD, WRONG], undefined, first.replayBuffer);
@@ -319,7 +318,7 @@ describe('judging', () => {
       // GOOD passes everything; WRONG fails everything
       assert.equal(second.metrics.reward, 0.5);
       const third = await step(run, [GOOD], undefined, first.replayBuffer);
-      assert.deepEqual((await get<ReplayBuffer>(third.replayBuffer)).book, {});
+      assert.deepEqual((await get(third.replayBuffer)).book, {});
     });
 
     it('corrects a wrong expected value without counting the test as valid (code-a1)', async () => {
@@ -343,7 +342,7 @@ describe('judging', () => {
         { sample: 1, empty: true },
       ]);
       assert.equal(metrics.reward, -1);
-      assert.deepEqual((await get<ReplayBuffer>(after.replayBuffer)).book, {});
+      assert.deepEqual((await get(after.replayBuffer)).book, {});
     });
 
     it('is absent in schemes without one', async () => {
@@ -361,7 +360,7 @@ describe('judging', () => {
     const written = await tests([chain(0, GOOD)], [['((7,), 8)\n((2,), 3)', '((7,), 0)\n((2,), 3)']]);
     const suite = { run, per: 'target', suite: 'baseline', tests: written, replayBuffer } as const;
     const { verdicts, executions } = await acts.executeSuite(suite);
-    const [judged] = await get<SuiteVerdicts[]>(verdicts);
+    const [judged] = await get(verdicts);
     // x + 2 fails everything, `x + 1 if x < 3 else 0` only the test of 7
     assert.deepEqual(judged!.mutants, { count: 2, kills: [[0], [0], [0, 1], [0]] });
     assert.equal(executions, 5); // the reference, the chain's program, the mutation of the reference, two mutants
@@ -378,7 +377,7 @@ describe('judging', () => {
       const chains = await put([chain(0, GOOD), chain(1, WRONG), chain(2, GOOD)]);
       const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer: prepared.replayBuffer, position });
       assert.deepEqual(await get(out.targets), [{ problemId: 'add-1', chain: { chains, index: 1 }, stage: 3 }]);
-      assert.deepEqual((await get<ReplayBuffer>(out.replayBuffer)).archive.entries, [
+      assert.deepEqual((await get(out.replayBuffer)).archive.entries, [
         { problemId: 'add-1', chain: { chains, index: 1 } },
       ]);
     });
@@ -390,15 +389,15 @@ describe('judging', () => {
         input: { ...SMALL_RUN, credit: 'suffix' },
       });
       const out = await acts.selectChains({ run, chains, replayBuffer, position });
-      const stages = new Set((await get<TestTarget[]>(out.targets)).map((target) => target.stage));
+      const stages = new Set((await get(out.targets)).map((target) => target.stage));
       assert.deepEqual([...stages].sort(), [3, 4, 5]);
     });
 
     it('uses the tests of the pool', async () => {
-      const replayBuffer = await put({ pool: { 'add-1': [addProblem(1).hiddenTests[2]] }, archive: { entries: [] } });
+      const replayBuffer = await put({ pool: { 'add-1': [addProblem(1).hiddenTests[2]!] }, archive: { entries: [] } });
       const chains = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);
       const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer, position });
-      assert.equal((await get<TestTarget[]>(out.targets))[0]!.chain.index, 1);
+      assert.equal((await get(out.targets))[0]!.chain.index, 1);
     });
 
     it('replays archived chains if no chain is faulty, and avoids truncated chains', async () => {
@@ -408,7 +407,7 @@ describe('judging', () => {
       const good = (n: number): string => `def solve(x):\n    return x + ${n}`;
       const chains = await put(ids.flatMap((id, i) => [chain(0, WRONG, id, true), chain(1, good(i + 1), id)]));
       const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer, position });
-      const targets = await get<TestTarget[]>(out.targets);
+      const targets = await get(out.targets);
       const replayed = targets.filter((target) => target.chain.chains === old.chain.chains);
       assert.ok(replayed.length > 3 && replayed.length < 12, `${replayed.length} of 12 with probability 0.7`);
       assert.ok(targets.every((target) => target.chain.chains !== chains || target.chain.index % 2 === 1));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
-import { seeded } from '../../activities/prepareRun.js';
+import { seeded } from '../../chains/run/prepareRun.js';
 import { scheduledInput } from '../../cli/commands/schedule.js';
 import { forkInput } from '../../cli/run/forking.js';
 import { resolveConfig } from '../../core/presets.js';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { ChainList, ReplayBuffer, TestBatch } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { runResultSchema } from '../../core/schema/run.js';
@@ -236,7 +235,7 @@ describe('the pipeline in process', () => {
     assert.ok(Object.keys(successRates).length > 0);
     const start = { run: 'run', checkpoint: 'checkpoint_stage_1_epoch_2' };
     const { replayBuffer } = await acts.prepareRun({ runId: 'next', input: { ...curriculum, start } });
-    assert.deepEqual((await store.getJson<ReplayBuffer>(replayBuffer)).successRates, successRates);
+    assert.deepEqual((await store.getJson(replayBuffer)).successRates, successRates);
   });
 
   it('produces the same bytes in another store', async () => {
@@ -308,7 +307,7 @@ describe('the pipeline in process', () => {
     for (const { role, validity, artifacts, suiteSize } of steps) {
       assert.deepEqual([role, validity], ['generator', 1]); // the reference of the doubles answers everything
       assert.ok(suiteSize > 2);
-      const { turns } = await world.deps.store.getJson<TestBatch>(artifacts.tests!);
+      const { turns } = await world.deps.store.getJson(artifacts.tests!);
       assert.ok(turns.length > 0 && turns.every(({ answerTokens }) => answerTokens.length === 0));
     }
   });
@@ -319,7 +318,7 @@ describe('the pipeline in process', () => {
     const steps = records.flatMap((record) => (record.kind === 'step' && record.role === 'generator' ? [record] : []));
     assert.ok(steps.length > 0);
     for (const { artifacts } of steps) {
-      const { turns } = await world.deps.store.getJson<TestBatch>(artifacts.tests!);
+      const { turns } = await world.deps.store.getJson(artifacts.tests!);
       const targets = new Set(turns.map(({ problemId, chainSample, stage }) => `${problemId} ${chainSample} ${stage}`));
       const { problems } = SMALL_RUN.batch.generator;
       assert.equal(targets.size, problems * STAGES.length);
@@ -339,8 +338,8 @@ describe('the pipeline in process', () => {
         targets: { kind: 'all-stages', chains, position },
         samples: 1,
       });
-      const written = await world.deps.store.getJson<ChainList>(chains);
-      const { turns } = await world.deps.store.getJson<TestBatch>(tests);
+      const written = await world.deps.store.getJson(chains);
+      const { turns } = await world.deps.store.getJson(tests);
       for (const { problemId, chainSample, stage, promptTokens } of turns) {
         const chain = written.find((one) => one.problemId === problemId && one.sample === chainSample)!;
         const work = chain.turns.find((turn) => turn.stage === stage)!.text;

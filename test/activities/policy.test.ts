@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ChainList, openRole, type TestBatch, type TokenNumbers } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
-import { openScope } from '../../activities/scope.js';
-import { lossOf } from '../../activities/update.js';
-import { meanStats, updatePolicy } from '../../activities/updatePolicy.js';
+import { openRole } from '../../chains/artifacts.js';
+import { openScope } from '../../chains/scope.js';
+import { lossOf } from '../../chains/train/update.js';
+import { meanStats, updatePolicy } from '../../chains/train/updatePolicy.js';
+import type { Ref } from '../../core/ref.js';
 import { planMinibatches } from '../../core/rl/schedules.js';
+import type { Chain } from '../../core/schema/chain.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Activities } from '../../method/activities.js';
 import type { PrepareRunOutput, UpdatePolicyInput } from '../../method/types.js';
@@ -50,7 +52,7 @@ describe('activities that use the engine', function () {
 
   const adapterOf = async (weights: string) =>
     (await openRole(openScope(world.deps), prepared.run, 'generator')).adapter(weights);
-  const chainsOf = (digest: string) => world.deps.store.getJson<ChainList>(digest);
+  const chainsOf = (chains: Ref<Chain[]>) => world.deps.store.getJson(chains);
 
   it('generateReasoning appends one turn to every chain and stores the sampled tokens', async () => {
     const { run, state } = prepared;
@@ -111,7 +113,7 @@ describe('activities that use the engine', function () {
     const { run } = prepared;
     const [first] = await chainsOf((await acts.generateReasoning({ run, batch: BATCH, stage: 1 })).chains);
     const turn = { ...first!.turns[0]!, answerTokens: new Array<number>(96).fill(20) };
-    const chains = await world.deps.store.putJson([{ ...first, turns: [turn] }, first]);
+    const chains = await world.deps.store.putJson([{ ...first!, turns: [turn] }, first!]);
     const out = await chainsOf((await acts.generateReasoning({ run, batch: BATCH, stage: 2, chains })).chains);
     assert.deepEqual([out[0]!.turns[1]!.answerTokens, out[0]!.turns[1]!.truncated], [[], true]);
     assert.ok(out[1]!.turns[1]!.answerTokens.length > 0);
@@ -124,7 +126,7 @@ describe('activities that use the engine', function () {
       chains = (await acts.generateReasoning({ run, batch: { ...BATCH }, stage, chains })).chains;
     }
     const input = { run, targets: { kind: 'all-stages', chains: chains!, position: POSITION }, samples: 2 } as const;
-    const batch = await world.deps.store.getJson<TestBatch>((await acts.generateTests(input)).tests);
+    const batch = await world.deps.store.getJson((await acts.generateTests(input)).tests);
     assert.equal(batch.targets.length, 15);
     assert.deepEqual(
       batch.turns.slice(0, 4).map((turn) => [turn.stage, turn.sample]),
@@ -148,16 +150,16 @@ describe('activities that use the engine', function () {
     const other = (await acts.prepareRun({ runId: 'other', input: { ...CONFIG, seed: 9 } })).state.discriminator
       .adapter;
     const { adapter } = state.discriminator;
-    let chains: string | undefined;
+    let chains: Ref<Chain[]> | undefined;
     for (const stage of [1, 2] as const)
       chains = (await acts.generateReasoning({ run, batch: BATCH, stage, chains })).chains;
     const { store } = world.deps;
     const targets = await store.putJson(
-      [1, 2].map((stage) => ({ problemId: 'add-1', chain: { chains, index: 0 }, stage })),
+      ([1, 2] as const).map((stage) => ({ problemId: 'add-1', chain: { chains: chains!, index: 0 }, stage })),
     );
     const turns = async (policy: object) => {
       const input = { run, targets: { kind: 'selected', targets, position: POSITION }, samples: 1, ...policy } as const;
-      return (await store.getJson<TestBatch>((await acts.generateTests(input)).tests)).turns;
+      return (await store.getJson((await acts.generateTests(input)).tests)).turns;
     };
     const [mixed, alone] = [await turns({ adapter, frozen: { 1: other } }), await turns({ adapter })];
     assert.deepEqual(mixed[0], (await turns({ adapter: other }))[0]);
@@ -175,7 +177,7 @@ describe('activities that use the engine', function () {
       adapter: state.generator.adapter,
     });
     const expected = await engine.logprobs(rows, { adapter, temperature: config.sampling.temperature! });
-    const got = await world.deps.store.getJson<Trajectory[]>(scored.trajectories);
+    const got = await world.deps.store.getJson(scored.trajectories);
     got.forEach((row, r) => {
       row.oldLogprobs.forEach((logprob, t) => {
         assert.equal(logprob, row.mask[t] ? expected[r]![t] : 0);
@@ -205,7 +207,7 @@ describe('activities that use the engine', function () {
   it('updatePolicy records the ratios of the last epoch, which are those of the scoring graph', async () => {
     const input = await updateInput();
     const { store } = world.deps;
-    const rows = await store.getJson<Trajectory[]>(input.trajectories);
+    const rows = await store.getJson(input.trajectories);
     const { config } = prepared;
     let adapter = await adapterOf(input.state.adapter);
     let optimizer = engine.newOptimizerState(adapter);
@@ -223,7 +225,7 @@ describe('activities that use the engine', function () {
       ({ adapter, state: optimizer } = await engine.applyUpdate(adapter, optimizer, sums, adamw));
     }
     const { ratios } = await acts.updatePolicy(input);
-    const recorded = await store.getJson<TokenNumbers>(ratios!);
+    const recorded = await store.getJson(ratios!);
     assert.deepEqual(
       recorded.map(({ length }) => length),
       [5, 5, 5, 5],

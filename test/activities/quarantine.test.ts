@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
-import type { Problem } from '../../core/schema/problem.js';
-import type { ProblemSet } from '../../data/problems.js';
+import type { Problem, ProblemSet } from '../../core/schema/problem.js';
 import { readResult } from '../../store/runs.js';
 import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 import { measure, runPipeline } from '../support/runs.js';
@@ -91,7 +90,7 @@ describe('the health gate', () => {
     const input = { checkpoint: { runId: 'run', name: 'latest' }, source: 'own.jsonl', split: 'test' as const };
     const ids = async (more: object): Promise<string[]> => {
       const { run } = await acts.prepareSolving({ ...input, ...more });
-      return (await world.deps.store.getJson<ProblemSet>(run.problems)).test.map(({ id }) => id);
+      return (await world.deps.store.getJson(run.problems)).test.map(({ id }) => id);
     };
     const healthy = problemSet().test.map(({ id }) => id);
     assert.deepEqual(await ids({ gateOf: 'run' }), healthy);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { activityWrappers } from '../../activities/memoise.js';
 import { RECOMPUTE_WITHIN_SECONDS } from '../../activities/recompute.js';
-import type { Scope } from '../../activities/scope.js';
+import type { Scope } from '../../chains/scope.js';
 import { RandomStream } from '../../core/random.js';
 import type { Activities } from '../../method/activities.js';
 import type { RunRef } from '../../method/types.js';

@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ChainList, openRole, writeAdapter } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
-import { openScope } from '../../activities/scope.js';
+import { openRole, writeAdapter } from '../../chains/artifacts.js';
+import { openScope } from '../../chains/scope.js';
 import { resolveConfig } from '../../core/presets.js';
 import { RandomStream } from '../../core/random.js';
 import { trainedRows } from '../../core/rl/trajectories.js';
+import type { Chain } from '../../core/schema/chain.js';
 import { runIdentity } from '../../core/schema/config.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
@@ -159,14 +160,14 @@ describe('remote rollouts', function () {
       adapter = (await writeAdapter(world.deps.store, engine, random(await initial('plain'), 'adapter'))).weights;
     });
 
-    const sample = async (run = prepared.run): Promise<ChainList> => {
+    const sample = async (run = prepared.run): Promise<Chain[]> => {
       const { chains } = await activities.generateReasoning({ run, batch: BATCH, stage: 1, adapter });
-      return world.deps.store.getJson<ChainList>(chains);
+      return world.deps.store.getJson(chains);
     };
-    const tokensOf = (chains: ChainList): number[][] => chains.map(({ turns }) => turns[0]!.answerTokens);
+    const tokensOf = (chains: Chain[]): number[][] => chains.map(({ turns }) => turns[0]!.answerTokens);
 
     /** The adapter after a step on these chains. */
-    const train = async ({ run, state }: PrepareRunOutput, chains: ChainList) => {
+    const train = async ({ run, state }: PrepareRunOutput, chains: Chain[]) => {
       const rows = chains.flatMap(({ turns }, i) =>
         trainedRows(turns, 1, 'stage').map(
           (row): Trajectory => ({

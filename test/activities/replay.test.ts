@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
-import { recordedSteps, replayStep } from '../../activities/replayStep.js';
+import { recordedSteps, replayStep } from '../../chains/replayStep.js';
 import { answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 

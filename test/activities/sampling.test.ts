@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { sampleTurns } from '../../activities/sampling.js';
+import { sampleTurns } from '../../chains/sample/sampling.js';
 import type { Chat } from '../../ml/engine/engine.js';
 import { FakeEngine } from '../support/doubles.js';
 

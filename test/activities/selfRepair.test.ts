@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { ChainList } from '../../activities/artifacts.js';
-import { codeOf } from '../../activities/chains.js';
 import { createActivities } from '../../activities/index.js';
+import { codeOf } from '../../chains/chainLists.js';
+import type { Ref } from '../../core/ref.js';
 import { creditMask } from '../../core/rl/trajectories.js';
 import { type Chain, type FailedTest, STAGES } from '../../core/schema/chain.js';
 import type { Activities } from '../../method/activities.js';
@@ -40,8 +40,8 @@ describe('self-repair', () => {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  const put = (value: unknown) => world.deps.store.putJson(value);
-  const get = <T>(digest: string) => world.deps.store.getJson<T>(digest);
+  const put = <T>(value: T) => world.deps.store.putJson(value);
+  const get = <T>(ref: Ref<T>) => world.deps.store.getJson(ref);
 
   it('describes the first baseline test that a program fails, and no hidden test', async () => {
     const cases: [code: string, got: string | null][] = [
@@ -68,7 +68,7 @@ describe('self-repair', () => {
     const given = [chainOf(returns('x + 1'), 0), chainOf(returns('x + 9'), 1)];
     const [chains, failures] = [await put(given), await put([null, WRONG])];
     const repaired = await acts.repairPrograms({ run: prepared.run, batch, chains, failures });
-    const [same, other] = await get<ChainList>(repaired.chains);
+    const [same, other] = await get(repaired.chains);
     assert.deepEqual(same, given[0]);
     const last = other!.turns[5]!;
     assert.deepEqual([other!.turns.slice(0, 5), last.stage, last.repairs], [given[1]!.turns, 5, WRONG]);
@@ -116,7 +116,7 @@ describe('self-repair', () => {
       const repairs: FailedTest[] = [];
       for (const { artifacts, role } of await stepsOf('on')) {
         if (role !== 'generator') continue;
-        for (const { turns } of await get<ChainList>(artifacts.chains!)) {
+        for (const { turns } of await get(artifacts.chains!)) {
           if (turns.length > STAGES.length) repairs.push(turns[STAGES.length]!.repairs!);
         }
       }

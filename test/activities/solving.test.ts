@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { ChainList, Solution, TestBatch } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
+import type { Ref } from '../../core/ref.js';
+import type { Chain } from '../../core/schema/chain.js';
+import type { Solution } from '../../core/schema/solving.js';
 import type { Activities } from '../../method/activities.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readConfigAt, readRun } from '../../store/runs.js';
@@ -19,7 +21,7 @@ describe('solving problems', () => {
 
   it('returns programs and the number of tests they pass', async () => {
     const result = await solve(acts, { preset: 'tiny', limit: 3, samples: 2, temperature: 0.8 });
-    const solutions = await world.deps.store.getJson<Solution[]>(result.solutions);
+    const solutions = await world.deps.store.getJson(result.solutions);
     assert.deepEqual(
       solutions.map((s) => [s.problemId, s.sample]),
       ['add-30', 'add-31', 'add-32'].flatMap((id) => [
@@ -36,7 +38,7 @@ describe('solving problems', () => {
     world.engine.info.contextLength = 10_000;
     world.engine.encode = (text) => [...text].map((char) => char.charCodeAt(0));
     const { chains } = await solve(acts, { limit: 1 });
-    const [{ turns }] = (await world.deps.store.getJson<ChainList>(chains)) as [ChainList[number]];
+    const [{ turns }] = (await world.deps.store.getJson(chains)) as [Chain];
     assert.match(world.engine.decode(turns[0]!.promptTokens), /^You are an expert Python programmer/);
     const input = { ...SMALL_RUN, prompts: 'tiny' };
     await assert.rejects(acts.prepareRun({ runId: 'public', input }), {
@@ -47,7 +49,7 @@ describe('solving problems', () => {
 
   it('writes tests for every stage if requested', async () => {
     const result = await solve(acts, { limit: 2, tests: true });
-    const batch = await world.deps.store.getJson<TestBatch>(result.tests!);
+    const batch = await world.deps.store.getJson(result.tests!);
     assert.deepEqual(
       batch.turns.map((turn) => turn.stage),
       [1, 2, 3, 4, 5, 1, 2, 3, 4, 5],
@@ -57,8 +59,8 @@ describe('solving problems', () => {
   it('uses the adapters and settings of a checkpoint', async () => {
     await runPipeline(acts, 'teacher', { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } });
     const input = { samples: 8, temperature: 0.8 };
-    const share = async (digest: string): Promise<number> => {
-      const solutions = await world.deps.store.getJson<Solution[]>(digest);
+    const share = async (stored: Ref<Solution[]>): Promise<number> => {
+      const solutions = await world.deps.store.getJson(stored);
       return solutions.filter((s) => /x \+ \d+$/.test(s.code)).length / solutions.length;
     };
     const base = await share((await solve(acts, input)).solutions);
@@ -108,7 +110,7 @@ describe('solving problems', () => {
     const all = addProblems(1, 3);
     world.deps.loadProblems = async () => ({ train: all.slice(0, 1), validation: all.slice(1, 2), test: all.slice(2) });
     const { chains } = await solve(acts, { source: 'mine.json' });
-    const ids = (await world.deps.store.getJson<ChainList>(chains)).map((chain) => chain.problemId);
+    const ids = (await world.deps.store.getJson(chains)).map((chain) => chain.problemId);
     assert.deepEqual(ids, ['add-1', 'add-2', 'add-3']);
     world.deps.loadProblems = async () => ({ train: [], validation: [], test: [] });
     await assert.rejects(solve(acts, { source: 'none.json' }), {

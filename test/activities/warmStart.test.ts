@@ -1,7 +1,6 @@
 // The warm start: supervised steps of both roles before the first stage.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import type { TrajectoryList } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import type { Activities } from '../../method/activities.js';
@@ -186,7 +185,7 @@ describe('the warm start', () => {
     const { tests } = await leaf.answerFreshInputs({ run });
     const texts = async (role: 'generator' | 'discriminator') => {
       const { examples } = await leaf.writeExamples({ run, role, tests, step: 1 });
-      const rows = await world.deps.store.getJson<TrajectoryList>(examples);
+      const rows = await world.deps.store.getJson(examples);
       return rows.map(({ tokens, mask }) => ({
         prompt: world.engine.decode(tokens.filter((_, t) => mask[t] === 0)),
         answer: world.engine.decode(tokens.filter((_, t) => mask[t] === 1)),
@@ -203,7 +202,7 @@ describe('the warm start', () => {
       assert.equal(pairs.length, 2, answer);
       for (const [, x, expected] of pairs) assert.equal(Number(expected), Number(x) + n);
     }
-    for (const [id, own] of Object.entries(await world.deps.store.getJson<Record<string, { args: number[] }[]>>(tests)))
+    for (const [id, own] of Object.entries(await world.deps.store.getJson(tests)))
       assert.ok(own.length > 5 && own.every(({ args }) => args[0] !== 0 && args[0] !== 1), id); // not the baseline's inputs
   });
 

@@ -7,8 +7,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
+import type { Ref } from '../../core/ref.js';
 import { countOutcomes, type Outcome } from '../../core/rewards/outcomes.js';
 import type { RunConfig } from '../../core/schema/config.js';
+import type { ProblemResult } from '../../core/schema/evaluation.js';
 import type { GroupView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { choosePorts } from '../../infra/ports.js';
@@ -215,7 +217,7 @@ describe('gauntlet export', () => {
     });
 
     /** What `gauntlet evaluate` prints for the best checkpoint. */
-    async function evaluated(): Promise<{ metrics: Record<string, { value: number }>; results: string }> {
+    async function evaluated(): Promise<{ metrics: Record<string, { value: number }>; results: Ref<ProblemResult[]> }> {
       const host = findable(await startServer());
       const workers = await workersOver(host.server, world);
       const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = process.env;
@@ -244,7 +246,7 @@ describe('gauntlet export', () => {
         log!.metrics,
         Object.fromEntries(Object.entries(metrics).map(([name, { value }]) => [name, value])),
       );
-      const problems = await world.deps.store.getJson<{ id: string; solved: number }[]>(results);
+      const problems = await world.deps.store.getJson(results);
       assert.equal(log!.samples.length, 3 * problems.length);
       for (const { id, solved } of problems) {
         const own = log!.samples.filter((sample) => sample.id === id);

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { stagePrompt } from '../../activities/sampling.js';
+import { stagePrompt } from '../../chains/sample/sampling.js';
 import { visible } from '../../cli/terminal/output.js';
 import { resolveConfig } from '../../core/presets.js';
 import { shippedModelPath } from '../../data/paths.js';

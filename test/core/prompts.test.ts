@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { parseTests } from '../../activities/judging.js';
+import { parseTests } from '../../chains/judge/judging.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { conventionOf } from '../../core/prompts/conventions.js';
 import { clipped, describeCall, failedTest } from '../../core/prompts/failures.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { parseTests } from '../../activities/judging.js';
+import { parseTests } from '../../chains/judge/judging.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
 import { salvageTests } from '../../core/parse/salvage.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';

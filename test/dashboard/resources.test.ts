@@ -4,6 +4,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createActivities } from '../../activities/index.js';
+import type { Ref } from '../../core/ref.js';
 import type {
   ArchiveView,
   GroupView,
@@ -178,7 +179,8 @@ describe('the resources of the dashboard', () => {
     const { store } = world.deps;
     const rows = (await store.memoKeys()).map(async (key) => {
       if (kindOfRow(key).kind !== 'result' || (await readMemoRecord(store, key))?.name !== 'updatePolicy') return [];
-      return [{ key, output: await store.getJson<UpdatePolicyOutput>((await store.getMemo(key))!) }];
+      const output: Ref<UpdatePolicyOutput> = (await store.getMemo(key))!;
+      return [{ key, output: await store.getJson(output) }];
     });
     return (await Promise.all(rows)).flat();
   }

@@ -1,6 +1,5 @@
 // Solving in one process: the same programs as the workflow, tests of the discriminator, and the choice by them.
 import assert from 'node:assert/strict';
-import type { Solution } from '../../activities/artifacts.js';
 import { createActivities } from '../../activities/index.js';
 import type { Value } from '../../core/schema/value.js';
 import { openSolver, type Solver } from '../../inference/policies.js';
@@ -74,7 +73,7 @@ describe('solving a problem in one process', () => {
   it('writes the programs of the workflow solveProblems', async () => {
     const sampling = { samples: 3, temperature: 0.8 };
     const result = await solve(createActivities(world.deps), { ...sampling, limit: 3 });
-    const expected = await world.deps.store.getJson<Solution[]>(result.solutions);
+    const expected = await world.deps.store.getJson(result.solutions);
     const found: ProgramEvent[] = [];
     for (const task of addProblems(30, 3)) found.push(...programsIn(await eventsOf(task, sampling)));
     assert.deepEqual(
@@ -91,7 +90,7 @@ describe('solving a problem in one process', () => {
       const checkpoint = { runId: adapters, name: 'latest' };
       const sampling = { samples: 4, temperature: 0.8 };
       const result = await solve(activities, { ...sampling, checkpoint });
-      const expected = await world.deps.store.getJson<Solution[]>(result.solutions);
+      const expected = await world.deps.store.getJson(result.solutions);
       solver = await openSolver(world.deps, { checkpoint });
       const found: ProgramEvent[] = [];
       for (const task of addProblems(30, 6)) found.push(...programsIn(await eventsOf(task, sampling)));

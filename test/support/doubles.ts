@@ -4,15 +4,14 @@ import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ActivityDeps } from '../../activities/index.js';
+import type { Deps } from '../../chains/scope.js';
 import { GauntletError } from '../../core/errors.js';
 import { textOf } from '../../core/prompts/prompts.js';
 import { uniformAt } from '../../core/random.js';
 import type { CallResult, ExecutionJob, ExecutionResult, TestRun } from '../../core/schema/execution.js';
-import type { Problem } from '../../core/schema/problem.js';
+import type { Problem, ProblemSet } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { isIn } from '../../core/shards.js';
-import type { ProblemSet } from '../../data/problems.js';
 import type {
   Adapter,
   Chat,
@@ -290,27 +289,27 @@ function answer(prompt: string, draw: number, skill: number): string {
 }
 
 export interface Doubles {
-  deps: ActivityDeps;
+  deps: Deps;
   engine: FakeEngine;
   sandbox: FakeSandbox;
   folder: string;
 }
 
 /** Dependencies over a fresh store in a temporary folder. */
-export async function doubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
+export async function doubles(changes: Partial<Deps> = {}): Promise<Doubles> {
   const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'gauntlet-activities-'));
   return around(await openStore(folder), changes);
 }
 
 /** Like `doubles`, with an in-memory store, which is several times as fast. `folder` does not exist. */
-export async function memoryDoubles(changes: Partial<ActivityDeps> = {}): Promise<Doubles> {
+export async function memoryDoubles(changes: Partial<Deps> = {}): Promise<Doubles> {
   return around(openMemoryStore(), changes);
 }
 
-function around(store: ObjectStore, changes: Partial<ActivityDeps>): Doubles {
+function around(store: ObjectStore, changes: Partial<Deps>): Doubles {
   const engine = new FakeEngine();
   const sandbox = new FakeSandbox();
-  const deps: ActivityDeps = {
+  const deps: Deps = {
     store,
     engine: async () => engine,
     sandbox: async () => sandbox,

@@ -37,6 +37,9 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'test-source-is-opened': ['sandbox/pool.ts', "import './testSource/leaf.js';"],
   'training-avoids-test-source': ['activities/c.ts', "import '../sandbox/pool.js';"],
   'activities-use-sandbox-port': ['activities/b.ts', "import '../sandbox/docker/leaf.js';"],
+  'chains-see-ports': ['chains/a.ts', "import '../activities/leaf.js';"],
+  'chains-know-no-temporal': ['chains/b.ts', "import '@temporalio/activity';"],
+  'only-hosts-run-activities': ['cli/d.ts', "import '../activities/leaf.js';"],
   'method-sees-core': ['method/a.ts', "import '../store/leaf.js';"],
   'workflows-see-the-method': ['workflows/a.ts', "import '../activities/leaf.js';"],
   'workflows-deterministic': ['workflows/c.ts', "import 'node:crypto';"],
@@ -55,6 +58,7 @@ const LEAVES = [
   'sandbox/testSource',
   'method',
   'workflows',
+  'chains',
   'activities',
   'workers',
   'test',
@@ -107,15 +111,18 @@ describe('dependency rules', function () {
   it('accept imports that the architecture allows', async () => {
     const folder = tree({
       'workflows/a.ts':
-        "import type { Leaf } from '../activities/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
+        "import type { Leaf } from '../method/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
       'sandbox/docker/a.ts': "import '../guest/leaf.js';",
       'sandbox/docker/openDocker.ts': "import '../testSource/leaf.js';",
-      'activities/a.ts': "import '../store/leaf.js';",
+      'chains/a.ts': "import '../store/leaf.js';",
+      'activities/a.ts': "import '../chains/leaf.js';",
+      'inference/a.ts':
+        "import '../chains/leaf.js';\nimport type { Leaf } from '../activities/leaf.js';\nexport type A = Leaf;\n",
       'workers/a.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
       'workers/deps.ts': "import '../dashboard/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 23, problems: [] });
+    assert.deepEqual(await checkDependencies(folder), { modules: 26, problems: [] });
   });
 
   it('fail if the checker sees no module or cannot run', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import type { ActivityDeps } from '../../activities/index.js';
+import type { Deps } from '../../chains/scope.js';
 import type { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
@@ -18,7 +18,7 @@ const PROGRAM: ExecutionJob = { id: 'p', code: '', entry: 'f', inputs: [] };
 
 describe('an activity that hangs', () => {
   let world: Doubles;
-  let deps: ActivityDeps;
+  let deps: Deps;
   let hangs: GauntletError[];
   let lines: [fields: object, message: string][];
   let watch: HangWatch;
@@ -60,7 +60,7 @@ describe('an activity that hangs', () => {
   });
 
   it('is found in every call that its dependencies offer', async () => {
-    const stuck: [string, Partial<ActivityDeps>, (given: ActivityDeps) => Promise<unknown>][] = [
+    const stuck: [string, Partial<Deps>, (given: Deps) => Promise<unknown>][] = [
       [
         'engine.generate',
         { engine: async () => Object.assign(new FakeEngine(), { generate: () => NEVER }) },

@@ -196,7 +196,7 @@ describe('ModelTurns', () => {
   it('does not start a call that is cancelled in the moment of its turn', async () => {
     const turns = new ModelTurns();
     let began = false;
-    const cancelled = Promise.reject(new CancelledFailure('cancelled'));
+    const cancelled = AbortSignal.abort(new CancelledFailure('cancelled'));
     await assert.rejects(
       turns.take(async () => {
         began = true;

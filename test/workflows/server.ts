@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import type { ActivityDeps } from '../../activities/index.js';
+import type { Deps } from '../../chains/scope.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { forClient } from '../../infra/proxy.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
@@ -116,7 +116,7 @@ export function workersOver(
     store: typeof world === 'function' ? '' : world.folder,
     log: createLogger('error'),
     deps: async (searchAttributes) => ({
-      deps: Object.assign(Object.create(deps), { searchAttributes }) as ActivityDeps,
+      deps: Object.assign(Object.create(deps), { searchAttributes }) as Deps,
       close: async () => undefined,
     }),
     ...options,

@@ -5,7 +5,6 @@ import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
-import type { ProblemResult } from '../../core/schema/evaluation.js';
 import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
 import type { EvaluateCheckpointResult, SolveProblemsResult } from '../../method/types.js';
 import type { RunningWorkers } from '../../workers/start.js';
@@ -147,9 +146,7 @@ describe('training as a workflow', function () {
     const handle = await host.client.workflow.start('solveProblems', options);
     const result = (await handle.result()) as SolveProblemsResult;
     assert.equal(result.problems, 4);
-    const solutions = await world.deps.store.getJson<{ code: string; passed: number; tests: number }[]>(
-      result.solutions,
-    );
+    const solutions = await world.deps.store.getJson(result.solutions);
     assert.equal(solutions.length, 4);
     assert.ok(solutions.every(({ code }) => code.startsWith('def solve(x):')));
     await record('solveProblems', handle);
@@ -161,7 +158,7 @@ describe('training as a workflow', function () {
     const options = { taskQueue: TASK_QUEUES.orchestrator, workflowId: 'evaluate', args: [input] };
     const handle = await host.client.workflow.start('evaluateCheckpoint', options);
     const result = (await handle.result()) as EvaluateCheckpointResult;
-    const results = await world.deps.store.getJson<ProblemResult[]>(result.results);
+    const results = await world.deps.store.getJson(result.results);
     assert.deepEqual([result.problems, results.length], [6, 6]);
     assert.equal(result.metrics['pass@1'], results.reduce((sum, { solved }) => sum + solved, 0) / 12);
     await record('evaluateCheckpoint', handle);

@@ -1,5 +1,5 @@
 // Spans of time in which components work, and the share of each kind in a period.
-import type { ActivityDeps } from '../../../activities/index.js';
+import type { Deps } from '../../../chains/scope.js';
 
 /** Milliseconds since 1970, with fractions. */
 export type Span = readonly [from: number, to: number];
@@ -79,7 +79,7 @@ export class Stopwatch<K extends string> {
 }
 
 /** Dependencies of activities with timed calls. Opening a model or a sandbox counts as its work. */
-export function watchedDeps(deps: ActivityDeps, watch: Stopwatch<Work>): ActivityDeps {
+export function watchedDeps(deps: Deps, watch: Stopwatch<Work>): Deps {
   return {
     ...deps,
     store: watch.watch('store', deps.store),

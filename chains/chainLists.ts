@@ -1,0 +1,35 @@
+// Functions on lists of chains.
+import { groupBy } from '../core/groups.js';
+import { extractCode } from '../core/parse/code.js';
+import type { Chain, TestTarget } from '../core/schema/chain.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { Problem } from '../core/schema/problem.js';
+import type { Scope } from './scope.js';
+
+/** The program of a chain, or '' if it has none. A repaired one replaces the first. */
+export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: RunConfig): string {
+  const last = chain.turns.findLast((turn) => turn.stage === 5);
+  return last ? extractCode(last.text, config.prompts, problem.entry) : '';
+}
+
+/** In order of first appearance, which is the order of the batch. */
+export const groupByProblem = (chains: Chain[]): Map<string, Chain[]> => groupBy(chains, ({ problemId }) => problemId);
+
+/** The indices of chains without a truncated turn, or all indices if there are none. */
+export function preferComplete(chains: Chain[], indices: number[]): number[] {
+  const complete = indices.filter((index) => chains[index]!.turns.every((turn) => !turn.truncated));
+  return complete.length > 0 ? complete : indices;
+}
+
+/**
+ * Targets may refer to several lists, because archived chains come from earlier batches. Lists are large: one is read at a
+ * time, and only the chains of targets are kept.
+ */
+export async function chainReader(scope: Scope, targets: TestTarget[]): Promise<(target: TestTarget) => Chain> {
+  const found = new Map<TestTarget, Chain>();
+  for (const [digest, own] of groupBy(targets, ({ chain }) => chain.chains)) {
+    const list = await scope.store.getJson(digest);
+    for (const target of own) found.set(target, list[target.chain.index]!);
+  }
+  return (target) => found.get(target)!;
+}

@@ -1,0 +1,66 @@
+// Validates generated tests with the reference, then runs every candidate on its suite in the sandbox.
+import { RandomStream } from '../../core/random.js';
+import { entriesOf } from '../../core/rewards/mistakeBook.js';
+import { REWARD_RULES } from '../../core/rewards/rewards.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
+import type { ExecuteSuiteInput, ExecuteSuiteOutput } from '../../method/types.js';
+import { problemOf, readConfig, readProblems } from '../artifacts.js';
+import { chainReader, groupByProblem } from '../chainLists.js';
+import type { Scope } from '../scope.js';
+import { type JudgingTask, judgeTasks } from './judging.js';
+import { withMutants } from './mutants.js';
+
+export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Promise<ExecuteSuiteOutput> {
+  const config = await readConfig(scope.store, input.run);
+  const { byId } = await readProblems(scope.store, input.run.problems);
+  const bookOf = await bookReader(scope, input, config);
+  const tasks = (await readTasks(scope, input, byId)).map((task) => ({ ...task, book: bookOf(task.problem) }));
+  const { judged, executions } = await judgeTasks(scope, config, tasks);
+  const isReward = input.per === 'target' && input.suite === 'baseline'; // of the discriminator
+  const { mutants = isReward ? REWARD_RULES[config.reward.scheme].mutants : undefined } = input;
+  if (mutants === undefined) return { verdicts: await scope.store.putJson(judged), executions };
+  const problems = tasks.map(({ problem }) => problem);
+  const killed = await withMutants(scope, config, problems, judged, mutants);
+  return { verdicts: await scope.store.putJson(killed.judged), executions: executions + killed.executions };
+}
+
+async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<string, Problem>): Promise<JudgingTask[]> {
+  const batch = input.tests ? await scope.store.getJson(input.tests) : undefined;
+  if (input.per === 'target') {
+    if (!batch) throw new TypeError("executeSuite per 'target' needs tests");
+    const chainOf = await chainReader(scope, batch.targets);
+    return batch.targets.map((target, t) => {
+      const problem = problemOf(byId, target.problemId);
+      const first = t * batch.samples;
+      const turns = batch.turns.slice(first, first + batch.samples).map((sample, g) => ({ turn: first + g, sample }));
+      return { problem, candidates: [chainOf(target)], turns, given: givenTests(problem, input.suite) };
+    });
+  }
+  if (!input.chains) throw new TypeError("executeSuite per 'problem' needs chains");
+  const groups = groupByProblem(await scope.store.getJson(input.chains));
+  return [...groups].map(([problemId, candidates]) => {
+    const problem = problemOf(byId, problemId);
+    const turns = (batch?.turns ?? []).flatMap((sample, turn) =>
+      sample.problemId === problemId ? [{ turn, sample }] : [],
+    );
+    return { problem, candidates, turns, given: givenTests(problem, input.suite) };
+  });
+}
+
+/** The tests of the mistake book that join the suite of a problem. */
+async function bookReader(
+  { store }: Scope,
+  { replayBuffer }: ExecuteSuiteInput,
+  { reward, seed }: RunConfig,
+): Promise<(problem: Problem) => TestCase[]> {
+  const rule = REWARD_RULES[reward.scheme].book;
+  if (rule === undefined || replayBuffer === undefined) return () => [];
+  const { book = {} } = await store.getJson(replayBuffer);
+  return ({ id }) => rule.replay(entriesOf(book, id), new RandomStream(seed, 'mistake-book', replayBuffer, id));
+}
+
+/** Hidden tests are for evaluation only. A problem without hidden tests is judged on its baseline tests. */
+function givenTests(problem: Problem, suite: 'baseline' | 'hidden'): TestCase[] {
+  return suite === 'hidden' && problem.hiddenTests.length > 0 ? problem.hiddenTests : problem.baselineTests;
+}

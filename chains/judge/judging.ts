@@ -1,0 +1,207 @@
+// Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
+import { comparesWith, judge, parses, truthTests, verdictOf } from '../../core/compare.js';
+import { groupBy } from '../../core/groups.js';
+import { nameOf } from '../../core/parse/asserts.js';
+import { salvageInputs } from '../../core/parse/inputs.js';
+import { salvageTests, unusableTests } from '../../core/parse/salvage.js';
+import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
+import { REWARD_RULES } from '../../core/rewards/rewards.js';
+import { assembleSuite, inputKey, type SuiteTest } from '../../core/rewards/suite.js';
+import type { Chain, TestTurn } from '../../core/schema/chain.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import type { CallResult, ExecutionJob, Limits, Verdict } from '../../core/schema/execution.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
+import type { Value } from '../../core/schema/value.js';
+import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
+import { codeOf } from '../chainLists.js';
+import { batchOptions, type Scope } from '../scope.js';
+
+/** Candidates that share a suite, and the test turns written for them. */
+export interface JudgingTask {
+  problem: Problem;
+  candidates: Chain[];
+  turns: { turn: number; sample: TestTurn }[];
+  given: TestCase[]; // baseline or hidden tests, and tests of the pool
+  book?: TestCase[]; // tests of the mistake book
+}
+
+interface ParsedTurn {
+  turn: number;
+  tests: ParsedTest[];
+  lost: number;
+}
+
+export type ParsedTest = Omit<TestCase, 'expected'> & { expected?: Value }; // absent: the reference says what is expected
+
+/** Two passes through the sandbox: references on generated inputs, then candidates on their suites. */
+export async function judgeTasks(
+  scope: Scope,
+  config: RunConfig,
+  tasks: JudgingTask[],
+): Promise<{ judged: SuiteVerdicts[]; executions: number }> {
+  const sandbox = await scope.deps.sandbox(config);
+  const options = batchOptions(scope);
+  const parsed = tasks.map(({ problem, turns }) =>
+    turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTests(sample.text, problem, config) })),
+  );
+  const references = referenceJobs(tasks, parsed, config.limits);
+  const referenceList = [...references.values()];
+  const jobs = referenceList.map(({ job }) => job);
+  const answers = await sandbox.run(jobs, options);
+  const answerOf = new Map(jobs.map((job, i) => [job, answers[i]!]));
+  const { corrects = false } = REWARD_RULES[config.reward.scheme];
+  const built = tasks.map((task, t) => {
+    const reference = (args: Value[]): CallResult => {
+      const { job, positions } = references.get(task.problem.id)!;
+      return answerOf.get(job)!.calls[positions.get(inputKey(args))!]!;
+    };
+    return buildSuite(task, parsed[t]!, reference, corrects);
+  });
+  const candidates = candidateJobs(
+    tasks,
+    built.map(({ suite }) => suite),
+    config,
+  );
+  const results = await sandbox.run(candidates.jobs, options);
+  const isUnparsed = (index: number | undefined): boolean => index !== undefined && !parses(results[index]!.calls);
+  const judged = tasks.map((task, t): SuiteVerdicts => {
+    const { suite, turns } = built[t]!;
+    const verdicts = candidates.indexOf[t]!.map((index): Verdict[] => {
+      if (index === undefined) return suite.map(() => 'error'); // no program, no pass
+      return results[index]!.calls.map(verdictOf);
+    });
+    return {
+      problemId: task.problem.id,
+      candidates: task.candidates.map((chain, c) => ({
+        sample: chain.sample,
+        empty: codeOf(chain, task.problem, config) === '',
+        ...(isUnparsed(candidates.indexOf[t]![c]) && { unparsed: true }),
+      })),
+      suite,
+      verdicts,
+      turns,
+    };
+  });
+  return { judged, executions: jobs.length + candidates.jobs.length };
+}
+
+type Called = Pick<Problem, 'functionSignature' | 'entry' | 'calling'>;
+const signatures = new WeakMap<Called, Signature | undefined>(); // a run parses the tests of a problem many times
+
+function signatureOf(problem: Called): Signature | undefined {
+  if (!signatures.has(problem))
+    signatures.set(problem, parseSignature(problem.functionSignature, nameOf(problem.entry)));
+  return signatures.get(problem);
+}
+
+/** The tests in an answer of the discriminator. */
+export function parseTests(text: string, problem: Called, config: RunConfig): { tests: ParsedTest[]; lost: number } {
+  const { testsPerTurn, discriminator, prompts } = config;
+  const style = problem.calling?.style ?? 'call';
+  const signature = style === 'call' ? signatureOf(problem) : undefined; // others do not pass arguments to a function
+  const arity = style === 'call' ? signature && fixedArity(signature) : style === 'stdio' ? 1 : 2;
+  const options = { entry: problem.entry, limit: testsPerTurn, signature, arity };
+  if (discriminator.expected === 'reference' && prompts === 'instruct') {
+    const { inputs, malformed } = salvageInputs(text, options);
+    return { tests: inputs.map((args) => ({ args })), lost: Math.max(malformed, testsPerTurn - inputs.length) };
+  }
+  const salvage = salvageTests(text, options);
+  // the shipped model always writes whole tests
+  const tests = discriminator.expected === 'model' ? salvage.tests : salvage.tests.map(({ args }) => ({ args }));
+  return { tests, lost: unusableTests(salvage, testsPerTurn) };
+}
+
+interface ReferenceJob {
+  job: ExecutionJob;
+  positions: Map<string, number>; // input key → index in `job.inputs`
+}
+
+/**
+ * One job per problem: its reference solution on every distinct generated input. It has the time of one program for each
+ * turn: slow inputs of one sample should not make the tests of the others invalid.
+ */
+function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Limits): Map<string, ReferenceJob> {
+  const references = new Map<string, ReferenceJob>();
+  for (const [id, own] of groupBy(tasks.keys(), (t) => tasks[t]!.problem.id)) {
+    const turns = own.flatMap((t) => parsed[t]!).filter(({ tests }) => tests.length > 0);
+    if (turns.length === 0) continue;
+    const inputs = new Map<string, Value[]>();
+    for (const { args } of turns.flatMap(({ tests }) => tests))
+      if (!inputs.has(inputKey(args))) inputs.set(inputKey(args), args);
+    const { referenceSolution: code, entry, calling } = tasks[own[0]!]!.problem;
+    const time = { cpuSeconds: turns.length * limits.cpuSeconds, wallSeconds: turns.length * limits.wallSeconds };
+    references.set(id, {
+      job: {
+        id: `reference:${id}`,
+        code,
+        entry,
+        calling,
+        inputs: [...inputs.values()],
+        limits: { ...limits, ...time },
+      },
+      positions: new Map([...inputs.keys()].map((key, i) => [key, i])),
+    });
+  }
+  return references;
+}
+
+/**
+ * A generated test is valid if the reference returns the expected value; an input is, if the reference returns a value.
+ * Valid tests join the given tests, and so do corrected ones if the reward scheme `corrects`.
+ */
+function buildSuite(
+  { problem, given, book }: JudgingTask,
+  parsed: ParsedTurn[],
+  reference: (args: Value[]) => CallResult,
+  corrects: boolean,
+): { suite: SuiteTest[]; turns: ValidatedTurn[] } {
+  const usable = new Map<ParsedTest, TestCase & Partial<ValidatedTest>>();
+  for (const test of parsed.flatMap(({ tests }) => tests)) {
+    const answer = reference(test.args);
+    if (answer.kind !== 'value') continue;
+    const { args, expected = answer.value } = test;
+    // the answer of the reference is expected, which may be a float where the test has an int
+    if (judge(answer, expected, problem.comparison) === 'pass') usable.set(test, { args, expected: answer.value });
+    else if (corrects) usable.set(test, { args, expected: answer.value, corrected: true });
+  }
+  const generated = [...usable.values()].map(({ args, expected }) => ({ args, expected }));
+  const suite = assembleSuite(given, generated, book);
+  const positions = new Map(suite.map(({ test }, i) => [inputKey(test.args), i]));
+  const turns = parsed.map(
+    ({ turn, lost, tests }): ValidatedTurn => ({
+      turn,
+      lost,
+      tests: tests.map((test) => {
+        const known = usable.get(test);
+        return known ? { ...known, suite: positions.get(inputKey(test.args))! } : { ...test, suite: null };
+      }),
+    }),
+  );
+  return { suite, turns };
+}
+
+/** One job per distinct program of a task. `indexOf[task][candidate]` is undefined if there is nothing to run. */
+function candidateJobs(
+  tasks: JudgingTask[],
+  suites: SuiteTest[][],
+  config: RunConfig,
+): { jobs: ExecutionJob<boolean>[]; indexOf: (number | undefined)[][] } {
+  const jobs: ExecutionJob<boolean>[] = [];
+  const indexOf = tasks.map(({ problem, candidates }, t) => {
+    const expected = suites[t]!.map(({ test }) => test.expected);
+    const reduce = comparesWith(expected, problem.comparison);
+    const truth = truthTests(suites[t]!.map(({ test }) => test));
+    const known = new Map<string, number>();
+    return candidates.map((chain) => {
+      const code = codeOf(chain, problem, config);
+      if (code === '' || suites[t]!.length === 0) return undefined;
+      if (known.has(code)) return known.get(code);
+      known.set(code, jobs.length);
+      const { entry, calling } = problem;
+      const inputs = suites[t]!.map(({ test }) => test.args);
+      jobs.push({ id: `${t}:${chain.sample}`, code, entry, calling, inputs, truth, limits: config.limits, reduce });
+      return jobs.length - 1;
+    });
+  });
+  return { jobs, indexOf };
+}

@@ -1,0 +1,56 @@
+// Selects the chains that the discriminator writes tests for. For each problem: a chain that fails a known test, if
+// there is one; otherwise, with some probability, a faulty chain from the archive. So there are bugs to find even if the
+// generator is good.
+import { RandomStream } from '../../core/random.js';
+import { chooseTargetChain } from '../../core/rewards/archive.js';
+import { poolOf } from '../../core/rewards/suite.js';
+import type { Stage, TestTarget } from '../../core/schema/chain.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import type { SelectChainsInput, SelectChainsOutput } from '../../method/types.js';
+import { problemOf, readConfig, readProblems } from '../artifacts.js';
+import { groupByProblem, preferComplete } from '../chainLists.js';
+import type { Scope } from '../scope.js';
+import { type JudgingTask, judgeTasks } from './judging.js';
+
+export async function selectChains(scope: Scope, input: SelectChainsInput): Promise<SelectChainsOutput> {
+  const config = await readConfig(scope.store, input.run);
+  const { byId } = await readProblems(scope.store, input.run.problems);
+  const chains = await scope.store.getJson(input.chains);
+  const replayBuffer = await scope.store.getJson(input.replayBuffer);
+  const tasks = [...groupByProblem(chains)].map(([problemId, candidates]): JudgingTask => {
+    const problem = problemOf(byId, problemId);
+    const known = poolOf(replayBuffer.pool, problemId);
+    return { problem, candidates, turns: [], given: [...problem.baselineTests, ...known] };
+  });
+  const { judged, executions } = await judgeTasks(scope, config, tasks);
+
+  const { stage, step } = input.position;
+  const random = new RandomStream(config.seed, 'select', stage, step);
+  const { entries } = replayBuffer.archive;
+  let archive = { entries: entries.filter(({ problemId }) => byId.has(problemId)) }; // a fork may have other problems
+  let first = 0; // index of the problem's first chain; chains of a problem are adjacent
+  const targets: TestTarget[] = [];
+  for (const { problemId, candidates, verdicts } of judged) {
+    const offset = first;
+    const indices = candidates.map((_, c) => offset + c);
+    const choices = preferComplete(chains, indices).map((index) => ({
+      chain: { chains: input.chains, index },
+      faulty: verdicts[index - offset]!.some((verdict) => verdict !== 'pass'),
+    }));
+    const chosen = chooseTargetChain(problemId, choices, archive, config.reward.archive, random);
+    archive = chosen.archive;
+    if (chosen.target) targets.push({ ...chosen.target, stage: testedStage(config, stage, random) });
+    first += candidates.length;
+  }
+  return {
+    targets: await scope.store.putJson(targets),
+    replayBuffer: await scope.store.putJson({ ...replayBuffer, archive }),
+    executions,
+  };
+}
+
+/** With credit 'suffix' a random stage from the one in training on, otherwise that stage. */
+function testedStage(config: RunConfig, trained: Stage, random: RandomStream): Stage {
+  if (config.credit !== 'suffix') return trained;
+  return random.choice(config.stages.filter((stage) => stage >= trained));
+}

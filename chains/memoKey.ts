@@ -1,0 +1,26 @@
+// What the result of an activity depends on, and the key of its memo row.
+import { ACTIVITIES, type Input, type Name } from '../method/activities.js';
+import type { RunRef, ScoreOldPolicyInput } from '../method/types.js';
+import { memoKey } from '../store/memo.js';
+
+/** The key of an activity's result. */
+export const keyOf = <N extends Name>(name: N, input: Input<N>): string =>
+  memoKey(name, ACTIVITIES[name].version ?? 0, keyInputs(input));
+
+/** What a result depends on. It does not depend on how several workers shared the work. */
+export function keyInputs(input: unknown): object {
+  const { shards: _, rows: __, ...inputs } = input as Pick<ScoreOldPolicyInput, 'shards' | 'rows'>;
+  const run = runOf(inputs);
+  return run === undefined ? inputs : { ...inputs, run: runIdentityOf(run) };
+}
+
+/** Results depend on these digests, not on the run's id, the location of its models or its device. */
+export function runIdentityOf({ bases, config, problems }: RunRef): object {
+  const identityOf = ({ modelDigest, adapterConfig }: RunRef['bases']['generator']) => ({ modelDigest, adapterConfig });
+  const [generator, discriminator] = [identityOf(bases.generator), identityOf(bases.discriminator)];
+  return { bases: { generator, discriminator }, config, problems };
+}
+
+export function runOf(input: unknown): RunRef | undefined {
+  return typeof input === 'object' && input !== null && 'run' in input ? (input.run as RunRef) : undefined;
+}

@@ -1,0 +1,147 @@
+// Problems, model and adapters for solving: from a checkpoint, or the base model with the settings of a preset.
+import { z } from 'zod';
+import { GauntletError } from '../../core/errors.js';
+import { resolveConfig } from '../../core/presets.js';
+import { knowsMarkers } from '../../core/prompts/prompts.js';
+import { RandomStream } from '../../core/random.js';
+import type { Role } from '../../core/schema/chain.js';
+import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
+import { isBuiltIn } from '../../core/schema/problem.js';
+import { solveProblemsInputSchema } from '../../core/schema/solving.js';
+import type { BaseRef, PrepareSolvingInput, PrepareSolvingOutput, RunRef, SamplingPolicy } from '../../method/types.js';
+import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../../store/checkpoints.js';
+import { readConfigAt } from '../../store/runs.js';
+import { adapterShape, readProblems, writeAdapter } from '../artifacts.js';
+import { partByFit, type Readers, readersOf } from '../sample/problemFit.js';
+import { withModelDefaults } from '../sample/sampling.js';
+import type { Scope } from '../scope.js';
+import { frozenAdapters } from './origin.js';
+import { withoutQuarantined } from './quarantineProblems.js';
+
+const inputSchema = solveProblemsInputSchema.extend({
+  run: z.custom<RunRef>().optional(),
+  measures: z.boolean().optional(),
+  gateOf: z.string().optional(),
+});
+
+export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Promise<PrepareSolvingOutput> {
+  const input = inputSchema.parse(raw);
+  const { config, run, generator, discriminator } = await choosePolicies(scope, input);
+  const loaded = input.run
+    ? (await readProblems(scope.store, input.run.problems)).set
+    : await scope.deps.loadProblems(config.problems);
+  const { measures, gateOf, limit } = input;
+  const set = gateOf === undefined ? loaded : await withoutQuarantined(scope.store, gateOf, loaded);
+  const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
+  const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
+  const draws = measures && limit !== undefined;
+  const options = { readers: await openReaders(scope, config, measures || input.tests), config };
+  // a run has left out those that do not fit
+  const { fitting, unfit } = input.run
+    ? { fitting: all, unfit: [] }
+    : await partByFit(all, {
+        ...options,
+        most: draws ? undefined : limit,
+        onProgress: (done) => scope.heartbeat({ done }),
+      });
+  const test = draws ? new RandomStream('measured', limit).sample(fitting, limit) : fitting.slice(0, limit);
+  if (test.length === 0) {
+    const [first] = unfit;
+    const reason =
+      first && `: ${first.id}: ${first.reason}${unfit.length > 1 ? ` (and ${unfit.length - 1} more)` : ''}`;
+    throw new GauntletError('BAD_INPUT', `${config.problems}: no problems to solve${reason ?? ''}`);
+  }
+  return {
+    run: { ...run, problems: await scope.store.putJson({ train: [], validation: [], test }) },
+    stages: config.stages,
+    ...(config.selfRepair && { selfRepair: true as const }),
+    problems: test.length,
+    ...(unfit.length > 0 && { skipped: await scope.store.putJson(unfit) }),
+    temperature: config.evaluation.temperature,
+    generator,
+    discriminator,
+  };
+}
+
+async function openReaders(scope: Scope, config: RunConfig, withTests = false): Promise<Readers> {
+  const open = (role: Role) => scope.deps.engine(modelOf(config, role), config.engine);
+  const readers = readersOf(config, { generator: await open('generator'), discriminator: await open('discriminator') });
+  return withTests ? readers : { generator: readers.generator };
+}
+
+/** The settings, models and adapters of both roles: everything but problems. */
+export interface ChosenPolicies extends Record<Role, SamplingPolicy> {
+  config: RunConfig;
+  run: Omit<RunRef, 'problems'>;
+}
+
+export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): Promise<ChosenPolicies> {
+  const { store, deps } = scope;
+  const { checkpoint } = input;
+  const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
+  const trained = input.untrained ? undefined : loaded;
+  const given = await solvingConfig(scope, input, loaded);
+  const engine = await deps.engine(given.model, given.engine);
+  const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not fit
+  const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom' }, undefined) : given;
+  const config = withModelDefaults(fitting, engine.info);
+  const base = async (role: Role): Promise<BaseRef> => {
+    const model = modelOf(config, role);
+    const engine = await deps.engine(model, config.engine);
+    if (trained) checkBase(trained, config, role, engine.info.digest);
+    const { config: adapterConfig } = await writeAdapter(store, engine, engine.initAdapter(adapterShape(config), 0));
+    return { model, modelDigest: engine.info.digest, adapterConfig };
+  };
+  const policy = async (role: Role): Promise<SamplingPolicy> => {
+    if (!trained) return {};
+    const own = adapterRole(config, role);
+    const adapter = await store.putBlob(fileOf(trained, CHECKPOINT_FILES[`${own}Adapter`]));
+    const frozen = await frozenAdapters(store, trained, own);
+    return { adapter, frozen };
+  };
+  return {
+    config,
+    run: {
+      runId: checkpoint?.runId ?? 'base',
+      bases: { generator: await base('generator'), discriminator: await base('discriminator') },
+      engine: config.engine,
+      config: await store.putJson(runIdentity(config)),
+    },
+    generator: await policy('generator'),
+    discriminator: await policy('discriminator'),
+  };
+}
+
+/** An adapter fits only the weights that it was trained on. @throws GauntletError BAD_MODEL */
+function checkBase({ metadata }: Checkpoint, config: RunConfig, role: Role, digest: string): void {
+  const { runId, name, modelDigest, discriminatorModelDigest = modelDigest } = metadata;
+  if (digest === (role === 'generator' ? modelDigest : discriminatorModelDigest)) return;
+  const hasOwn = role === 'discriminator' && config.discriminator.model !== null;
+  throw new GauntletError(
+    'BAD_MODEL',
+    `${modelOf(config, role)}: not the model that the ${role} of ${runId}/${name} was trained on; ${hasOwn ? 'put that one in its place' : 'name that one with --model'}`,
+  );
+}
+
+/** The settings of the run when it wrote the checkpoint, with the given problems, model and seed. */
+async function solvingConfig(
+  scope: Scope,
+  input: PrepareSolvingInput,
+  checkpoint: Checkpoint | undefined,
+): Promise<RunConfig> {
+  const fields = {
+    problems: input.source ?? 'tiny',
+    ...(input.model === undefined ? {} : { model: input.model }),
+    ...(input.templateArguments && { templateArguments: input.templateArguments }),
+    ...(input.seed === undefined ? {} : { seed: input.seed }),
+    ...(input.run && { engine: input.run.engine }), // the manifest does not have the settings of the device
+  };
+  if (!checkpoint) return resolveConfig({ ...fields, preset: input.preset });
+  return { ...(await readConfigAt(scope.store, checkpoint.metadata)), ...fields };
+}
+
+function fileOf(checkpoint: Checkpoint, path: string): Uint8Array {
+  const bytes = checkpoint.files.get(path);
+  if (bytes) return bytes;
+  throw new GauntletError('BAD_CHECKPOINT', `${checkpoint.metadata.name}: ${path} is missing`);
+}

@@ -1,0 +1,140 @@
+// Problems that a run cannot use. A problem that does not fit into the models' context is left out, and so is one of a file
+// whose reference fails its own tests (the health gate), because its rewards would be noise. The run's record gives the
+// reason. The gate runs once per run: a resumed run keeps the verdicts.
+import { z } from 'zod';
+import { GauntletError } from '../../core/errors.js';
+import { refTo } from '../../core/ref.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import {
+  isBuiltIn,
+  type Problem,
+  type ProblemSet,
+  type Rejected,
+  SPLITS,
+  type Split,
+} from '../../core/schema/problem.js';
+import type { QuarantineProblemsInput, QuarantineProblemsOutput } from '../../method/types.js';
+import { examineProblem } from '../../sandbox/healthGate.js';
+import { digestJson, renderedJson } from '../../store/canonicalJson.js';
+import { createRecord } from '../../store/records.js';
+import { QUARANTINE, readParsed } from '../../store/runs.js';
+import type { Store } from '../../store/store.js';
+import { readConfig, readProblems } from '../artifacts.js';
+import type { Scope } from '../scope.js';
+
+const BATCH = 8; // problems at a time
+
+const recordSchema = z.strictObject({
+  problems: refTo<ProblemSet>(), // the original set
+  total: z.int(),
+  quarantined: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
+});
+type Quarantine = z.infer<typeof recordSchema>;
+
+export async function quarantineProblems(
+  scope: Scope,
+  { run, unfit: found }: QuarantineProblemsInput,
+): Promise<QuarantineProblemsOutput> {
+  const { store } = scope;
+  const unfit = found === undefined ? [] : await store.getJson(found);
+  const { set } = await readProblems(store, run.problems);
+  const { rejected = [] } = set;
+  const record = await recordOf(
+    scope,
+    run,
+    SPLITS.flatMap((split) => set[split]),
+    rejected,
+    unfit,
+  );
+  const healthy = usable(set, record);
+  return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
+}
+
+/** @throws GauntletError BAD_INPUT if a split has no problem left */
+function usable(set: ProblemSet, record: Quarantine): Record<Split, Problem[]> {
+  const healthy = healthyOf(set, record);
+  const empty = SPLITS.find((split) => healthy[split].length === 0);
+  if (empty !== undefined) {
+    const { id, reason } = record.quarantined[0] ?? { id: '', reason: '' };
+    throw new GauntletError(
+      'BAD_INPUT',
+      `no healthy problem is left for ${empty}: ${record.quarantined.length} of ${record.total} are quarantined, e.g. ${id}: ${reason}`,
+    );
+  }
+  return healthy;
+}
+
+/**
+ * Refuses problems of which too few fit, after the record is written: no decision of a person could help.
+ * @throws GauntletError BAD_INPUT
+ */
+export async function requireFitting(
+  scope: Scope,
+  run: QuarantineProblemsInput['run'],
+  set: ProblemSet,
+  unfit: Rejected[],
+): Promise<void> {
+  const { rejected = [] } = set;
+  const total = SPLITS.reduce((sum, split) => sum + set[split].length, rejected.length);
+  const record: Quarantine = { problems: run.problems, total, quarantined: [...rejected, ...unfit] };
+  try {
+    usable(set, record);
+  } catch (error) {
+    await createRecord(scope.store, run.runId, QUARANTINE, renderedJson(record));
+    throw error;
+  }
+}
+
+/** A set of problems as the run used it, if it is the set of the run; else the set as it is. */
+export async function withoutQuarantined(store: Store, runId: string, set: ProblemSet): Promise<ProblemSet> {
+  const record = await readParsed(store, runId, QUARANTINE, recordSchema);
+  return record && record.problems === digestJson(set) ? healthyOf(set, record) : set;
+}
+
+function healthyOf({ rejected = [], ...set }: ProblemSet, { quarantined }: Quarantine): Record<Split, Problem[]> {
+  const out = new Set(quarantined.slice(rejected.length).map(({ id }) => id)); // rejected records are not in the set
+  const healthy = (split: Split): Problem[] => set[split].filter(({ id }) => !out.has(id));
+  return { train: healthy('train'), validation: healthy('validation'), test: healthy('test') };
+}
+
+async function recordOf(
+  scope: Scope,
+  run: QuarantineProblemsInput['run'],
+  problems: Problem[],
+  rejected: Rejected[],
+  unfit: Rejected[],
+): Promise<Quarantine> {
+  const { store, deps } = scope;
+  const known = await readQuarantine(scope, run);
+  if (known) return known;
+  const config = await readConfig(store, run);
+  const out = new Set(unfit.map(({ id }) => id));
+  const fitting = problems.filter(({ id }) => !out.has(id));
+  // built-in problems are generated together with their references: the gate would find nothing
+  const unhealthy = isBuiltIn(config.problems) || !config.healthGate ? [] : await examineAll(scope, config, fitting);
+  const quarantined = [...rejected, ...unfit, ...unhealthy];
+  const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
+  for (const one of record.quarantined) deps.log?.warn(one, 'problem quarantined');
+  await createRecord(store, run.runId, QUARANTINE, renderedJson(record));
+  return (await readQuarantine(scope, run)) ?? record; // the first of two concurrent attempts wins
+}
+
+async function examineAll(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Rejected[]> {
+  const sandbox = await scope.deps.sandbox(config);
+  const unhealthy: Rejected[] = [];
+  for (let done = 0; done < problems.length; done += BATCH) {
+    const batch = problems.slice(done, done + BATCH);
+    const options = { limits: config.limits, signal: scope.signal };
+    scope.heartbeat({ done });
+    const examined = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
+    for (const [i, one] of examined.entries())
+      if ('reason' in one) unhealthy.push({ id: batch[i]!.id, reason: one.reason });
+  }
+  return unhealthy;
+}
+
+async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {
+  const record = await readParsed(scope.store, run.runId, QUARANTINE, recordSchema);
+  if (record === undefined || record.problems === run.problems) return record;
+  throw new GauntletError('CORRUPT_ARTIFACT', `${QUARANTINE} of run ${run.runId} belongs to other problems`);
+}

@@ -1,0 +1,140 @@
+// The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
+// are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
+import { freshInputs } from '../../core/freshInputs.js';
+import { groupBy } from '../../core/groups.js';
+import { testAnswer } from '../../core/prompts/answers.js';
+import { testRequest } from '../../core/prompts/prompts.js';
+import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/random.js';
+import type { Chain, SampledTurn, TestBatch, TestTarget } from '../../core/schema/chain.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import { sliceOf } from '../../core/shards.js';
+import type { GenerateTestsInput, GenerateTestsOutput, ShardResult, TestTargets } from '../../method/types.js';
+import { openRole, problemOf, readConfig, readProblems } from '../artifacts.js';
+import { chainReader, preferComplete } from '../chainLists.js';
+import type { Scope } from '../scope.js';
+import { readShards, tokensOf } from '../shards.js';
+import { rolloutSampler } from './remoteRollouts.js';
+import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
+
+interface TestJob {
+  target: TestTarget;
+  t: number; // index of the target
+  sample: number;
+  chain: Chain;
+}
+
+export async function generateTests(scope: Scope, input: GenerateTestsInput): Promise<GenerateTestsOutput> {
+  if (input.shards) return joinTests(scope, input.shards);
+  const config = await readConfig(scope.store, input.run);
+  const targets = await resolveTargets(scope, input.targets, config);
+  const chainOf = await chainReader(scope, targets);
+  const all = targets.flatMap((target, t) =>
+    Array.from({ length: input.samples }, (_, sample): TestJob => ({ target, t, sample, chain: chainOf(target) })),
+  );
+  const jobs = input.shard ? sliceOf(all, input.shard) : all;
+  const write = config.discriminator.writer === 'random' ? drawTurns : sampleJobs;
+  const { turns, tokens } = await write(scope, input, config, jobs);
+  const batch: TestBatch = {
+    targets,
+    samples: input.samples,
+    turns: jobs.map(({ target, sample, chain }, i) => ({
+      problemId: target.problemId,
+      chainSample: chain.sample,
+      stage: target.stage,
+      sample,
+      ...turns[i]!,
+    })),
+  };
+  return { tests: await scope.store.putJson(batch), tokens };
+}
+
+async function joinTests(scope: Scope, shards: readonly ShardResult<TestBatch>[]): Promise<GenerateTestsOutput> {
+  const parts = await readShards(scope, shards);
+  const batch: TestBatch = { ...parts[0]!, turns: parts.flatMap(({ turns }) => turns) };
+  return { tests: await scope.store.putJson(batch), tokens: tokensOf(shards) };
+}
+
+type Written = ReturnType<typeof sampleTurns>;
+
+/** The model answers a prompt with the problem and the work of one stage. */
+async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
+  const role = await openRole(scope, input.run, 'discriminator');
+  const { engine, chat, adapter } = role;
+  const { byId } = await readProblems(scope.store, input.run.problems);
+  const batchKey = deriveKey(...drawPath(input.targets, config));
+  const prompts = new Map<TestTarget, number[]>();
+  for (const { target, chain } of jobs) {
+    if (prompts.has(target)) continue;
+    const problem = problemOf(byId, target.problemId);
+    prompts.set(target, testPrompt(chat, config, problem, chain.turns, target.stage));
+  }
+  const rows = jobs.map(({ target, t, sample }) => ({
+    turns: [],
+    prompt: prompts.get(target)!,
+    key: extendKey(batchKey, t, target.problemId, target.stage, sample),
+  }));
+  const weights = jobs.map(({ target }) => input.frozen?.[target.stage] ?? input.adapter);
+  const turns: SampledTurn[] = [];
+  let tokens = 0;
+  for (const own of new Set(weights)) {
+    const places = rows.flatMap((_, i) => (weights[i] === own ? [i] : []));
+    const sampled = await sampleTurns(
+      scope,
+      { engine, chat, sampler: isTraining(input.targets) ? rolloutSampler(scope, role, own) : engine },
+      places.map((i) => rows[i]!),
+      {
+        adapter: own === undefined ? undefined : await adapter(own),
+        temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
+        maxNewTokens: config.sampling.maxTestTokens,
+        ...(isTraining(input.targets) ? {} : samplingFilters(config)),
+      },
+    );
+    places.forEach((i, j) => {
+      turns[i] = sampled.turns[j]!;
+    });
+    tokens += sampled.tokens;
+  }
+  return { turns, tokens };
+}
+
+/** Inputs near those of the baseline tests, as many as a prompt asks for. Nothing is sampled. */
+async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
+  const { byId } = await readProblems(scope.store, input.run.problems);
+  const request = testRequest(config);
+  const turns = jobs.map(({ target, t, sample }) => {
+    const { id, entry, baselineTests } = problemOf(byId, target.problemId);
+    const random = new RandomStream(...drawPath(input.targets, config), 'inputs', t, id, target.stage, sample);
+    const known = baselineTests.map(({ args }) => args);
+    const tests = freshInputs(known, request.testsPerTurn, random).map((args) => ({ args, expected: null }));
+    const text = testAnswer(config.prompts, request, entry, tests);
+    return { promptTokens: [], answerTokens: [], text, truncated: false };
+  });
+  return { turns, tokens: 0 };
+}
+
+/** Solving has no position in a schedule. */
+const isTraining = (targets: TestTargets): boolean => targets.kind !== 'evaluation' && targets.position !== undefined;
+
+function drawPath(targets: TestTargets, config: RunConfig): KeyPart[] {
+  if (targets.kind === 'evaluation') return ['evaluation', 'discriminator'];
+  const { position } = targets;
+  return [config.seed, 'discriminator', ...(position ? [position.stage, position.step] : ['solve'])];
+}
+
+async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConfig): Promise<TestTarget[]> {
+  if (wanted.kind === 'selected') return scope.store.getJson(wanted.targets);
+  const chains = await scope.store.getJson(wanted.chains);
+  if (wanted.kind === 'evaluation') {
+    return chains.map((chain, index) => ({
+      problemId: chain.problemId,
+      chain: { chains: wanted.chains, index },
+      stage: new RandomStream('evaluation', 'stage', chain.problemId).choice(config.stages),
+    }));
+  }
+  const groups = groupBy(chains.keys(), (index) => chains[index]!.problemId);
+  const random = new RandomStream(...drawPath(wanted, config), 'tested-chain');
+  return [...groups].flatMap(([problemId, indices]) => {
+    const index = random.choice(preferComplete(chains, indices));
+    return config.stages.map((stage): TestTarget => ({ problemId, chain: { chains: wanted.chains, index }, stage }));
+  });
+}

@@ -1,0 +1,88 @@
+// Whether a problem fits into the context of the models. One that does not gets no answer, which would look like a failed program.
+import { setImmediate } from 'node:timers/promises';
+import { promptOf } from '../../core/rl/trajectories.js';
+import type { Turn } from '../../core/schema/chain.js';
+import { type RunConfig, templateArgumentsOf } from '../../core/schema/config.js';
+import type { Rejected } from '../../core/schema/problem.js';
+import type { Chat, Engine } from '../../ml/engine/engine.js';
+import { stagePrompt, testPrompt } from './sampling.js';
+
+type Problem = Parameters<typeof stagePrompt>[2];
+
+/** A model that reads the prompts of a role. */
+export interface Reader {
+  engine: Pick<Engine, 'info'>;
+  chat: Chat;
+}
+
+export interface Readers {
+  generator: Reader;
+  discriminator?: Reader | undefined; // absent: it reads no problem
+}
+
+/** The models of a run or a checkpoint. */
+export function readersOf(
+  config: RunConfig,
+  { generator, discriminator }: { generator: Engine; discriminator: Engine },
+): Readers {
+  const { enabled, writer } = config.discriminator;
+  const reader = (engine: Engine, role: 'generator' | 'discriminator'): Reader => ({
+    engine,
+    chat: engine.chat(templateArgumentsOf(config, role)),
+  });
+  return {
+    generator: reader(generator, 'generator'),
+    discriminator: enabled && writer === 'model' ? reader(discriminator, 'discriminator') : undefined,
+  };
+}
+
+/** Why the models cannot read a problem. Undefined if every prompt leaves room for an answer, however short earlier ones are. */
+export function misfitOf(
+  { generator, discriminator }: Readers,
+  config: RunConfig,
+  problem: Problem,
+): string | undefined {
+  const { contextLength, eosTokens } = generator.engine.info;
+  const turns: Turn[] = [];
+  for (const stage of config.stages) {
+    const promptTokens = stagePrompt(generator.chat, config, problem, turns, stage);
+    const { length } = promptOf(turns, promptTokens);
+    if (length >= contextLength) {
+      const which = turns.length === 0 ? 'prompt has' : `prompts up to stage ${stage} have`;
+      return `the ${which} ${length} tokens, the model reads fewer than ${contextLength}: shorten the problem`;
+    }
+    turns.push({ stage, promptTokens, answerTokens: eosTokens.slice(0, 1), text: '', truncated: false });
+  }
+  if (discriminator === undefined) return undefined;
+  const limit = discriminator.engine.info.contextLength;
+  const longest = Math.max(
+    ...config.stages.map((stage) => testPrompt(discriminator.chat, config, problem, [], stage).length),
+  );
+  if (longest < limit) return undefined;
+  return `the prompt for tests has ${longest} tokens, the model reads fewer than ${limit}: shorten the problem`;
+}
+
+/** Parts problems by whether they fit. Other work goes on between two problems. @param most ends when so many fit */
+export async function partByFit<P extends Problem & { id: string }>(
+  problems: readonly P[],
+  { readers, config, most = Infinity, onProgress }: PartOptions,
+): Promise<{ fitting: P[]; unfit: Rejected[] }> {
+  const fitting: P[] = [];
+  const unfit: Rejected[] = [];
+  for (const problem of problems) {
+    if (fitting.length >= most) break;
+    const reason = misfitOf(readers, config, problem);
+    if (reason === undefined) fitting.push(problem);
+    else unfit.push({ id: problem.id, reason });
+    onProgress?.(fitting.length + unfit.length);
+    await setImmediate();
+  }
+  return { fitting, unfit };
+}
+
+interface PartOptions {
+  readers: Readers;
+  config: RunConfig;
+  most?: number | undefined;
+  onProgress?: (done: number) => void;
+}

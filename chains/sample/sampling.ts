@@ -1,0 +1,131 @@
+// Samples one turn for every row of a batch. A prompt that fills the context gives a truncated, empty answer.
+import {
+  discriminatorPrompt,
+  generatorContinuation,
+  generatorOpening,
+  generatorRepair,
+  type PromptProblem,
+  testRequest,
+} from '../../core/prompts/prompts.js';
+import { promptOf, sampledRanges, type TokenTurn } from '../../core/rl/trajectories.js';
+import type { FailedTest, SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import type { Chat, Engine, GenerateOptions, GenerateRequest, ModelInfo } from '../../ml/engine/engine.js';
+import type { Scope } from '../scope.js';
+import type { Sampler } from './remoteRollouts.js';
+
+export interface SamplingRow {
+  turns: readonly TokenTurn[]; // the sequence so far
+  prompt: number[]; // appended to it before sampling
+  key: readonly [number, number];
+}
+
+/** Replaces null in the sampling settings by what the model recommends, else by no temperature and no filter. */
+export function withModelDefaults(config: RunConfig, { generation }: ModelInfo): RunConfig {
+  const { sampling } = config;
+  return {
+    ...config,
+    sampling: {
+      ...sampling,
+      temperature: sampling.temperature ?? generation.temperature ?? 1,
+      topP: sampling.topP ?? generation.topP ?? 1,
+      topK: sampling.topK ?? generation.topK ?? 0,
+      repetitionPenalty: sampling.repetitionPenalty ?? generation.repetitionPenalty ?? 1,
+    },
+  };
+}
+
+/** `prepareRun` has replaced null. */
+export const trainingTemperature = ({ sampling }: RunConfig): number => sampling.temperature ?? 1;
+
+/** The filters of evaluation and solving. Disabled filters are absent. */
+export function samplingFilters({ sampling }: RunConfig): Pick<GenerateOptions, 'topP' | 'topK' | 'repetitionPenalty'> {
+  const { topP, topK, repetitionPenalty } = sampling;
+  return {
+    ...(topP !== null && topP < 1 ? { topP } : {}),
+    ...(topK ? { topK } : {}),
+    ...(repetitionPenalty !== null && repetitionPenalty > 1 ? { repetitionPenalty } : {}),
+  };
+}
+
+/** The tokens that ask for the next stage of a chain. */
+export function stagePrompt(
+  chat: Pick<Chat, 'openingTokens' | 'continuationTokens'>,
+  { prompts }: RunConfig,
+  problem: PromptProblem,
+  turns: readonly Turn[],
+  stage: Stage,
+): number[] {
+  const last = turns.at(-1);
+  if (!last) return chat.openingTokens(generatorOpening(prompts, problem, stage));
+  return chat.continuationTokens(generatorContinuation(prompts, problem, stage), endTokenOf(last));
+}
+
+/** The tokens that ask for another program, after one that fails a test. */
+export function repairPrompt(
+  chat: Pick<Chat, 'continuationTokens'>,
+  { prompts }: RunConfig,
+  turns: readonly Turn[],
+  failure: FailedTest,
+): number[] {
+  return chat.continuationTokens(generatorRepair(prompts, failure), endTokenOf(turns.at(-1)!));
+}
+
+const endTokenOf = ({ truncated, answerTokens }: Turn): number | undefined =>
+  truncated ? undefined : answerTokens.at(-1);
+
+/** The tokens that ask for tests of one stage of a chain. */
+export function testPrompt(
+  chat: Pick<Chat, 'openingTokens'>,
+  config: RunConfig,
+  problem: PromptProblem,
+  turns: readonly Turn[],
+  stage: Stage,
+): number[] {
+  const work = turns.findLast((turn) => turn.stage === stage)?.text ?? '';
+  const shown = config.discriminator.seesWork ? work : undefined;
+  return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, shown, testRequest(config)));
+}
+
+export async function sampleTurns(
+  scope: Pick<Scope, 'signal' | 'heartbeat'>,
+  { engine, chat, sampler = engine }: { engine: Engine; chat: Chat; sampler?: Sampler },
+  rows: SamplingRow[],
+  options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,
+): Promise<{ turns: SampledTurn[]; tokens: number }> {
+  const { contextLength } = engine.info;
+  const asked = rows.map(({ turns, prompt, key }): GenerateRequest => {
+    const sampled = sampledRanges(turns);
+    const whole = promptOf(turns, prompt);
+    return { prompt: whole, key, ...(sampled.length > 0 ? { sampled } : {}) };
+  });
+  const room = ({ prompt }: GenerateRequest): boolean => prompt.length < contextLength;
+  const sampled = asked.filter(room);
+  const answers =
+    sampled.length === 0
+      ? []
+      : await sampler.generate(sampled, {
+          ...options,
+          stopTokens: chat.endTokens(),
+          signal: scope.signal,
+          onProgress: (tokens) => scope.heartbeat({ tokens }),
+        });
+  let next = 0;
+  let tokens = 0;
+  const turns = rows.map((row, i): SampledTurn => {
+    if (!room(asked[i]!)) return { promptTokens: row.prompt, answerTokens: [], text: '', truncated: true };
+    const { tokens: answerTokens, finished, logprobs } = answers[next++]!;
+    tokens += answerTokens.length;
+    const thinking = chat.thinkingRange(row.prompt, answerTokens);
+    const start = Math.max(0, (thinking?.[1] ?? 0) - row.prompt.length);
+    const isThinking = !finished && thinks(engine.decode(row.prompt.slice(-8)), engine.decode(answerTokens));
+    const text = isThinking ? '' : engine.decode(answerTokens.slice(start, finished ? -1 : undefined));
+    const turn = { promptTokens: row.prompt, answerTokens, thinking, text, truncated: !finished };
+    return { ...turn, logprobs };
+  });
+  return { turns, tokens };
+}
+
+/** Whether an answer that was cut has not ended the thinking which it or its prompt began. It holds nothing to judge. */
+const thinks = (promptEnd: string, answer: string): boolean =>
+  !answer.includes('</think>') && (/^\s*<think>/.test(answer) || /<think>\s*$/.test(promptEnd));

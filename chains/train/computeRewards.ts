@@ -1,0 +1,201 @@
+// Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
+import type { BookRule } from '../../core/rewards/mistakeBook.js';
+import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
+import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
+import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
+import { REWARD_RULES } from '../../core/rewards/rewards.js';
+import { type JudgedTurn, passShare, type RewardScheme, rewardOf, type Term } from '../../core/rewards/rule.js';
+import { addToPool, inputKey } from '../../core/rewards/suite.js';
+import { withOutcomes } from '../../core/rl/curriculum.js';
+import { type RewardedSample, toTrajectories } from '../../core/rl/trajectories.js';
+import type { RunConfig } from '../../core/schema/config.js';
+import type { RewardMetrics } from '../../core/schema/metrics.js';
+import type { SuiteVerdicts, ValidatedTurn } from '../../core/schema/verdicts.js';
+import type { ComputeRewardsInput, ComputeRewardsOutput } from '../../method/types.js';
+import type { Ref } from '../../store/store.js';
+import { problemOf, readConfig, readProblems } from '../artifacts.js';
+import { groupByProblem } from '../chainLists.js';
+import type { Scope } from '../scope.js';
+
+interface Rewarded {
+  groups: RewardedSample[][];
+  replayBuffer: Ref<ReplayBuffer>;
+  outcomes: OutcomeCounts;
+}
+
+export async function computeRewards(scope: Scope, input: ComputeRewardsInput): Promise<ComputeRewardsOutput> {
+  const config = await readConfig(scope.store, input.run);
+  const judged = await scope.store.getJson(input.verdicts);
+  const reward = input.role === 'generator' ? rewardGenerator : rewardDiscriminator;
+  const { groups, replayBuffer, outcomes } = await reward(scope, input, config, judged);
+  const trajectories = toTrajectories(groups, {
+    trainedStage: input.position.stage,
+    // a discriminator sample is one turn, which is trained whole
+    credit: input.role === 'generator' ? config.credit : 'suffix',
+    ...config.advantage,
+    regularised: config.ppo.klCoefficient > 0 || config.ppo.entropyBonus > 0,
+  });
+  return {
+    trajectories: await scope.store.putJson(trajectories),
+    replayBuffer,
+    rows: trajectories.length,
+    metrics: {
+      ...rewardMetrics(groups, judged, input.role),
+      outcomes,
+      standardErrors: errorsOf(groups, judged, input.role),
+    },
+  };
+}
+
+/** A group is a problem. All its samples share one suite. */
+async function rewardGenerator(
+  scope: Scope,
+  input: ComputeRewardsInput,
+  config: RunConfig,
+  judged: SuiteVerdicts[],
+): Promise<Rewarded> {
+  if (!input.chains) throw new TypeError('rewards of the generator need its chains');
+  const chains = groupByProblem(await scope.store.getJson(input.chains));
+  const rule = REWARD_RULES[config.reward.scheme];
+  const groups = judged.map((one) => {
+    const rewards = generatorRewards(one, config);
+    return chains.get(one.problemId)!.map(({ turns }, c) => ({ turns, reward: rewards[c]! }));
+  });
+  const outcomes = countOutcomes(
+    judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
+  );
+  if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, outcomes };
+  let buffer = await scope.store.getJson(input.replayBuffer);
+  if (rule.book) buffer = withBook(buffer, rule.book, judged);
+  if (config.curriculum) {
+    const { byId } = await readProblems(scope.store, input.run.problems);
+    const tested = judged.filter(({ suite }) => suite.length > 0);
+    const solved = tested.map(({ problemId, verdicts }) => ({
+      difficulty: problemOf(byId, problemId).difficulty,
+      solved: mean(verdicts.map((own) => Number(own.every((verdict) => verdict === 'pass')))),
+    }));
+    buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, solved) };
+  }
+  return { groups, replayBuffer: await scope.store.putJson(buffer), outcomes };
+}
+
+/** The rewards of all candidates of a problem. */
+export function generatorRewards(one: SuiteVerdicts, { reward }: RunConfig): number[] {
+  const rule = REWARD_RULES[reward.scheme];
+  return one.candidates.map((_, c) => rewardOf(generatorTerms(rule, one, c)));
+}
+
+/** The terms of the reward of one candidate. */
+export function generatorTerms(rule: RewardScheme, { suite, verdicts, candidates }: SuiteVerdicts, c: number): Term[] {
+  const own = verdicts[c] ?? [];
+  const isBook = (i: number): boolean => suite[i]!.origin === 'book';
+  return rule.generatorTerms(
+    own.filter((_, i) => !isBook(i)),
+    { parses: isProgram(candidates[c]), book: own.filter((_, i) => isBook(i)) },
+  );
+}
+
+const isProgram = (candidate: SuiteVerdicts['candidates'][number] | undefined): boolean =>
+  candidate !== undefined && !candidate.empty && !candidate.unparsed;
+
+/** The replay buffer after the judged suites. Programs that do not parse say nothing about a test. */
+function withBook(buffer: ReplayBuffer, rule: BookRule, judged: SuiteVerdicts[]): ReplayBuffer {
+  const book = judged.reduce((known, { problemId, suite, verdicts, candidates }) => {
+    const parsed = verdicts.filter((_, c) => isProgram(candidates[c]));
+    if (parsed.length === 0) return known;
+    const isFailed = (i: number): boolean => parsed.some((own) => own[i] !== 'pass');
+    return rule.update(
+      known,
+      problemId,
+      suite.map((test, i) => ({ ...test, failed: isFailed(i) })),
+    );
+  }, buffer.book ?? {});
+  return { ...buffer, book };
+}
+
+/** A group is a target. Its valid tests join the pool of its problem. */
+async function rewardDiscriminator(
+  scope: Scope,
+  input: ComputeRewardsInput,
+  config: RunConfig,
+  judged: SuiteVerdicts[],
+): Promise<Rewarded> {
+  if (!input.tests) throw new TypeError('rewards of the discriminator need its tests');
+  const batch = await scope.store.getJson(input.tests);
+  const replayBuffer = await scope.store.getJson(input.replayBuffer);
+  const rule = REWARD_RULES[config.reward.scheme];
+  let { pool } = replayBuffer;
+  const outcomes = countOutcomes(judged.flatMap((one) => judgedTurns(one).map(turnOutcome)));
+  const groups = judged.map((one) => {
+    const rewards = discriminatorRewards(one, config);
+    const valid = one.turns.flatMap(({ tests }) => tests.filter((test) => test.suite !== null));
+    pool = addToPool(
+      pool,
+      one.problemId,
+      valid.map(({ args, expected }) => ({ args, expected: expected! })),
+    );
+    return one.turns.map(
+      ({ turn }, i): RewardedSample => ({
+        turns: [{ ...batch.turns[turn]!, stage: input.position.stage }],
+        reward: rewards[i]!,
+      }),
+    );
+  });
+  const withPool = { ...replayBuffer, pool };
+  const updated = rule.book ? withBook(withPool, rule.book, judged) : withPool;
+  return { groups, replayBuffer: await scope.store.putJson(updated), outcomes };
+}
+
+/** The rewards of all samples for a target. */
+export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig): number[] =>
+  REWARD_RULES[reward.scheme].discriminator(judgedTurns(one), reward);
+
+export const judgedTurns = (one: SuiteVerdicts): JudgedTurn[] => one.turns.map((turn) => judgeTurn(one, turn));
+
+/** A turn's tests against the chain that they were written for. A target has one candidate only. */
+export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
+  const verdicts = one.verdicts[candidate];
+  const judged = tests.map(({ args, suite, corrected = false }) => ({
+    inputs: inputKey(args),
+    valid: suite !== null && !corrected,
+    caught: suite !== null && verdicts?.[suite] !== 'pass',
+    kills: suite === null || corrected ? undefined : one.mutants?.kills[suite],
+  }));
+  const book = (verdicts ?? []).filter((_, i) => one.suite[i]!.origin === 'book');
+  const bookFailRate = book.length === 0 ? undefined : 1 - passShare(book);
+  const mutants = one.mutants && {
+    count: one.mutants.count,
+    killed: one.mutants.kills.flatMap((kills, i) => (one.suite[i]!.origin === 'baseline' ? kills : [])),
+  };
+  return { tests: judged, lost, target: { parses: isProgram(one.candidates[candidate]), bookFailRate, mutants } };
+}
+
+function errorsOf(groups: RewardedSample[][], judged: SuiteVerdicts[], role: ComputeRewardsInput['role']) {
+  const { rewardStd: _, ...errors } = standardErrors(
+    groups.map((group, i) => rewardMetrics([group], [judged[i]!], role)),
+  );
+  return errors;
+}
+
+function rewardMetrics(
+  groups: RewardedSample[][],
+  judged: SuiteVerdicts[],
+  role: ComputeRewardsInput['role'],
+): Omit<RewardMetrics, 'outcomes'> {
+  const rewards = groups.flat().map((sample) => sample.reward);
+  const reward = mean(rewards);
+  const rates = passRates(judged.flatMap(({ suite, verdicts }) => verdicts.map((own) => ({ suite, verdicts: own }))));
+  const { validity, uniqueInputs, bugCatchRate } = testRates(judged.map(judgedTurns));
+  return {
+    reward,
+    rewardStd: Math.sqrt(mean(rewards.map((r) => (r - reward) ** 2))),
+    passRate: rates.combined ?? 0,
+    baselinePassRate: rates.baseline ?? 0,
+    generatedPassRate: rates.generated,
+    validity,
+    uniqueInputs,
+    // in generator steps, tests were written for one sample of the problem only
+    bugCatchRate: role === 'discriminator' ? bugCatchRate : undefined,
+    suiteSize: mean(judged.map(({ suite }) => suite.length)),
+  };
+}

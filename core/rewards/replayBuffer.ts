@@ -1,0 +1,14 @@
+// What a run keeps of its earlier steps.
+import type { SuccessRates } from '../rl/curriculum.js';
+import type { ChainRef } from '../schema/chain.js';
+import type { BugArchive } from './archive.js';
+import type { MistakeBook } from './mistakeBook.js';
+import type { TestPool } from './suite.js';
+
+/** Recent valid tests and faulty chains, which the discriminator sees again, and tests that stay in suites. */
+export interface ReplayBuffer {
+  pool: TestPool;
+  archive: BugArchive<ChainRef>;
+  book?: MistakeBook; // absent: empty, or the reward scheme has none
+  successRates?: SuccessRates; // with a curriculum
+}

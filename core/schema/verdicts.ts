@@ -1,0 +1,28 @@
+// What the sandbox says about programs and the tests that were written for them.
+import type { SuiteTest } from '../rewards/suite.js';
+import type { Verdict } from './execution.js';
+import type { Value } from './value.js';
+
+/** A generated test after validation. */
+export interface ValidatedTest {
+  args: Value[];
+  expected?: Value; // absent: the reference has no value for an input
+  suite: number | null; // index in the suite; null: not part of it, because it is invalid
+  corrected?: true; // it is invalid: `expected` is the reference's, not what was written
+}
+
+export interface ValidatedTurn {
+  turn: number; // index in TestBatch.turns
+  tests: ValidatedTest[];
+  lost: number; // unreadable or missing tests
+}
+
+/** One suite and the verdicts of its candidates: all samples of a problem, or the one chain of a target. */
+export interface SuiteVerdicts {
+  problemId: string;
+  candidates: { sample: number; empty: boolean; unparsed?: true }[]; // unparsed: the program has a syntax error
+  suite: SuiteTest[]; // baseline or hidden tests (origin 'baseline'), then valid generated ones
+  verdicts: Verdict[][]; // candidate × suite
+  turns: ValidatedTurn[];
+  mutants?: { count: number; kills: number[][] }; // of the reference; those that fail each test of the suite
+}
