@@ -30,7 +30,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'only-the-cli-opens-inference': ['lab/b.ts', "import '../inference/leaf.js';"],
   'tracing-is-optional': ['workers/d.ts', "import '@opentelemetry/api';"],
   'tracing-is-loaded-on-demand': ['workers/e.ts', "import './tracing.js';"],
-  'the-product-stands-alone': ['cli/d.ts', "import '../lab/leaf.js';"],
+  'the-product-stands-alone': ['cli/e.ts', "import '../lab/leaf.js';"],
   'tools-run-before-the-build': ['tools/a.ts', "import '../core/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
   'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
@@ -122,7 +122,9 @@ describe('dependency rules', function () {
       'workers/deps.ts': "import '../dashboard/leaf.js';",
       'core/a.ts': "import 'zod';",
     });
-    assert.deepEqual(await checkDependencies(folder), { modules: 26, problems: [] });
+    const { modules, problems: found } = await checkDependencies(folder);
+    assert.deepEqual(found, []);
+    assert.ok(modules > LEAVES.length, `${modules}`);
   });
 
   it('fail if the checker sees no module or cannot run', async () => {
