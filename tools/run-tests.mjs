@@ -1,4 +1,4 @@
-// `npm test` after set-up: lint, dependency rules, and the tests of a lane; with CI set also coverage. The last line has the
+// `npm test` after set-up: lint, dependency rules, sizes of folders, and the tests of a lane; with CI set also coverage. The last line has the
 // counts.
 // Mocha runs every slow test file in its own process, and the other files of a folder in one: a crash or a hang fails one
 // file or folder, not the run.
@@ -59,6 +59,7 @@ if (hasFast)
   tasks.unshift(
     () => check('lint', 'tools/lint.mjs'),
     () => check('dependency rules', 'tools/check-deps.mjs'),
+    () => check('sizes of folders', 'tools/sizes.mjs'),
   );
 
 // Some tests mostly wait: two processes more than there are cores keep the cores busy.
