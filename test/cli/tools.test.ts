@@ -66,7 +66,7 @@ describe('commands about this machine', function () {
     };
     const { strategy, steps } = ci.jobs.test;
     assert.deepEqual(strategy.matrix.node, [20, 22, 24], 'hosted CI runs each supported line');
-    for (const command of ['npm test', 'npm run demo'])
+    for (const command of ['npm test -- --lane fast --lane system --lane lab', 'npm run demo'])
       assert.ok(
         steps.some(({ run }) => run === command),
         command,

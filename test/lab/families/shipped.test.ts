@@ -13,7 +13,7 @@ import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
 import { digestJson } from '../../../store/canonicalJson.js';
 
 describe('the shipped problems', function () {
-  this.timeout(120_000);
+  this.timeout(600_000); // the family computes for a quarter of a minute on an idle machine
 
   for (const [name, generate] of Object.entries(PROBLEMS)) {
     it(`are those that the family computes: ${name}`, async () => {
