@@ -41,9 +41,9 @@ const TRAINING_PROCESS = 500e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
 /** Of the memory budget, for what is kept between calls. */
-const SHARE = { kvStore: 1 / 16, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 12, batch: 1 / 14 };
+const SHARE = { kvStore: 1 / 16, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8, batch: 1 / 10 };
 const KV_TOKENS = 100_000;
-const ENOUGH_FOR_BATCH = 0.9e9; // 24 chains of SmolLM2-135M with 800 tokens
+const ENOUGH_FOR_BATCH = 1.2e9; // 32 chains of SmolLM2-135M with 800 tokens
 /** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
 
@@ -93,8 +93,7 @@ function trainingBytes(model: ModelFiles, { sequences, length, rank, ...use }: M
   const layer = layerActivations(c, batch, rank);
   const entering = F32 * tokens * c.hidden * (c.layers + 1);
   const checkpointing = use.checkpointing ?? shouldRecompute(c, batch, rank, use.keptBytes);
-  // shorter rows keep as much as they may
-  const stored = entering + (checkpointing ? (use.keptBytes ?? 0) : layer * c.layers);
+  const stored = entering + (checkpointing ? 0 : layer * c.layers);
   return stored + Math.max(head, layerWeights + 2 * layer);
 }
 
