@@ -8,7 +8,7 @@ import { ROOT } from '../infra/root.mjs';
 const CODE = /\.(ts|tsx|mts|mjs|cjs|js|py)$/;
 
 /** @returns {Map<string, number>} lines by top-level folder */
-export function countLines(root) {
+function countLines(root) {
   const { stdout, status } = spawnSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' });
   if (status !== 0) return new Map(); // not a checkout
   const lines = new Map();

@@ -71,9 +71,8 @@ export class RunControl {
     const limit = (): number => this.queue.config?.failure.waitHours ?? waitHours;
     for (let hours = limit(); ; hours = limit()) {
       const left = since + hours * HOUR_MS - Date.now();
-      if (left <= 0 || (await condition(() => this.decision !== undefined || limit() !== hours, left)) === false)
-        return;
-      if (this.decision !== undefined) return;
+      const isOver = left <= 0 || !(await condition(() => this.decision !== undefined || limit() !== hours, left));
+      if (isOver || this.decision !== undefined) return;
     }
   }
 }
