@@ -2,7 +2,6 @@
 // needs no network. Rollouts are untrusted text: all data is JSON without `<`, and the policy of the file allows only the
 // script and the style of the pages.
 import { createHash } from 'node:crypto';
-import { setImmediate as otherWork } from 'node:timers/promises';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import { unlessLost } from '../store/memo.js';
 import type { ObjectStore } from '../store/objectStore.js';
@@ -36,7 +35,7 @@ export async function renderReport(files: ObjectStore, run: string, rolloutBytes
 
 /**
  * Steps and their groups, the newest first, until one does not fit. Rollouts that the store has lost are left out. Reads one
- * step at a time, so that memory is bounded and the process does other work in between.
+ * step at a time, so that memory is bounded.
  */
 async function newestRollouts(
   store: Store,
@@ -63,7 +62,6 @@ async function newestRollouts(
     for (const index of rollouts.judged.keys()) {
       const isAdded = add(`${path}/groups/${index}`, await readGroup(store, run, rollouts, index));
       isFull ||= !isAdded;
-      await otherWork();
     }
   };
   for (const record of steps.toReversed()) {

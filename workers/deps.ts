@@ -3,9 +3,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Deps } from '../chains/scope.js';
+import { GauntletError } from '../core/errors.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
 import { type Containers, containersSchema } from '../core/schema/execution.js';
-import { renderReport } from '../dashboard/report.js';
 import { modelFolder } from '../data/modelFolder.js';
 import { isFamily } from '../data/paths.js';
 import { loadProblems } from '../data/problems.js';
@@ -15,6 +15,7 @@ import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
 import { memoryBudget, sourceOf } from '../ml/engine/budget.js';
 import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { expectedMemory, openEngine } from '../ml/engine/ortEngine.js';
+import { inThread } from '../ml/pool/inThread.js';
 import { RolloutServer } from '../ml/remote/rolloutServer.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -22,6 +23,7 @@ import { openStore } from '../store/openStore.js';
 import { currentProgress } from './hangs.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
+import type { ReportAnswer, ReportTask } from './reportThread.js';
 import { rolloutTarget } from './rolloutTarget.js';
 
 /** The weights whose longest silent call, a run of a graph or its compilation, fits into the usual bound of hangs.ts. */
@@ -117,7 +119,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       },
       loadProblems,
       codeVersion: version,
-      renderReport: (runId) => renderReport(store, runId),
+      renderReport: (run) => renderInThread({ store: options.store, run }),
       searchAttributes: options.searchAttributes ?? false,
       log,
     },
@@ -125,6 +127,12 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       await Promise.all([engines.close(), sandboxes.close()]);
     },
   };
+}
+
+async function renderInThread(task: ReportTask): Promise<string> {
+  const answer = await inThread<ReportAnswer>(new URL('./reportThread.js', import.meta.url), task);
+  if ('page' in answer) return answer.page;
+  throw new GauntletError(answer.code, answer.message, { artifact: answer.artifact });
 }
 
 /** 0 if the folder is no model; opening it says what is wrong. */

@@ -9,7 +9,10 @@ import { Worker } from 'node:worker_threads';
 export function inThread<T>(script: URL, workerData: unknown): Promise<T> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(script, { workerData, execArgv: [] }); // as in pool.ts
-    worker.once('message', resolve);
+    worker.once('message', (result: T) => {
+      resolve(result);
+      void worker.terminate(); // connections that it keeps would keep it alive
+    });
     worker.once('error', reject);
     worker.once('exit', (status) => reject(new Error(`its thread ended without an answer (exit status ${status})`)));
   });

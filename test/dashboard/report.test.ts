@@ -5,6 +5,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { createActivities } from '../../activities/index.js';
+import type { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { ReportContents, RunView, StepView } from '../../dashboard/api.js';
@@ -14,6 +15,7 @@ import { layout } from '../../store/layout.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { createRun, readMetrics, writeMetrics, writeResult } from '../../store/runs.js';
+import { openDeps } from '../../workers/deps.js';
 import { DIGEST, refusal, withStore } from '../store/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
@@ -43,6 +45,13 @@ describe('the report', () => {
     page = await renderReport(store, 'run');
   });
   after(() => rm(world.folder, { recursive: true, force: true }));
+
+  it('is the same from the thread of a worker, where an error keeps its code', async () => {
+    const { deps, close } = await openDeps({ store: world.folder });
+    assert.equal(await deps.renderReport!('run'), page);
+    await assert.rejects(deps.renderReport!('nowhere'), (error: GauntletError) => error.code === 'NOT_FOUND');
+    await close();
+  });
 
   it('embeds the run and its steps and groups, the newest first, as the server has them', async () => {
     const { run, resources: embedded } = contentsOf(page);
