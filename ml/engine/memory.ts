@@ -41,9 +41,9 @@ const TRAINING_PROCESS = 500e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
 /** Of the memory budget, for what is kept between calls. */
-const SHARE = { kvStore: 1 / 16, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8, batch: 1 / 10 };
-const KV_TOKENS = 100_000;
-const ENOUGH_FOR_BATCH = 1.2e9; // 32 chains of SmolLM2-135M with 800 tokens
+const SHARE = { kvStore: 1 / 8, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8, batch: 1 / 12 };
+const KV_TOKENS = 200_000;
+const ENOUGH_FOR_BATCH = 1e9; // 32 chains of SmolLM2-135M with 700 tokens
 /** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
 
@@ -186,7 +186,7 @@ export function estimateTraining(
   return TRAINING_PROCESS + workers * graphBytes(model, workers, budget) + work;
 }
 
-/** The default size of the KV store: no more than the chains of a batch need. */
+/** The default size of the KV store, with what a batch adds: no more than the chains of two batches need. */
 export function kvBytes(model: ModelFiles, budget: number): number {
   const share = isLarge(model) ? SHARE.largeKvStore : SHARE.kvStore;
   return Math.floor(Math.min(share * budget, KV_TOKENS * F32 * cacheWidth(model.config)));

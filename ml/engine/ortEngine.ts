@@ -140,7 +140,8 @@ class OrtEngine extends EngineFiles implements Engine {
   ) {
     super(model);
     const { kvCacheBytes = kvBytes(model, budget) } = options;
-    if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes);
+    // a batch returns as much as the store holds, before the store drops what is old
+    if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes / 2);
     const { path, parameters, config, eosTokens, generation } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
     this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens, generation };
@@ -164,7 +165,7 @@ class OrtEngine extends EngineFiles implements Engine {
       return { ...request, cached: this.kvStore?.find(weights, request.prompt, segments[i]!) };
     });
     const work = async (parts: (typeof withCache)[]) => {
-      const cacheBytes = (this.kvStore?.limit ?? 0) / parts.length; // the store would drop what is more
+      const cacheBytes = (this.kvStore?.limit ?? 0) / parts.length;
       const jobs = parts.map((part): Job => {
         return { kind: 'generate', adapter: shared, requests: part, options: decode, threads, cacheBytes };
       });

@@ -93,7 +93,7 @@ describe('the cache of keys and values between calls', () => {
       return { ...zero, values: zero.values.map((x, i) => x + 0.05 * Math.sin(i)) };
     });
     const kept = await withEngine({ workers: 2 }, (engine) => runChains(engine, adapter));
-    await withEngine({ workers: 2, kvCacheBytes: 60_000 }, async (engine) => {
+    await withEngine({ workers: 2, kvCacheBytes: 120_000 }, async (engine) => {
       const other = async (stage: number): Promise<unknown> =>
         stage % 2 === 0 ? engine.generate([{ prompt: prompt(9, stage), key: [1, stage] }], sample) : undefined;
       assert.deepEqual(await runChains(engine, adapter, other), kept);
