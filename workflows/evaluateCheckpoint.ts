@@ -1,9 +1,9 @@
 // Measures a checkpoint or a base model on held-out problems: several chains of each problem, tests for one of them, and
 // tests for a program of the base model.
 import type { Call } from '../method/activities.js';
+import { chainsAndTests } from '../method/rollouts.js';
 import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../method/types.js';
 import { temporalCall, unwrapFailure } from './call.js';
-import { sampleChains } from './rollouts.js';
 
 const SAMPLES = 5; // of each problem
 const MUTANTS = 20; // of each reference
@@ -23,7 +23,7 @@ export async function measure(call: Call, input: EvaluateCheckpointInput): Promi
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;
   const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
-  const own = await sampleChains(call, chosen, selfRepair);
+  const own = await chainsAndTests(call, chosen, selfRepair);
   const frozen = await call('generateChains', {
     run,
     stages,

@@ -5,8 +5,9 @@
 import { endsEpoch, planOf } from '../core/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
+import { samplingPolicy } from '../method/rollouts.js';
 import type { EvaluationSamples, JudgeEvaluationInput, PolicyState } from '../method/types.js';
-import { modelCall, type RunContext, type RunState, samplingPolicy } from './runState.js';
+import { modelCall, type RunContext, type RunState } from './runState.js';
 
 interface Evaluation {
   target: JudgeEvaluationInput['target'];

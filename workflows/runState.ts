@@ -3,24 +3,19 @@ import type { Usage } from '../core/budget.js';
 import type { RequestQueue } from '../core/control.js';
 import type { FreshTests } from '../core/freshInputs.js';
 import type { Digest, Ref } from '../core/ref.js';
-import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { SchedulePosition } from '../core/schedule.js';
 import type { Chain, Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
 import type { Call } from '../method/activities.js';
-import type { EvaluationSamples, PolicyState, RoleState, RunRef } from '../method/types.js';
+import type { RolloutState } from '../method/rollouts.js';
+import type { EvaluationSamples, PolicyState, RoleState } from '../method/types.js';
 import { type RunShards, spread } from './spread.js';
 
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */
-export interface RunState extends SchedulePosition {
-  run: RunRef;
+export interface RunState extends SchedulePosition, RolloutState {
   config: RunConfig;
-  policy: PolicyState;
-  /** The generator's adapter before the first of two simultaneous steps. The second one trains against it. */
-  opponent?: Digest | undefined;
-  replayBuffer: Ref<ReplayBuffer>;
   step: number; // policy updates done in the whole run
   seconds: number; // of training activities, without evaluations
   used: Usage; // by training steps
@@ -51,9 +46,6 @@ export function withTrained({ config, policy }: RunState, role: Role, trained: R
   const next: RoleState = { ...trained, frozen };
   return config.mode === 'unified' ? { generator: next, discriminator: next } : { ...policy, [role]: next };
 }
-
-/** The adapters of a role to sample with. */
-export const samplingPolicy = ({ adapter, frozen }: RoleState) => ({ adapter, frozen });
 
 /** The start of a stage. With adapters per stage, the stages before it keep those that they have now. */
 export function enterStage(state: RunState, stage: RunState['stage']): RunState {

@@ -4,12 +4,12 @@ import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/schedule.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import { type Call, usageOf } from '../method/activities.js';
+import { discriminatorRollout, generatorRollout, samplingPolicy } from '../method/rollouts.js';
 import type { Position, SamplingPolicy } from '../method/types.js';
 import { StepSkipped } from './call.js';
 import { advance, evaluationBatch } from './evaluation.js';
 import { recordAndApply } from './requests.js';
-import { discriminatorRollout, generatorRollout } from './rollouts.js';
-import { modelCall, type RunContext, type RunState, type StepResult, samplingPolicy, withTrained } from './runState.js';
+import { modelCall, type RunContext, type RunState, type StepResult, withTrained } from './runState.js';
 import { warmStartStep } from './warmStart.js';
 
 const ROLLOUTS = { generator: generatorRollout, discriminator: discriminatorRollout };

@@ -1,10 +1,19 @@
-// What is sampled and judged for one policy update of each role.
-import type { Ref } from '../core/ref.js';
+// What is sampled and judged for one policy update of each role, as functions of the call.
+import type { Digest, Ref } from '../core/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Call, Input, Output } from '../method/activities.js';
-import type { Position } from '../method/types.js';
-import { type RunState, samplingPolicy } from './runState.js';
+import type { Call, Input, Output } from './activities.js';
+import type { PolicyState, Position, RoleState, RunRef } from './types.js';
+
+/** What a rollout depends on. */
+export interface RolloutState {
+  run: RunRef;
+  config: RunConfig;
+  policy: PolicyState;
+  /** The generator's adapter before the first of two simultaneous steps. The second one trains against it. */
+  opponent?: Digest | undefined;
+  replayBuffer: Ref<ReplayBuffer>;
+}
 
 /** What the models wrote, and the verdicts on it. */
 export interface Rollout
@@ -14,7 +23,7 @@ export interface Rollout
 /** A batch of chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
 export async function generatorRollout(
   call: Call,
-  { run, config, policy, replayBuffer }: RunState,
+  { run, config, policy, replayBuffer }: RolloutState,
   position: Position,
 ): Promise<Rollout> {
   const input = {
@@ -27,7 +36,7 @@ export async function generatorRollout(
       ? { samples: config.testTurns, ...samplingPolicy(policy.discriminator) }
       : undefined,
   } as const;
-  const { chains, tests } = await sampleChains(call, input, config.selfRepair);
+  const { chains, tests } = await chainsAndTests(call, input, config.selfRepair);
   const { verdicts } = await call('executeSuite', {
     run,
     per: 'problem',
@@ -42,7 +51,7 @@ export async function generatorRollout(
 /** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */
 export async function discriminatorRollout(
   call: Call,
-  { run, config, policy, opponent, replayBuffer }: RunState,
+  { run, config, policy, opponent, replayBuffer }: RolloutState,
   position: Position,
 ): Promise<Rollout> {
   const input = {
@@ -53,7 +62,7 @@ export async function discriminatorRollout(
     ...(opponent && { adapter: opponent }),
     ...curriculum(config, replayBuffer),
   } as const;
-  const { chains } = await sampleChains(call, input, config.selfRepair);
+  const { chains } = await chainsAndTests(call, input, config.selfRepair);
   const selected = await call('selectChains', { run, chains, replayBuffer, position });
   const { tests } = await call('generateTests', {
     run,
@@ -75,7 +84,7 @@ const curriculum = (config: RunConfig, replayBuffer: Ref<ReplayBuffer>): { repla
  * Chains of a batch, and tests for them. With `selfRepair`, programs that fail a baseline test are written again, and tests
  * are written for the repaired programs. The sandbox runs the programs in between, so this takes three activities.
  */
-export async function sampleChains(
+export async function chainsAndTests(
   call: Call,
   { tests, ...input }: Input<'generateChains'>,
   selfRepair = false,
@@ -86,3 +95,6 @@ export async function sampleChains(
   const repaired = await call('generateChains', { ...input, tests, repair: { chains, failures } });
   return { ...repaired, tokens: tokens + repaired.tokens };
 }
+
+/** The adapters of a role to sample with. */
+export const samplingPolicy = ({ adapter, frozen }: RoleState) => ({ adapter, frozen });
