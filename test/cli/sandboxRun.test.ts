@@ -33,6 +33,17 @@ const ROWS = [
   },
   { id: 'strict', code: 'def f(x):\n    return (x,)', entry: 'f', tests: [[[1], [1]]], comparison: 'strict' },
 ];
+/** Rows with numbers that JSON.stringify would not write so. */
+const NUMBERS = [
+  `{"id":"arguments","code":"def f(*x): return [type(y).__name__ for y in x]","entry":"f","tests":[[
+    [3.0, -0.0, 1e3, 1E16, NaN, -Infinity, 12345678901234567890, 1, true],
+    ["float", "float", "float", "float", "float", "float", "int", "int", "bool"]]]}`,
+  `{"id":"inside","code":"def f(x): return x","entry":"f","comparison":"strict","tests":[
+    [[{"t": [1.0, {"s": [2.0]}]}], {"t": [{"f": "1.0"}, {"s": [{"f": "2.0"}]}]}],
+    [[{"d": [[1.0, 2.0], ["10", 3]]}], {"d": [[1.0, 2.0], ["10", 3]]}], [[1], 1.0], [[1.0], 1]]}`,
+  `{"id":"close","code":"def f(x): return x","entry":"f","tests":[
+    [[0.9999999999999], 1.0], [[0.9999999999999], 1], [[0.999], 1.0]],"limits":{"cpuSeconds":2.5}}`,
+].map((row) => row.replace(/\n\s*/g, ' '));
 const lines = (rows: unknown[]): string => rows.map((row) => JSON.stringify(row)).join('\n');
 interface Judged {
   id: string;
@@ -50,52 +61,45 @@ describe('sandbox run', function () {
   this.timeout(180_000);
   after(removeFolders);
 
-  it('judges each test and each program in row order; limits of a row override others', async () => {
-    const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
-    const { code, out, err } = await inProcess(
-      ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--cpu-seconds', '30'],
-      ...['--input', join(folder, 'rows.jsonl'), '--json'],
-    );
-    assert.equal(code, 0, err);
-    const judged = parsed(out);
-    assert.deepEqual(
-      judged.map(({ id, outcome, tests }) => [id, outcome, tests]),
-      [
-        ['good', 'pass', ['pass']],
-        ['wrong', 'fail', ['fail', 'pass']],
-        ['raises', 'error', ['error']],
-        ['loops', 'timeout', ['pass', 'timeout']],
-        ['strict', 'fail', ['fail']],
-      ],
-    );
-    assert.ok(judged.every(({ ms }) => ms > 0));
-    assert.match(err, /wasm · .* 1 process .*\n5 programs: 1 pass, 2 fail, 1 error, 1 timeout\n$/);
-  });
+  describe('with --json', () => {
+    let judged: Judged[];
+    let err: string;
+    before(async () => {
+      const folder = await temporaryFolder({ 'rows.jsonl': `${lines(ROWS)}\n${NUMBERS.join('\n')}` });
+      const ended = await inProcess(
+        ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--cpu-seconds', '30'],
+        ...['--input', join(folder, 'rows.jsonl'), '--json'],
+      );
+      assert.equal(ended.code, 0, ended.err);
+      judged = parsed(ended.out);
+      err = ended.err;
+    });
 
-  it('reads the numbers of tests as they are written: 1.0 is a float at every depth', async () => {
-    const rows = [
-      `{"id":"arguments","code":"def f(*x): return [type(y).__name__ for y in x]","entry":"f","tests":[[
-        [3.0, -0.0, 1e3, 1E16, NaN, -Infinity, 12345678901234567890, 1, true],
-        ["float", "float", "float", "float", "float", "float", "int", "int", "bool"]]]}`,
-      `{"id":"inside","code":"def f(x): return x","entry":"f","comparison":"strict","tests":[
-        [[{"t": [1.0, {"s": [2.0]}]}], {"t": [{"f": "1.0"}, {"s": [{"f": "2.0"}]}]}],
-        [[{"d": [[1.0, 2.0], ["10", 3]]}], {"d": [[1.0, 2.0], ["10", 3]]}], [[1], 1.0], [[1.0], 1]]}`,
-      `{"id":"close","code":"def f(x): return x","entry":"f","tests":[
-        [[0.9999999999999], 1.0], [[0.9999999999999], 1], [[0.999], 1.0]],"limits":{"cpuSeconds":2.5}}`,
-    ].map((row) => row.replace(/\n\s*/g, ' '));
-    const folder = await temporaryFolder({ 'rows.jsonl': rows.join('\n') });
-    const { out, err } = await inProcess(
-      ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--input', join(folder, 'rows.jsonl'), '--json'],
-    );
-    assert.deepEqual(
-      parsed(out).map(({ id, tests }) => [id, tests]),
-      [
-        ['arguments', ['pass']],
-        ['inside', ['pass', 'pass', 'fail', 'fail']],
-        ['close', ['pass', 'fail', 'fail']],
-      ],
-      err,
-    );
+    it('judges each test and each program in row order; limits of a row override others', () => {
+      assert.deepEqual(
+        judged.slice(0, ROWS.length).map(({ id, outcome, tests }) => [id, outcome, tests]),
+        [
+          ['good', 'pass', ['pass']],
+          ['wrong', 'fail', ['fail', 'pass']],
+          ['raises', 'error', ['error']],
+          ['loops', 'timeout', ['pass', 'timeout']],
+          ['strict', 'fail', ['fail']],
+        ],
+      );
+      assert.ok(judged.every(({ ms }) => ms > 0));
+      assert.match(err, /wasm · .* 1 process .*\n8 programs: 2 pass, 4 fail, 1 error, 1 timeout\n$/);
+    });
+
+    it('reads the numbers of tests as they are written: 1.0 is a float at every depth', () => {
+      assert.deepEqual(
+        judged.slice(ROWS.length).map(({ id, tests }) => [id, tests]),
+        [
+          ['arguments', ['pass']],
+          ['inside', ['pass', 'pass', 'fail', 'fail']],
+          ['close', ['pass', 'fail', 'fail']],
+        ],
+      );
+    });
   });
 
   it('shows control characters of an id and of an error as escapes', async () => {
@@ -211,7 +215,7 @@ describe('sandbox run', function () {
     const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], slow]) });
     let sent = false;
     const ended = await gauntlet(
-      ['sandbox', 'run', '--sandbox', 'wasm', '--input', join(folder, 'rows.jsonl'), '--json'],
+      ['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--input', join(folder, 'rows.jsonl'), '--json'],
       {},
       (text, pid) => {
         if (sent || !text.includes('sandbox: wasm')) return;

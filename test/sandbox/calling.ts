@@ -420,7 +420,7 @@ if k == 4: sys.stdout.flush(); os._exit(3)
         entry: 'main',
         calling: callingSchema.parse({ style: 'stdio' }),
         inputs: [['0'], ['1'], ['2']],
-        limits: { ...limits, caseCpuSeconds: 0.5 },
+        limits: { ...limits, caseCpuSeconds: 0.2 },
       },
     ]);
     assert.deepEqual(

@@ -11,3 +11,13 @@ export async function requireDocker(suite: Mocha.Context): Promise<Docker> {
     return suite.skip();
   }
 }
+
+/** Skips a suite if the daemon does not have gVisor. */
+export async function requireGvisor(suite: Mocha.Context): Promise<void> {
+  await requireDocker(suite);
+  if ((await connectDocker()).runtimes.includes('runsc')) return;
+  console.log(
+    "      skipped: the Docker daemon has no runtime 'runsc' (infra/ci/docker-engine.sh starts one that has it)",
+  );
+  suite.skip();
+}

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
+import type { TestJob } from '../../core/schema/execution.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
-import { outcomes, testJob, testSourceConformance } from './testSourceConformance.js';
+import { LIMITS, outcomes, testJob, testSourceConformance } from './testSourceConformance.js';
 
 describe('test source on Docker', function () {
   this.timeout(180_000); // includes making the images
@@ -17,12 +18,10 @@ describe('test source on Docker', function () {
 
   testSourceConformance(() => sandbox);
 
-  const pytest = async (code: string, files: string | Record<string, string>) =>
-    (
-      await sandbox.runTests([
-        testJob(code, '', { style: 'pytest', files: typeof files === 'string' ? { 'test_it.py': files } : files }),
-      ])
-    )[0]!;
+  const pytest = async (code: string, source: string | Record<string, string>, more: Partial<TestJob> = {}) => {
+    const files = typeof source === 'string' ? { 'test_it.py': source } : source;
+    return (await sandbox.runTests([testJob(code, '', { ...more, style: 'pytest', files })]))[0]!;
+  };
 
   it('takes the outcomes of the tests only, not of a fork that a test forgot to end', async () => {
     const source = `
@@ -150,7 +149,7 @@ def forge(): return Forger()
 `;
     const names = ['skip', 'skip_plainly', 'stop', 'leave', 'loop', 'forge'];
     const source = `from solution import *\n${names.map((name) => `def test_${name}():\n  assert ${name}() == 1`).join('\n')}\ndef test_last(): pass`;
-    const result = outcomes(await pytest(code, source));
+    const result = outcomes(await pytest(code, source, { limits: { ...LIMITS, caseCpuSeconds: 0.3 } }));
     assert.deepEqual(
       Object.entries(result).map(([name, outcome]) => [name.replace('test_it.py::test_', ''), outcome]),
       [

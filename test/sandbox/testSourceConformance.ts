@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
-const LIMITS: Limits = {
+export const LIMITS: Limits = {
   cpuSeconds: 6,
   caseCpuSeconds: 3,
   wallSeconds: 60,
@@ -400,7 +400,7 @@ def test_again():
   except BaseException: pass
 def test_after(): assert f(0) == 1
 `;
-    const result = await run(code, source, { limits: { ...LIMITS, caseCpuSeconds: 0.3 } });
+    const result = await run(code, source, { limits: { ...LIMITS, caseCpuSeconds: 0.2 } });
     assert.deepEqual(outcomes(result), {
       test_before: 'pass',
       test_loop: 'timeout',
@@ -451,7 +451,7 @@ def test_d():
     except BaseException: pass
 def test_e(): assert f(2) == 2
 `;
-    const limits = { ...LIMITS, caseCpuSeconds: 0.5, cpuSeconds: 12 };
+    const limits = { ...LIMITS, caseCpuSeconds: 0.2, cpuSeconds: 12 };
     const result = outcomes(await run('def f(x): return x', source, { limits }));
     assert.deepEqual(Object.values(result), ['pass', 'error', 'error', 'timeout', 'pass']);
   });
@@ -467,7 +467,7 @@ def test_c(): assert f(2) == 2
 assert sum(len(sorted(range(10 ** 5), key=lambda x: -x)) for _ in range(10 ** 5))
 assert f(3) == 3
 `;
-    const limits = { ...LIMITS, caseCpuSeconds: 0.3, cpuSeconds: 12 };
+    const limits = { ...LIMITS, caseCpuSeconds: 0.1, cpuSeconds: 12 };
     const result = await run('def f(x): return x', source, { limits });
     assert.deepEqual(outcomes(result), {
       'line 4': 'pass',
@@ -484,7 +484,7 @@ assert f(3) == 3
     const source = 'from solution import f\nassert f(1) == 1\ndef test_x(): assert True';
     await all('error', 'def f(x) return x', source);
     await all('error', 'raise ValueError', source);
-    await all('timeout', 'while True: pass', source, { limits: { ...LIMITS, cpuSeconds: 0.4 } });
+    await all('timeout', 'while True: pass', source, { limits: { ...LIMITS, cpuSeconds: 0.2 } });
     assert.equal((await all('error', 'def g(x): return x', 'from solution import f\nassert f(1)')).length, 1);
     assert.deepEqual((await run('def f(x): return x', 'from solution import f\nx = f(1)\n')).tests, []);
     assert.deepEqual((await run('def f(x): return x', '')).tests, []);

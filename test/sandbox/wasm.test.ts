@@ -13,16 +13,7 @@ import { lockdownFlags } from '../../sandbox/wasm/process.js';
 import { snapshotFile } from '../../sandbox/wasm/snapshot.js';
 import { callingConformance } from './calling.js';
 import { conformance, job } from './conformance.js';
-import { hostileRows, judgeHostile } from './hostile.js';
-
-/** Outcomes that differ from the catalogue in WebAssembly, and why none of them is a false pass. */
-const DIFFERENCES: Record<string, { outcome: string; why: string }> = {
-  segv: { outcome: 'fail', why: 'address 0 is readable in linear memory: the call answers, wrongly' },
-  passwd: { outcome: 'error', why: 'there is no /etc/passwd' },
-  caps: { outcome: 'error', why: 'there is no /proc' },
-  mount: { outcome: 'error', why: 'there is no mount to call' },
-  thread_left: { outcome: 'error', why: 'threads cannot be started' },
-};
+import { anEighth, checkHostile, hostileRows } from './hostile.js';
 
 const childrenOfThis = (): string[] =>
   fs
@@ -62,15 +53,13 @@ describe('the WebAssembly sandbox', function () {
     }
   });
 
-  it('ends every hostile program as expected, and a known program passes after each', async function () {
+  it('ends an eighth of the hostile programs as expected, with a known program after each', async function () {
     const rows = hostileRows();
     if (!rows) return this.skip(); // needs GAUNTLET_SHARED
-    await judgeHostile(rows, sandbox, (row, { outcome, messages }, canary) => {
-      const expected = DIFFERENCES[row.id]?.outcome ?? row.expect;
-      if (!row.expect.split('|').includes('pass')) assert.notEqual(outcome, 'pass', row.id);
-      assert.ok(expected.split('|').includes(outcome), `${row.id}: ${outcome}, expected ${expected}: ${messages}`);
-      assert.equal(canary.outcome, 'pass', `canary after ${row.id}: ${canary.messages}`);
-    });
+    const some = anEighth(rows);
+    const kinds = new Set(some.flatMap(({ expect }) => expect.split('|')));
+    assert.deepEqual([...kinds].sort(), ['error', 'fail', 'memory', 'output', 'pass', 'timeout']);
+    await checkHostile(some, sandbox, 'wasm');
   });
 
   it('restores the heap after a program corrupted or enlarged it', async () => {

@@ -48,6 +48,20 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'nothing-imports-roots': ['store/c.ts', "import '../workers/leaf.js';"],
   'no-test-in-source': ['store/d.ts', "import '../test/leaf.js';"],
 };
+/** Files whose imports the architecture allows. */
+const ALLOWED: Record<string, string> = {
+  'workflows/allowed.ts':
+    "import type { Leaf } from '../method/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
+  'sandbox/docker/allowed.ts': "import '../guest/leaf.js';",
+  'sandbox/docker/openDocker.ts': "import '../testSource/leaf.js';",
+  'chains/allowed.ts': "import '../store/leaf.js';",
+  'activities/allowed.ts': "import '../chains/leaf.js';",
+  'inference/allowed.ts':
+    "import '../chains/leaf.js';\nimport type { Leaf } from '../activities/leaf.js';\nexport type A = Leaf;\n",
+  'workers/allowed.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
+  'workers/deps.ts': "import '../dashboard/leaf.js';",
+  'core/allowed.ts': "import 'zod';",
+};
 const LEAVES = [
   'api',
   'dashboard',
@@ -73,25 +87,21 @@ describe('dependency rules', function () {
   this.timeout(180_000); // a busy machine
   after(removeTemporaryFolders);
 
-  const tree = (files: Record<string, string>) => {
+  let problems: string[] = [];
+  let modules = 0;
+  before(async () => {
     const folder = temporaryFolder({
       ...Object.fromEntries(LEAVES.map((name) => [`${name}/leaf.ts`, LEAF])),
-      ...files,
+      ...Object.fromEntries(Object.values(VIOLATIONS)),
+      ...ALLOWED,
+      'store/b.ts': "import './a.js';",
+      'store/layout.ts': LEAF,
+      'workers/tracing.ts': LEAF,
     });
     for (const name of ['.dependency-cruiser.cjs', 'tsconfig.json', 'package.json'])
       copyFileSync(join(ROOT, name), join(folder, name));
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    return folder;
-  };
-  let problems: string[] = [];
-  before(async () => {
-    const files = {
-      ...Object.fromEntries(Object.values(VIOLATIONS)),
-      'store/b.ts': "import './a.js';",
-      'store/layout.ts': LEAF,
-      'workers/tracing.ts': LEAF,
-    };
-    ({ problems } = await checkDependencies(tree(files)));
+    ({ problems, modules } = await checkDependencies(folder));
   });
 
   for (const [rule, [file]] of Object.entries(VIOLATIONS)) {
@@ -108,33 +118,22 @@ describe('dependency rules', function () {
     assert.deepEqual(config.forbidden.map(({ name }: { name: string }) => name).sort(), Object.keys(VIOLATIONS).sort());
   });
 
-  it('accept imports that the architecture allows', async () => {
-    const folder = tree({
-      'workflows/a.ts':
-        "import type { Leaf } from '../method/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
-      'sandbox/docker/a.ts': "import '../guest/leaf.js';",
-      'sandbox/docker/openDocker.ts': "import '../testSource/leaf.js';",
-      'chains/a.ts': "import '../store/leaf.js';",
-      'activities/a.ts': "import '../chains/leaf.js';",
-      'inference/a.ts':
-        "import '../chains/leaf.js';\nimport type { Leaf } from '../activities/leaf.js';\nexport type A = Leaf;\n",
-      'workers/a.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
-      'workers/deps.ts': "import '../dashboard/leaf.js';",
-      'core/a.ts': "import 'zod';",
-    });
-    const { modules, problems: found } = await checkDependencies(folder);
-    assert.deepEqual(found, []);
-    assert.ok(modules > LEAVES.length, `${modules}`);
+  it('accept imports that the architecture allows', () => {
+    assert.ok(modules > Object.keys({ ...VIOLATIONS, ...ALLOWED }).length, `${modules}`);
+    assert.deepEqual(
+      problems.filter((problem) => Object.keys(ALLOWED).some((file) => problem.includes(file))),
+      [],
+    );
   });
 
   it('fail if the checker sees no module or cannot run', async () => {
     const empty = temporaryFolder({ 'tsconfig.json': '{"include":["core"]}', 'core/readme.txt': '' });
     copyFileSync(join(ROOT, '.dependency-cruiser.cjs'), join(empty, '.dependency-cruiser.cjs'));
-    const blind = await checkDependencies(empty);
-    assert.equal(blind.modules, 0);
-    assert.equal(blind.problems.length, 1);
     const bare = temporaryFolder({ 'tsconfig.json': '{"include":["core"]}', 'core/leaf.ts': LEAF });
-    assert.match((await checkDependencies(bare)).problems[0]!, /dependency-cruiser failed/);
+    const [blind, broken] = await Promise.all([empty, bare].map((folder) => checkDependencies(folder)));
+    assert.equal(blind!.modules, 0);
+    assert.equal(blind!.problems.length, 1);
+    assert.match(broken!.problems[0]!, /dependency-cruiser failed/);
   });
 });
 
