@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { choosePorts } from '../../infra/ports.js';
+import { scriptArguments } from '../../infra/scripts.js';
 import { memoryBudget } from '../../ml/engine/budget.js';
 import { gauntlet, inProcess } from '../cli/support.js';
 import { TINIEST_RUN } from '../support/doubles.js';
@@ -68,7 +69,12 @@ describe('metrics for Prometheus', function () {
     host = findable(await startServer());
     const address = await freeAddress();
     const { server } = host;
-    const argv = ['dist/test/support/meteredWorkers.js', server.address, server.namespace, address];
+    const argv = [
+      ...scriptArguments(new URL('../support/meteredWorkers.js', import.meta.url)),
+      server.address,
+      server.namespace,
+      address,
+    ];
     const worker = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       await once(worker.stdout, 'data');
