@@ -1,7 +1,6 @@
 // Temporary stores, child processes over the compiled store, and a sample checkpoint for the tests of this folder.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
 import { runConfigSchema } from '../../core/schema/config.js';
@@ -13,10 +12,11 @@ import { openStore } from '../../store/openStore.js';
 import { createRun, writeInput, writeMetrics, writeReport, writeResult } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { encodeTensors } from '../../store/tensors.js';
+import { MEMORY_FOLDER } from '../support/memoryFolder.js';
 import { sampleData, sampleStep } from '../support/sample.js';
 
 export async function withStore(work: (store: ObjectStore, root: string) => Promise<void>): Promise<void> {
-  const root = await mkdtemp(join(tmpdir(), 'gauntlet-store-'));
+  const root = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-store-'));
   try {
     await work(await openStore(root), root);
   } finally {

@@ -78,11 +78,12 @@ describe('metrics for Prometheus', function () {
     const worker = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       await once(worker.stdout, 'data');
-      await (await startRun(host.client, 'measured', TINIEST_RUN)).result();
+      const measured = await startRun(host.client, 'measured', TINIEST_RUN);
       const sampling = { ...TINIEST_RUN.sampling, maxNewTokens: 3, maxTestTokens: 3 };
-      await (await startRun(host.client, 'cut', { ...TINIEST_RUN, sampling })).result();
+      const cut = await startRun(host.client, 'cut', { ...TINIEST_RUN, sampling });
       const ppo = { ...TINIEST_RUN.ppo, learningRate: 0.5, schedule: 'constant', warmupSteps: 0 };
       const waiting = await startRun(host.client, 'waiting', { ...TINIEST_RUN, ppo });
+      await Promise.all([measured.result(), cut.result()]);
       while (((await waiting.query('progress')) as RunProgress).state !== 'waiting') await sleep(100);
       samples = await scrape(address);
       await waiting.executeUpdate('decide', { args: ['abort'] });
