@@ -24,7 +24,7 @@ module.exports = {
       from: { path: '^core/' },
       to: { dependencyTypes: ['npm'], pathNot: 'node_modules/(zod|@lezer)/' },
     },
-    layer('ml-sees-core', '^ml/', except('ml', 'core')),
+    layer('ml-sees-core', '^ml/', except('ml', 'core'), { pathNot: '^infra/scripts\\.ts' }),
     layer('ml-compiler-is-pure', COMPILER, '^ml/(hf|engine|decode|train|pool|device)/'),
     { name: 'ml-compiler-no-io', severity: 'error', from: { path: COMPILER }, to: { dependencyTypes: ['core'] } },
     {
@@ -107,6 +107,7 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },
     exclude: { path: '^(dist/|(?!node_modules/).*/generated/)' },
   },
 };

@@ -4,13 +4,15 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { ROOT } from '../infra/root.mjs';
 import { cacheFolder, writeAtomically } from '../ml/hf/files.js';
 
-const DIST = fileURLToPath(new URL('..', import.meta.url));
+const CODE = fileURLToPath(new URL('..', import.meta.url)); // dist/, or the checkout in a test from source
+const DIST = join(ROOT, 'dist');
+const TYPE = extname(import.meta.url);
 
 /** The path of the bundle. Two workers that build it at the same time write the same file. */
 export async function workflowBundle(): Promise<string> {
@@ -19,8 +21,8 @@ export async function workflowBundle(): Promise<string> {
   const path = existsSync(own) || isWritable(DIST) ? own : join(cacheFolder(), name); // another user may have installed it
   if (existsSync(path)) return path;
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(DIST, 'workflows', 'index.js'),
-    workflowInterceptorModules: [join(DIST, 'workflows', 'traceContext.js')],
+    workflowsPath: join(CODE, 'workflows', `index${TYPE}`),
+    workflowInterceptorModules: [join(CODE, 'workflows', `traceContext${TYPE}`)],
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
   });
   writeAtomically(path, (fd) => writeFileSync(fd, code));
@@ -40,9 +42,9 @@ function isWritable(folder: string): boolean {
 async function sourcesDigest(): Promise<string> {
   const hash = createHash('sha256');
   for (const folder of ['workflows', 'method', 'core']) {
-    const entries = await readdir(join(DIST, folder), { recursive: true });
-    for (const entry of entries.filter((name) => name.endsWith('.js')).sort()) {
-      hash.update(entry).update(await readFile(join(DIST, folder, entry)));
+    const entries = await readdir(join(CODE, folder), { recursive: true });
+    for (const entry of entries.filter((name) => name.endsWith(TYPE)).sort()) {
+      hash.update(entry).update(await readFile(join(CODE, folder, entry)));
     }
   }
   for (const name of await dependencies()) hash.update(`${name} ${await installedVersion(name)}`);

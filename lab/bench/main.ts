@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { GauntletError } from '../../core/errors.js';
 import { ROOT } from '../../infra/root.mjs';
+import { scriptArguments } from '../../infra/scripts.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from '../python.js';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
 import { benchDevice } from './device.js';
@@ -120,8 +120,8 @@ async function environment({ contenders, venv }: BenchOptions): Promise<string> 
 
 function startPeer(name: Contender, python: string, { threads }: BenchOptions): Peer {
   if (name === 'ours') {
-    const script = fileURLToPath(new URL('./peers/ours.js', import.meta.url));
-    return Peer.start(name, process.execPath, [script], threads ? { GAUNTLET_THREADS: `${threads}` } : {});
+    const script = scriptArguments(new URL('./peers/ours.js', import.meta.url));
+    return Peer.start(name, process.execPath, script, threads ? { GAUNTLET_THREADS: `${threads}` } : {});
   }
   const count = `${threads ?? availableParallelism()}`;
   const env = { OMP_NUM_THREADS: count, CUDA_VISIBLE_DEVICES: '', HF_HUB_OFFLINE: '1' };

@@ -5,11 +5,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { interceptorsUntil } from '../../cli/run/session.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
 import { forClient } from '../../infra/proxy.js';
+import { scriptArguments } from '../../infra/scripts.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';
 import { SILENCE_SECONDS } from '../../sandbox/docker/options.js';
 import { isAlive, stop } from '../commands.js';
@@ -18,7 +18,7 @@ import { leftContainers, leftProcesses, settled } from './leftovers.js';
 import type { OwnDocker } from './ownDocker.js';
 import type { DeathAtWrite, Strike } from './plan.js';
 
-const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url));
+const WORKER = scriptArguments(new URL('./worker.js', import.meta.url));
 const RESTART_MS = 200; // delay of a service manager
 const DEATH_MS = 5000; // a worker that does not reach the write is killed then
 const GUEST_MS = 60_000; // to wait for running programs
@@ -92,7 +92,7 @@ export class World {
       GAUNTLET_CHAOS_FAULTS: String(storeFaults),
     };
     // A session per worker identifies its children, also after its death.
-    const child = spawn(process.execPath, [WORKER, role, sandbox], {
+    const child = spawn(process.execPath, [...WORKER, role, sandbox], {
       env,
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

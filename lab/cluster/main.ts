@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
+import { scriptArguments } from '../../infra/scripts.js';
 import { provideMoto } from '../../test/support/s3Server.js';
 import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
 import { cluster } from './cluster.js';
@@ -70,7 +70,7 @@ async function inNamespaces(args: string[], keep: boolean): Promise<number> {
   await provideMoto();
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-cluster-'));
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
-  const self = [process.execPath, fileURLToPath(import.meta.url), ...args];
+  const self = [process.execPath, ...scriptArguments(new URL('./main.js', import.meta.url)), ...args];
   // --pdeathsig: it also ends if this process is killed
   const inside = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...self], {
     env: { ...process.env, [INSIDE]: folder },

@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { env } from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
+import { scriptArguments } from '../../infra/scripts.js';
 import type { Device } from '../engine/engine.js';
 
 export type Provider = Exclude<Device, 'auto'>;
@@ -66,9 +66,9 @@ export function checkHere(provider: Provider): Promise<string | undefined> {
 function checkInProcess(provider: Provider): Promise<string | undefined> {
   // CUDA rounds factors of f32 products to ten bits (TF32) unless this is set when it starts, here and in the new process
   if (provider === 'cuda') process.env.NVIDIA_TF32_OVERRIDE ??= '0';
-  const script = fileURLToPath(new URL('../selfTest/process.js', import.meta.url));
+  const script = scriptArguments(new URL('../selfTest/process.js', import.meta.url));
   return new Promise((settle) => {
-    execFile(process.execPath, [script, provider], { timeout: CHECK_LIMIT_MS }, (error, stdout) => {
+    execFile(process.execPath, [...script, provider], { timeout: CHECK_LIMIT_MS }, (error, stdout) => {
       if (error === null) settle((JSON.parse(stdout.trim().split('\n').at(-1)!) as { fault?: string }).fault);
       else settle(error.killed ? 'no answer' : `its process ended: ${error.signal ?? error.code}`);
     });

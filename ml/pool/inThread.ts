@@ -1,6 +1,6 @@
 // Runs one job in a worker thread of its own, for work that is rare and would block an event loop. For a pool of threads
 // see pool.ts.
-import { Worker } from 'node:worker_threads';
+import { startThread } from '../../infra/scripts.js';
 
 /**
  * Starts the script with `workerData`. Its first message is the result.
@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
  */
 export function inThread<T>(script: URL, workerData: unknown): Promise<T> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(script, { workerData, execArgv: [] }); // as in pool.ts
+    const worker = startThread(script, workerData);
     worker.once('message', (result: T) => {
       resolve(result);
       void worker.terminate(); // connections that it keeps would keep it alive

@@ -1,8 +1,9 @@
 // A pool of worker threads. Each runs one job at a time, and the result of a job does not depend on its worker. If a worker
 // dies, its job fails with ENGINE_FAULT and the worker is replaced. An aborted job stops at its next check.
 import { setMaxListeners } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { startThread } from '../../infra/scripts.js';
 
 /** Main → worker. `stop` holds one number: not 0 means that the job must stop. */
 export interface JobMessage {
@@ -152,8 +153,7 @@ export class WorkerPool {
   }
 
   private startWorker(): Member {
-    const options = { workerData: this.workerData, execArgv: [] }; // threads do not take --input-type of `node -e`
-    const member: Member = { worker: new Worker(this.script, options) };
+    const member: Member = { worker: startThread(this.script, this.workerData) };
     const died = (reason: string): void => {
       const at = this.members.indexOf(member);
       if (at < 0) return;

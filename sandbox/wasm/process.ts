@@ -2,9 +2,10 @@
 // call which never returns to the interpreter's loop (one huge power, a sleep) ends as well.
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import type { Limits } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
+import { plainScript } from '../../infra/scripts.js';
 import {
   type Guest,
   GuestChannel,
@@ -17,9 +18,8 @@ import { encodeFrame, type SessionSpec } from '../guest/frames.js';
 import { guestSource } from '../guest/source.js';
 import { pyodideFolder, pyodideUrl } from './snapshot.js';
 
-const [CHILD, ...SIBLINGS] = ['./child.mjs', './files.mjs', './lockdown.mjs'].map((file) =>
-  fileURLToPath(new URL(file, import.meta.url)),
-) as [string, string, string];
+const CHILD = plainScript(new URL('./child.mjs', import.meta.url));
+const SIBLINGS = ['files.mjs', 'lockdown.mjs'].map((file) => join(dirname(CHILD), file));
 const CLOCK = '/proc/thread-self/schedstat'; // of the child's main thread; absent beyond Linux
 const MAX_JOBS = 5000;
 const LOOK_EVERY = 50; // ms

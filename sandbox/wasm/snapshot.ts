@@ -5,9 +5,10 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { cacheFolder } from '../../core/cacheFolder.js';
 import { GauntletError } from '../../core/errors.js';
+import { plainScript } from '../../infra/scripts.js';
 
 const require = createRequire(import.meta.url);
 
@@ -39,7 +40,7 @@ export async function ensureSnapshot(log: (line: string) => void, folder?: strin
   if (fs.existsSync(target)) return target;
   log('sandbox: preparing the WebAssembly interpreter (once)');
   const part = `${target}.${randomUUID()}.part`;
-  const script = fileURLToPath(new URL('./makeSnapshot.mjs', import.meta.url));
+  const script = plainScript(new URL('./makeSnapshot.mjs', import.meta.url));
   const child = spawn(process.execPath, ['--no-warnings', script, pyodideUrl(), part], {
     env: {},
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,6 +1,7 @@
 // A program whose thread is always inside a run of ONNX Runtime. It ignores the first Ctrl-C.
-import { isMainThread, Worker } from 'node:worker_threads';
+import { isMainThread } from 'node:worker_threads';
 import { onInterrupt } from '../../cli/terminal/interrupt.js';
+import { startThread } from '../../infra/scripts.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
 
@@ -21,5 +22,5 @@ async function work(): Promise<never> {
 
 if (isMainThread) {
   onInterrupt(() => undefined);
-  new Worker(new URL(import.meta.url));
+  startThread(new URL('./busyProgram.js', import.meta.url), undefined);
 } else await work();

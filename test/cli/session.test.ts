@@ -16,6 +16,7 @@ import { ERROR_CODES } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { PLACE } from '../../infra/place.mjs';
+import { scriptArguments } from '../../infra/scripts.js';
 import { writeInput, writeMetrics } from '../../store/runs.js';
 import { sampleStep } from '../support/sample.js';
 import { madeRun, RESULT, removeFolders } from './support.js';
@@ -235,7 +236,9 @@ describe('Ctrl-C', function () {
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     it(`ends the process at once the second time, also within a native run: ${signal}`, async () => {
-      const child = spawn(process.execPath, ['dist/test/cli/busyProgram.js'], { stdio: ['ignore', 'pipe', 'pipe'] });
+      const child = spawn(process.execPath, scriptArguments(new URL('./busyProgram.js', import.meta.url)), {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
       let text = '';
       child.stderr.on('data', (part) => {
         text += part;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { NODE_FLAGS } from '../../infra/scripts.js';
 
 const MAIN = new URL('../../cli/main.js', import.meta.url).href;
 const STUCK = `require('node:child_process').spawnSync('sleep', ['20'])`;
@@ -14,7 +15,7 @@ describe('a command whose model call hangs', () => {
       new Worker(${JSON.stringify(stuck)}, { eval: true, execArgv: [] });
       process.exitCode = 3;
       endStuckThreads();`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' });
+    const child = spawn(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', script], { stdio: 'ignore' });
     return once(child, 'exit');
   };
 

@@ -8,15 +8,16 @@ import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { isSupportedNode } from '../../infra/node-version.mjs';
 import { PLACE } from '../../infra/place.mjs';
 import { openStore } from '../../store/openStore.js';
-import { gauntlet, inProcess, removeFolders, temporaryFolder, withEnvironment } from './support.js';
+import { program } from '../infra/support.js';
+import { type Environment, gauntlet, inProcess, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 describe('commands about this machine', function () {
   this.timeout(120_000);
   after(removeFolders);
 
-  it('doctor finds everything required and explains why Docker is missing', async () => {
-    const store = await temporaryFolder();
-    const env = { DOCKER_HOST: 'unix:///nowhere.sock' };
+  it('doctor finds everything required, explains why Docker is missing, and creates no store', async () => {
+    const store = join(await temporaryFolder(), 'mistyped');
+    const env = { DOCKER_HOST: 'unix:///nowhere.sock', GAUNTLET_MEMORY: '1GiB' };
     const { code, out } = await withEnvironment(env, 'doctor', '--json', '--store', store);
     const { healthy, findings } = JSON.parse(out) as {
       healthy: boolean;
@@ -26,7 +27,9 @@ describe('commands about this machine', function () {
     assert.ok(healthy && code === 0, out);
     assert.ok(findings.filter(({ required }) => required).every(({ ok }) => ok));
     assert.match(of('tiny model').detail, /^Qwen2ForCausalLM, 0\.\d+ M parameters$/);
-    assert.match(of('memory').detail, /^a worker may use \d+\.\d GiB \(.+\); this command uses \d+\.\d GiB$/);
+    assert.match(of('memory').detail, /^a worker may use 1\.0 GiB \(GAUNTLET_MEMORY\); this command uses \d+\.\d GiB$/);
+    assert.match(of('store').detail, /mistyped \(does not exist yet, the first run creates it\)/);
+    assert.equal(existsSync(store), false);
     assert.match(of('onnx runtime').detail, /^providers installed: cpu/);
     const { required, ok, detail } = of('device cuda');
     assert.equal(required, false);
@@ -35,27 +38,20 @@ describe('commands about this machine', function () {
     assert.match(of('sandbox docker').detail, /Docker does not answer .*SANDBOX_UNAVAILABLE/);
   });
 
-  it('doctor says what GAUNTLET_MEMORY allows, and refuses a wrong value', async () => {
-    const store = await temporaryFolder();
-    const { out } = await withEnvironment({ GAUNTLET_MEMORY: '1GiB' }, 'doctor', '--store', store);
-    assert.match(out, /✓ memory .*a worker may use 1\.0 GiB \(GAUNTLET_MEMORY\)/);
-    const wrong = await withEnvironment({ GAUNTLET_MEMORY: 'plenty' }, 'doctor', '--store', store);
-    assert.equal(wrong.code, 1);
-    assert.match(wrong.out, /✗ memory .*GAUNTLET_MEMORY must be at least 500MB, .* is "plenty"/);
-  });
-
-  it('doctor exits with 1 if something required is missing', async () => {
-    const folder = await temporaryFolder({ file: '' });
-    const { code, out } = await inProcess('doctor', '--store', join(folder, 'file', 'store'));
-    assert.equal(code, 1);
+  it('doctor exits with 1 and names each required thing that is missing', async () => {
+    const folder = await temporaryFolder({ file: '', 'temporal.toml': '[profile.mine]\naddress = "127.0.0.1:1"\n' });
+    const env = {
+      DOCKER_HOST: 'unix:///nowhere.sock',
+      GAUNTLET_MEMORY: 'plenty',
+      TEMPORAL_ADDRESS: undefined,
+      TEMPORAL_CONFIG_FILE: join(folder, 'temporal.toml'),
+      TEMPORAL_PROFILE: 'mine',
+    };
+    const { code, out } = await withEnvironment(env, 'doctor', '--store', join(folder, 'file', 'store'));
+    assert.equal(code, EXIT.failed);
+    assert.match(out, /✗ memory .*GAUNTLET_MEMORY must be at least 500MB, .* is "plenty"/);
     assert.match(out, /✗ store .*ENOTDIR/);
-  });
-
-  it('doctor does not create a store that does not exist', async () => {
-    const store = join(await temporaryFolder(), 'mistyped');
-    const { out } = await inProcess('doctor', '--store', store);
-    assert.match(out, /✓ store .*mistyped \(does not exist yet, the first run creates it\)/);
-    assert.equal(existsSync(store), false);
+    assert.match(out, /✗ temporal server .*127\.0\.0\.1:1 \(profile mine.*SERVER_UNAVAILABLE/);
   });
 
   it('doctor accepts the Node versions of package.json', () => {
@@ -73,19 +69,6 @@ describe('commands about this machine', function () {
       );
     for (const good of ['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.0.1']) assert.ok(isSupportedNode(good), good);
     for (const bad of ['18.20.0', '20.0.0', '20.18.3', '21.7.0', '22.11.0']) assert.ok(!isSupportedNode(bad), bad);
-  });
-
-  it('doctor checks the server of a Temporal profile', async () => {
-    const folder = await temporaryFolder({ 'temporal.toml': '[profile.mine]\naddress = "127.0.0.1:1"\n' });
-    const variables = { TEMPORAL_CONFIG_FILE: join(folder, 'temporal.toml'), TEMPORAL_PROFILE: 'mine' };
-    const { code, out } = await withEnvironment(
-      { ...variables, TEMPORAL_ADDRESS: undefined },
-      'doctor',
-      '--store',
-      folder,
-    );
-    assert.equal(code, EXIT.failed);
-    assert.match(out, /✗ temporal server .*127\.0\.0\.1:1 \(profile mine.*SERVER_UNAVAILABLE/);
   });
 
   it('sandbox run prints JSON lines and names the sandbox on standard error', async () => {
@@ -124,30 +107,38 @@ describe('commands about this machine', function () {
 
   it('temporal passes its arguments and exit code through', async () => {
     const folder = await temporaryFolder();
-    const { writeFile, chmod } = await import('node:fs/promises');
-    await writeFile(join(folder, 'cli'), '#!/bin/sh\necho "$# $@ at $TEMPORAL_ADDRESS"\nexit 7\n');
-    await chmod(join(folder, 'cli'), 0o755);
-    const env = { TEMPORAL_CLI: join(folder, 'cli'), GAUNTLET_STORE: folder, TEMPORAL_ADDRESS: 'host:1' };
-    const { code, out } = await gauntlet(['temporal', 'workflow', 'list', '--help', '--limit', '2'], env);
-    assert.deepEqual([code, out.trim()], [7, '5 workflow list --help --limit 2 at host:1']);
-    const { err } = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_ADDRESS: undefined });
-    assert.equal(err, `no Temporal server runs for ${folder}: start one with npx gauntlet up\n`);
+    const cli = program(
+      folder,
+      'cli',
+      `echo "$# $@ at $TEMPORAL_ADDRESS" > '${folder}/said'; [ $SHOW ] && cat '${folder}/said'; exit 7`,
+    );
+    const env = { TEMPORAL_CLI: cli, GAUNTLET_STORE: folder, TEMPORAL_ADDRESS: 'host:1' };
+    const passed = await gauntlet(['temporal', 'workflow', 'list', '--help', '--limit', '2'], { ...env, SHOW: '1' });
+    assert.deepEqual([passed.code, passed.out.trim()], [7, '5 workflow list --help --limit 2 at host:1']);
+    const said = () => readFileSync(join(folder, 'said'), 'utf8').trim();
+    const temporal = (variables: Environment, ...argv: string[]) =>
+      withEnvironment({ ...env, ...variables }, 'temporal', ...argv);
+    const unknown = { TEMPORAL_ADDRESS: undefined };
+    const { err } = await temporal(unknown, 'workflow', 'list');
+    assert.match(err, new RegExp(`^no Temporal server runs for ${folder}: start one with npx gauntlet up\n$`));
     for (const given of [
       ['--store', 'other', 'workflow', 'list'],
       ['workflow', '--store=other', 'list'],
     ]) {
-      const other = await gauntlet(['temporal', ...given], { ...env, TEMPORAL_ADDRESS: undefined });
-      assert.equal(other.out.trim(), '2 workflow list at', 'the Temporal CLI has no --store');
+      const other = await temporal(unknown, ...given);
+      assert.equal(said(), '2 workflow list at', 'the Temporal CLI has no --store');
       assert.match(
         other.err,
         /^no Temporal server runs for \/.*\/other: start one with npx gauntlet up --store other\n$/,
       );
     }
-    const rest = await gauntlet(['temporal', 'workflow', 'list', '--', '--store', 'x'], env);
-    assert.equal(rest.out.trim(), '5 workflow list -- --store x at host:1');
-    const without = await gauntlet(['temporal', 'workflow', 'list', '--store'], env);
-    assert.match(without.err, /--store: name the folder or bucket of a store/);
-    const both = await gauntlet(['temporal', 'workflow', 'list'], { ...env, TEMPORAL_PROFILE: 'prod' });
+    await temporal({}, 'workflow', 'list', '--', '--store', 'x');
+    assert.equal(said(), '5 workflow list -- --store x at host:1');
+    assert.match(
+      (await temporal({}, 'workflow', 'list', '--store')).err,
+      /--store: name the folder or bucket of a store/,
+    );
+    const both = await temporal({ TEMPORAL_PROFILE: 'prod' }, 'workflow', 'list');
     assert.match(both.err, /TEMPORAL_ADDRESS is set beside TEMPORAL_PROFILE/);
   });
 });

@@ -2,7 +2,7 @@
 // JSON. Each one produces one line and a non-zero exit code and uses little memory and time.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cp, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { forkInput } from '../../cli/run/forking.js';
@@ -14,7 +14,8 @@ import { recordKey } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { writeRecord } from '../../store/records.js';
 import type { Store } from '../../store/store.js';
-import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+import { type Doubles, doubles, memoryDoubles, TINIEST_RUN } from '../support/doubles.js';
+import { MEMORY_FOLDER } from '../support/memoryFolder.js';
 import { runPipeline } from '../support/runs.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
@@ -127,14 +128,24 @@ describe('untrusted input', function () {
 
   describe('a forged checkpoint with matching digests', () => {
     const NAME = 'checkpoint_stage_5_epoch_1';
+    let honest: Doubles;
+    let folder: string;
     let world: Doubles;
     let store: Store;
 
+    before(async () => {
+      honest = await doubles();
+      await runPipeline(createActivities(honest.deps), 'theirs', TINIEST_RUN);
+      folder = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-forged-'));
+    });
+    after(async () => {
+      for (const path of [honest.folder, folder]) await rm(path, { recursive: true, force: true });
+    });
     beforeEach(async () => {
-      const folder = await temporaryFolder();
-      world = await doubles({ store: await openStore(folder) });
+      await rm(folder, { recursive: true });
+      await cp(honest.folder, folder, { recursive: true });
+      world = await memoryDoubles({ store: await openStore(folder) });
       store = world.deps.store;
-      await runPipeline(createActivities(world.deps), 'theirs', TINIEST_RUN);
     });
     const folderOf = (): string => store.locate('');
     const within = (path: string): string => `checkpoints/${NAME}/${path}`;

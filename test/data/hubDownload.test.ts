@@ -6,10 +6,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { PACE } from '../../data/hub/pace.js';
 import { commitOf, modelFolder } from '../../data/modelFolder.js';
-import { ROOT } from '../../infra/root.mjs';
+import { NODE_FLAGS } from '../../infra/scripts.js';
 import { COMMIT, digestOf, type Entry, type FakeHub, openHub, TOKEN } from '../support/hub.js';
 import { type FakeProxy, openProxy, withVariables } from '../support/proxy.js';
 
@@ -373,9 +372,9 @@ function stall(response: ServerResponse, bytes: number): true {
 }
 
 function download(home: string, endpoint: string) {
-  const module = pathToFileURL(join(ROOT, 'dist', 'data', 'modelFolder.js')).href;
+  const module = import.meta.resolve('../../data/modelFolder.js');
   const program = `import { modelFolder } from ${JSON.stringify(module)}; await modelFolder('some/model');`;
-  return spawn(process.execPath, ['--input-type=module', '-e', program], {
+  return spawn(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', program], {
     env: { ...process.env, HF_HOME: home, HF_ENDPOINT: endpoint },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

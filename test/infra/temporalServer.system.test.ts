@@ -11,6 +11,7 @@ import { SEARCH_ATTRIBUTES } from '../../core/searchAttributes.js';
 import { isAlive } from '../../infra/lock.mjs';
 import { PLACE } from '../../infra/place.mjs';
 import { BLOCKED_BY_BROWSERS, choosePorts, hiddenPorts, isFree } from '../../infra/ports.js';
+import { NODE_FLAGS } from '../../infra/scripts.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { connect, prepareNamespace } from '../../infra/temporalNamespace.js';
 import { ensureServer, runningAddress, type TemporalServer } from '../../infra/temporalServer.js';
@@ -250,7 +251,7 @@ describe('ensureServer', () => {
       const { pid } = await ensureServer({ storeDir: process.argv[1], port: 0, uiPort: 0 });
       process.stdout.write(String(pid));
       setInterval(() => {}, 1000);`;
-    const parent = spawn(process.execPath, ['--input-type=module', '-e', script, storeDir], {
+    const parent = spawn(process.execPath, [...NODE_FLAGS, '--input-type=module', '-e', script, storeDir], {
       env: env as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'inherit'],
     });

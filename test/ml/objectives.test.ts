@@ -1,8 +1,9 @@
 // Compares the optional terms of the loss with torch and peft (parity/record_objectives.py; versions in the fixture's
 // metadata) through the whole training graph, and the learning rate schedules with those of torch.
 import assert from 'node:assert/strict';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { learningRateFactor } from '../../core/rl/schedules.js';
+import { ROOT } from '../../infra/root.mjs';
 import type { Adapter, LossConfig } from '../../ml/engine/engine.js';
 import { adapterLayout, layoutSize, loraLayout, viewsOf } from '../../ml/nn/layout.js';
 import { VALUE_BIAS, VALUE_WEIGHT } from '../../ml/nn/tensorNames.js';
@@ -14,9 +15,7 @@ import { RECORDED, RECORDED_CONFIG, Recorded } from './recorded.js';
 const GRADIENT_TOLERANCE = 1e-4;
 const VALUE_TOLERANCE = 1e-5;
 const { rank, alpha, temperature, rows: B, length: T } = RECORDED;
-const FIXTURE =
-  process.env.GAUNTLET_OBJECTIVES ??
-  fileURLToPath(new URL('../../../test/ml/parity/objectives.safetensors', import.meta.url));
+const FIXTURE = process.env.GAUNTLET_OBJECTIVES ?? join(ROOT, 'test/ml/parity/objectives.safetensors');
 
 /** The constants of record_objectives.py. */
 const RANGE = { clip: 0.2, clipHigh: 0.35, temperature };

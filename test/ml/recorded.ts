@@ -1,5 +1,6 @@
 // Reads the results of torch, transformers and peft (parity/record.py) as plain arrays.
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { ROOT } from '../../infra/root.mjs';
 import { SafetensorsFile } from '../../ml/hf/safetensors.js';
 import type { DecoderConfig } from '../../ml/nn/config.js';
 
@@ -21,7 +22,7 @@ export const RECORDED_CONFIG: DecoderConfig = {
 export const RECORDED = { rank: 4, alpha: 8, clip: 0.2, temperature: 0.8, rows: 3, length: 17 };
 
 /** The fixture in test/ml, since the compiler does not copy it to dist. */
-const DEFAULT_PATH = fileURLToPath(new URL('../../../test/ml/parity/recorded.safetensors', import.meta.url));
+const DEFAULT_PATH = join(ROOT, 'test/ml/parity/recorded.safetensors');
 
 export class Recorded {
   private readonly file: SafetensorsFile;

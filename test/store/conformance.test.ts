@@ -1,18 +1,15 @@
-import { existsSync } from 'node:fs';
+// The stores in a folder and in memory; s3.system.test.ts has that in a bucket.
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
+import { MEMORY_FOLDER } from '../support/memoryFolder.js';
 import { MemoryObjects } from '../support/memoryStore.js';
-import { requireS3, type S3Server } from '../support/s3Server.js';
 import { describeStore } from './conformance.js';
 
-const MEMORY = '/dev/shm'; // syncing costs nothing there
-
 describeStore('file', async () => {
-  const root = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'gauntlet-store-'));
-  return { open: () => openStore(root), remove: () => rm(root, { recursive: true, force: true }) };
+  const root = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-store-'));
+  return { open: () => openStore(root), remove: () => rm(root, { recursive: true, force: true }), tick: 20 };
 });
 
 describeStore('memory', async () => {
@@ -22,22 +19,6 @@ describeStore('memory', async () => {
     remove: async () => {
       objects = new MemoryObjects();
     },
+    tick: 1,
   };
-});
-
-describe('with an S3 server', () => {
-  let server: S3Server | undefined;
-  after(() => server?.close());
-
-  describeStore('s3:', async (suite) => {
-    const started = await requireS3(suite);
-    server = started;
-    let url = started.url('cache=0');
-    return {
-      open: () => openStore(url),
-      remove: async () => {
-        url = started.url('cache=0');
-      },
-    };
-  });
 });

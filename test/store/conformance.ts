@@ -15,6 +15,7 @@ import { DIGEST, refusal, sampleConfig, sampleFacts, sampleFiles } from './suppo
 export interface Place {
   open(): Promise<ObjectStore>;
   remove(): Promise<void>;
+  tick: number; // ms; the times of its objects are this exact
 }
 
 const PAGE = 1000; // the most names in one answer of S3
@@ -25,10 +26,10 @@ const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).to
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
 const digestOf = (text: string) => `sha256:${sha(text)}`;
 
-/** A time after all earlier writes and before all later ones, in whole seconds, because S3 knows no shorter times. */
-async function nextSecond(): Promise<number> {
-  await sleep(1005 - (Date.now() % 1000));
-  return Math.floor(Date.now() / 1000) * 1000;
+/** A time after all earlier writes and before all later ones, in whole ticks. */
+async function nextTick({ tick }: Place): Promise<number> {
+  await sleep(tick + 5 - (Date.now() % tick));
+  return Math.floor(Date.now() / tick) * tick;
 }
 
 export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => Promise<Place>): void {
@@ -210,7 +211,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
       it('know when they were written or used', async () => {
         assert.equal(await store.runFileUsedAt('r', 'f'), undefined);
         await store.writeRunFile('r', 'f', 'x');
-        const later = await nextSecond();
+        const later = await nextTick(place);
         assert.ok((await store.runFileUsedAt('r', 'f'))! < later);
         const other = await place.open(); // in a bucket, the writer itself would rely on its own recent write
         assert.equal((await other.objects.touch(layout.run('r', 'f')))?.bytes, 1);
@@ -321,7 +322,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         const used = await store.putJson('used');
         await store.writeRunFile('r', 'metrics/1.json', JSON.stringify({ named }));
         for (const n of [1, 2]) await memoised(context, { n }, async () => ({ n }));
-        const keepFrom = await nextSecond();
+        const keepFrom = await nextTick(place);
         const user = await place.open(); // in a bucket, the writer itself would rely on its own recent write
         assert.equal(await user.hasBlob(used), true);
         await memoised({ ...context, store: user }, { n: 2 }, () => assert.fail('computed again'));
@@ -342,7 +343,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
       it('keeps an object that is used before or after it is taken, and one that is written again', async () => {
         const values = ['used before it is taken', 'used after it is taken', 'written again', 'unused'];
         const digests = await Promise.all(values.map((value) => store.putJson(value)));
-        const keepFrom = await nextSecond();
+        const keepFrom = await nextTick(place);
         const other = await place.open();
         const { objects } = store;
         const move = objects.move.bind(objects);
@@ -361,13 +362,13 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
 
       it('that was killed loses nothing: a read restores what it took, and later sweeps remove the rest', async () => {
         const [wanted, other] = [await store.putJson({ n: 1 }), await store.putJson({ n: 2 })];
-        const keepFrom = await nextSecond();
+        const keepFrom = await nextTick(place);
         for (const digest of [wanted, other])
           await store.objects.move(layout.blob(digest), layout.taken(digest.slice(7)), false);
         assert.deepEqual(await store.getJson(wanted), { n: 1 });
         await sweep(store, options(keepFrom));
         assert.deepEqual(await store.objects.names('trash'), []);
-        await sweep(store, options(await nextSecond()));
+        await sweep(store, options(await nextTick(place)));
         assert.equal(await isStored(other), false);
       });
     });

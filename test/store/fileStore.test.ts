@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { PLACE } from '../../infra/place.mjs';
 import { faultOf } from '../../store/checks.js';
 import { openStore } from '../../store/openStore.js';
-import { DIGEST, refusal, withStore } from './support.js';
+import { CHILD, DIGEST, refusal, withStore } from './support.js';
 
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 
@@ -116,8 +116,7 @@ describe('file store: locations, temporary files and faults', () => {
   it('reports a short write as a retryable STORE_FAULT', () =>
     withStore(async (store, root) => {
       // A file size limit of 64 blocks stands in for a full disk: the write fails in the middle.
-      const child = join(import.meta.dirname, 'child.js');
-      const script = `ulimit -f 64; exec "${process.execPath}" "${child}" big "${root}"`;
+      const script = `ulimit -f 64; exec "${[process.execPath, ...CHILD, 'big', root].join('" "')}"`;
       const { stdout } = await promisify(execFile)('sh', ['-c', script]);
       assert.equal(stdout.trim(), 'STORE_FAULT true');
       assert.deepEqual(await readdir(join(root, 'tmp')), []);

@@ -1,10 +1,10 @@
 // A full disk: runs a pipeline of doubles on a small tmpfs in its own mount namespace.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { scriptArguments } from '../../infra/scripts.js';
 
-const CHILD = join(import.meta.dirname, 'fullDiskChild.js');
+const CHILD = scriptArguments(new URL('./fullDiskChild.js', import.meta.url));
 
 function mayMount(): boolean {
   try {
@@ -20,7 +20,7 @@ describe('a full disk', function () {
 
   it('causes one retryable error and no partial file; the run writes the same bytes once there is space', async function () {
     if (!mayMount()) this.skip(); // no permission to mount a tmpfs
-    const script = `mount -t tmpfs -o size=8m none /mnt && exec "${process.execPath}" "${CHILD}" /mnt`;
+    const script = `mount -t tmpfs -o size=8m none /mnt && exec "${[process.execPath, ...CHILD].join('" "')}" /mnt`;
     const { stdout } = await promisify(execFile)('unshare', ['-m', 'sh', '-c', script]);
     const told = JSON.parse(stdout) as { faults: string[]; problems: unknown[]; leftovers: string[]; same: boolean };
     assert.ok(told.faults.length >= 3, `${told.faults.length} faults`);

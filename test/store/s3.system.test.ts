@@ -17,6 +17,7 @@ import { verifyStore } from '../../store/verify.js';
 import { corruptAtRandom } from '../support/corruptions.js';
 import { openMemoryStore } from '../support/memoryStore.js';
 import { requireS3, type S3Server } from '../support/s3Server.js';
+import { describeStore } from './conformance.js';
 import { DIGEST, fillStore, refusal } from './support.js';
 
 describe('s3: URLs', () => {
@@ -231,5 +232,23 @@ describe('a store in a bucket', function () {
     const { undetected, byKind } = await corruptAtRandom(store, 25, 1);
     assert.deepEqual(undetected, []);
     assert.ok(Object.keys(byKind).length >= 12, Object.keys(byKind).join());
+  });
+});
+
+describe('with an S3 server', () => {
+  let server: S3Server | undefined;
+  after(() => server?.close());
+
+  describeStore('s3:', async (suite) => {
+    const started = await requireS3(suite);
+    server = started;
+    let url = started.url('cache=0');
+    return {
+      open: () => openStore(url),
+      remove: async () => {
+        url = started.url('cache=0');
+      },
+      tick: 1000,
+    };
   });
 });

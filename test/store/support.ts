@@ -1,10 +1,10 @@
 // Temporary stores, child processes over the compiled store, and a sample checkpoint for the tests of this folder.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ErrorCode, GauntletError } from '../../core/errors.js';
 import { runConfigSchema } from '../../core/schema/config.js';
+import { scriptArguments } from '../../infra/scripts.js';
 import { CHECKPOINT_FILES, type CheckpointFacts, commitCheckpoint } from '../../store/checkpoints.js';
 import { memoised } from '../../store/memo.js';
 import type { ObjectStore } from '../../store/objectStore.js';
@@ -12,10 +12,11 @@ import { openStore } from '../../store/openStore.js';
 import { createRun, writeInput, writeMetrics, writeReport, writeResult } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { encodeTensors } from '../../store/tensors.js';
+import { MEMORY_FOLDER } from '../support/memoryFolder.js';
 import { sampleData, sampleStep } from '../support/sample.js';
 
 export async function withStore(work: (store: ObjectStore, root: string) => Promise<void>): Promise<void> {
-  const root = await mkdtemp(join(tmpdir(), 'gauntlet-store-'));
+  const root = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-store-'));
   try {
     await work(await openStore(root), root);
   } finally {
@@ -73,9 +74,12 @@ export function sampleFiles(fill = 1): Map<string, Uint8Array> {
 
 export const sampleConfig = (seed = 0) => runConfigSchema.parse({ seed });
 
-/** Starts test/store/child.js. `lines` grows while it runs; `done` resolves to its signal or exit code. */
+/** The arguments with which Node runs child.ts. */
+export const CHILD = scriptArguments(new URL('./child.js', import.meta.url));
+
+/** Starts child.ts. `lines` grows while it runs; `done` resolves to its signal or exit code. */
 export function startChild(...args: string[]) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'child.js'), ...args], {
+  const child = spawn(process.execPath, [...CHILD, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const output = { text: '' };

@@ -1,8 +1,6 @@
 // Exact and fast doubles for the dependencies of activities: an engine whose "policy" is one number, and a sandbox that
 // runs one kind of program.
-import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Deps } from '../../chains/scope.js';
 import { GauntletError } from '../../core/errors.js';
@@ -27,10 +25,10 @@ import { reduceCall } from '../../sandbox/answers.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
+import { MEMORY_FOLDER } from './memoryFolder.js';
 import { openMemoryStore } from './memoryStore.js';
 
 const EOS = 0;
-const MEMORY = '/dev/shm'; // where fsync costs nothing
 const SIZE = 4; // adapter values; the first is the log-odds of a good answer
 
 /** solve(x) = x + n. Baseline inputs are small; hidden inputs detect a program that is correct only for small x. */
@@ -297,7 +295,7 @@ export interface Doubles {
 
 /** Dependencies over a fresh store in a temporary folder. */
 export async function doubles(changes: Partial<Deps> = {}): Promise<Doubles> {
-  const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'gauntlet-activities-'));
+  const folder = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-activities-'));
   return around(await openStore(folder), changes);
 }
 

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { choosePorts } from '../../infra/ports.js';
+import { scriptArguments } from '../../infra/scripts.js';
 import { memoryBudget } from '../../ml/engine/budget.js';
 import { gauntlet, inProcess } from '../cli/support.js';
 import { TINIEST_RUN } from '../support/doubles.js';
@@ -68,15 +69,21 @@ describe('metrics for Prometheus', function () {
     host = findable(await startServer());
     const address = await freeAddress();
     const { server } = host;
-    const argv = ['dist/test/support/meteredWorkers.js', server.address, server.namespace, address];
+    const argv = [
+      ...scriptArguments(new URL('../support/meteredWorkers.js', import.meta.url)),
+      server.address,
+      server.namespace,
+      address,
+    ];
     const worker = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       await once(worker.stdout, 'data');
-      await (await startRun(host.client, 'measured', TINIEST_RUN)).result();
+      const measured = await startRun(host.client, 'measured', TINIEST_RUN);
       const sampling = { ...TINIEST_RUN.sampling, maxNewTokens: 3, maxTestTokens: 3 };
-      await (await startRun(host.client, 'cut', { ...TINIEST_RUN, sampling })).result();
+      const cut = await startRun(host.client, 'cut', { ...TINIEST_RUN, sampling });
       const ppo = { ...TINIEST_RUN.ppo, learningRate: 0.5, schedule: 'constant', warmupSteps: 0 };
       const waiting = await startRun(host.client, 'waiting', { ...TINIEST_RUN, ppo });
+      await Promise.all([measured.result(), cut.result()]);
       while (((await waiting.query('progress')) as RunProgress).state !== 'waiting') await sleep(100);
       samples = await scrape(address);
       await waiting.executeUpdate('decide', { args: ['abort'] });

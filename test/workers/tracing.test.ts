@@ -5,6 +5,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
+import { NODE_FLAGS } from '../../infra/scripts.js';
 import { closeTracing, openTracing } from '../../workers/telemetry.js';
 import { interceptors } from '../../workflows/traceContext.js';
 import { gauntlet, inProcess } from '../cli/support.js';
@@ -63,12 +64,12 @@ describe('tracing', function () {
   it('loads nothing unless a collector is configured, and refuses an unknown protocol', async () => {
     for (const env of [{}, { [ENDPOINT]: '' }, { [ENDPOINT]: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }])
       assert.equal(await openTracing(env), undefined);
-    const script = `import { main } from './dist/cli/main.js'; await main(['doctor', '--help']);
-      await import('./dist/workers/start.js');
+    const script = `import { main } from '${import.meta.resolve('../../cli/main.js')}'; await main(['doctor', '--help']);
+      await import('${import.meta.resolve('../../workers/start.js')}');
       const { createRequire } = await import('node:module');
       console.log(Object.keys(createRequire(import.meta.url).cache).filter((path) => /opentelemetry/.test(path)).length);`;
     const loaded = (env: NodeJS.ProcessEnv): number => {
-      const argv = ['--input-type=module', '-e', script];
+      const argv = [...NODE_FLAGS, '--input-type=module', '-e', script];
       const out = spawnSync(process.execPath, argv, { encoding: 'utf8', env: { ...process.env, ...env } }).stdout;
       return Number(out.trim().split('\n').at(-1));
     };

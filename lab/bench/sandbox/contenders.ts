@@ -1,7 +1,7 @@
 // The contenders: this sandbox with its backends and modes, and simple schemes for comparison.
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ROOT } from '../../../infra/root.mjs';
+import { scriptArguments } from '../../../infra/scripts.js';
 import type { Mode } from '../../../sandbox/programRows.js';
 import type { OpenSandboxOptions } from '../../../workers/openSandbox.js';
 import { Peer } from '../peers/peer.js';
@@ -34,6 +34,6 @@ export function startContender(name: Contender, python: string): Peer {
   if ('scheme' in contender)
     return Peer.start(name, python, [join(ROOT, 'lab', 'bench', 'peers', 'execution_peer.py'), contender.scheme]);
   const { backend, mode, options } = contender;
-  const script = fileURLToPath(new URL('../peers/sandboxPeer.js', import.meta.url));
-  return Peer.start(name, process.execPath, [script, backend, mode, JSON.stringify(options)]);
+  const script = scriptArguments(new URL('../peers/sandboxPeer.js', import.meta.url));
+  return Peer.start(name, process.execPath, [...script, backend, mode, JSON.stringify(options)]);
 }

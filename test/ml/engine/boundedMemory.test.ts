@@ -1,10 +1,10 @@
 // Samples and trains in processes of their own, with and without a small memory budget.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { scriptArguments } from '../../../infra/scripts.js';
 
-const script = fileURLToPath(new URL('../../support/trainUnderBudget.js', import.meta.url));
+const script = scriptArguments(new URL('../../support/trainUnderBudget.js', import.meta.url));
 
 interface Run {
   digest: string;
@@ -15,7 +15,7 @@ interface Run {
 
 async function train(GAUNTLET_MEMORY: string): Promise<Run> {
   const env = { ...process.env, GAUNTLET_MEMORY, NODE_V8_COVERAGE: '' };
-  const { stdout } = await promisify(execFile)(process.execPath, [script], { env });
+  const { stdout } = await promisify(execFile)(process.execPath, script, { env });
   return JSON.parse(stdout) as Run;
 }
 

@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { scriptArguments } from '../../../infra/scripts.js';
 import {
   availableMemory,
   checkMemory,
@@ -17,7 +17,7 @@ import {
 import type { ModelFiles } from '../../../ml/hf/model.js';
 import { writeSmallModel } from '../../support/smallModel.js';
 
-const script = fileURLToPath(new URL('../../../lab/bench/memory.js', import.meta.url));
+const script = scriptArguments(new URL('../../../lab/bench/memory.js', import.meta.url));
 
 describe('the memory estimate', () => {
   let folder: string;
@@ -42,7 +42,7 @@ describe('the memory estimate', () => {
     it(`is between 75 % and 150 % of the measured peak: ${options.join(' ').replaceAll('--', '')}`, async function () {
       if (process.platform !== 'linux') this.skip(); // the peak is read from /proc
       const shape = ['--shape', '0.5B', '--layers', '2', '--vocab', '4000', '--length', '64', '--keep'];
-      const { stdout } = await promisify(execFile)(process.execPath, [script, ...shape, ...options], {
+      const { stdout } = await promisify(execFile)(process.execPath, [...script, ...shape, ...options], {
         env: { ...process.env, GAUNTLET_CACHE: folder, NODE_V8_COVERAGE: '' },
       });
       const { gib } = JSON.parse(stdout) as { gib: { peak: number; estimate: number } };

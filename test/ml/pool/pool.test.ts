@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { GauntletError } from '../../../core/errors.js';
+import { NODE_FLAGS } from '../../../infra/scripts.js';
 import { WorkerPool } from '../../../ml/pool/pool.js';
 
 const coded = (code: string, pattern: RegExp) => (error: unknown) =>
@@ -46,15 +47,18 @@ describe('worker pool', () => {
   });
 
   it('works in a program that is given on the command line', async () => {
-    const [module, script] = ['../../../ml/pool/pool.js', './faultyWorker.js'].map(
-      (path) => new URL(path, import.meta.url),
-    );
+    const script = new URL('./faultyWorker.js', import.meta.url);
     const program = `
-      import { WorkerPool } from '${module}';
+      import { WorkerPool } from '${import.meta.resolve('../../../ml/pool/pool.js')}';
       const pool = new WorkerPool(new URL('${script}'), {}, 1);
       console.log(await pool.run({ act: 'echo', value: 5 }));
       await pool.close();`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...NODE_FLAGS,
+      '--input-type=module',
+      '-e',
+      program,
+    ]);
     assert.equal(stdout, '5\n');
   });
 
