@@ -124,7 +124,10 @@ describe('gauntlet checkpoints', () => {
     assert.equal(damaged.code, EXIT.failed);
     assert.match(damaged.err, /^error: nothing was copied: .*manifest\.json.* \[CORRUPT_ARTIFACT\]\n$/);
     assert.match((await inProcess('store', 'copy', join(copy, 'none'), copy)).err, /no store at .*\[NOT_FOUND\]/);
-    assert.match((await inProcess('store', 'copy', folder, `${folder}/`)).err, /both are .*\[BAD_INPUT\]/);
+    assert.match(
+      (await inProcess('store', 'copy', folder, `${folder}/`)).err,
+      /both are the store .*: name another one to copy to \[BAD_INPUT\]/,
+    );
   });
 
   it('read a store in a bucket like a folder', async function () {
