@@ -45,7 +45,7 @@ export function activityWrappers(deps: Deps) {
     return activity(call);
   }
 
-  /** Runs again on every call, because its effect is a file of the run. */
+  /** Runs on every call, see `effect` (method/activities.ts). */
   function unmemoised<I, O extends object>(
     name: string,
     run: (scope: Scope, input: I) => Promise<O>,

@@ -35,13 +35,17 @@ const MAX_CHANGE_LENGTH = 8_192;
  */
 export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig {
   if (!isPlainObject(fields)) {
-    throw new GauntletError('BAD_CONFIG', 'a change is an object of fields, e.g. {"ppo": {"learningRate": 0.001}}');
+    throw new GauntletError(
+      'BAD_CONFIG',
+      'a change must be an object of fields, e.g. {"ppo": {"learningRate": 0.001}}',
+    );
   }
   if (isTooDeep(fields) || JSON.stringify(fields).length > MAX_CHANGE_LENGTH) {
     throw new GauntletError('BAD_CONFIG', `a change can have at most ${MAX_CHANGE_LENGTH} characters of JSON`);
   }
   const paths = leaves(fields).map(([path]) => path);
-  if (paths.length === 0) throw new GauntletError('BAD_CONFIG', 'the change names no field, e.g. ppo.learningRate');
+  if (paths.length === 0)
+    throw new GauntletError('BAD_CONFIG', 'the change names no field: name at least one, e.g. ppo.learningRate');
   const fixed = paths.find((path) => !isLiveField(path) || path.split('.').includes('__proto__'));
   if (fixed !== undefined) {
     throw new GauntletError(

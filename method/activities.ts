@@ -24,7 +24,7 @@ interface Sequence<I, O> extends Plan<I, O> {
   isSequence: true;
 }
 
-/** Runs on every call, because its effect is a file of the run. */
+/** Runs on every call, because it writes a file of the run, or is as fast as the look-up of a result. */
 const effect = <I, O>(plan: Omit<Plan<I, O>, 'version'>): Plan<I, O> => plan;
 
 /** Computes its result once. `seconds` is the time of that computation. */

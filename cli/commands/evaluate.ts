@@ -117,10 +117,10 @@ async function inputOf(
   const { config } = await readRun(store, runId);
   return {
     ...heldOut(config.problems, problems, split),
-    gateOf: runId, // also for a checkpoint to compare with, which may belong to another run
+    gateOf: runId, // also if `--against` names a checkpoint of another run
     samples,
     limit,
-    temperature: temperature ?? config.evaluation.temperature, // also that of a checkpoint to compare with
+    temperature: temperature ?? config.evaluation.temperature, // also of what `--against` names
     model: model && portableName(model),
   };
 }

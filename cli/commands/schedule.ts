@@ -85,7 +85,7 @@ function addCreate(group: Command): void {
     const input = scheduledInput(id, await readConfig(flags), flags.fresh === true);
     await onServer(flags, output, async ({ client }) => {
       const next = (await createSchedule(client, { ...flags, id }, input))?.toISOString() ?? 'never';
-      if (!(await hasPollers(client))) output.note(`no worker serves runs yet: ${commandLine('up')}`);
+      if (!(await hasPollers(client))) output.note(`no worker serves runs yet: start one with ${commandLine('up')}`);
       output.result(
         { id, cron: flags.cron, timeZone: flags.timeZone, next },
         () => `schedule '${id}': next run at ${next}`,
@@ -197,7 +197,7 @@ function addList(group: Command): void {
     const rows = await onServer(flags, output, ({ client }) => listSchedules(client));
     output.result(rows, () =>
       rows.length === 0
-        ? `no schedule yet: ${commandLine('schedule create')}`
+        ? `no schedule yet: create one with ${commandLine('schedule create')}`
         : tableText(
             ['schedule', 'next run', 'state', 'latest run'],
             rows.map(({ id, next, paused, note, runs }) => [

@@ -128,7 +128,7 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
 }
 
 function runTable(runs: ListedRun[]): string {
-  if (runs.length === 0) return `no runs yet: ${commandLine('train --watch')}`;
+  if (runs.length === 0) return `no runs yet: start one with ${commandLine('train --watch')}`;
   return tableText(
     ['run', 'status', 'started'],
     runs.map(({ id, status, started, finished }) => {
@@ -162,7 +162,9 @@ function stateText({ id, status, held = [], steps, progress, result, failure }: 
     head,
     ...(progress ? [progressLine(progress)] : []),
     ...held.map((each) => heldText(id, each)),
-    ...(progress === undefined && status === 'RUNNING' ? [`no worker answers: ${commandLine('up')}`] : []),
+    ...(progress === undefined && status === 'RUNNING'
+      ? [`no worker answers: start one with ${commandLine('up')}`]
+      : []),
     ...(attention === undefined ? [] : [attention]),
   ].join('\n');
 }

@@ -40,7 +40,8 @@ function addCopy(group: Command): void {
     .action(async (source: string, target: string, { json }: { json?: boolean }) => {
       if (!(await storeExists(source))) throw new GauntletError('NOT_FOUND', `no store at ${source}`);
       const [from, to] = [await openStore(source), await openStore(target)];
-      if (from.locate('') === to.locate('')) throw new GauntletError('BAD_INPUT', `both are ${from.locate('')}`);
+      if (from.locate('') === to.locate(''))
+        throw new GauntletError('BAD_INPUT', `both are the store ${from.locate('')}: name another one to copy to`);
       const { ok, findings } = await verifyStore(from);
       if (!ok) {
         const { name, problem } = findings[0]!;

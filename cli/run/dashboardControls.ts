@@ -106,7 +106,9 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
     const from = await chooseCheckpoint(store, `${run}/${checkpoint}`);
     const { id, input, name } = await prepareFork(store, from, parseAssignments(assignments, ''), named);
     const { how } = await startOrJoin(client, id, input);
-    const waits = (await hasPollers(client)) ? '' : `; no worker serves runs, so it waits: ${commandLine('up')}`;
+    const waits = (await hasPollers(client))
+      ? ''
+      : `; no worker serves runs, so it waits: start one with ${commandLine('up')}`;
     return { said: `${how} run '${id}' from ${name}${waits}`, forked: id };
   }
 
@@ -145,7 +147,7 @@ function liveView({ id, status, held = [], progress, failure, result }: RunStatu
     const isHeld = held.some(({ paused }) => paused); // on the server
     return {
       state: 'running',
-      notes: [`no worker answers: ${commandLine('up')}`, ...notes],
+      notes: [`no worker answers: start one with ${commandLine('up')}`, ...notes],
       actions: isHeld ? ['resume'] : [],
     };
   }

@@ -21,7 +21,10 @@ export async function describeExecution(client: Client, id: string): Promise<Wor
 /** @throws GauntletError BAD_INPUT if the workflow is not a training run */
 export function checkIsRun({ workflowId: id, type }: { workflowId: string; type: string }, command: string): void {
   if (type === 'trainFullPipeline') return;
-  throw new GauntletError('BAD_INPUT', `'${id}' is not a training run but a ${type}: ${commandLine(`${command} RUN`)}`);
+  throw new GauntletError(
+    'BAD_INPUT',
+    `'${id}' is not a training run but a ${type}: name a run, as in ${commandLine(`${command} RUN`)}`,
+  );
 }
 
 export const inWords = (status: string): string => status.toLowerCase().replaceAll('_', ' ');

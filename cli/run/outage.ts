@@ -37,7 +37,10 @@ export async function watchServer({ ask, address, note, signal, pace = PACE }: S
     if (silent === NOTED_AFTER) note(`the Temporal server at ${address} does not answer: trying for two minutes`);
     if (silent < GIVEN_UP_AFTER) continue;
     const lost = `the Temporal server at ${address} has not answered for two minutes`;
-    throw new GauntletError('SERVER_UNAVAILABLE', `${lost}: ${commandLine('up')}, then the same command again`);
+    throw new GauntletError(
+      'SERVER_UNAVAILABLE',
+      `${lost}: start one with ${commandLine('up')}, then run the same command again`,
+    );
   }
 }
 

@@ -245,7 +245,10 @@ async function pollingWorkers(client: Client, queue: string, taskQueueType: numb
 }
 
 export const noWorker = (): GauntletError =>
-  new GauntletError('SERVER_UNAVAILABLE', `no worker serves runs, so none can answer: ${commandLine('up')}`);
+  new GauntletError(
+    'SERVER_UNAVAILABLE',
+    `no worker serves runs, so none can answer: start one with ${commandLine('up')}`,
+  );
 
 /** An idle worker polls once a minute; the server lists a dead one for five minutes. Times in seconds. */
 export const isPolling = ({ polledAt, identity }: { polledAt: number; identity: string }, now: number): boolean =>

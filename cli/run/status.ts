@@ -56,7 +56,7 @@ export async function statusOfRun(
     if (stored === undefined) {
       const place = store.locate('');
       const where = session ? `on this server, nor in ${place}` : `in ${place}`;
-      const other = session ? '' : ` (its server may know it: ${commandLine('up')})`;
+      const other = session ? '' : ` (its server may know it: start it with ${commandLine('up')})`;
       throw new GauntletError(
         'NOT_FOUND',
         `no run '${id}' ${where}${other}; list the runs with: ${commandLine('status')}`,
@@ -70,7 +70,8 @@ export async function statusOfRun(
   const handle = client.workflow.getHandle<typeof trainFullPipeline>(id);
   let execution = found;
   if (watch && found.status.name === 'RUNNING') {
-    if (!(await hasPollers(client))) watch.note(`no worker serves the run: ${commandLine(`resume ${id} --watch`)}`);
+    if (!(await hasPollers(client)))
+      watch.note(`no worker serves the run: start one with ${commandLine(`resume ${id} --watch`)}`);
     if ((await follow(session, handle, watch, commandLine(`status ${id} --watch`))) === undefined) return undefined;
     execution = (await describeExecution(client, id)) ?? found;
   }

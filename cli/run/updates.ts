@@ -21,7 +21,7 @@ const NO_ANSWER_MS = 10_000; // the server lists a worker that died for up to a 
 
 /** @returns what will happen, in one line. @throws GauntletError BAD_INPUT if the run refuses the update */
 export async function sendUpdate(handle: WorkflowHandle, update: Update): Promise<string> {
-  const warning = `no worker has answered for ${NO_ANSWER_MS / 1000} s; the run gets the request when a worker serves it (${commandLine('up')})`;
+  const warning = `no worker has answered for ${NO_ANSWER_MS / 1000} s; the run gets the request when a worker serves it (start one with ${commandLine('up')})`;
   const timer = setTimeout(note, NO_ANSWER_MS, warning);
   const args = update.name === 'change' ? [update.fields] : update.name === 'decide' ? [update.decision] : [];
   try {
@@ -38,7 +38,10 @@ export async function sendUpdate(handle: WorkflowHandle, update: Update): Promis
 /** @throws GauntletError SERVER_UNAVAILABLE if no server runs. Without this check, a session would start one. */
 export function checkServer(store: string): void {
   if (hasServer(store)) return;
-  throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server runs for this store: ${commandLine('up')}`);
+  throw new GauntletError(
+    'SERVER_UNAVAILABLE',
+    `no Temporal server runs for this store: start one with ${commandLine('up')}`,
+  );
 }
 
 /** @returns what will happen, in one line. @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
@@ -57,7 +60,9 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
   const resume = commandLine(`resume ${id}`);
   if (status === undefined) {
     const isStored = (await (await openStore(store)).listRuns()).includes(id);
-    const hint = isStored ? `it is only in the store: ${resume}` : `list runs with: ${commandLine('status')}`;
+    const hint = isStored
+      ? `it is only in the store: continue it with ${resume}`
+      : `list runs with: ${commandLine('status')}`;
     throw new GauntletError('NOT_FOUND', `no run '${id}' on this server; ${hint}`);
   }
   if (status === 'PAUSED') {

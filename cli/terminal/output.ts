@@ -68,7 +68,7 @@ export function failureOf(error: unknown): Failure {
   }
   if (isGrpcServiceError(cause) && isUnanswered(cause)) {
     const reason = cause.details.split('\n')[0]!.split('. ')[0];
-    const message = `the Temporal server no longer answers (${reason}): ${commandLine('up')}, then the same command again`;
+    const message = `the Temporal server no longer answers (${reason}): start one with ${commandLine('up')}, then run the same command again`;
     return { message, ...detailsOf('SERVER_UNAVAILABLE') };
   }
   if (cause instanceof NamespaceNotFoundError) {

@@ -164,11 +164,11 @@ const fieldsSchema = z.strictObject({
   stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),
   schedule: z
     .strictObject({
-      stages: stagesSchema.default([...STAGES]), // in training
-      discriminatorSteps: stepCount.default(10), // N
-      generatorSteps: stepCount.default(10), // N
-      alternatingSteps: stepCount.default(5), // K, generator first
-      epochSteps: positiveInt.nullable().default(null), // of N, between two checkpoints; null: all
+      stages: stagesSchema.default([...STAGES]), // those to train, one after another
+      discriminatorSteps: stepCount.default(10), // N of a stage
+      generatorSteps: stepCount.default(10), // N of a stage
+      alternatingSteps: stepCount.default(5), // K of a stage, generator first
+      epochSteps: positiveInt.nullable().default(null), // of the N steps, between two checkpoints; null: all
       simultaneous: z.boolean().default(false), // two alternating steps train against each other's state before both
     })
     .prefault({}),

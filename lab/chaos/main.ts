@@ -45,7 +45,7 @@ export async function main(args: string[], { run, print, note, signal }: Means):
   }
   const { sandbox = 'wasm', disk: isSmall = false } = values;
   if (sandbox !== 'wasm' && sandbox !== 'docker')
-    throw new GauntletError('BAD_CONFIG', `--sandbox ${sandbox}: wasm or docker`);
+    throw new GauntletError('BAD_CONFIG', `--sandbox must be wasm or docker, is ${sandbox}`);
   const seed = number('seed', values.seed ?? '1', Number.isSafeInteger);
   const kills = number('kills', values.kills ?? '50', (value) => Number.isInteger(value) && value > 0);
   const storeFaults = number('store-faults', values['store-faults'] ?? '0.005', (value) => value >= 0 && value < 0.5);

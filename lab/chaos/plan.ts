@@ -29,7 +29,7 @@ export interface PlanOptions {
   disk: boolean;
 }
 
-const LAST = 0.95; // share of the results after which nothing strikes: the run must still be active
+const LAST = 0.95; // after this share of the results nothing is killed, because the run may end before the kill
 const DELAY_MS = 1000;
 
 /** In order of time. Every victim gets one share of the strikes; each worker role gets two. */

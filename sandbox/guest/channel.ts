@@ -212,7 +212,7 @@ export class GuestChannel {
       const [size, most] = [data.length, MAX_FRAME].map((bytes) => Math.ceil(bytes / 2 ** 20));
       throw new GauntletError(
         'BAD_INPUT',
-        `a program and its inputs have ${size} MiB, at most ${most} MiB fit a sandbox`,
+        `a program and its inputs have ${size} MiB, the sandbox takes at most ${most} MiB`,
       );
     }
     this.#queue.push(pending);

@@ -62,7 +62,7 @@ describe('a run whose answers are all cut', () => {
     assert.match(text, DISCRIMINATOR);
   };
 
-  it('records it with its first step, for both roles', async () => {
+  it('records the cut answers of both roles with its first step', async () => {
     const first = heard.find((record): record is StepMetrics => record.kind === 'step' && record.step === 1)!;
     const { generator, discriminator } = first.answers!;
     assert.deepEqual(generator, { ...ALL, answers: 3 * 4 * 5 });

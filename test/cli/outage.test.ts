@@ -48,7 +48,10 @@ describe('watchServer', () => {
     const vain = (count: number) => Array<'no'>(count).fill('no');
     const said = await saidOf([...vain(26), 'yes', ...vain(27), 'yes']);
     assert.deepEqual(said.slice(0, 3), [gone, back, gone]);
-    assert.match(said[3]!, /a:1 has not answered for two minutes: npx gauntlet up, then the same command again/);
+    assert.match(
+      said[3]!,
+      /a:1 has not answered for two minutes: start one with npx gauntlet up, then run the same command again/,
+    );
     assert.equal(said.length, 4);
     const never = watchServer({
       ask: () => Promise.reject(unanswered()),

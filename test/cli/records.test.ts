@@ -124,7 +124,10 @@ describe('gauntlet checkpoints', () => {
     assert.equal(damaged.code, EXIT.failed);
     assert.match(damaged.err, /^error: nothing was copied: .*manifest\.json.* \[CORRUPT_ARTIFACT\]\n$/);
     assert.match((await inProcess('store', 'copy', join(copy, 'none'), copy)).err, /no store at .*\[NOT_FOUND\]/);
-    assert.match((await inProcess('store', 'copy', folder, `${folder}/`)).err, /both are .*\[BAD_INPUT\]/);
+    assert.match(
+      (await inProcess('store', 'copy', folder, `${folder}/`)).err,
+      /both are the store .*: name another one to copy to \[BAD_INPUT\]/,
+    );
   });
 
   it('read a store in a bucket like a folder', async function () {
@@ -359,7 +362,7 @@ reward scheme shifted, see docs/method.md#rewards`,
     });
     assert.equal(
       describeError(new Error('outer', { cause: lost })),
-      'the Temporal server no longer answers (No connection established): npx gauntlet up, then the same command again [SERVER_UNAVAILABLE]',
+      'the Temporal server no longer answers (No connection established): start one with npx gauntlet up, then run the same command again [SERVER_UNAVAILABLE]',
     );
   });
 
@@ -391,7 +394,7 @@ reward scheme shifted, see docs/method.md#rewards`,
   });
 
   it('refuses a workflow that is not a training run', () => {
-    const line = "'mine' is not a training run but a solveProblems: npx gauntlet status RUN";
+    const line = "'mine' is not a training run but a solveProblems: name a run, as in npx gauntlet status RUN";
     assert.throws(() => checkIsRun({ workflowId: 'mine', type: 'solveProblems' }, 'status'), {
       code: 'BAD_INPUT',
       message: line,

@@ -40,7 +40,7 @@ describe('curriculum', () => {
     assert.deepEqual(draw(20), draw(20));
   });
 
-  it('averages the success of steps', () => {
+  it('keeps a moving average of the success rate of each difficulty', () => {
     const first = withOutcomes({}, [
       { difficulty: 'easy', solved: 1 },
       { difficulty: 'easy', solved: 0.5 },

@@ -76,6 +76,8 @@ describe('the resources of the dashboard', () => {
         id,
       );
     }
+    for (const { id, title } of charts)
+      assert.ok(!id.endsWith(`.${title}`), `TITLES in dashboard/data/charts.ts has no title for '${id}'`);
     const names = charts.map(({ id }) => id);
     for (const id of ['outcome.passed', 'evaluation.passRate', 'update.approxKl', 'cost.sampledTokens'])
       assert.ok(names.includes(id), id);

@@ -429,8 +429,8 @@ describe('records that cannot be used', () => {
   });
 });
 
-describe('pickled strings', () => {
-  it('are read from every protocol', () => {
+describe('the reader of pickled strings', () => {
+  it('reads every protocol', () => {
     const text = 'ä [{"input": "1"}]';
     const short = Buffer.concat([
       Buffer.from([0x80, 2, 0x8c, Buffer.byteLength(text)]),
@@ -443,7 +443,7 @@ describe('pickled strings', () => {
     for (const pickle of [pickled(text), short, Buffer.concat([long, Buffer.from(text), Buffer.from([0x94, 0x2e])])])
       assert.equal(readPickledText(pickle), text);
   });
-  it('refuse every other pickle', () => {
+  it('refuses every other pickle', () => {
     const system = Buffer.from('cos\nsystem\n(S"id"\ntR.');
     const reduce = Buffer.concat([pickled('os', Buffer.alloc(0)), pickled('system', Buffer.from([0x93, 0x52, 0x2e]))]);
     for (const pickle of [

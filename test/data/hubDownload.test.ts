@@ -110,14 +110,14 @@ describe('a model of the Hugging Face hub', function () {
     assert.deepEqual(sent(), ['cdn undefined', 'hub Bearer hf_other']);
   });
 
-  it('ends a list of files that has no end', async () => {
+  it('stops reading a list of files that has no end', async () => {
     hub.listing = () => [];
     hub.link = `<${hub.url}/api/models/some/model/tree/${COMMIT}?cursor=x>; rel="next"`;
     await refused('HUB_FAULT', /sent an invalid answer: its list of files has more than 99 pages$/);
     assert.equal(hub.requests.length, 100);
   });
 
-  describe('that sends a byte from time to time', () => {
+  describe('of a hub that sends too slowly', () => {
     const { ms } = PACE;
     const slow = /cannot be reached \(it sends less than 256 KiB in 0\.1 s\)/;
     const drip = (response: ServerResponse): true => {
@@ -132,7 +132,7 @@ describe('a model of the Hugging Face hub', function () {
       PACE.ms = ms;
     });
 
-    it('instead of a file fails after some attempts', async () => {
+    it('fails after four attempts at a file', async () => {
       let asked = 0;
       hub.send = (name, _request, response) => name === 'model.safetensors' && ++asked > 0 && drip(response);
       await refused('HUB_FAULT', slow);
@@ -140,12 +140,12 @@ describe('a model of the Hugging Face hub', function () {
       assert.ok(!blobs().includes(digestOf('model.safetensors', WEIGHTS)));
     });
 
-    it('instead of the list of files fails, too', async () => {
+    it('fails at the list of files', async () => {
       hub.drip = drip;
       await refused('HUB_FAULT', slow);
     });
 
-    it('or nothing at all fails, too', async () => {
+    it('fails if nothing is sent at all', async () => {
       hub.drip = () => true;
       await refused('HUB_FAULT', slow);
     });

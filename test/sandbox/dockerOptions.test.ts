@@ -117,7 +117,7 @@ describe('the options of a container', () => {
     assert.deepEqual(containersSchema.parse({}), parsed);
   });
 
-  it('an image has its own packages', () => {
+  it('refuse packages beside an image, which has its own', () => {
     const { error } = containersSchema.safeParse({ image: 'python:3.12', packages: 'numpy' });
     assert.deepEqual(error?.issues[0]?.path, ['packages']);
   });

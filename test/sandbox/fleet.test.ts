@@ -90,7 +90,7 @@ describe('the containers of one sandbox', () => {
     await fleet.close();
   });
 
-  it('do not prevent closing without a daemon, which closes the event stream', async () => {
+  it('may stay if the daemon has ended: closing ends the event stream', async () => {
     const { docker, state, names } = fakeDaemon();
     const fleet = new Fleet(docker);
     await fleet.open();

@@ -220,7 +220,7 @@ describe('the guest protocol', () => {
     const { channel, written } = open();
     await assert.rejects(channel.run({ ...job, inputs: [['x'.repeat(64 << 20)]] }), {
       code: 'BAD_INPUT',
-      message: 'a program and its inputs have 65 MiB, at most 64 MiB fit a sandbox',
+      message: 'a program and its inputs have 65 MiB, the sandbox takes at most 64 MiB',
     });
     assert.equal(written.length, 0);
     const next = channel.run(job);

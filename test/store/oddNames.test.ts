@@ -103,7 +103,7 @@ describe('odd names in a store', () => {
     assert.equal((await copyStore(store, await openStore(at('other')))).runs, 1);
   });
 
-  it('links, folders and pipes in the place of files are reported as damage, one by one', async () => {
+  it('links, folders and pipes in place of files are reported as damage, one by one', async () => {
     const { files } = (await listCheckpoints(store, 'run'))[0]!;
     const before = (await verifyStore(store)).checked;
     const blobs = (await store.objects.names('blobs/sha256')).sort();
@@ -138,7 +138,7 @@ describe('odd names in a store', () => {
     await sweep(store, { ...settings, dryRun: true });
   });
 
-  it('a file that is larger than any of a store is damage', async () => {
+  it('a file that is larger than any file of a store is reported as damage', async () => {
     const [name] = (await store.objects.names('blobs/sha256')).sort();
     await truncate(at('blobs', 'sha256', name!), 3 * 2 ** 30); // sparse
     const { findings } = await verifyStore(store);
@@ -148,7 +148,7 @@ describe('odd names in a store', () => {
     );
   });
 
-  it('a run that leads out of itself hides no other run', async () => {
+  it('a run whose folders are links to a folder outside hides no other run', async () => {
     await mkdir(at('runs', 'bad'));
     await symlink('/etc', at('runs', 'bad', 'metrics'));
     await symlink('/etc', at('runs', 'bad', 'checkpoints'));

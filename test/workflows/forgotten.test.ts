@@ -38,7 +38,10 @@ describe('a run that is only in the store', function () {
       ),
     );
     assert.match((await command('status')).out, new RegExp(`${f.id}.*only in the store`));
-    assert.match((await command('pause', f.id)).err, /only in the store: npx gauntlet resume forgotten-\d+/);
+    assert.match(
+      (await command('pause', f.id)).err,
+      /only in the store: continue it with npx gauntlet resume forgotten-\d+/,
+    );
     await assert.rejects(resume('abort'), {
       code: 'BAD_INPUT',
       message: /needs no decision: the server does not know it/,

@@ -132,7 +132,7 @@ describe('a hostile tokenizer.json', function () {
     assert.ok(performance.now() - before < 1000);
   });
 
-  it('ends such an expression in a decoder', () => {
+  it('ends an expression of exponential time in a decoder', () => {
     const tokenizer = makeTokenizer(
       { model, decoder: { type: 'Sequence', decoders: [{ type: 'Fuse' }, replace({ Regex: '(a+)+b' }, '')] } },
       {},
