@@ -50,7 +50,7 @@ test('architectures.test.js', { GAUNTLET_ARCHITECTURES: architectures });
 const seed = process.env.GAUNTLET_SEED ?? String(Date.now() % 1_000_000);
 say(`updates of seed ${seed} (repeat with GAUNTLET_SEED)`);
 python('record_updates.py', cache, seed);
-test('updateParity.test.js', { GAUNTLET_UPDATES: cache });
+test('updateParity.system.test.js', { GAUNTLET_UPDATES: cache });
 
 const smolLM2 = modelFolder(cacheFolder());
 if (existsSync(smolLM2)) {

@@ -15,6 +15,7 @@ import {
 import { createRun } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { verifyStore } from '../../store/verify.js';
+import { openMemoryStore } from '../support/memoryStore.js';
 import { DIGEST, refusal, sampleConfig, sampleFacts, sampleFiles, withStore } from './support.js';
 
 const NAME = 'checkpoint_stage_1_epoch_1';
@@ -102,42 +103,42 @@ describe('checkpoints', () => {
       assert.ok(cut > 6, 'two files, the metadata, its digest, two pointers');
     }));
 
-  it('keeps both checkpoints when a delayed writer resumes after them and is killed anywhere', () =>
-    withStore(async (store) => {
-      const files = new Map([...sampleFiles()].slice(0, 2));
-      const write = (to: Store, runId: string, epoch: number) =>
-        commitCheckpoint(to, runId, sampleFacts({ epoch, step: epoch }), files);
-      const operations = ['readRunFile', 'writeRunFile', 'createRunFile', 'removeRunFile', 'listRunFiles'] as const;
-      let pausedAt = 0;
-      for (let wasPaused = true; wasPaused; pausedAt++) {
-        for (const lives of [1, 2, Number.POSITIVE_INFINITY]) {
-          const runId = `zombie-${pausedAt}-${lives}`;
-          await createRun(store, runId, { ...RUN_FACTS, config: sampleConfig() });
-          let count = 0;
-          const zombie: Store = Object.create(store);
-          for (const name of operations)
-            zombie[name] = async (...given: unknown[]) => {
-              if (count === pausedAt) for (const epoch of [1, 2]) await write(store, runId, epoch);
-              if (count++ >= pausedAt + lives) throw new Error('killed');
-              return (store[name] as (...given: unknown[]) => Promise<never>)(...given);
-            };
-          await write(zombie, runId, 1).catch(() => undefined);
-          wasPaused = count > pausedAt;
-          if (!wasPaused) break;
-          const at = `paused at operation ${pausedAt}, killed ${lives} later`;
-          const { findings } = await verifyStore(store, runId);
-          assert.deepEqual(
-            findings.filter(({ name }) => name !== DIGEST),
-            [],
-            at,
-          );
-          assert.equal((await listCheckpoints(store, runId)).length, 2, at);
-          if (Number.isFinite(lives)) continue; // the next writer moves the pointer back
-          assert.equal((await loadCheckpoint(store, runId, 'latest')).metadata.name, 'checkpoint_stage_1_epoch_2', at);
-        }
+  it('keeps both checkpoints when a delayed writer resumes after them and is killed anywhere', async () => {
+    const store = openMemoryStore();
+    const files = new Map([...sampleFiles()].slice(0, 2));
+    const write = (to: Store, runId: string, epoch: number) =>
+      commitCheckpoint(to, runId, sampleFacts({ epoch, step: epoch }), files);
+    const operations = ['readRunFile', 'writeRunFile', 'createRunFile', 'removeRunFile', 'listRunFiles'] as const;
+    let pausedAt = 0;
+    for (let wasPaused = true; wasPaused; pausedAt++) {
+      for (const lives of [1, 2, Number.POSITIVE_INFINITY]) {
+        const runId = `zombie-${pausedAt}-${lives}`;
+        await createRun(store, runId, { ...RUN_FACTS, config: sampleConfig() });
+        let count = 0;
+        const zombie: Store = Object.create(store);
+        for (const name of operations)
+          zombie[name] = async (...given: unknown[]) => {
+            if (count === pausedAt) for (const epoch of [1, 2]) await write(store, runId, epoch);
+            if (count++ >= pausedAt + lives) throw new Error('killed');
+            return (store[name] as (...given: unknown[]) => Promise<never>)(...given);
+          };
+        await write(zombie, runId, 1).catch(() => undefined);
+        wasPaused = count > pausedAt;
+        if (!wasPaused) break;
+        const at = `paused at operation ${pausedAt}, killed ${lives} later`;
+        const { findings } = await verifyStore(store, runId);
+        assert.deepEqual(
+          findings.filter(({ name }) => name !== DIGEST),
+          [],
+          at,
+        );
+        assert.equal((await listCheckpoints(store, runId)).length, 2, at);
+        if (Number.isFinite(lives)) continue; // the next writer moves the pointer back
+        assert.equal((await loadCheckpoint(store, runId, 'latest')).metadata.name, 'checkpoint_stage_1_epoch_2', at);
       }
-      assert.ok(pausedAt > 15, `${pausedAt} operations`);
-    })).timeout(60_000);
+    }
+    assert.ok(pausedAt > 15, `${pausedAt} operations`);
+  }).timeout(60_000);
 
   it('has a best pointer to the highest score, or to the earliest of equal scores, in any order of writing', () =>
     withStore(async (store) => {

@@ -1,5 +1,5 @@
 """Records what torch, transformers, peft and AdamW make of one policy update on random models of random shapes, as the
-truth of test/ml/updateParity.test.ts.
+truth of test/ml/updates.ts.
 
     python record_updates.py OUT_FOLDER [SEED] [CASES]
 
