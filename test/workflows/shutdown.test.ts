@@ -1,6 +1,7 @@
 // A worker that is stopped in the middle of a policy update.
 import assert from 'node:assert/strict';
-import { RUN, runFixture } from './fixture.js';
+import { RUN, undisturbed } from './disturbances.js';
+import { runFixture } from './fixture.js';
 
 /** Its second step trains six rows, one at a time. */
 const SMALL_MINIBATCHES = { ...RUN, ppo: { ...RUN.ppo, minibatch: 1 } };
@@ -51,28 +52,10 @@ describe('a worker that is stopped during a policy update', function () {
     assert.deepEqual(await saved(), ['state-2']);
     await f.serve();
     const bytes = await f.completed();
-    assert.deepEqual(bytes, (await f.undisturbed(SMALL_MINIBATCHES)).bytes);
+    assert.deepEqual(bytes, (await undisturbed(SMALL_MINIBATCHES)).bytes);
     const records = await f.steps();
     const minibatches = records.reduce((sum, { rows }) => sum + rows, 0);
     assert.equal(calls.length, minibatches + 1, 'only the held minibatch is computed again');
     assert.deepEqual(await saved(), []);
-  });
-
-  it('is not cancelled within GAUNTLET_GRACE_SECONDS', async () => {
-    process.env.GAUNTLET_GRACE_SECONDS = '60';
-    await f.serve();
-    const { reached, release, calls } = holdGradients();
-    await f.start(SMALL_MINIBATCHES);
-    await reached;
-    const stopped = f.stopWorkers();
-    while ((await saved()).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-    await new Promise((resolve) => setTimeout(resolve, 3500)); // longer than the default
-    release();
-    await stopped;
-    process.env.GAUNTLET_GRACE_SECONDS = '0.1';
-    await f.serve();
-    assert.deepEqual(await f.completed(), (await f.undisturbed(SMALL_MINIBATCHES)).bytes);
-    const minibatches = (await f.steps()).reduce((sum, { rows }) => sum + rows, 0);
-    assert.equal(calls.length, minibatches, 'no minibatch is computed twice');
   });
 });
