@@ -101,6 +101,18 @@ export function disturbances(current: () => Doubles) {
     const counter = beforeUpdate((call) => (call >= n ? hold.wait() : undefined));
     return { ...hold, counter };
   }
+  /** Minibatch `n` waits until it is released or cancelled. @returns also the number of each call so far */
+  function holdGradients(n: number): Hold & { calls: number[] } {
+    const hold = newHold();
+    const { engine } = current();
+    const { gradients } = engine;
+    const calls: number[] = [];
+    engine.gradients = async (...args: Parameters<typeof gradients>) => {
+      if (calls.push(calls.length + 1) === n) await Promise.race([hold.wait(), aborted(args[1].signal)]);
+      return gradients.apply(engine, args);
+    };
+    return { ...hold, calls };
+  }
   /** Engine updates fail from call `from` on, before call `to`, until `repair` is called. */
   function failUpdates(from: number, to = Number.POSITIVE_INFINITY) {
     let isBroken = true;
@@ -150,5 +162,8 @@ export function disturbances(current: () => Doubles) {
     holds = [];
   }
 
-  return { newHold, beforeUpdate, holdUpdate, failUpdates, beforeWrite, holdWrite, failWrite, releaseAll };
+  return { beforeUpdate, holdUpdate, holdGradients, failUpdates, beforeWrite, holdWrite, failWrite, releaseAll };
 }
+
+const aborted = (signal?: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));

@@ -19,23 +19,6 @@ describe('a worker that is stopped during a policy update', function () {
     else process.env.GAUNTLET_GRACE_SECONDS = before;
   });
 
-  /** Minibatch `HELD` waits until it is released or cancelled. @returns the number of each call so far */
-  function holdGradients() {
-    const hold = f.newHold();
-    const { engine } = f.world;
-    const { gradients } = engine;
-    const calls: number[] = [];
-    engine.gradients = async (...args: Parameters<typeof gradients>) => {
-      calls.push(calls.length + 1);
-      const { signal } = args[1];
-      const cancelled = new Promise<never>((_, reject) =>
-        signal?.addEventListener('abort', () => reject(signal.reason)),
-      );
-      if (calls.length === HELD) await Promise.race([hold.wait(), cancelled]);
-      return gradients.apply(engine, args);
-    };
-    return { ...hold, calls };
-  }
   const saved = async (): Promise<string[]> => {
     const paths = await f.world.deps.store.listRunFiles(f.id, 'updates');
     return paths.map((path) => path.split('.')[1]!);
@@ -44,7 +27,7 @@ describe('a worker that is stopped during a policy update', function () {
   it('saves the progress at once, and the next worker goes on from there', async () => {
     process.env.GAUNTLET_GRACE_SECONDS = '0.1';
     await f.serve();
-    const { reached, calls } = holdGradients();
+    const { reached, calls } = f.holdGradients(HELD);
     await f.start(SMALL_MINIBATCHES);
     await reached;
     assert.deepEqual(await saved(), [], 'it was too early for a save at an interval');
