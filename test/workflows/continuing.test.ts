@@ -12,10 +12,15 @@ describe('a run that continues as new before every step', () => {
   const f = localFixture();
 
   it('completes with the bytes of a run with one execution, and keeps its progress', async () => {
-    const config = { ...TWO_STAGES, schedule: { ...TWO_STAGES.schedule, generatorSteps: 2 } };
+    const config = {
+      ...TWO_STAGES,
+      schedule: { ...TWO_STAGES.schedule, generatorSteps: 2 },
+      ppo: { ...TWO_STAGES.ppo, learningRate: 0.05 }, // the last checkpoint becomes the best
+    };
     const handle = f.start(config, CONTINUES);
     const result = await handle.result();
     const expected = await undisturbed(config);
+    assert.equal(result.best, 'checkpoint_stage_5_epoch_2', 'no evaluation is lost');
     assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected.result, trainingSeconds: 0, runId: 'run' });
     assert.deepEqual(await f.completed(), expected.bytes);
     assert.equal(handle.executions, 9, 'the preparation, six steps, and the ends of two stages');
