@@ -31,7 +31,7 @@ export interface CallSettings {
 
 /** @param step the label of the step that the calls belong to: the Web UI shows it, and a person may skip the step */
 export function temporalCall({ maxAttempts, decide, modelWorker }: CallSettings = {}, step?: string): Call {
-  return async <N extends Name>(name: N, input: Input<N>): Promise<Output<N>> => {
+  return <N extends Name>(name: N, input: Input<N>): Promise<Output<N>> => {
     const { queue, priority } = ACTIVITIES[name];
     const isShard = 'shard' in input; // any worker may take it
     const options: ActivityOptions = {
@@ -46,18 +46,29 @@ export function temporalCall({ maxAttempts, decide, modelWorker }: CallSettings 
       const retry = { ...RETRY, maximumAttempts: attempts + (isShard ? MAX_DECLINES : 0) };
       return scheduleActivity<Output<N>>(name, [input], { ...options, ...destination, retry });
     };
-    for (;;) {
-      try {
-        return await (queue === 'gpu' && modelWorker && !isShard ? modelWorker.run(execute) : execute());
-      } catch (error) {
-        if (isCancellation(error) || decide === undefined) throw error;
-        const failure = describeFailure(error, step !== undefined);
-        const decision = await decide(failure);
-        if (decision === 'abort') throw error;
-        if (decision === 'skip') throw new StepSkipped(`${name}: ${failure.message}`);
-      }
-    }
+    const attempt = () => (queue === 'gpu' && modelWorker && !isShard ? modelWorker.run(execute) : execute());
+    return untilDecided(name, attempt, decide, step !== undefined);
   };
+}
+
+/** Attempts a call until it succeeds. After a failure that no retry fixes, `decide` says what happens. */
+export async function untilDecided<T>(
+  name: Name,
+  attempt: () => Promise<T>,
+  decide: CallSettings['decide'],
+  inStep: boolean,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (isCancellation(error) || decide === undefined) throw error;
+      const failure = { ...describeFailure(error, inStep), activity: name };
+      const decision = await decide(failure);
+      if (decision === 'abort') throw error;
+      if (decision === 'skip') throw new StepSkipped(`${name}: ${failure.message}`);
+    }
+  }
 }
 
 /** The fields of inputs that say what an activity is for. */

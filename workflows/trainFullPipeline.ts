@@ -6,10 +6,11 @@ import type { ModelWorkerClaim } from '../core/queues.js';
 import { stepsLeft } from '../core/schedule.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { type CallSettings, describeFailure, temporalCall, unwrapFailure } from './call.js';
+import { Decisions } from './decisions.js';
 import { ModelWorker } from './modelWorker.js';
 import { runPipeline } from './pipeline.js';
 import { RunMonitor } from './progress.js';
-import { RunControl } from './runControl.js';
+import { handleUpdates, showWaiting } from './runControl.js';
 import type { RunHost, RunState } from './runState.js';
 import { reissueStragglers } from './stragglers.js';
 
@@ -31,15 +32,16 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
   const monitor = new RunMonitor(snapshot?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 }, requests);
   if (snapshot !== undefined) requests.configure(snapshot.state.config, snapshot.state.recordedRequests);
   if (snapshot?.state.stopped !== undefined) requests.close();
-  const control = new RunControl(monitor, requests); // handles updates that have arrived
+  const decisions = new Decisions({ monitor, requests, condition, showWaiting });
+  handleUpdates(monitor, requests, decisions);
   const modelWorker = new ModelWorker(snapshot?.claim);
   const settings: CallSettings = {
     modelWorker,
-    maxAttempts: () => control.failureSettings?.attempts ?? null,
-    decide: (failure) => control.decide(failure),
+    maxAttempts: () => decisions.settings?.attempts ?? null,
+    decide: (failure) => decisions.ask(failure),
   };
   const onConfig = (state: RunState): void => {
-    control.failureSettings = state.config.failure;
+    decisions.settings = state.config.failure;
     requests.configure(state.config, state.recordedRequests);
     if (state.searchAttributes) monitor.model = state.config.model;
     monitor.update({ totalSteps: state.step + stepsLeft(state) });

@@ -16,6 +16,7 @@ import { runPipeline } from '../support/runs.js';
 
 const ALL = {
   ...SMALL_RUN,
+  stages: [5],
   schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 0 },
   batch: { generator: { problems: 3, samples: 2 }, discriminator: { problems: 3, samples: 2 } },
   evaluation: { problems: 2, testProblems: 2 },

@@ -6,8 +6,15 @@ import { createActivities } from '../../activities/index.js';
 import { failing, type Notice } from '../../lab/chaos/instrument.js';
 import { damageOf, differences, outcomeOf } from '../../lab/chaos/outcome.js';
 import type { Activities } from '../../method/activities.js';
-import { doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
+
+/** Every kind of step once, with few samples. */
+const RUN = {
+  ...SMALL_RUN,
+  batch: { generator: { problems: 2, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
+  evaluation: { problems: 2, testProblems: 2 },
+};
 
 /** Each activity is called again for as long as the store fails. */
 function retried(activities: Activities): Activities {
@@ -29,20 +36,26 @@ function retried(activities: Activities): Activities {
 
 describe('a store that fails on one of ten writes', function () {
   this.timeout(120_000);
+  let calm: Doubles;
+  before(async () => {
+    calm = await doubles();
+    await runPipeline(createActivities(calm.deps), 'run', RUN);
+  });
+  after(() => rm(calm.folder, { recursive: true, force: true }));
+
   for (const seed of ['b', 'c']) {
     it(`gives the same digests and metrics and a complete store (seed ${seed})`, async () => {
-      const [calm, broken] = [await doubles(), await doubles()];
+      const broken = await doubles();
       try {
         const heard: Notice[] = [];
         const store = failing(broken.deps.store, { share: 0.1, seed }, (notice) => heard.push(notice));
-        await runPipeline(createActivities(calm.deps), 'run', SMALL_RUN);
-        await runPipeline(retried(createActivities({ ...broken.deps, store })), 'run', SMALL_RUN);
+        await runPipeline(retried(createActivities({ ...broken.deps, store })), 'run', RUN);
         assert.ok(heard.length > 50, `${heard.length} faults`);
         const expected = await outcomeOf(calm.folder, 'run');
         assert.deepEqual(differences(expected, await outcomeOf(broken.folder, 'run')), []);
         assert.deepEqual(await damageOf(broken.folder), []);
       } finally {
-        for (const { folder } of [calm, broken]) await rm(folder, { recursive: true, force: true });
+        await rm(broken.folder, { recursive: true, force: true });
       }
     });
   }

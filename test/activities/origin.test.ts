@@ -18,6 +18,8 @@ import { runPipeline } from '../support/runs.js';
 const RUN: RunConfigInput = {
   ...SMALL_RUN,
   schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 2 },
+  batch: { generator: { problems: 3, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
+  evaluation: { problems: 2, testProblems: 2 },
 };
 
 describe('a run that starts from a checkpoint', () => {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { gauntlet } from '../cli/support.js';
-import { RUN, runFixture } from '../workflows/fixture.js';
+import { RUN } from '../workflows/disturbances.js';
+import { runFixture } from '../workflows/fixture.js';
 import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
 
 describe(`the controls of a run in a browser${skipped}`, function () {

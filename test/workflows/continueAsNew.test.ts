@@ -1,197 +1,46 @@
-// A run continues as new between stages and when the server suggests it. The server of these tests suggests it before
-// every step.
+// A run continues as new between stages, on a real server. In continueAsNew.system.test.ts, the server suggests it before every
+// step; in continuing.test.ts, the run goes in this process.
 import assert from 'node:assert/strict';
-import { ScheduleOverlapPolicy, WorkflowFailedError } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
 import { inputOf } from '../../cli/run/training.js';
 import type { Request } from '../../core/control.js';
-import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { historiesOf } from '../../lab/bench/orchestration/histories.js';
-import { loadCheckpoint } from '../../store/checkpoints.js';
-import { readRun } from '../../store/runs.js';
-import { inProcess } from '../cli/support.js';
-import { bytesOf, RUN, runFixture, TWO_STAGES } from './fixture.js';
+import { bytesOf, TWO_STAGES, undisturbed } from './disturbances.js';
+import { runFixture } from './fixture.js';
 import { payloadSizes, record } from './golden.js';
-import { startRun } from './server.js';
 
-/** A history with more events gets the suggestion. A step alone has more. */
-const EVENTS = 10;
-
-describe('a run that continues as new', function () {
+describe('a run that continues as new between its stages', function () {
   this.timeout(120_000);
-  const f = runFixture('long', { 'limit.historyCount.suggestContinueAsNew': EVENTS });
+  const f = runFixture('long');
 
-  it('completes with the bytes of a run with one execution, and keeps its input and its progress', async () => {
-    const schedule = { ...TWO_STAGES.schedule, generatorSteps: 2 };
-    const config = { ...TWO_STAGES, schedule };
-    const handle = await f.start(config);
+  it('keeps its input, its progress and what was changed before', async () => {
+    const hold = f.holdUpdate(2);
+    const handle = await f.start(TWO_STAGES);
+    await hold.reached;
+    const fields = { ppo: { learningRate: 0.25 } };
+    await f.update('change', fields);
+    hold.release();
     const result = (await handle.result()) as RunResult;
-    const expected = await f.undisturbed(config);
-    assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected.result, trainingSeconds: 0, runId: f.id });
-    assert.deepEqual(await bytesOf(f.world.deps.store, f.id), expected.bytes);
+
+    const controls = await f.controls();
+    assert.deepEqual(await f.actions(), [['change', 2]]);
+    const request: Request = { kind: 'change', fields, at: controls[0]!.at };
+    const expected = await undisturbed(TWO_STAGES, { 2: [request] });
+    assert.deepEqual(result.digests, expected.result.digests);
+    assert.notDeepEqual(result.digests, (await undisturbed(TWO_STAGES)).result.digests);
     const histories = await historiesOf(f.host.client, f.id);
-    assert.equal(histories.length, 9, 'the preparation, six steps, and the ends of two stages');
+    assert.equal(histories.length, 2, 'one execution for each stage');
     const progress = await f.progressOf(handle);
-    assert.deepEqual([progress.state, progress.step, progress.totalSteps, progress.stage], ['completed', 6, 6, 5]);
+    assert.deepEqual([progress.state, progress.step, progress.totalSteps, progress.stage], ['completed', 4, 4, 5]);
     const { searchAttributes } = await handle.describe();
     assert.deepEqual([searchAttributes.GauntletState, searchAttributes.GauntletModel], [['completed'], ['tiny']]);
-    assert.deepEqual(await inputOf(f.host.client, f.id), config);
+    assert.deepEqual(await inputOf(f.host.client, f.id), TWO_STAGES);
     for (const events of histories) {
       const sizes = payloadSizes(JSON.parse(historyToJSON({ events })) as unknown);
       assert.ok(Math.max(...sizes) < 8 * 1024, `a payload of ${Math.max(...sizes)} bytes`);
     }
+    assert.equal(Object.keys(await bytesOf(f.world.deps.store, f.id)).length, 5, 'checkpoints');
     await record('continued', handle);
-  });
-
-  it('keeps a change and a pause that arrive right before it continues', async () => {
-    const hold = f.holdUpdate(2);
-    const handle = await f.start();
-    await hold.reached;
-    const before = (await f.run().describe()).runId;
-    const change = { ppo: { learningRate: 0.25 } };
-    await f.update('change', change);
-    await f.update('pause');
-    hold.release();
-    await f.until('paused');
-    assert.notEqual((await f.run().describe()).runId, before, 'the next execution is paused');
-    await assert.rejects(f.update('change', { seed: 1 }), (error: Error) => /seed: cannot/.test(String(error.cause)));
-    await f.update('resume');
-    await handle.result();
-    const controls = await f.controls();
-    assert.deepEqual(
-      controls.map(({ action, step, index }) => [action, step, index]),
-      [
-        ['change', 2, 0],
-        ['pause', 2, 1],
-        ['resume', 2, 2],
-      ],
-    );
-    const request: Request = { kind: 'change', fields: change, at: controls[0]!.at };
-    assert.deepEqual(await f.completed(), (await f.undisturbed(RUN, { 2: [request] })).bytes);
-  });
-
-  it('accepts a change that arrives before the first task of its next execution', async () => {
-    await (await f.start()).result();
-    const [, second] = await historiesOf(f.host.client, f.id);
-    const { payloads } = second![0]!.workflowExecutionStartedEventAttributes!.input!;
-    const args = payloads!.map(({ data }) => JSON.parse(Buffer.from(data!).toString()) as unknown);
-    await f.stopWorkers();
-    await startRun(f.host.client, f.id, ...args);
-    const accepted = f.update('change', { ppo: { learningRate: 0.25 } });
-    await new Promise((resolve) => setTimeout(resolve, 500)); // the server has it
-    await f.serve();
-    assert.match(await accepted, /takes effect/);
-    await f.completed();
-    assert.deepEqual(await f.actions(), [['change', 0]]);
-  });
-
-  it('applies every accepted change once, whenever it arrives', async () => {
-    const handle = await f.start({ ...RUN, schedule: { ...RUN.schedule, generatorSteps: 5 } });
-    let isOver = false;
-    const end = handle.result().finally(() => {
-      isOver = true;
-    });
-    const ratesOf = async () => (await f.controls()).map(({ fields }) => (fields as typeof RUN).ppo.learningRate);
-    const accepted: number[] = [];
-    /** Sends a change when its last one is recorded. */
-    const sender = async (from: number): Promise<void> => {
-      for (let i = 0; i < 12 && !isOver; ) {
-        const rate = from + i * 1e-6;
-        const outcome = await f.update('change', { ppo: { learningRate: rate } }).catch(String);
-        if (!outcome.startsWith('takes effect')) continue; // the run is preparing, or its last step is done
-        accepted.push(rate);
-        i++;
-        while (!isOver && !(await ratesOf()).includes(rate)) await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    };
-    await Promise.all([end, sender(1e-4), sender(2e-4)]);
-    assert.ok(accepted.length >= 2, `${accepted.length} changes`);
-    assert.deepEqual((await ratesOf()).sort(), accepted.sort());
-  });
-
-  it('keeps its budget, and can be forked', async () => {
-    const limited = { ...TWO_STAGES, budget: { executions: 12 } };
-    const result = (await (await f.start(limited)).result()) as RunResult;
-    const whole = await f.undisturbed(limited);
-    assert.match(result.stopped ?? '', /budget of 12 executions/);
-    assert.equal(result.stopped, whole.result.stopped);
-    assert.deepEqual(await bytesOf(f.world.deps.store, f.id), whole.bytes);
-    const checkpoint = 'checkpoint_stage_1_epoch_1';
-    const fork = `${f.id}-fork`;
-    await (await f.start({ ...TWO_STAGES, start: { run: f.id, checkpoint, schedule: 'rest' } }, fork)).result();
-    assert.equal((await readRun(f.world.deps.store, fork)).origin?.checkpoint, checkpoint);
-    assert.equal((await f.steps(fork)).length, 3);
-  });
-
-  it('is one run for its schedule: the next start is skipped while it runs, and the start after it continues from it', async () => {
-    const name = f.id;
-    const { client } = f.host;
-    const schedule = client.schedule.getHandle(name);
-    const timing = { id: name, cron: '0 0 1 1 *', timeZone: 'UTC', jitter: '0s', catchUp: '1d', pauseOnFailure: true };
-    const { seed: _, ...config } = RUN;
-    const input = scheduledInput(name, config as RunConfigInput, false);
-    await createSchedule(client, { ...timing, overlap: ScheduleOverlapPolicy.SKIP }, input);
-    type Info = Awaited<ReturnType<typeof schedule.describe>>;
-    const described = async (condition: (now: Info) => boolean): Promise<Info> => {
-      for (;;) {
-        const now = await schedule.describe();
-        if (condition(now)) return now;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    };
-    const recent = ({ info }: Info): string[] => info.recentActions.map(({ action }) => action.workflow.workflowId);
-    const going = ({ info }: Info): string[] =>
-      info.runningActions.map((action) => ('workflow' in action ? action.workflow.workflowId : ''));
-    const trigger = () => inProcess('schedule', 'trigger', name, '--store', f.world.folder);
-    /** Waits until `gauntlet schedule list` shows it. The index of the server lags behind. */
-    const listed = async (
-      condition: (row: { runs: string[]; paused: boolean; note: string }) => boolean,
-    ): Promise<void> => {
-      for (;;) {
-        const { out } = await inProcess('schedule', 'list', '--json', '--store', f.world.folder);
-        const rows = JSON.parse(out) as { id: string; runs: string[]; paused: boolean; note: string }[];
-        if (condition(rows.find((row) => row.id === name)!)) return;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    };
-
-    const hold = f.holdUpdate(3);
-    assert.equal((await trigger()).code, 0);
-    await hold.reached;
-    const [first] = recent(await described((now) => recent(now).length === 1)) as [string];
-    assert.ok((await historiesOf(client, first)).length > 1);
-    await schedule.trigger(ScheduleOverlapPolicy.SKIP); // as the clock does
-    const skipped = await described(({ info }) => info.numActionsSkippedOverlap === 1);
-    assert.deepEqual([recent(skipped), going(skipped)], [[first], [first]]);
-    const refused = await trigger();
-    assert.deepEqual([refused.code, refused.err.includes(`npx gauntlet stop ${first} `)], [2, true], refused.err);
-    await listed(({ runs, paused }) => runs.join() === first && !paused);
-    hold.release();
-    await f.run(first).result();
-    await described((now) => going(now).length === 0);
-
-    const failing = f.failUpdates(3);
-    assert.equal((await trigger()).code, 0);
-    const [, second] = recent(await described((now) => recent(now).length === 2)) as [string, string];
-    await assert.rejects(f.run(second).result(), WorkflowFailedError);
-    assert.equal(failing.counter.calls, 3);
-    const { store } = f.world.deps;
-    assert.equal((await readRun(store, second)).origin?.run, first);
-    const adapter = async (of: string, checkpoint: string) =>
-      (await loadCheckpoint(store, of, checkpoint)).metadata.files['generator/adapter_model.safetensors'];
-    assert.equal(await adapter(second, 'checkpoint_stage_0_epoch_0'), await adapter(first, 'best'));
-    assert.ok((await historiesOf(client, second)).length > 1);
-    await described(({ state }) => state.paused); // its last execution failed
-    await listed(({ runs, paused }) => runs.join() === [first, second].join() && paused);
-    for (const [command, paused] of [
-      ['resume', false],
-      ['pause', true],
-    ] as const) {
-      assert.equal((await inProcess('schedule', command, name, '--store', f.world.folder)).code, 0);
-      await listed((row) => row.paused === paused && (!paused || row.note === 'by hand'));
-    }
-    await schedule.delete();
   });
 });

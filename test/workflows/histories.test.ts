@@ -1,36 +1,23 @@
-// Recorded histories replay with the current workflow code. Payloads are small, and a training step costs few events.
+// Recorded histories replay with the current workflow code, and have small payloads.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
-import { resolveConfig } from '../../core/presets.js';
-import { countSteps } from '../../core/schedule.js';
-import { type HistoryEvent, historiesOf } from '../../lab/bench/orchestration/histories.js';
+import { DeterminismViolationError } from '@temporalio/workflow';
 import { workflowBundle } from '../../workers/bundle.js';
 import { createLogger } from '../../workers/logger.js';
-import { replayError } from '../../workers/replay.js';
 import { installRuntime } from '../../workers/start.js';
-import { doubles } from '../support/doubles.js';
-import { payloadSizes, recorded, recordedNames, workflowIdOf } from './golden.js';
-import { needTemporal, startRun, startServer, workersOver } from './server.js';
+import { payloadSizes, type RecordedHistory, recorded, recordedNames, workflowIdOf } from './golden.js';
 
 const PAYLOAD_BYTES = 8 * 1024;
-const EVENTS_PER_STEP = 40;
-const ACTIVITIES_AT_ONCE = 2; // a step and an evaluation
 
-/** The maximum number of activities that were pending at one time. */
-function mostPending(events: readonly HistoryEvent[]): number {
-  let [now, most] = [0, 0];
-  for (const event of events) {
-    if (event.activityTaskScheduledEventAttributes) most = Math.max(most, ++now);
-    const ended =
-      event.activityTaskCompletedEventAttributes ??
-      event.activityTaskFailedEventAttributes ??
-      event.activityTaskTimedOutEventAttributes ??
-      event.activityTaskCanceledEventAttributes;
-    if (ended) now--;
-  }
-  return most;
+/** The errors of the histories, in their order; undefined for those that replay. One worker replays all. */
+async function replay(histories: RecordedHistory[]): Promise<(Error | undefined)[]> {
+  const codePath = await workflowBundle();
+  const given = histories.map((history) => ({ workflowId: workflowIdOf(history), history }));
+  const errors = new Map<string, Error | undefined>();
+  for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle: { codePath } }, given))
+    errors.set(workflowId, error);
+  assert.equal(errors.size, histories.length);
+  return given.map(({ workflowId }) => errors.get(workflowId));
 }
 
 const terminal = (events: Record<string, unknown>[]): string =>
@@ -64,15 +51,15 @@ describe('recorded histories', function () {
   });
 
   it('replay', async () => {
-    const codePath = await workflowBundle();
-    for (const name of await recordedNames()) {
-      const history = await recorded(name);
-      await Worker.runReplayHistory({ workflowBundle: { codePath } }, history, workflowIdOf(history));
-    }
+    const names = await recordedNames();
+    assert.deepEqual(
+      await replay(await Promise.all(names.map(recorded))),
+      names.map(() => undefined),
+    );
   });
 
   it('do not replay if an activity is replaced by another one', async () => {
-    for (const [name, activity, other] of [
+    const replaced = [
       ['whole', 'executeSuite', 'selectChains'],
       ['steered', 'reviseRun', 'recordMetrics'],
       ['waited', 'trainPolicy', 'generateTests'],
@@ -80,12 +67,16 @@ describe('recorded histories', function () {
       ['continued', 'renderReport', 'reviseRun'],
       ['evaluateCheckpoint', 'measureEvaluation', 'collectSolutions'],
       ['solveProblems', 'prepareSolving', 'prepareRun'],
-    ] as const) {
+    ] as const;
+    const changed = replaced.map(async ([name, activity, other]) => {
       const text = JSON.stringify(await recorded(name));
       assert.ok(text.includes(`"${activity}"`), name);
-      const history = JSON.parse(text.replace(`"${activity}"`, `"${other}"`)) as never;
-      const error = await replayError(history, workflowIdOf(await recorded(name)));
-      assert.match(error ?? '', new RegExp(`^[^\\n]*${other}[^\\n]*$`), name);
+      return JSON.parse(text.replace(`"${activity}"`, `"${other}"`)) as RecordedHistory;
+    });
+    const errors = await replay(await Promise.all(changed));
+    for (const [i, [name, , other]] of replaced.entries()) {
+      assert.ok(errors[i] instanceof DeterminismViolationError, name);
+      assert.match(errors[i].message, new RegExp(`^[^\\n]*${other}`), name);
     }
   });
 
@@ -94,41 +85,6 @@ describe('recorded histories', function () {
       const sizes = payloadSizes(await recorded(name));
       assert.ok(sizes.length > 10, `${name}: ${sizes.length} payloads`);
       assert.ok(Math.max(...sizes) < PAYLOAD_BYTES, `${name}: ${Math.max(...sizes)} bytes`);
-    }
-  });
-});
-
-describe('the history of the tiny preset', function () {
-  this.timeout(170_000);
-
-  it('has few events for each step, few activities at once and no payload over 8 KB', async function () {
-    needTemporal(this);
-    const host = await startServer();
-    const world = await doubles();
-    const workers = await workersOver(host.server, world);
-    try {
-      // The number of problems does not change the number of events.
-      const config = {
-        preset: 'tiny',
-        batch: { generator: { problems: 2, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
-        evaluation: { problems: 2, testProblems: 2 },
-      };
-      await (await startRun(host.client, 'tiny', config)).result();
-      const steps = countSteps(resolveConfig(config));
-      assert.equal(steps, 50);
-      const histories = await historiesOf(host.client, 'tiny');
-      assert.equal(histories.length, resolveConfig(config).schedule.stages.length, 'one execution for each stage');
-      const events = histories.flat().length;
-      const sizes = histories.flatMap((events) => payloadSizes(JSON.parse(historyToJSON({ events })) as unknown));
-      const pending = Math.max(...histories.map(mostPending));
-      assert.ok(pending >= 1 && pending <= ACTIVITIES_AT_ONCE, `${pending} activities at once`);
-      assert.ok(events / steps <= EVENTS_PER_STEP, `${events} events of ${steps} steps`);
-      assert.ok(events > 15 * steps, `${events} events are too few for ${steps} steps`);
-      assert.ok(Math.max(...sizes) > 100 && Math.max(...sizes) < PAYLOAD_BYTES, `${Math.max(...sizes)} bytes`);
-    } finally {
-      await workers.shutdown();
-      await host.close();
-      await rm(world.folder, { recursive: true, force: true });
     }
   });
 });

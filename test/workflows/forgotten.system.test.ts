@@ -10,7 +10,8 @@ import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { inProcess } from '../cli/support.js';
 import { runPipeline } from '../support/runs.js';
-import { bytesOf, RUN, runFixture } from './fixture.js';
+import { bytesOf, RUN, undisturbed } from './disturbances.js';
+import { runFixture } from './fixture.js';
 
 describe('a run that is only in the store', function () {
   this.timeout(120_000);
@@ -49,7 +50,7 @@ describe('a run that is only in the store', function () {
     const { joined, said } = await resume();
     assert.equal(joined.how, 'started');
     assert.match(said, /^is not on this server: started again from the store.*\(steps done: 2\)$/);
-    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+    assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
     assert.equal(counter.calls, 5, 'two updates succeeded, one failed, two were left');
     assert.equal((await inputOf(f.host.client, f.id))?.budget?.tokens, 1e9);
   });
@@ -67,7 +68,7 @@ describe('a run that is only in the store', function () {
     const controls = await f.controls();
     assert.equal(controls.length, 1);
     await resume();
-    assert.deepEqual(await f.completed(), (await f.undisturbed(RUN, { 1: [change] })).bytes);
+    assert.deepEqual(await f.completed(), (await undisturbed(RUN, { 1: [change] })).bytes);
     assert.deepEqual(await f.controls(), controls);
   });
 
@@ -144,6 +145,6 @@ describe('a run with an activity that is paused on the server', function () {
     );
     const { said } = await resumeRun({ client, workers: f.workers!, store: f.world.deps.store }, f.id);
     assert.equal(said, 'continues: trainPolicy was paused on the server');
-    assert.deepEqual(await f.completed(), (await f.undisturbed()).bytes);
+    assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
   });
 });

@@ -1,0 +1,77 @@
+// The decision of a person about an activity that failed: the run waits for it, up to a limit.
+import { type Decision, type RequestQueue, validateDecision } from '../core/control.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { RunFailure, RunProgress } from '../core/schema/run.js';
+import type { ProgressUpdate } from './runState.js';
+
+/** What a run that waits for a decision is given: the workflow gives it over Temporal. */
+export interface DecisionHost {
+  monitor: { readonly progress: RunProgress; update(change: ProgressUpdate): void };
+  /** The accepted requests; a change may set another limit for the wait. */
+  requests: Pick<RequestQueue, 'config'>;
+  condition: Condition;
+  /** Called when a wait begins and when it ends. */
+  showWaiting(isWaiting: boolean): void;
+}
+
+/** Waits until the function returns true. With a limit, returns whether it did within the limit. */
+interface Condition {
+  (holds: () => boolean): Promise<void>;
+  (holds: () => boolean, limitMs: number): Promise<boolean>;
+}
+
+export class Decisions {
+  /** The settings that are in effect. Undefined until the run was prepared: its failures then end it. */
+  settings: RunConfig['failure'] | undefined;
+  private failure: RunFailure | undefined; // needs a decision
+  private decision: Decision | undefined;
+
+  constructor(private readonly host: DecisionHost) {}
+
+  /** @throws GauntletError BAD_INPUT if no failure needs this decision */
+  validate(decision: unknown): void {
+    validateDecision(decision, this.decision ? undefined : this.failure);
+  }
+
+  /** @returns one line that says what will happen */
+  accept(decision: Decision): string {
+    this.decision = decision;
+    return `${decision}: ${this.failure?.activity}`;
+  }
+
+  /** Waits for a person; 'abort' if nobody decides in time. Failures wait one after the other. */
+  async ask(failure: RunFailure): Promise<Decision> {
+    const { settings } = this;
+    const { monitor, condition, showWaiting } = this.host;
+    if (settings === undefined || settings.onFailure === 'fail') return 'abort';
+    while (this.failure !== undefined) await condition(() => this.failure === undefined);
+    const { state } = monitor.progress;
+    this.failure = failure;
+    monitor.update({ state: 'waiting', failure });
+    showWaiting(true);
+    try {
+      await this.decided(settings.waitHours);
+      return this.decision ?? 'abort';
+    } finally {
+      showWaiting(false);
+      // also if the wait is cancelled, because another worker has computed the shard meanwhile
+      this.failure = undefined;
+      this.decision = undefined;
+      monitor.update({ state, failure: undefined });
+    }
+  }
+
+  /** Waits for a decision, up to the limit. A change of the limit counts at once. */
+  private async decided(waitHours: number): Promise<void> {
+    const { condition, requests } = this.host;
+    const since = Date.now();
+    const limit = (): number => requests.config?.failure.waitHours ?? waitHours;
+    for (let hours = limit(); ; hours = limit()) {
+      const left = since + hours * HOUR_MS - Date.now();
+      const isOver = left <= 0 || !(await condition(() => this.decision !== undefined || limit() !== hours, left));
+      if (isOver || this.decision !== undefined) return;
+    }
+  }
+}
+
+const HOUR_MS = 3600_000;
