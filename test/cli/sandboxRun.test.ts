@@ -102,14 +102,17 @@ describe('sandbox run', function () {
     });
   });
 
-  it('shows control characters of an id and of an error as escapes', async () => {
+  it('prints a line for people per program, with control characters of an id and of an error as escapes', async () => {
     const code = 'def f(x):\n    raise ValueError("\\x1b]0;title\\x07")';
     const row = { id: 'a\u001b[2J', code, entry: 'f', tests: [[[1], 2]] };
-    const folder = await temporaryFolder({ 'rows.jsonl': lines([row]) });
+    const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], ROWS[4], row]) });
     const { out, err } = await inProcess(
       ...['sandbox', 'run', '--sandbox', 'wasm', '--parallel', '1', '--input', join(folder, 'rows.jsonl')],
     );
-    assert.match(out, /^error +a\\u\{1b\}\[2J .*ValueError: \\u\{1b\}\]0;title\\u\{7\}\n$/, err);
+    const [good, wrong, raises] = out.split('\n');
+    assert.match(good!, /^pass {5}good \(pass; .* ms\)$/, err);
+    assert.match(wrong!, /^fail {5}strict \(fail; .* ms\)$/);
+    assert.match(raises!, /^error +a\\u\{1b\}\[2J .*ValueError: \\u\{1b\}\]0;title\\u\{7\}$/);
   });
 
   it('takes the limits of all rows from flags and writes the output file atomically', async () => {

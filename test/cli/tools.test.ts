@@ -1,4 +1,4 @@
-// Commands about this machine: doctor, sandbox run, and the Temporal CLI.
+// Commands about this machine: doctor and the Temporal CLI.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,32 +69,6 @@ describe('commands about this machine', function () {
       );
     for (const good of ['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.0.1']) assert.ok(isSupportedNode(good), good);
     for (const bad of ['18.20.0', '20.0.0', '20.18.3', '21.7.0', '22.11.0']) assert.ok(!isSupportedNode(bad), bad);
-  });
-
-  it('sandbox run prints JSON lines and names the sandbox on standard error', async () => {
-    const rows = [
-      { id: 'good', code: 'def f(x):\n    return x + 1', entry: 'f', tests: [[[1], 2]] },
-      { id: 'wrong', code: 'def f(x):\n    return x', entry: 'f', tests: [[[1], 2]] },
-      { id: 'raises', code: 'def f(x):\n    return x[0]', entry: 'f', tests: [[[1], 2]] },
-    ];
-    const folder = await temporaryFolder({ 'rows.jsonl': rows.map((row) => JSON.stringify(row)).join('\n') });
-    const command = ['sandbox', 'run', '--sandbox', 'wasm', '--input', join(folder, 'rows.jsonl')];
-    const { code, out, err } = await inProcess(...command, '--json');
-    assert.equal(code, 0);
-    const judged = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { id: string; outcome: string });
-    assert.deepEqual(
-      judged.map(({ id, outcome }) => [id, outcome]),
-      [
-        ['good', 'pass'],
-        ['wrong', 'fail'],
-        ['raises', 'error'],
-      ],
-    );
-    assert.match(err, /sandbox: wasm/);
-    assert.match((await inProcess(...command)).out, /^pass {5}good \(pass; .* ms\)\nfail .*\nerror .*TypeError/);
   });
 
   it('say which option has no effect', async () => {

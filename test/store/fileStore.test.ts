@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { PLACE } from '../../infra/place.mjs';
 import { faultOf } from '../../store/checks.js';
 import { openStore } from '../../store/openStore.js';
+import { MEMORY_FOLDER } from '../support/memoryFolder.js';
 import { CHILD, DIGEST, refusal, withStore } from './support.js';
 
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
@@ -16,7 +16,7 @@ const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 describe('file store: links', () => {
   it('does not follow a link out of the store', () =>
     withStore(async (store, root) => {
-      const outside = await mkdtemp(join(tmpdir(), 'gauntlet-outside-'));
+      const outside = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-outside-'));
       const digest = await store.putBlob(bytesOf('inside'));
       await rename(join(root, 'blobs'), join(outside, 'blobs'));
       await symlink(join(outside, 'blobs'), join(root, 'blobs'));
@@ -51,7 +51,7 @@ describe('file store: links', () => {
 
   it('does not list, read or write a run that is a link out of the store', () =>
     withStore(async (store, root) => {
-      const outside = await mkdtemp(join(tmpdir(), 'gauntlet-outside-'));
+      const outside = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-outside-'));
       await writeFile(join(outside, 'secret'), 'secret');
       await store.writeRunFile('r', 'f', 'x');
       for (const name of ['out', ' no id']) await symlink(outside, join(root, 'runs', name));

@@ -32,7 +32,7 @@ describe('gauntlet schedule create', function () {
     const alone = await inProcess(...nightly('alone')); // a process does not count workers of its own
     assert.deepEqual(
       [alone.code, alone.err],
-      [0, `no worker serves runs yet: npx gauntlet up --store ${world.folder}\n`],
+      [0, `no worker serves runs yet: start one with npx gauntlet up --store ${world.folder}\n`],
     );
     for (const id of ['served', 'alone']) await host.client.schedule.getHandle(id).delete();
   });
