@@ -24,7 +24,7 @@ export interface EngineOptions {
   quantization?: Quantization;
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // of sequences that are trained together, for a GPU; default: what suits a CPU
-  kvCacheBytes?: number; // limit of the keys and values cached between calls; 0: no cache; default: a share of the memory budget
+  kvCacheBytes?: number; // limit of cached keys and values, with those of the current call; 0: no cache; default: a share of the budget
   force?: boolean; // open the model even if the estimated memory is not available
 }
 
