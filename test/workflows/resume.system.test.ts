@@ -2,34 +2,19 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
-import { resumeRun } from '../../cli/run/resuming.js';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { Decision } from '../../core/control.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { gauntlet } from '../cli/support.js';
 import { RUN, TWO_STAGES, undisturbed } from './disturbances.js';
-import { runFixture } from './fixture.js';
-
-const FAILS = { ...RUN, failure: { onFailure: 'fail' } };
-const CHANGE = { ppo: { learningRate: 2e-4 } };
+import { CHANGE, FAILS, resumeFixture } from './resumeFixture.js';
 
 describe('gauntlet resume', function () {
   this.timeout(120_000);
-  const f = runFixture('resumed');
-
-  const resume = (decision?: Decision) =>
-    resumeRun(
-      { client: f.host.client, store: f.world.deps.store, ...(f.workers && { workers: f.workers }) },
-      f.id,
-      decision,
-    );
+  const { f, resume, statusOf, ended, completesAsUndisturbed } = resumeFixture();
   const refused = (decision: Decision | undefined, code: string, message: RegExp) =>
     assert.rejects(resume(decision), { code, message });
-  const statusOf = async (): Promise<string> => (await f.run().describe()).status.name;
-  const ended = (): Promise<unknown> => assert.rejects(f.run().result(), WorkflowFailedError);
-  const completesAsUndisturbed = async (): Promise<void> =>
-    assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
 
   describe('of a running run', () => {
     it('retries the failed activity of a run that waits', async () => {

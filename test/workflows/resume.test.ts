@@ -1,28 +1,11 @@
 // `gauntlet resume` of a run that failed and of one that was terminated, on a real server. resume.system.test.ts has every state.
 import assert from 'node:assert/strict';
-import { WorkflowFailedError } from '@temporalio/client';
-import { resumeRun } from '../../cli/run/resuming.js';
-import type { Decision } from '../../core/control.js';
 import { RUN, undisturbed } from './disturbances.js';
-import { runFixture } from './fixture.js';
-
-const FAILS = { ...RUN, failure: { onFailure: 'fail' } };
-const CHANGE = { ppo: { learningRate: 2e-4 } };
+import { CHANGE, FAILS, resumeFixture } from './resumeFixture.js';
 
 describe('gauntlet resume', function () {
   this.timeout(120_000);
-  const f = runFixture('resumed');
-
-  const resume = (decision?: Decision) =>
-    resumeRun(
-      { client: f.host.client, store: f.world.deps.store, ...(f.workers && { workers: f.workers }) },
-      f.id,
-      decision,
-    );
-  const statusOf = async (): Promise<string> => (await f.run().describe()).status.name;
-  const ended = (): Promise<unknown> => assert.rejects(f.run().result(), WorkflowFailedError);
-  const completesAsUndisturbed = async (): Promise<void> =>
-    assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
+  const { f, resume, statusOf, ended, completesAsUndisturbed } = resumeFixture();
 
   it('repeats only the failed activity of a failed run', async () => {
     const { repair, counter } = f.failUpdates(3);

@@ -1,28 +1,11 @@
 // A worker that is stopped in the middle of a policy update.
 import assert from 'node:assert/strict';
-import { RUN, undisturbed } from './disturbances.js';
-import { runFixture } from './fixture.js';
-
-/** Its second step trains six rows, one at a time. */
-const SMALL_MINIBATCHES = { ...RUN, ppo: { ...RUN.ppo, minibatch: 1 } };
-const HELD = 7; // the third minibatch of the second step; the first one trains four rows
+import { undisturbed } from './disturbances.js';
+import { HELD, SMALL_MINIBATCHES, shutdownFixture } from './shutdownFixture.js';
 
 describe('a worker that is stopped during a policy update', function () {
   this.timeout(120_000);
-  const f = runFixture('stopped');
-  let before: string | undefined;
-  beforeEach(() => {
-    before = process.env.GAUNTLET_GRACE_SECONDS;
-  });
-  afterEach(() => {
-    if (before === undefined) delete process.env.GAUNTLET_GRACE_SECONDS;
-    else process.env.GAUNTLET_GRACE_SECONDS = before;
-  });
-
-  const saved = async (): Promise<string[]> => {
-    const paths = await f.world.deps.store.listRunFiles(f.id, 'updates');
-    return paths.map((path) => path.split('.')[1]!);
-  };
+  const { f, saved } = shutdownFixture();
 
   it('saves the progress at once, and the next worker goes on from there', async () => {
     process.env.GAUNTLET_GRACE_SECONDS = '0.1';

@@ -1,0 +1,25 @@
+// A run whose worker is stopped in the middle of a policy update.
+import { RUN } from './disturbances.js';
+import { runFixture } from './fixture.js';
+
+/** Its second step trains six rows, one at a time. */
+export const SMALL_MINIBATCHES = { ...RUN, ppo: { ...RUN.ppo, minibatch: 1 } };
+export const HELD = 7; // the third minibatch of the second step; the first one trains four rows
+
+/** The run, and the names of its saved progress. A test may set GAUNTLET_GRACE_SECONDS. */
+export function shutdownFixture() {
+  const f = runFixture('stopped');
+  let before: string | undefined;
+  beforeEach(() => {
+    before = process.env.GAUNTLET_GRACE_SECONDS;
+  });
+  afterEach(() => {
+    if (before === undefined) delete process.env.GAUNTLET_GRACE_SECONDS;
+    else process.env.GAUNTLET_GRACE_SECONDS = before;
+  });
+  const saved = async (): Promise<string[]> => {
+    const paths = await f.world.deps.store.listRunFiles(f.id, 'updates');
+    return paths.map((path) => path.split('.')[1]!);
+  };
+  return { f, saved };
+}
