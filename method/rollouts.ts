@@ -1,9 +1,10 @@
 // What is sampled and judged for one policy update of each role, as functions of the call.
 import type { Digest, Ref } from '../core/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Call, Input, Output } from './activities.js';
-import type { PolicyState, Position, RoleState, RunRef } from './types.js';
+import type { PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './types.js';
 
 /** What a rollout depends on. */
 export interface RolloutState {
@@ -98,3 +99,12 @@ export async function chainsAndTests(
 
 /** The adapters of a role to sample with. */
 export const samplingPolicy = ({ adapter, frozen }: RoleState) => ({ adapter, frozen });
+
+/** The adapters of both roles after an update of one. The adapter that is being trained is still missing. */
+export function policiesAfter({ policy, config }: Pick<RolloutState, 'policy' | 'config'>, trained: Role) {
+  const policyOf = (role: Role): SamplingPolicy => {
+    const { adapter, ...frozen } = samplingPolicy(policy[role]);
+    return role === trained || config.mode === 'unified' ? frozen : { adapter, ...frozen };
+  };
+  return { generator: policyOf('generator'), discriminator: policyOf('discriminator') };
+}

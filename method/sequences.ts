@@ -111,7 +111,7 @@ const trainPolicy: Sequence<'trainPolicy'> = async (call, input) => {
   const scored = await call('scoreOldPolicy', { run, role, trajectories, adapter, valueHead, rows });
   const update = { run, role, position, state, learningRate, trajectories: scored.trajectories, rows };
   const updated = await call('updatePolicy', update);
-  const seconds = scored.seconds + updated.seconds;
+  const seconds = rewarded.seconds + scored.seconds + updated.seconds;
   const counted = input.sampled && (await call('countAnswers', { run, ...input.sampled }));
   const warnings = [...(counted?.warnings ?? []), ...(rows === 0 ? [nothingTrained(role)] : [])];
   const metrics: StepMetrics = {
@@ -129,7 +129,7 @@ const trainPolicy: Sequence<'trainPolicy'> = async (call, input) => {
     learningRate,
     sampledTokens,
     tokensPerSecond: sampledTokens / Math.max(input.generationSeconds, 1e-9),
-    seconds: input.rolloutSeconds + rewarded.seconds + seconds,
+    seconds: input.rolloutSeconds + seconds,
     artifacts: { config: run.config, problems: run.problems, verdicts, chains, tests, replayBuffer, trajectories },
   };
   const evaluation =

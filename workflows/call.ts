@@ -7,6 +7,7 @@ import {
   scheduleActivity,
   TemporalFailure,
 } from '@temporalio/workflow';
+import { NO_USAGE } from '../core/budget.js';
 import type { Decision } from '../core/control.js';
 import { MAX_DECLINES, TASK_QUEUES } from '../core/queues.js';
 import type { RunFailure } from '../core/schema/run.js';
@@ -94,6 +95,8 @@ export function summaryOf(input: object, step?: string): string | undefined {
 
 /** A person decided to skip the current step: nothing that it computed is kept. */
 export class StepSkipped extends Error {
+  spent = NO_USAGE; // by the step, so far
+
   constructor(readonly reason: string) {
     super(`step skipped: ${reason}`);
   }

@@ -5,7 +5,7 @@ import type { RunResult } from '../core/schema/run.js';
 import { settleEvaluation } from './evaluation.js';
 import { finishRun } from './finishRun.js';
 import { openRun } from './openRun.js';
-import { applyRequests } from './requests.js';
+import { applyRequests, skipStep } from './requests.js';
 import { enterStage, type RunContext, type RunHost, type RunState } from './runState.js';
 import { trainStep } from './trainStep.js';
 import { finishWarmStart } from './warmStart.js';
@@ -20,7 +20,7 @@ export async function runPipeline(host: RunHost, runId: string, input: unknown, 
       if (host.isContinueAsNewDue(state)) await host.continueAsNew(await settleEvaluation(context, state));
       state = await applyRequests(context, state); // pause, change, stop, budget
       const step = nextStep(state); // one of N discriminator, N generator and K alternating steps
-      if (step !== undefined) state = await trainStep(context, state, step);
+      if (step !== undefined) state = await trainStep(context, state, step).catch(skipStep(context, state));
       else if (context.evaluation !== undefined) state = await settleEvaluation(context, state);
       else break; // the stage has no step left, and no request arrived during its last evaluation
     }

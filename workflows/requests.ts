@@ -4,6 +4,7 @@ import { addUsage, exhaustedBudget, NO_USAGE } from '../core/budget.js';
 import { isRecordedAt } from '../core/control.js';
 import { endsEpoch, nextStep, planOf, replan } from '../core/schedule.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
+import { StepSkipped } from './call.js';
 import { advance, closeCurrentEpoch, settleEvaluation } from './evaluation.js';
 import type { RunContext, RunState } from './runState.js';
 import { withBest } from './warmStart.js';
@@ -34,7 +35,15 @@ export async function applyRequests(context: RunContext, before: RunState): Prom
   return stopIfOverBudget(context, state);
 }
 
-export async function recordAndApply(
+/** Handles the failure of a step. If a person decided to skip the step, only what it used is kept. */
+export const skipStep =
+  (context: RunContext, state: RunState) =>
+  async (error: unknown): Promise<RunState> => {
+    if (!(error instanceof StepSkipped)) throw error;
+    return recordAndApply(context, state, { action: 'skip', reason: error.reason, spent: error.spent });
+  };
+
+async function recordAndApply(
   context: RunContext,
   state: RunState,
   action: Action,

@@ -1,13 +1,13 @@
 // What a run carries from step to step, and what the code that trains it is given.
 import type { Usage } from '../core/budget.js';
 import type { RequestQueue } from '../core/control.js';
-import type { FreshTests } from '../core/freshInputs.js';
-import type { Digest, Ref } from '../core/ref.js';
+import type { Ref } from '../core/ref.js';
 import type { SchedulePosition } from '../core/schedule.js';
 import type { Chain, Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
+import type { WarmStart } from '../core/warmStart.js';
 import type { Call } from '../method/activities.js';
 import type { RolloutState } from '../method/rollouts.js';
 import type { EvaluationSamples, PolicyState, RoleState } from '../method/types.js';
@@ -30,14 +30,6 @@ export interface RunState extends SchedulePosition, RolloutState {
   recordedRequests: ControlMetrics[]; // by an earlier execution of this run, from here on
   stopped?: string; // why the run ends before its schedule
   searchAttributes: boolean; // the server knows them
-}
-
-/** What the warm start carries from step to step. */
-export interface WarmStart {
-  tests?: Ref<FreshTests> | undefined;
-  steps: number; // done
-  best: Partial<Record<Role, { loss?: number | undefined; adapter: Digest; stale: number }>>; // stale: steps without a lower loss
-  rates?: EvaluationRates; // on the test split, afterwards
 }
 
 /** The policy after an update. In unified mode, both roles are the one that was trained. */
@@ -66,7 +58,6 @@ export type ProgressUpdate = Partial<Omit<RunProgress, 'runId'>>;
 /** What a step changes in the state of its run. */
 export interface StepResult {
   changes: Partial<RunState>;
-  used: Usage;
   evaluation?: EvaluationSamples | undefined;
   progress?: ProgressUpdate;
 }

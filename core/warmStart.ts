@@ -1,0 +1,51 @@
+// When the warm start of a role ends, and which adapter it keeps. A role stops early if its validation loss no longer falls,
+// and keeps its best adapter. If the validation split gives no example, it keeps the latest one.
+import type { FreshTests } from './freshInputs.js';
+import type { Digest, Ref } from './ref.js';
+import { planOf, type SchedulePosition } from './schedule.js';
+import type { Role } from './schema/chain.js';
+import type { RunConfig } from './schema/config.js';
+import type { EvaluationRates } from './schema/run.js';
+
+/** What the warm start carries from step to step. */
+export interface WarmStart {
+  tests?: Ref<FreshTests> | undefined;
+  steps: number; // done
+  best: Partial<Record<Role, BestAdapter>>;
+  rates?: EvaluationRates; // on the test split, afterwards
+}
+
+interface BestAdapter {
+  loss?: number | undefined; // on the validation split
+  adapter: Digest;
+  stale: number; // steps since then without a lower loss
+}
+
+/** Counts a step of a role. If its validation loss has not fallen for `patience` steps, the role has no further steps. */
+export function countWarmStartStep(
+  position: SchedulePosition & { config: Pick<RunConfig, 'warmStart'> },
+  warmStart: WarmStart,
+  role: Role,
+  trained: Pick<BestAdapter, 'loss' | 'adapter'>,
+): { warmStart: WarmStart; plan: SchedulePosition['plan'] } {
+  const { plan, next, config } = position;
+  const before = warmStart.best[role];
+  const isBetter = before?.loss === undefined || trained.loss === undefined || trained.loss < before.loss;
+  const best = isBetter ? { ...trained, stale: 0 } : { ...before, stale: before.stale + 1 };
+  const isOver = best.stale >= config.warmStart.patience && hasStepsLeft(position, role);
+  return {
+    warmStart: { ...warmStart, steps: warmStart.steps + 1, best: { ...warmStart.best, [role]: best } },
+    plan: isOver ? planOf(position).filter((each, i) => i <= next || each.role !== role) : plan,
+  };
+}
+
+/** The best adapter of a role after its last step of the warm start. Undefined: it has steps left, or trained nothing. */
+export function warmStartResult(
+  position: SchedulePosition & { warmStart?: WarmStart },
+  role: Role,
+): BestAdapter | undefined {
+  return position.stage === 0 && !hasStepsLeft(position, role) ? position.warmStart?.best[role] : undefined;
+}
+
+const hasStepsLeft = (position: SchedulePosition, role: Role): boolean =>
+  planOf(position).some((each, i) => i > position.next && each.role === role);
