@@ -33,6 +33,12 @@ module.exports = {
       from: { pathNot: '^ml/device/' },
       to: { path: 'onnxruntime-node' },
     },
+    {
+      name: 'koffi-only-in-device',
+      severity: 'error',
+      from: { pathNot: '^(ml/device/ortApi\\.ts|lab/fakeCuda/)' },
+      to: { path: 'node_modules/koffi/', dependencyTypesNot: ['type-only'] },
+    },
     layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|chains|activities|workflows|workers|cli)/'),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
       pathNot: `^sandbox/($1|guest)/|${TEST_SOURCE}`,

@@ -11,16 +11,32 @@ import type { Device } from '../engine/engine.js';
 
 export type Provider = Exclude<Device, 'auto'>;
 
-/** The package's install step, which downloads the CUDA provider. */
+/** Downloads the CUDA provider. */
 const CUDA_INSTALL = 'node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12';
 const PLATFORM = `${process.platform}/${process.arch}`;
 const CHECK_LIMIT_MS = 300_000; // the first start may compile kernels
 
-/** The providers whose library is installed. */
-export function listProviders(): Provider[] {
-  const folder = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'));
-  const cuda = join(folder, 'bin/napi-v6', PLATFORM, 'libonnxruntime_providers_cuda.so');
-  return existsSync(cuda) ? ['cpu', 'cuda'] : ['cpu'];
+/** The providers that are installed. */
+export const listProviders = (): Provider[] => (missingForCuda().length === 0 ? ['cpu', 'cuda'] : ['cpu']);
+
+/** The commands that install what CUDA needs and this installation lacks. */
+function missingForCuda(): string[] {
+  const require = createRequire(import.meta.url);
+  const folder = dirname(require.resolve('onnxruntime-node/package.json'));
+  const library = join(folder, 'bin/napi-v6', PLATFORM, 'libonnxruntime_providers_cuda.so');
+  return [
+    ...(canResolve(require, 'koffi') ? [] : ['npm install koffi']),
+    ...(existsSync(library) ? [] : [CUDA_INSTALL]),
+  ];
+}
+
+function canResolve(require: NodeJS.Require, name: string): boolean {
+  try {
+    require.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The version of ONNX Runtime. */
@@ -44,7 +60,7 @@ export async function resolveDevice(
   if (!installed.includes(device)) {
     const solution =
       PLATFORM === 'linux/x64'
-        ? `with CUDA 12 and cuDNN 9 on this machine, install it with: ${CUDA_INSTALL}`
+        ? `with CUDA 12 on this machine, install it with: ${missingForCuda().join(' && ')}`
         : 'ONNX Runtime does not support it on this platform';
     throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} is not installed; ${solution}; or use cpu`);
   }
@@ -64,8 +80,6 @@ export function checkHere(provider: Provider): Promise<string | undefined> {
 
 /** In a separate process, because drivers write to standard error and a broken one can crash the process. */
 function checkInProcess(provider: Provider): Promise<string | undefined> {
-  // CUDA rounds factors of f32 products to ten bits (TF32) unless this is set when it starts, here and in the new process
-  if (provider === 'cuda') process.env.NVIDIA_TF32_OVERRIDE ??= '0';
   const script = scriptArguments(new URL('../selfTest/process.js', import.meta.url));
   return new Promise((settle) => {
     execFile(process.execPath, [...script, provider], { timeout: CHECK_LIMIT_MS }, (error, stdout) => {

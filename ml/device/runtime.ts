@@ -5,19 +5,33 @@ import { GauntletError } from '../../core/errors.js';
 import type { Graph } from '../ir/graph.js';
 import { type Replacements, replaceOperations } from '../ir/replace.js';
 import { encodeModel } from '../onnx/encode.js';
+import { DeviceSession, DeviceTensor, type Elements, type ElementType, type MemoryKind } from './deviceSession.js';
 import type { Provider } from './providers.js';
 import { replacementsFor } from './replacements.js';
 import { LOCATION_ROOT } from './weightLocations.js';
 
 export type Tensor = ort.Tensor;
+export type Feeds = Record<string, Tensor | DeviceTensor>;
 export type TensorArray = Float32Array | BigInt64Array | Int32Array | Uint8Array;
 
-// a thread serves one engine, and an engine has one device
-let device: { provider: Provider; replacements: Replacements } = { provider: 'cpu', replacements: {} };
+/** How the sessions of this thread compute. A thread serves one engine, and an engine has one device. */
+interface DeviceInUse {
+  provider: Provider;
+  replacements: Replacements;
+  memory?: MemoryKind | undefined; // of held feeds, with the C API. Absent: onnxruntime-node, which holds nothing
+}
+let device: DeviceInUse = { provider: 'cpu', replacements: {} };
 
-/** Sets the provider for the sessions of this thread. Nodes that a GPU provider does not support run on the CPU. */
-export function useProvider(provider: Provider, replacements = replacementsFor(provider)): void {
-  device = { provider, replacements };
+/**
+ * Sets the provider for the sessions of this thread. Nodes that a GPU provider does not support run on the CPU.
+ * @param memory tests use the C API on the CPU, too
+ */
+export function useProvider(
+  provider: Provider,
+  replacements = replacementsFor(provider),
+  memory: MemoryKind | undefined = provider === 'cuda' ? 'cuda' : undefined,
+): void {
+  device = { provider, replacements, memory };
 }
 
 export interface SessionOptions {
@@ -38,20 +52,21 @@ export interface SessionOptions {
 
 // Folding constants would unpack weights once and keep them; merging common subexpressions would undo recomputation;
 // quant_qdq would turn products of unpacked weights into products of packed ones.
-const KEEP_GRAPH = { disable_specified_optimizers: 'ConstantFolding;CommonSubexpressionElimination' };
+const KEEP_GRAPH = { 'optimization.disable_specified_optimizers': 'ConstantFolding;CommonSubexpressionElimination' };
 
 // Graphs that run for milliseconds alternate on the same cores. By default, the threads of a waiting graph would spin and
 // slow down the running one.
-const SHORT_RUNS = { session: { force_spinning_stop: '1' } };
+const SHORT_RUNS = { 'session.force_spinning_stop': '1' };
 
-function extraOptions(weights: SessionOptions['weights']) {
+/** Entries of the configuration of a session. */
+export function configEntries(weights: SessionOptions['weights']): Record<string, string> {
   if (!weights) return SHORT_RUNS;
   const session = {
-    model_external_initializers_file_folder_path: LOCATION_ROOT,
-    disable_quant_qdq: '1',
-    disable_prepacking: weights === 'mapped' ? '1' : '0',
+    'session.model_external_initializers_file_folder_path': LOCATION_ROOT,
+    'session.disable_quant_qdq': '1',
+    'session.disable_prepacking': weights === 'mapped' ? '1' : '0',
   };
-  return weights === 'constantFolded' ? { session } : { session, optimization: KEEP_GRAPH };
+  return weights === 'constantFolded' ? session : { ...session, ...KEEP_GRAPH };
 }
 const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
@@ -59,17 +74,16 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =
 /** A compiled graph. Inputs and results are by name. */
 export class GraphSession {
   private constructor(
-    private readonly session: ort.InferenceSession,
+    private readonly session: Pick<ort.InferenceSession, 'run' | 'release'> | DeviceGraph,
     readonly memory: SessionOptions['memory'], // must not be collected before the session
   ) {}
 
   /** Changes the graph to suit the device. @throws {GauntletError} ENGINE_FAULT if the runtime refuses it */
-  static async open(
-    graph: Graph,
-    { threads = 1, weights, memory, optimizationsDisabled = false }: SessionOptions = {},
-  ): Promise<GraphSession> {
-    const { provider, replacements } = device;
+  static async open(graph: Graph, options: SessionOptions = {}): Promise<GraphSession> {
+    const { provider, replacements, memory: deviceMemory } = device;
     if (Object.keys(replacements).length > 0) replaceOperations(graph, replacements);
+    if (deviceMemory) return new GraphSession(new DeviceGraph(graph, options, deviceMemory), options.memory);
+    const { threads = 1, weights, memory, optimizationsDisabled = false } = options;
     const model = encodeModel(graph);
     try {
       return new GraphSession(
@@ -82,7 +96,7 @@ export class GraphSession {
           enableMemPattern: false,
           enableCpuMemArena: false, // each open graph would keep the peak of its activations
           logSeverityLevel: 3,
-          extra: extraOptions(weights),
+          extra: configEntries(weights),
           ...(memory && { externalData: [{ path: memory.location, data: bytesOf(memory.data) }] }),
         }),
         memory,
@@ -92,10 +106,11 @@ export class GraphSession {
     }
   }
 
-  /** @throws {GauntletError} ENGINE_FAULT */
-  async run(feeds: Record<string, Tensor>): Promise<Record<string, Tensor>> {
+  /** Feeds that the graph does not have are ignored. @throws {GauntletError} ENGINE_FAULT */
+  async run(feeds: Feeds): Promise<Record<string, Tensor>> {
+    if (this.session instanceof DeviceGraph) return this.session.run(feeds);
     try {
-      return (await this.session.run(feeds)) as Record<string, Tensor>;
+      return (await this.session.run(feeds as Record<string, Tensor>)) as Record<string, Tensor>;
     } catch (cause) {
       throw new GauntletError('ENGINE_FAULT', `the model graph failed: ${(cause as Error).message}`, { cause });
     }
@@ -106,6 +121,76 @@ export class GraphSession {
   }
 }
 
+/** A graph on a GPU. Feeds on the host are copied there, and results from there. */
+class DeviceGraph {
+  private readonly session: DeviceSession;
+  private readonly inputs: ReadonlySet<string>;
+  private readonly outputs: readonly string[];
+
+  constructor(
+    graph: Graph,
+    { threads, weights, memory: externalData, optimizationsDisabled }: SessionOptions,
+    memory: MemoryKind,
+  ) {
+    this.inputs = new Set(graph.inputs.map(({ name }) => name));
+    this.outputs = graph.outputs.map(({ name }) => name);
+    this.session = DeviceSession.open(encodeModel(graph), {
+      memory,
+      threads,
+      optimizationsDisabled,
+      config: configEntries(weights),
+      externalData,
+    });
+  }
+
+  run(feeds: Feeds): Record<string, Tensor> {
+    const copies: DeviceTensor[] = [];
+    const bound = Object.entries(feeds).flatMap(([name, feed]) => {
+      if (!this.inputs.has(name)) return [];
+      if (feed instanceof DeviceTensor) return [[name, feed] as const];
+      const copy = DeviceTensor.of(feed.type as ElementType, feed.data as Elements, feed.dims);
+      copies.push(copy);
+      return [[name, copy] as const];
+    });
+    try {
+      const results = this.session.run(Object.fromEntries(bound), this.outputs);
+      const entries = Object.entries(results).map(([name, { type, data, dims }]) => [
+        name,
+        new ort.Tensor(type as 'float32', data as Float32Array, dims),
+      ]);
+      return Object.fromEntries(entries);
+    } finally {
+      for (const each of copies) each.dispose();
+    }
+  }
+
+  release(): void {
+    this.session.close();
+  }
+}
+
+/** Inputs of many runs. On a GPU they are copied there once. */
+export class HeldFeeds {
+  readonly feeds: Feeds;
+
+  constructor(views: Iterable<NamedView>) {
+    const { memory } = device;
+    this.feeds = memory
+      ? Object.fromEntries([...views].map(([name, view]) => [name, heldIn(memory, view)]))
+      : tensors(views);
+  }
+
+  dispose(): void {
+    for (const feed of Object.values(this.feeds)) if (feed instanceof DeviceTensor) feed.dispose();
+  }
+}
+
+function heldIn(memory: MemoryKind, { data, shape }: NamedView[1]): DeviceTensor {
+  const held = DeviceTensor.empty(memory, 'float32', shape);
+  held.write(data);
+  return held;
+}
+
 /** Wraps an array, without a copy, as a tensor. The array must not be in shared memory. */
 export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
   if (data instanceof Uint8Array) return new ort.Tensor('uint8', data, dims);
@@ -113,8 +198,8 @@ export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
   return new ort.Tensor(type, data, dims);
 }
 
+type NamedView = readonly [string, { shape: readonly number[]; data: Float32Array }];
+
 /** Views of named tensors as the inputs of a graph. */
-export const tensors = (
-  views: Iterable<readonly [string, { shape: readonly number[]; data: Float32Array }]>,
-): Record<string, Tensor> =>
+export const tensors = (views: Iterable<NamedView>): Record<string, Tensor> =>
   Object.fromEntries([...views].map(([name, { data, shape }]) => [name, tensor(data, shape)]));

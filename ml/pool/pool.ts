@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 import { startThread } from '../../infra/scripts.js';
+import { releaseOwnedBy } from '../device/owned.js';
 
 /** Main → worker. `stop` holds one number: not 0 means that the job must stop. */
 export interface JobMessage {
@@ -154,6 +155,7 @@ export class WorkerPool {
 
   private startWorker(): Member {
     const member: Member = { worker: startThread(this.script, this.workerData) };
+    const { threadId } = member.worker; // unknown after its end
     const died = (reason: string): void => {
       const at = this.members.indexOf(member);
       if (at < 0) return;
@@ -163,7 +165,10 @@ export class WorkerPool {
     };
     member.worker.on('message', (message: WorkerMessage) => this.receive(member, message));
     member.worker.on('error', (error) => died(error.message));
-    member.worker.on('exit', (status) => died(`exit status ${status}`));
+    member.worker.on('exit', (status) => {
+      releaseOwnedBy(threadId);
+      died(`exit status ${status}`);
+    });
     this.members.push(member);
     return member;
   }

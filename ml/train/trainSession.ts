@@ -3,7 +3,7 @@
 import { GauntletError } from '../../core/errors.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import { OpenGraphs } from '../device/openGraphs.js';
-import { GraphSession, type Tensor, tensors } from '../device/runtime.js';
+import { type Feeds, GraphSession, HeldFeeds, type Tensor, tensors } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums, LossConfig } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
@@ -43,7 +43,8 @@ type Scored = Tokens & { mask?: readonly number[] };
 
 export class TrainSession {
   private readonly graphs: OpenGraphs;
-  private readonly weights: Record<string, Tensor>; // that are inputs of all graphs
+  private readonly weights: HeldFeeds; // that are inputs of all graphs
+  private adapter: { values: Float32Array; held: HeldFeeds } | undefined; // the latest one
   private readonly config: DecoderConfig;
   private threads = 1;
 
@@ -52,7 +53,7 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
-    this.weights = tensors(model.weights ?? []);
+    this.weights = new HeldFeeds(model.weights ?? []);
     this.graphs = options.graphs ?? new OpenGraphs(Number.POSITIVE_INFINITY);
   }
 
@@ -110,7 +111,7 @@ export class TrainSession {
       ...(trained && { trained }),
       ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
     };
-    const out = await session.run({ ...feeds, ...this.weights, ...this.adapterTensors(adapter) });
+    const out = await session.run({ ...feeds, ...this.weights.feeds, ...this.adapterFeeds(adapter) });
     return ppoResult(batch, sequences, loss, out, trained);
   }
 
@@ -134,6 +135,9 @@ export class TrainSession {
 
   async close(): Promise<void> {
     await this.graphs.close(OWN);
+    this.weights.dispose();
+    this.adapter?.held.dispose();
+    this.adapter = undefined;
   }
 
   /** All outputs, aligned with the tokens. */
@@ -158,8 +162,8 @@ export class TrainSession {
       ...batch.layout,
       ...(outputs.temperature !== undefined && { target: batch.target }),
       ...(trained && { trained }),
-      ...this.weights,
-      ...this.adapterTensors(adapter),
+      ...this.weights.feeds,
+      ...this.adapterFeeds(adapter),
     });
     return Object.fromEntries(
       Object.entries(out).map(([name, tensor]) => [name, batch.aligned(sequences, tensor, trained)]),
@@ -171,9 +175,14 @@ export class TrainSession {
     return trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
   }
 
-  private adapterTensors(adapter: Adapter | undefined): Record<string, Tensor> {
+  private adapterFeeds(adapter: Adapter | undefined): Feeds {
     if (!adapter) return {};
-    return tensors(viewsOf(adapterLayout(this.config, adapter), adapter.values));
+    const { values } = adapter;
+    if (this.adapter?.values !== values) {
+      this.adapter?.held.dispose();
+      this.adapter = { values, held: new HeldFeeds(viewsOf(adapterLayout(this.config, adapter), values)) };
+    }
+    return this.adapter.held.feeds;
   }
 
   private pack(sequences: readonly Tokens[]): Batch {

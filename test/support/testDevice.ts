@@ -6,6 +6,5 @@ import type { Provider } from '../../ml/device/providers.js';
 export function testDevice(test: Context): Provider {
   const device = process.env.GAUNTLET_TEST_DEVICE;
   if (!device) test.skip();
-  process.env.NVIDIA_TF32_OVERRIDE ??= '0'; // see ml/device/providers.ts
   return device as Provider;
 }

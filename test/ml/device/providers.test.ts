@@ -34,7 +34,7 @@ describe('devices', function () {
   it('refuses a missing device and explains how to install it', async () => {
     const way =
       process.platform === 'linux' && process.arch === 'x64'
-        ? /^device cuda is not installed; .*CUDA 12 and cuDNN 9.*install\.js --onnxruntime-node-install=cuda12; or use cpu$/
+        ? /^device cuda is not installed; .*CUDA 12 on.*install\.js --onnxruntime-node-install=cuda12; or use cpu$/
         : /^device cuda is not installed; ONNX Runtime does not support it on this platform; or use cpu$/;
     await assert.rejects(resolveDevice('cuda', ['cpu'], works), { code: 'DEVICE_UNAVAILABLE', message: way });
   });
@@ -58,7 +58,6 @@ describe('devices', function () {
     assert.equal(checkHere('cpu'), checkHere('cpu'));
     const fault = await checkHere('cuda'); // undefined on a machine that has it
     assert.ok(fault === undefined || /^\S.*\S$/.test(fault), fault);
-    assert.equal(process.env.NVIDIA_TF32_OVERRIDE, '0', 'CUDA would round factors to ten bits');
     assert.match((await checkHere('tpu' as 'cpu')) ?? '', /^a matrix product fails: ./);
   });
 

@@ -1,0 +1,303 @@
+// Sessions whose inputs and outputs are tensors that stay where they are, on the host or on a GPU. What is bound as input and
+// as output at once is updated in place. A run blocks its thread, so sessions live in worker threads.
+import { GauntletError } from '../../core/errors.js';
+import { type Handle, ortApi } from './ortApi.js';
+import { type Owned, releaseOwned, track } from './owned.js';
+
+export type MemoryKind = 'cpu' | 'cuda';
+
+/** ONNX's number of an element type, and the array that holds its elements. 16-bit floats are bit patterns. */
+const ELEMENTS = {
+  float32: [1, Float32Array],
+  uint8: [2, Uint8Array],
+  int32: [6, Int32Array],
+  int64: [7, BigInt64Array],
+  bool: [9, Uint8Array],
+  float16: [10, Uint16Array],
+  bfloat16: [16, Uint16Array],
+} as const;
+export type ElementType = keyof typeof ELEMENTS;
+export type Elements = Float32Array | Uint8Array | Int32Array | BigInt64Array | Uint16Array;
+
+export interface HostTensor {
+  type: ElementType;
+  dims: readonly number[];
+  data: Elements;
+}
+
+const memoryInfos = new Map<MemoryKind, Handle>();
+function memoryInfo(kind: MemoryKind): Handle {
+  const known = memoryInfos.get(kind);
+  if (known !== undefined) return known;
+  const [name, allocator] = kind === 'cpu' ? ['Cpu', 1] : ['Cuda', 0]; // 1: of an arena, 0: of a device
+  const made = ortApi().create('CreateMemoryInfo', name as string, allocator as number, 0, 0);
+  memoryInfos.set(kind, made);
+  return made;
+}
+
+/** A tensor at a fixed place in memory. */
+export class DeviceTensor {
+  private constructor(
+    readonly memory: MemoryKind,
+    readonly type: ElementType,
+    readonly dims: readonly number[],
+    private readonly address: Handle,
+    private readonly host: Elements | undefined, // the memory itself, unless it is on a device
+    readonly handle: Handle,
+    private readonly owned: Owned[],
+  ) {}
+
+  /** Memory that is not initialized. */
+  static empty(memory: MemoryKind, type: ElementType, dims: readonly number[]): DeviceTensor {
+    const count = dims.reduce((product, size) => product * size, 1);
+    const [, Type] = ELEMENTS[type];
+    if (memory === 'cpu') {
+      const host = new Type(new ArrayBuffer(Math.max(1, count) * Type.BYTES_PER_ELEMENT)); // its memory does not move
+      return DeviceTensor.at(memory, type, dims, ortApi().addressOf(host), host.subarray(0, count));
+    }
+    const address = ortApi()
+      .cuda()
+      .allocate(Math.max(1, count) * Type.BYTES_PER_ELEMENT);
+    return DeviceTensor.at(memory, type, dims, address, undefined, [track('memory', address)]);
+  }
+
+  /** A copy of an array, on the host. */
+  static of(type: ElementType, data: Elements, dims: readonly number[]): DeviceTensor {
+    const made = DeviceTensor.empty('cpu', type, dims);
+    made.write(data);
+    return made;
+  }
+
+  private static at(
+    memory: MemoryKind,
+    type: ElementType,
+    dims: readonly number[],
+    address: Handle,
+    host?: Elements,
+    owned: Owned[] = [],
+  ): DeviceTensor {
+    const [number, Type] = ELEMENTS[type];
+    const bytes = dims.reduce((product, size) => product * size, Type.BYTES_PER_ELEMENT as number);
+    const shape = BigInt64Array.from(dims, BigInt);
+    const handle = ortApi().create(
+      'CreateTensorWithDataAsOrtValue',
+      ...[memoryInfo(memory), address, bytes, shape, dims.length, number],
+    );
+    return new DeviceTensor(memory, type, dims, address, host, handle, [track('value', handle), ...owned]);
+  }
+
+  get size(): number {
+    return this.dims.reduce((product, size) => product * size, 1);
+  }
+
+  /** Copies elements from the host. @throws RangeError if their number or their type is wrong */
+  write(data: Elements): void {
+    const [, Type] = ELEMENTS[this.type];
+    if (!(data instanceof Type) || data.length !== this.size)
+      throw new RangeError(
+        `${this.size} elements of ${this.type} are needed, got ${data.length} of ${data.constructor.name}`,
+      );
+    if (this.host) (this.host as Float32Array).set(data as Float32Array);
+    else ortApi().cuda().upload(this.address, data);
+  }
+
+  /** Copies the elements to the host. */
+  read(): Elements {
+    if (this.host) return this.host.slice();
+    const [, Type] = ELEMENTS[this.type];
+    const data = new Type(this.size);
+    ortApi().cuda().download(data, this.address);
+    return data;
+  }
+
+  /** A view of elements along the first axis. Dispose of it before the tensor. */
+  rows(first: number, count: number): DeviceTensor {
+    const [rows = 0, ...rest] = this.dims;
+    if (first < 0 || count < 0 || first + count > rows)
+      throw new RangeError(`rows ${first}..${first + count} of ${rows}`);
+    const width = rest.reduce((product, size) => product * size, 1);
+    const [, Type] = ELEMENTS[this.type];
+    const address = this.address + BigInt(first * width * Type.BYTES_PER_ELEMENT);
+    const host = this.host?.subarray(first * width, (first + count) * width);
+    return DeviceTensor.at(this.memory, this.type, [count, ...rest], address, host);
+  }
+
+  dispose(): void {
+    for (const each of this.owned.splice(0)) releaseOwned(each);
+  }
+}
+
+export interface DeviceSessionOptions {
+  memory: MemoryKind; // of the provider that computes
+  threads?: number; // on the CPU; default 1
+  optimizationsDisabled?: boolean; // as SessionOptions of runtime.ts
+  config?: Readonly<Record<string, string>>; // entries of the session's configuration
+  /** CUDA records the kernels of the first run of a binding and starts them as one afterwards. */
+  recorded?: boolean;
+  externalData?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
+}
+
+// The arena takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32 has ten).
+const CUDA_OPTIONS = { arena_extend_strategy: 'kSameAsRequested', use_tf32: '0' };
+
+// The first one needs cuDNN. The second one makes splits that copy from the host, which a recorded graph must not.
+const CUDA_UNUSED = ['BiasSoftmaxFusion', 'GatherSliceToSplitFusion'];
+const DISABLED = 'optimization.disable_specified_optimizers';
+
+export class DeviceSession {
+  private constructor(
+    private readonly handle: Handle,
+    private readonly owned: Owned[],
+    private readonly recorded: boolean,
+    readonly externalData: DeviceSessionOptions['externalData'], // must not be collected before the session
+  ) {}
+
+  /**
+   * @param model the bytes of an ONNX model
+   * @throws {GauntletError} ENGINE_FAULT if the runtime refuses it, DEVICE_UNAVAILABLE if something is not installed
+   */
+  static open(model: Uint8Array, options: DeviceSessionOptions): DeviceSession {
+    const { call, create, environment, addressOf } = ortApi();
+    const { memory, threads = 1, optimizationsDisabled = false, config = {}, recorded = false, externalData } = options;
+    const settings = create('CreateSessionOptions');
+    try {
+      call('SetIntraOpNumThreads', settings, threads);
+      call('SetSessionLogSeverityLevel', settings, 3);
+      call('SetSessionGraphOptimizationLevel', settings, optimizationsDisabled ? 0 : 99);
+      call('DisableMemPattern', settings);
+      call('DisableCpuMemArena', settings);
+      const entries = { ...config };
+      if (memory === 'cuda') {
+        entries[DISABLED] = [...CUDA_UNUSED, ...(config[DISABLED]?.split(';') ?? [])].join(';');
+        appendCuda(settings, { ...CUDA_OPTIONS, ...(recorded && { enable_cuda_graph: '1' }) });
+      }
+      for (const [name, value] of Object.entries(entries)) call('AddSessionConfigEntry', settings, name, value);
+      if (externalData) {
+        const { location, data } = externalData;
+        const addresses = BigUint64Array.of(addressOf(data));
+        const lengths = BigUint64Array.of(BigInt(data.byteLength));
+        call('AddExternalInitializersFromFilesInMemory', settings, [location], addresses, lengths, 1);
+      }
+      const handle = create('CreateSessionFromArray', environment, model, model.byteLength, settings);
+      return new DeviceSession(handle, [track('session', handle)], recorded, externalData);
+    } catch (error) {
+      const { message } = error as Error;
+      throw error instanceof GauntletError && error.code !== 'ENGINE_FAULT'
+        ? error
+        : new GauntletError('ENGINE_FAULT', `the model graph does not load: ${message}`, { cause: error });
+    } finally {
+      call('ReleaseSessionOptions', settings);
+    }
+  }
+
+  /** @throws {GauntletError} ENGINE_FAULT if the graph has no such input or output */
+  bind(inputs: Readonly<Record<string, DeviceTensor>>, outputs: Readonly<Record<string, DeviceTensor>>): Binding {
+    return new Binding(this.handle, inputs, outputs, this.recorded);
+  }
+
+  /**
+   * Runs once. The runtime allocates the outputs, so their shapes may depend on the inputs.
+   * @returns copies of the outputs on the host
+   */
+  run(inputs: Readonly<Record<string, DeviceTensor>>, outputs: readonly string[]): Record<string, HostTensor> {
+    const binding = this.bind(inputs, {});
+    try {
+      return binding.runInto(outputs);
+    } finally {
+      binding.dispose();
+    }
+  }
+
+  close(): void {
+    for (const each of this.owned.splice(0)) releaseOwned(each);
+  }
+}
+
+function appendCuda(settings: Handle, options: Readonly<Record<string, string>>): void {
+  const { call, create } = ortApi();
+  const cuda = create('CreateCUDAProviderOptions');
+  try {
+    call('UpdateCUDAProviderOptions', cuda, Object.keys(options), Object.values(options), Object.keys(options).length);
+    call('SessionOptionsAppendExecutionProvider_CUDA_V2', settings, cuda);
+  } finally {
+    call('ReleaseCUDAProviderOptions', cuda);
+  }
+}
+
+let recordings = 0; // in this thread
+
+/** Inputs and outputs that stay bound from run to run. Dispose of it before its tensors and its session. */
+export class Binding {
+  private readonly handle: Handle;
+  private readonly options: Handle;
+  private readonly owned: Owned[];
+
+  constructor(
+    private readonly session: Handle,
+    inputs: Readonly<Record<string, DeviceTensor>>,
+    outputs: Readonly<Record<string, DeviceTensor>>,
+    recorded: boolean,
+  ) {
+    const { call, create } = ortApi();
+    this.handle = create('CreateIoBinding', session);
+    this.options = create('CreateRunOptions');
+    this.owned = [track('binding', this.handle), track('runOptions', this.options)];
+    try {
+      if (recorded) call('AddRunConfigEntry', this.options, 'gpu_graph_id', String(++recordings));
+      for (const [name, { handle }] of Object.entries(inputs)) call('BindInput', this.handle, name, handle);
+      for (const [name, { handle }] of Object.entries(outputs)) call('BindOutput', this.handle, name, handle);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  /** Runs with outputs that the runtime allocates on the host. @returns copies */
+  runInto(outputs: readonly string[]): Record<string, HostTensor> {
+    const { call, create, memoryAt } = ortApi();
+    for (const name of outputs) call('BindOutputToDevice', this.handle, name, memoryInfo('cpu'));
+    this.run();
+    const allocator = create('GetAllocatorWithDefaultOptions');
+    const count = new BigUint64Array(1);
+    const list = new BigUint64Array(1);
+    call('GetBoundOutputValues', this.handle, allocator, list, count);
+    const values = [...new BigUint64Array(memoryAt(list[0]!, 8 * Number(count[0])))];
+    call('AllocatorFree', allocator, list[0]!);
+    try {
+      return Object.fromEntries(outputs.map((name, i) => [name, copyOf(values[i]!)]));
+    } finally {
+      for (const value of values) call('ReleaseValue', value);
+    }
+  }
+
+  /** @throws {GauntletError} ENGINE_FAULT */
+  run(): void {
+    try {
+      ortApi().call('RunWithBinding', this.session, this.options, this.handle);
+    } catch (cause) {
+      throw new GauntletError('ENGINE_FAULT', `the model graph failed: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  dispose(): void {
+    for (const each of this.owned.splice(0)) releaseOwned(each);
+  }
+}
+
+/** A copy of a tensor on the host. */
+function copyOf(value: Handle): HostTensor {
+  const { call, create, memoryAt } = ortApi();
+  const info = create('GetTensorTypeAndShape', value);
+  const number = new Int32Array(1);
+  call('GetTensorElementType', info, number);
+  const shape = new BigInt64Array(Number(create('GetDimensionsCount', info)));
+  if (shape.length > 0) call('GetDimensions', info, shape, shape.length);
+  call('ReleaseTensorTypeAndShapeInfo', info);
+  const type = (Object.keys(ELEMENTS) as ElementType[]).find((each) => ELEMENTS[each][0] === number[0])!;
+  const dims = [...shape].map(Number);
+  const [, Type] = ELEMENTS[type];
+  const size = dims.reduce((product, each) => product * each, 1);
+  if (size === 0) return { type, dims, data: new Type(0) };
+  const memory = memoryAt(create('GetTensorMutableData', value), size * Type.BYTES_PER_ELEMENT);
+  return { type, dims, data: new Type(memory).slice() };
+}

@@ -1,0 +1,120 @@
+// The C API of ONNX Runtime computes what onnxruntime-node computes, and gives back what it takes, also if a thread ends.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startThread } from '../../../infra/scripts.js';
+import { DeviceSession, DeviceTensor } from '../../../ml/device/deviceSession.js';
+import { loadKoffi } from '../../../ml/device/ortApi.js';
+import { countOwned, releaseOwnedBy } from '../../../ml/device/owned.js';
+import { useProvider } from '../../../ml/device/runtime.js';
+import { Graph } from '../../../ml/ir/graph.js';
+import { encodeModel } from '../../../ml/onnx/encode.js';
+import { selfTestCases } from '../../../ml/selfTest/cases.js';
+
+/** y = x + x. */
+function doubling(): Uint8Array {
+  const g = new Graph();
+  const x = g.input('x', 'float32', [4, 2]);
+  g.output('y', g.add(x, x));
+  return encodeModel(g);
+}
+const open = (): DeviceSession => DeviceSession.open(doubling(), { memory: 'cpu' });
+
+describe('sessions of the C API', () => {
+  it('compute the same bits as onnxruntime-node: every program of the self-test', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gauntlet-device-'));
+    try {
+      for (const { name, run } of selfTestCases(folder)) {
+        const expected = await run('cpu');
+        useProvider('cpu', {}, 'cpu');
+        const actual = await run('cpu');
+        useProvider('cpu');
+        assert.deepEqual(actual, expected, name);
+        assert.equal(countOwned(), 0, name);
+      }
+    } finally {
+      useProvider('cpu');
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('update a tensor in place that is input and output, also a part of its rows', () => {
+    const session = open();
+    const whole = DeviceTensor.of(
+      'float32',
+      Float32Array.from({ length: 12 }, (_, i) => i),
+      [6, 2],
+    );
+    const part = whole.rows(1, 4);
+    const binding = session.bind({ x: part }, { y: part });
+    binding.run();
+    binding.run();
+    assert.deepEqual([...whole.read()], [0, 1, 8, 12, 16, 20, 24, 28, 32, 36, 10, 11]);
+    part.write(new Float32Array(8));
+    assert.deepEqual([...whole.read()], [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 10, 11]);
+    binding.dispose();
+    part.dispose();
+    whole.dispose();
+    session.close();
+    session.close(); // releases nothing twice
+    assert.equal(countOwned(), 0);
+  });
+
+  it('refuse what they cannot run with an error that says why', () => {
+    const damaged = new Uint8Array([1, 2, 3]);
+    assert.throws(() => DeviceSession.open(damaged, { memory: 'cpu' }), {
+      code: 'ENGINE_FAULT',
+      message: /does not load/,
+    });
+    const session = open();
+    const x = DeviceTensor.empty('cpu', 'float32', [4, 2]);
+    const small = DeviceTensor.empty('cpu', 'float32', [1, 2]);
+    assert.throws(() => session.bind({ z: x }, {}), { code: 'ENGINE_FAULT', message: /z/ });
+    const binding = session.bind({ x: small }, { y: x });
+    assert.throws(() => binding.run(), { code: 'ENGINE_FAULT', message: /the model graph failed: .*dim/s });
+    assert.throws(() => x.write(new Float32Array(3)), /8 elements of float32 are needed, got 3/);
+    assert.throws(() => x.rows(3, 2), RangeError);
+    binding.dispose();
+    for (const each of [x, small]) each.dispose();
+    session.close();
+    assert.equal(countOwned(), 0);
+  });
+
+  it('name the way out if koffi is not installed', () => {
+    const notInstalled = (): never => {
+      throw new Error("Cannot find module 'koffi'");
+    };
+    const message = 'device cuda needs the package koffi: run npm install koffi, or use cpu';
+    assert.throws(() => loadKoffi(notInstalled), { code: 'DEVICE_UNAVAILABLE', message });
+  });
+
+  it('give their memory back: 200 sessions, and threads that are ended in a run', async () => {
+    const openAndClose = (): void => {
+      const session = open();
+      const [x, y] = [0, 1].map(() => DeviceTensor.empty('cpu', 'float32', [4, 2])) as [DeviceTensor, DeviceTensor];
+      const binding = session.bind({ x }, { y });
+      binding.run();
+      binding.dispose();
+      for (const each of [x, y]) each.dispose();
+      session.close();
+    };
+    const killed = async (): Promise<void> => {
+      const thread = startThread(new URL('./sessionThread.js', import.meta.url), undefined);
+      const { threadId } = thread;
+      await once(thread, 'message');
+      await thread.terminate();
+      assert.ok(countOwned() > 0);
+      releaseOwnedBy(threadId);
+      assert.equal(countOwned(), 0);
+    };
+    for (let i = 0; i < 20; i++) openAndClose();
+    for (let i = 0; i < 3; i++) await killed();
+    const before = process.memoryUsage.rss();
+    for (let i = 0; i < 200; i++) openAndClose();
+    for (let i = 0; i < 6; i++) await killed();
+    const grown = process.memoryUsage.rss() - before;
+    assert.ok(grown < 220e6, `${grown} bytes more`); // the killed threads owned 384 MB
+  });
+});

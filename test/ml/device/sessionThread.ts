@@ -1,0 +1,14 @@
+// A thread for deviceSession.test.ts. It runs a session with weights of 64 MB until it is ended.
+import { parentPort } from 'node:worker_threads';
+import { DeviceSession, DeviceTensor } from '../../../ml/device/deviceSession.js';
+import { Graph } from '../../../ml/ir/graph.js';
+import { encodeModel } from '../../../ml/onnx/encode.js';
+
+const [ROWS, N] = [64, 4000];
+const g = new Graph();
+g.output('y', g.matMul(g.input('x', 'float32', [ROWS, N]), g.constant('w', [N, N], new Float32Array(N * N).fill(0.5))));
+const session = DeviceSession.open(encodeModel(g), { memory: 'cpu' });
+const [x, y] = [0, 1].map(() => DeviceTensor.empty('cpu', 'float32', [ROWS, N])) as [DeviceTensor, DeviceTensor];
+const binding = session.bind({ x }, { y });
+parentPort!.postMessage('running');
+for (;;) binding.run();
