@@ -10,7 +10,7 @@ import { replacementsFor } from './replacements.js';
 import { LOCATION_ROOT } from './weightLocations.js';
 
 export type Tensor = ort.Tensor;
-export type TensorArray = Float32Array | BigInt64Array | Int32Array | Uint8Array;
+export type TensorArray = Float64Array | Float32Array | BigInt64Array | Int32Array | Uint8Array;
 
 // a thread serves one engine, and an engine has one device
 let device: { provider: Provider; replacements: Replacements } = { provider: 'cpu', replacements: {} };
@@ -109,6 +109,7 @@ export class GraphSession {
 /** Wraps an array, without a copy, as a tensor. The array must not be in shared memory. */
 export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
   if (data instanceof Uint8Array) return new ort.Tensor('uint8', data, dims);
+  if (data instanceof Float64Array) return new ort.Tensor('float64', data, dims);
   const type = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
   return new ort.Tensor(type, data, dims);
 }
