@@ -14,10 +14,11 @@ const ELEMENTS = {
   int64: [7, BigInt64Array],
   bool: [9, Uint8Array],
   float16: [10, Uint16Array],
+  float64: [11, Float64Array],
   bfloat16: [16, Uint16Array],
 } as const;
 export type ElementType = keyof typeof ELEMENTS;
-export type Elements = Float32Array | Uint8Array | Int32Array | BigInt64Array | Uint16Array;
+export type Elements = Float64Array | Float32Array | Uint8Array | Int32Array | BigInt64Array | Uint16Array;
 
 export interface HostTensor {
   type: ElementType;
