@@ -152,12 +152,13 @@ function memoryLine(path: string, opening: EngineOptions): string {
 
 /** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */
 export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {
-  const { quantization, groupSize, checkpointing, kvCacheMegabytes, activationMegabytes, force } = config;
+  const { quantization, groupSize, precision, checkpointing, kvCacheMegabytes, activationMegabytes, force } = config;
   const cores = own.threads ?? config.threads;
   return {
     device: own.device ?? config.device,
     ...(cores === null ? {} : { cores }),
     ...(quantization === 'none' ? {} : { quantization: { bits: BITS[quantization], groupSize } }),
+    ...(precision === undefined ? {} : { precision }),
     ...(checkpointing === null ? {} : { checkpointing }),
     ...(force ? { force } : {}),
     ...(kvCacheMegabytes === null ? {} : { kvCacheBytes: kvCacheMegabytes * 2 ** 20 }),

@@ -61,10 +61,13 @@ export const CUDA_ACTIVATION_MEGABYTES = 16_000;
 
 export const DEVICES = ['cpu', 'cuda', 'auto'] as const;
 
+/** What layers compute in when they score and train. */
+export const PRECISIONS = ['f32', 'f16', 'bf16'] as const;
+
 const removedDevice = ({ input }: { input?: unknown }): string | undefined =>
   input === 'webgpu' ? `webgpu was removed after version 0.2.0: use ${DEVICES.join(', ')}` : undefined;
 
-/** How a worker opens the base. Quantization, group size and activation memory affect results, see `runIdentity`. */
+/** How a worker opens the base. Quantization, group size, precision and activation memory affect results, see `runIdentity`. */
 const engineSchema = z.strictObject({
   device: z.enum(DEVICES, { error: removedDevice }).default('cpu'),
   quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
@@ -73,6 +76,7 @@ const engineSchema = z.strictObject({
     .min(16)
     .refine((size) => Number.isInteger(Math.log2(size)), 'must be a power of two')
     .default(32), // inputs per scale
+  precision: z.enum(PRECISIONS).optional(), // of scores and gradients; absent, so in no digest: f32
   checkpointing: z.boolean().nullable().default(null), // null: only if activations need much memory
   kvCacheMegabytes: z.int().nonnegative().nullable().default(null), // null: the engine's default; 0: no cache
   threads: positiveInt.nullable().default(null), // null: one per core
@@ -302,8 +306,11 @@ function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undef
 
 /** The fields that affect results: the configuration without device settings, budget and failure handling. */
 export function runIdentity(config: RunConfig): RunConfig {
-  const { quantization, groupSize, activationMegabytes } = config.engine;
-  const parts = activationMegabytes === undefined ? {} : { activationMegabytes };
+  const { quantization, groupSize, activationMegabytes, precision } = config.engine;
+  const parts = {
+    ...(activationMegabytes !== undefined && { activationMegabytes }),
+    ...(precision !== undefined && precision !== 'f32' && { precision }),
+  };
   return {
     ...config,
     ...REMOVED,

@@ -9,8 +9,8 @@ const CUDA: Replacements = {
     const [q, scale, zero] = [inputs[0]!, inputs[1]!, inputs[2]!];
     if (q.dtype !== 'uint8') return [g.dequantize(q, scale, zero, attrs.blockSize)];
     const perGroup = [...scale.shape, 1];
-    const codes = g.reshape(g.cast(q, 'float32'), [...scale.shape, attrs.blockSize]);
-    const shifted = g.sub(codes, g.reshape(g.cast(zero, 'float32'), perGroup));
+    const codes = g.reshape(g.cast(q, scale.dtype), [...scale.shape, attrs.blockSize]);
+    const shifted = g.sub(codes, g.reshape(g.cast(zero, scale.dtype), perGroup));
     return [g.reshape(g.mul(shifted, g.reshape(scale, perGroup)), q.shape)];
   },
 };

@@ -2,7 +2,9 @@
 // the same in every process. A run blocks its thread, so sessions live in worker threads.
 import ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
+import { bfloat16Bits, float16Bits } from '../ir/bits16.js';
 import type { Graph } from '../ir/graph.js';
+import type { Half } from '../ir/half.js';
 import { type Replacements, replaceOperations } from '../ir/replace.js';
 import { encodeModel } from '../onnx/encode.js';
 import { DeviceSession, DeviceTensor, type Elements, type ElementType, type MemoryKind } from './deviceSession.js';
@@ -12,7 +14,7 @@ import { LOCATION_ROOT } from './weightLocations.js';
 
 export type Tensor = ort.Tensor;
 export type Feeds = Record<string, Tensor | DeviceTensor>;
-export type TensorArray = Float64Array | Float32Array | BigInt64Array | Int32Array | Uint8Array;
+export type TensorArray = Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Uint8Array;
 
 /** How the sessions of this thread compute. A thread serves one engine, and an engine has one device. */
 interface DeviceInUse {
@@ -173,11 +175,14 @@ class DeviceGraph {
 export class HeldFeeds {
   readonly feeds: Feeds;
 
-  constructor(views: Iterable<NamedView>) {
+  /** @param half the graph takes the numbers in 16 bits */
+  constructor(views: Iterable<NamedView>, half?: Half) {
     const { memory } = device;
-    this.feeds = memory
-      ? Object.fromEntries([...views].map(([name, view]) => [name, heldIn(memory, view)]))
-      : tensors(views);
+    const entries = [...views].map(([name, { data, shape }]) => {
+      const numbers = half === undefined ? data : BITS[half](data);
+      return [name, memory ? heldIn(memory, half ?? 'float32', numbers, shape) : tensor(numbers, shape)] as const;
+    });
+    this.feeds = Object.fromEntries(entries);
   }
 
   dispose(): void {
@@ -185,8 +190,10 @@ export class HeldFeeds {
   }
 }
 
-function heldIn(memory: MemoryKind, { data, shape }: NamedView[1]): DeviceTensor {
-  const held = DeviceTensor.empty(memory, 'float32', shape);
+const BITS = { float16: float16Bits, bfloat16: bfloat16Bits };
+
+function heldIn(memory: MemoryKind, type: ElementType, data: Elements, shape: readonly number[]): DeviceTensor {
+  const held = DeviceTensor.empty(memory, type, shape);
   held.write(data);
   return held;
 }
@@ -194,6 +201,7 @@ function heldIn(memory: MemoryKind, { data, shape }: NamedView[1]): DeviceTensor
 /** Wraps an array, without a copy, as a tensor. The array must not be in shared memory. */
 export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
   if (data instanceof Uint8Array) return new ort.Tensor('uint8', data, dims);
+  if (data instanceof Uint16Array) return new ort.Tensor('float16', data, dims);
   if (data instanceof Float64Array) return new ort.Tensor('float64', data, dims);
   const type = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
   return new ort.Tensor(type, data, dims);

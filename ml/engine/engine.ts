@@ -1,7 +1,7 @@
 // The engine's port: one base model on disk, any adapter, generation and training. The implementation runs
 // onnxruntime-node in worker threads. On the caller's event loop it only copies and hashes adapters and adds gradients.
 import type { Content } from '../../core/prompts/prompts.js';
-import type { DEVICES, TemplateArguments } from '../../core/schema/config.js';
+import type { DEVICES, PRECISIONS, TemplateArguments } from '../../core/schema/config.js';
 import type { PolicyStats, TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type { Shard } from '../../core/shards.js';
 import type { ChatMessage } from '../hf/chat.js';
@@ -14,14 +14,16 @@ export type { AdamWConfig, OptimizerState } from '../optim/adamw.js';
 export type { Adapter };
 
 export type Device = (typeof DEVICES)[number];
+export type Precision = (typeof PRECISIONS)[number];
 
-/** How a model is opened. Only `quantization`, `activationBytes` and other hardware (`device`) can change a bit of a result. */
+/** How a model is opened. Only `quantization`, `precision`, `activationBytes` and other hardware (`device`) can change a bit of a result. */
 export interface EngineOptions {
   cores?: number; // to use; default: GAUNTLET_THREADS, else all
   workers?: number; // worker threads; default: depends on the size of the model and the number of cores
   threads?: number; // of each worker
   device?: Device; // default cpu
   quantization?: Quantization;
+  precision?: Precision; // of layers when they score and train policies; default f32
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // of sequences that are trained together, for a GPU; default: what suits a CPU
   kvCacheBytes?: number; // limit of cached keys and values, with those of the current call; 0: no cache; default: a share of the budget

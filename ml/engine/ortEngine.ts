@@ -65,7 +65,7 @@ interface Tokens {
 type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
-export interface PoolOptions extends Pick<EngineOptions, 'checkpointing' | 'activationBytes'> {
+export interface PoolOptions extends Pick<EngineOptions, 'precision' | 'checkpointing' | 'activationBytes'> {
   batchBytes?: number; // see WorkerInit
   keptBytes?: number | undefined; // likewise
   provider?: Provider;
@@ -80,10 +80,10 @@ export function openPool(
   { provider = 'cpu', graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
-  const { checkpointing, activationBytes, keptBytes: kept, batchBytes } = options;
+  const { precision, checkpointing, activationBytes, keptBytes: kept, batchBytes } = options;
   const init: WorkerInit = {
     ...{ config, contextLength, base, provider, graphBytes, alternates },
-    ...{ checkpointing, activationBytes, keptBytes: kept, batchBytes },
+    ...{ precision, checkpointing, activationBytes, keptBytes: kept, batchBytes },
   };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
@@ -91,6 +91,8 @@ export function openPool(
 /** Opens a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
 export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
   const provider = await resolveDevice(options.device);
+  if (options.precision === 'bf16' && provider === 'cpu')
+    throw new GauntletError('BAD_CONFIG', 'engine.precision bf16 needs device cuda: use f32, or f16');
   const model = describeModel(path);
   const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
   const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));

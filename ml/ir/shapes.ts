@@ -141,12 +141,12 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   Clip: unary,
   DequantizeLinear: (inputs, { blockSize }) => {
     const [q, scale, zero] = inputs as [TensorType, TensorType, TensorType];
-    floats(scale);
+    const dtype = floats(scale);
     if (q.dtype !== 'uint4' && q.dtype !== 'uint8') fail(`takes uint4 or uint8, got ${show(q)}`);
     const groups = [...q.shape.slice(0, -1), groupsOf(q.shape.at(-1)!, blockSize)];
     if (!sameShape(scale.shape, groups) || !sameShape(zero.shape, groups) || zero.dtype !== q.dtype)
       fail(`scale ${show(scale)} and zero ${show(zero)} do not fit ${show(q)}`);
-    return [{ dtype: 'float32', shape: q.shape }];
+    return [{ dtype, shape: q.shape }];
   },
   MatMulNBits: (inputs, { bits, blockSize }) => {
     const [x, q, scale] = inputs as [TensorType, TensorType, TensorType];

@@ -16,7 +16,14 @@ import { mapInputs, type PpoLoss, ppoObjective, ppoSums, valueObjective } from '
 interface ProgramOptions {
   locations?: WeightLocations; // parameters that stay in their files; absent: all are inputs
   checkpointing?: boolean; // keep only the inputs of each layer for the backward pass
+  lossScaled?: boolean; // small gradients do not fit into 16 bits: multiply by the input lossScale [1]. So are the outputs.
 }
+
+const lossScale = (g: Graph, isScaled: boolean): ((seed: Value) => Value) => {
+  if (!isScaled) return (seed) => seed;
+  const scale = g.input('lossScale', 'float32', [1]);
+  return (seed) => g.reshape(g.mul(seed, scale), seed.shape);
+};
 
 function flatten(
   g: Graph,
@@ -96,7 +103,7 @@ export function buildPpoGraph(
   batch: BatchShape,
   lora: LoraShape,
   loss: PpoGraphLoss,
-  { locations, checkpointing }: ProgramOptions = {},
+  { locations, checkpointing, lossScaled = false }: ProgramOptions = {},
   projected = batch.sequences * batch.length,
 ): Graph {
   const g = new Graph();
@@ -132,12 +139,13 @@ export function buildPpoGraph(
     return g.concat([pulled.hidden, objective.perToken], 1);
   });
   const all = g.concat(chunks, 0);
-  const seeds = [{ output: hidden, seed: g.slice(all, 1, 0, c.hidden) }];
+  const scaled = lossScale(g, lossScaled);
+  const seeds = [{ output: hidden, seed: scaled(g.slice(all, 1, 0, c.hidden)) }];
   if (value && loss.value) {
     const oldValues = loss.value.clip === undefined ? undefined : column('oldValues');
     const valueInputs = { returns: column('returns'), old: oldValues, mask: columns.mask, weight };
     const objective = valueObjective(g, value, valueInputs, loss.value);
-    seeds.push({ output: objective.loss, seed: g.scalar(1) });
+    seeds.push({ output: objective.loss, seed: scaled(g.scalar(1)) });
     g.output('valueSums', g.reduceSum(objective.perToken, [0], false));
     g.output('values', value);
   }

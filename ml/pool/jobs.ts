@@ -4,7 +4,7 @@ import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
 import type { Provider } from '../device/providers.js';
 import type { Base } from '../engine/base.js';
-import type { AdamWConfig, GradientSums, LossConfig, OptimizerState } from '../engine/engine.js';
+import type { AdamWConfig, GradientSums, LossConfig, OptimizerState, Precision } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
 import type { IdentifiedAdapter } from '../nn/layout.js';
 import type { Row } from '../train/branches.js';
@@ -14,6 +14,7 @@ export interface WorkerInit {
   config: DecoderConfig;
   contextLength: number;
   base: Base;
+  precision: Precision | undefined; // as EngineOptions
   checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: depends on their size
   activationBytes: number | undefined; // as EngineOptions
   batchBytes: number | undefined; // of keys and values of sequences that step together; more sequences wait. Default: any

@@ -24,10 +24,11 @@ const model: SessionModel =
   init.base.kind === 'fed'
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, locations: init.base.locations };
-const { checkpointing, activationBytes, keptBytes } = init;
+const { precision = 'f32', checkpointing, activationBytes, keptBytes } = init;
+const half = { f32: undefined, f16: 'float16', bf16: 'bfloat16' } as const;
 const graphs = new OpenGraphs(init.graphBytes);
 const decoder = new DecodeSession(model, init.contextLength, init.provider, graphs, init.batchBytes);
-const trainer = new TrainSession(model, { checkpointing, activationBytes, keptBytes, graphs });
+const trainer = new TrainSession(model, { half: half[precision], checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 
@@ -97,7 +98,8 @@ const handlers: Handlers = {
 
 function checkLogprobs(row: readonly number[]): void {
   if (row.every(Number.isFinite)) return;
-  const why = 'the weights of the model or of the adapter are damaged';
+  const damaged = 'the weights of the model or of the adapter are damaged';
+  const why = precision === 'f32' ? damaged : `numbers do not fit ${precision}: set engine.precision to f32`;
   throw new GauntletError('BAD_MODEL', `the log-probabilities are not finite: ${why}`);
 }
 

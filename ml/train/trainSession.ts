@@ -3,10 +3,11 @@
 import { GauntletError } from '../../core/errors.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import { OpenGraphs } from '../device/openGraphs.js';
-import { type Feeds, GraphSession, HeldFeeds, type Tensor, tensors } from '../device/runtime.js';
+import { type Feeds, GraphSession, HeldFeeds, type Tensor, tensor, tensors } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums, LossConfig } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
+import { type Half, toHalf } from '../ir/half.js';
 import { projectedRows } from '../loss/head.js';
 import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';
 import { QUERY_BLOCK } from '../nn/attention.js';
@@ -21,6 +22,7 @@ export interface TrainSessionOptions {
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // as EngineOptions
   keptBytes?: number; // of activations that are kept instead of recomputed
+  half?: Half | undefined; // what layers compute in when they score and train policies; default: f32
   graphs?: OpenGraphs; // that stay open; default: all
 }
 /** A sequence of full-parameter training. mask 1: the token is trained; without a mask, all but the first are. */
@@ -53,7 +55,7 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
-    this.weights = new HeldFeeds(model.weights ?? []);
+    this.weights = new HeldFeeds(model.weights ?? [], options.half);
     this.graphs = options.graphs ?? new OpenGraphs(Number.POSITIVE_INFINITY);
   }
 
@@ -103,15 +105,18 @@ export class TrainSession {
     const { keptBytes, checkpointing = shouldRecompute(this.config, batch.shape, adapter.rank, keptBytes) } =
       this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
-    const options = { locations: this.model.locations, checkpointing };
+    const { half } = this.options;
+    const options = { locations: this.model.locations, checkpointing, lossScaled: half !== undefined };
     const build = (): Graph => buildPpoGraph(this.config, batch.shape, lora, loss, options, projected);
-    const session = await this.session(key, build, checkpointing);
+    const session = await this.session(key, build, { checkpointing, half });
     const feeds = {
+      ...this.weights.feeds,
+      ...this.adapterFeeds(adapter),
       ...ppoFeeds(batch, sequences, loss),
       ...(trained && { trained }),
       ...(dropout && dropout.rate > 0 ? dropoutFeeds(batch, indices, dropout.key) : {}),
     };
-    const out = await session.run({ ...feeds, ...this.weights.feeds, ...this.adapterFeeds(adapter) });
+    const out = await (half ? runScaled(session, feeds) : session.run(feeds));
     return ppoResult(batch, sequences, loss, out, trained);
   }
 
@@ -154,8 +159,10 @@ export class TrainSession {
     const all = outputs.values || masked.length < sequences.length;
     const trained = all ? undefined : this.projected(batch, masked);
     const projected = trained?.dims[0];
-    const session = await this.session({ kind: 'score', ...batch.shape, ...outputs, ...lora, projected }, () =>
-      buildScoreGraph(this.config, batch.shape, outputs, lora, { locations }, projected),
+    const session = await this.session(
+      { kind: 'score', ...batch.shape, ...outputs, ...lora, projected },
+      () => buildScoreGraph(this.config, batch.shape, outputs, lora, { locations }, projected),
+      { half: this.options.half },
     );
     const out = await session.run({
       ids: batch.ids,
@@ -194,16 +201,38 @@ export class TrainSession {
   }
 
   /** The compiled graph of a key. */
-  private session(key: object, build: () => Graph, checkpointing = false): Promise<GraphSession> {
+  private session(
+    key: object,
+    build: () => Graph,
+    { checkpointing = false, half }: Pick<TrainSessionOptions, 'checkpointing' | 'half'> = {},
+  ): Promise<GraphSession> {
     const { threads, model } = this;
     const optimizationsDisabled = checkpointing || model.locations !== undefined;
     const weights = model.locations && ('mapped' as const);
     return this.graphs.open(OWN + JSON.stringify({ ...key, threads }), () => {
       const graph = build();
+      if (half) toHalf(graph, half, new Set(model.weights?.keys()), model.config.vocab);
       const open = () => GraphSession.open(graph, { threads, weights, optimizationsDisabled });
       return { bytes: NODE_BYTES * graph.nodes.length, open };
     });
   }
+}
+
+const LOSS_SCALE = 2 ** 10;
+const LEAST_LOSS_SCALE = 2 ** -14;
+
+/**
+ * Runs a graph whose gradient is multiplied by the loss scale, so that small numbers do not vanish in 16 bits. If large ones
+ * overflow, it runs again with half of the scale, so the result depends on nothing that ran before.
+ * @throws {GauntletError} ENGINE_FAULT if the gradient is not finite at any scale
+ */
+async function runScaled(session: GraphSession, feeds: Feeds): Promise<Record<string, Tensor>> {
+  for (let scale = LOSS_SCALE; scale >= LEAST_LOSS_SCALE; scale /= 2) {
+    const out = await session.run({ ...feeds, lossScale: tensor(Float32Array.of(scale), [1]) });
+    const gradients = (out.gradients!.data as Float32Array).map((x) => x / scale);
+    if (gradients.every(Number.isFinite)) return { ...out, gradients: tensor(gradients, [gradients.length]) };
+  }
+  throw new GauntletError('ENGINE_FAULT', 'the gradient is not finite in 16 bits: set engine.precision to f32');
 }
 
 const shapeOf = ({ rank, alpha, valueHead = false }: Adapter): LoraShape => ({ rank, alpha, valueHead });

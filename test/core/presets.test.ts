@@ -146,6 +146,8 @@ describe('presets', () => {
     assert.deepEqual(runIdentity(gpu).engine, { ...config.engine, activationMegabytes: 16_000 });
     assert.equal(resolveConfig({ engine: { device: 'cuda', activationMegabytes: 9 } }).engine.activationMegabytes, 9);
     assert.ok(!('activationMegabytes' in runIdentity(config).engine), 'absent, so digests of other runs are as before');
+    const precise = (precision: string) => runIdentity(resolveConfig({ engine: { precision } })).engine.precision;
+    assert.deepEqual(['f16', 'f32'].map(precise), ['f16', undefined]);
   });
 
   it('uses one adapter in unified mode, and allows a separate base for the discriminator', () => {
