@@ -38,20 +38,24 @@ export interface SessionOptions {
 
 // Folding constants would unpack weights once and keep them; merging common subexpressions would undo recomputation;
 // quant_qdq would turn products of unpacked weights into products of packed ones.
-const KEEP_GRAPH = { disable_specified_optimizers: 'ConstantFolding;CommonSubexpressionElimination' };
+const KEEP_GRAPH = ['ConstantFolding', 'CommonSubexpressionElimination'];
+const NEEDS_CUDNN = 'BiasSoftmaxFusion'; // on CUDA; nothing else of our graphs needs cuDNN
 
 // Graphs that run for milliseconds alternate on the same cores. By default, the threads of a waiting graph would spin and
 // slow down the running one.
 const SHORT_RUNS = { session: { force_spinning_stop: '1' } };
 
-function extraOptions(weights: SessionOptions['weights']) {
-  if (!weights) return SHORT_RUNS;
+function extraOptions(weights: SessionOptions['weights'], provider: Provider) {
+  const disabled = weights && weights !== 'constantFolded' ? [...KEEP_GRAPH] : [];
+  if (provider === 'cuda') disabled.push(NEEDS_CUDNN);
+  const optimization = disabled.length > 0 && { optimization: { disable_specified_optimizers: disabled.join(';') } };
+  if (!weights) return { ...SHORT_RUNS, ...optimization };
   const session = {
     model_external_initializers_file_folder_path: LOCATION_ROOT,
     disable_quant_qdq: '1',
     disable_prepacking: weights === 'mapped' ? '1' : '0',
   };
-  return weights === 'constantFolded' ? { session } : { session, optimization: KEEP_GRAPH };
+  return { session, ...optimization };
 }
 const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
@@ -82,7 +86,7 @@ export class GraphSession {
           enableMemPattern: false,
           enableCpuMemArena: false, // each open graph would keep the peak of its activations
           logSeverityLevel: 3,
-          extra: extraOptions(weights),
+          extra: extraOptions(weights, provider),
           ...(memory && { externalData: [{ path: memory.location, data: bytesOf(memory.data) }] }),
         }),
         memory,
