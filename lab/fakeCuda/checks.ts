@@ -46,21 +46,21 @@ const CHECKS: { name: string; limits: Findings; find: () => Promise<Findings> }[
     limits: { launches: 1300, 'copies to the device': 1150, 'copies to the host': 2, allocations: 0 },
     find: async () => usage(await decodingStep(32)),
   },
-  {
-    name: 'a PPO gradient of 16 chains, SmolLM2-135M in f32',
+  ...(['f32', 'f16'] as const).map((precision) => ({
+    name: `a PPO gradient of 16 chains, SmolLM2-135M in ${precision}`,
     limits: {
-      launches: 11_000,
-      'copies to the device': 1000,
+      launches: precision === 'f32' ? 8500 : 9600,
+      'copies to the device': 110,
       'copies to the host': 6,
       allocations: 0,
-      'GB at most': 30,
+      'GB at most': precision === 'f32' ? 26 : 15,
       'bytes left allocated': 0,
     },
     async find() {
-      const { counts, left } = await gradient();
+      const { counts, left } = await gradient(precision === 'f16' ? 'float16' : undefined);
       return { ...usage(counts.direct), 'GB at most': counts.peakMemory / 1e9, 'bytes left allocated': left };
     },
-  },
+  })),
 ];
 
 /** What most limits are about. For a step that is recorded as a CUDA graph, take `counts.captured` of the run that records it. */

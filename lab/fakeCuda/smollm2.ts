@@ -13,6 +13,7 @@ import { partsByLength } from '../../ml/engine/chunks.js';
 import { joinedRows } from '../../ml/engine/minibatch.js';
 import { GRADIENT_SEQUENCES } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
+import type { Half } from '../../ml/ir/half.js';
 import { adapterLayout, type IdentifiedAdapter, layoutSize, parameterLayout } from '../../ml/nn/layout.js';
 import { fitsOneRun } from '../../ml/train/activations.js';
 import { planRows } from '../../ml/train/branches.js';
@@ -60,7 +61,7 @@ export function decodingStep(rows: number): Promise<Calls> {
     const requests = prompts.map((prompt, i) => ({ prompt, key: deriveKey('fake-cuda', i) }));
     const sample = (maxNewTokens: number) =>
       countCuda(() => session.generate(requests, { maxNewTokens, temperature: 0, stopTokens: [] }));
-    await sample(1); // opens the graphs
+    await sample(2); // opens the graphs, and takes the memory of a step
     const [one, two] = [(await sample(1)).direct, (await sample(2)).direct];
     await session.close();
     const { byKernel, ...counted } = two;
@@ -70,7 +71,7 @@ export function decodingStep(rows: number): Promise<Calls> {
 }
 
 /** The gradient of PPO for 16 chains, in the parts that the engine would make with the settings of a run on CUDA. */
-export function gradient(): Promise<{ counts: Counts; parts: number; left: number }> {
+export function gradient(half?: Half): Promise<{ counts: Counts; parts: number; left: number }> {
   return withSmolLM2(async (model) => {
     const activationBytes = CUDA_ACTIVATION_MEGABYTES * 2 ** 20;
     const { rows } = makeJob({ kind: 'ragged', problems: 4, samples: 4 }, CONFIG.vocab, 'device', 0) as Job & {
@@ -81,7 +82,7 @@ export function gradient(): Promise<{ counts: Counts; parts: number; left: numbe
       fitsOneRun(CONFIG, { sequences, length }, RANK, activationBytes);
     const parts = partsByLength(joined, ({ tokens }) => tokens.length, GRADIENT_SEQUENCES, fits);
     const before = memoryNow();
-    const session = new TrainSession(model, { activationBytes, keptBytes: activationBytes });
+    const session = new TrainSession(model, { half, activationBytes, keptBytes: activationBytes });
     const adapter = newAdapter();
     const compute = async (): Promise<void> => {
       for (const part of parts) {
@@ -89,7 +90,7 @@ export function gradient(): Promise<{ counts: Counts; parts: number; left: numbe
         await session.ppo(own, adapter, { clip: 0.2, temperature: 1 });
       }
     };
-    await compute(); // opens the graphs
+    for (let i = 0; i < 2; i++) await compute(); // opens the graphs, and fills the arena
     const counts = await countCuda(compute);
     await session.close();
     return { counts, parts: parts.length, left: memoryNow() - before };

@@ -175,10 +175,11 @@ class DeviceGraph {
 export class HeldFeeds {
   readonly feeds: Feeds;
 
-  /** @param half the graph takes the numbers in 16 bits */
-  constructor(views: Iterable<NamedView>, half?: Half) {
+  /** @param half which inputs the graph takes in 16 bits */
+  constructor(views: Iterable<NamedView>, halfOf: (name: string) => Half | undefined) {
     const { memory } = device;
     const entries = [...views].map(([name, { data, shape }]) => {
+      const half = halfOf(name);
       const numbers = half === undefined ? data : BITS[half](data);
       return [name, memory ? heldIn(memory, half ?? 'float32', numbers, shape) : tensor(numbers, shape)] as const;
     });

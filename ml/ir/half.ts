@@ -20,10 +20,10 @@ const NARROW = 16; // such columns are statistics, and gradients of few numbers
 
 /**
  * Changes the graph in place. Its outputs stay in f32.
- * @param weights names of f32 inputs that become inputs in 16 bits
+ * @param inputs names of f32 inputs that become inputs in 16 bits
  * @param vocab the size of the axis of logits
  */
-export function toHalf(g: Graph, half: Half, weights: ReadonlySet<string>, vocab: number): void {
+export function toHalf(g: Graph, half: Half, inputs: ReadonlySet<string>, vocab: number): void {
   const converted = new Map<Value, Value>();
   const current = (value: Value): Value => converted.get(value) ?? value;
   const isHalf = (value: Value): boolean => SIXTEEN.has(current(value).dtype);
@@ -38,7 +38,7 @@ export function toHalf(g: Graph, half: Half, weights: ReadonlySet<string>, vocab
     return cast;
   };
   g.inputs.forEach((input, i) => {
-    if (!weights.has(input.name)) return;
+    if (!inputs.has(input.name)) return;
     g.inputs[i] = { ...input, dtype: half };
     converted.set(input, g.inputs[i]!);
   });
@@ -50,7 +50,7 @@ export function toHalf(g: Graph, half: Half, weights: ReadonlySet<string>, vocab
     if (LAYERS.has(op)) return true;
     if (SUMS.has(op)) return false;
     if (PRODUCTS.has(op)) return !touchesLogits([...inputs, ...outputs]) && !isValueHead(outputs[0]!);
-    if (MOVES.has(op)) return floatsOf(inputs).every(isHalf) && !isFlat(outputs[0]!);
+    if (MOVES.has(op)) return floatsOf(inputs).every(isHalf);
     if (touchesLogits(outputs) || isNarrow(outputs[0]!)) return false;
     const wide = floatsOf(inputs).filter((input) => !isNarrow(input));
     return wide.length === 0 || wide.some(isHalf);
@@ -78,6 +78,4 @@ export function toHalf(g: Graph, half: Half, weights: ReadonlySet<string>, vocab
 
 /** A scalar, a vector, or few columns. */
 const isNarrow = ({ shape }: Value): boolean => shape.length < 2 || Number(shape.at(-1)) <= NARROW;
-/** The flat gradient and its parts. */
-const isFlat = ({ shape }: Value): boolean => shape.length === 1;
 const isValueHead = ({ shape }: Value): boolean => shape.slice(-2).includes(1);

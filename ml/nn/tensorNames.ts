@@ -14,8 +14,10 @@ export const headNorm = (layer: number, side: 'q' | 'k'): string =>
 export const weightOf = (layer: number, projection: Projection): string => `model.layers.${layer}.${projection}.weight`;
 export const biasOf = (weight: string): string => weight.replace(/\.weight$/, '.bias');
 
+const LORA = 'base_model.model';
 export const loraName = (layer: number, projection: Projection, side: 'A' | 'B'): string =>
-  `base_model.model.model.layers.${layer}.${projection}.lora_${side}.weight`;
+  `${LORA}.model.layers.${layer}.${projection}.lora_${side}.weight`;
+export const isLora = (name: string): boolean => name.startsWith(LORA);
 
 // AutoModelForCausalLMWithValueHead
 export const VALUE_WEIGHT = 'v_head.summary.weight'; // [1, hidden]

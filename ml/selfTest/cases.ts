@@ -15,6 +15,7 @@ import type { StoredParameter } from '../hf/checkpoint.js';
 import { packedLayout } from '../hf/packed.js';
 import { quantizeModel } from '../hf/quantize.js';
 import { Graph } from '../ir/graph.js';
+import type { Half } from '../ir/half.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { adapterLayout, elements, type IdentifiedAdapter, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
 import { TrainSession } from '../train/trainSession.js';
@@ -52,7 +53,7 @@ const LOSS: LossConfig = {
 // How far the numbers of a device may be from those of the CPU, relative to the largest one.
 const PRODUCT = 1e-5; // finds factors that are rounded to ten bits (TF32)
 const EXACT = 1e-3;
-const ROUNDED = 5e-2; // devices round activations to eight bits in different ways
+const ROUNDED = 5e-2; // devices round activations to eight or sixteen bits in different ways
 
 type Numbers = ArrayLike<number>;
 
@@ -105,8 +106,9 @@ export function selfTestCases(folder: string): Case[] {
     await session.close();
     return y!.data as Float32Array;
   };
-  const training = (of: SessionModel, compute: (session: TrainSession) => Promise<Numbers>) => async () => {
-    const session = new TrainSession(of);
+  type Compute = (session: TrainSession) => Promise<Numbers>;
+  const training = (of: SessionModel, compute: Compute, half?: Half) => async () => {
+    const session = new TrainSession(of, { half });
     const numbers = await compute(session);
     await session.close();
     return numbers;
@@ -138,6 +140,8 @@ export function selfTestCases(folder: string): Case[] {
     { name: 'the gradient of PPO', tolerance: EXACT, run: training(model, ppo) },
     { name: 'the gradient of PPO with 16-bit weights', tolerance: EXACT, run: training(mapped, ppo) },
     { name: 'the gradient of PPO with int4 weights', tolerance: EXACT, run: training(int4, ppo) },
+    { name: 'scoring in f16', tolerance: ROUNDED, run: training(model, scores(0.9), 'float16') },
+    { name: 'the gradient of PPO in f16', tolerance: ROUNDED, run: training(mapped, ppo, 'float16') },
     { name: 'the gradient of all parameters', tolerance: EXACT, varies: true, run: training(model, sft) },
     { name: 'decoding', tolerance: EXACT, run: decoding(model) },
     { name: 'decoding with int4 weights', tolerance: ROUNDED, run: decoding(int4) },

@@ -13,6 +13,7 @@ import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs
 import { QUERY_BLOCK } from '../nn/attention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
+import { isLora } from '../nn/tensorNames.js';
 import { shouldRecompute } from './activations.js';
 import { Batch, countTrained, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
 import type { Row } from './branches.js';
@@ -55,7 +56,7 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
-    this.weights = new HeldFeeds(model.weights ?? [], options.half);
+    this.weights = new HeldFeeds(model.weights ?? [], () => options.half);
     this.graphs = options.graphs ?? new OpenGraphs(Number.POSITIVE_INFINITY);
   }
 
@@ -187,9 +188,16 @@ export class TrainSession {
     const { values } = adapter;
     if (this.adapter?.values !== values) {
       this.adapter?.held.dispose();
-      this.adapter = { values, held: new HeldFeeds(viewsOf(adapterLayout(this.config, adapter), values)) };
+      const views = viewsOf(adapterLayout(this.config, adapter), values);
+      this.adapter = { values, held: new HeldFeeds(views, (name) => (isLora(name) ? this.options.half : undefined)) };
     }
     return this.adapter.held.feeds;
+  }
+
+  /** Weights and LoRA tensors. */
+  private halfInputs({ inputs }: Graph): ReadonlySet<string> {
+    const names = inputs.map(({ name }) => name);
+    return new Set(names.filter((name) => this.model.weights?.has(name) || isLora(name)));
   }
 
   private pack(sequences: readonly Tokens[]): Batch {
@@ -211,7 +219,7 @@ export class TrainSession {
     const weights = model.locations && ('mapped' as const);
     return this.graphs.open(OWN + JSON.stringify({ ...key, threads }), () => {
       const graph = build();
-      if (half) toHalf(graph, half, new Set(model.weights?.keys()), model.config.vocab);
+      if (half) toHalf(graph, half, this.halfInputs(graph), model.config.vocab);
       const open = () => GraphSession.open(graph, { threads, weights, optimizationsDisabled });
       return { bytes: NODE_BYTES * graph.nodes.length, open };
     });

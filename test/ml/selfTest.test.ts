@@ -68,6 +68,25 @@ describe('the self-test of a device', function () {
       /^the gradient of PPO with int4 weights differs /,
     ],
     [
+      'computes the softmax of 16-bit numbers wrongly',
+      {
+        Softmax: (g, { inputs: [x] }) => {
+          const y = g.apply('Softmax', [x!], {})[0]!;
+          return [x!.dtype === 'float16' ? g.cast(g.scale(g.cast(y, 'float32'), 1.2), 'float16') : y];
+        },
+      },
+      /^scoring in f16 differs /,
+    ],
+    [
+      'multiplies 16-bit numbers wrongly',
+      {
+        Gemm: (g, { inputs: [a, b, c], attrs }) => [
+          g.gemm(a!, b!, { ...attrs, alpha: a!.dtype === 'float16' ? 1.2 * attrs.alpha : attrs.alpha, c }),
+        ],
+      },
+      /^the gradient of PPO in f16 differs /,
+    ],
+    [
       'adds rows of a gradient wrongly',
       {
         ScatterND: (g, { inputs }) => [
