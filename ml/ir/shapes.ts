@@ -363,6 +363,8 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   },
 };
 
+export const OPERATIONS = Object.keys(SHAPE_RULES) as Op[];
+
 /** The number of inputs. Operations that are not listed have one. */
 const INPUTS: { readonly [K in Op]?: readonly number[] } = {
   Add: [2],

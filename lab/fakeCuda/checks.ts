@@ -1,0 +1,106 @@
+// The checks of `npm run check:cuda`. Started by main.ts as a process with a CUDA runtime that only counts. Prints the results, and
+// exits with 1 if a limit is exceeded.
+import { useProvider } from '../../ml/device/runtime.js';
+import { table } from '../bench/results.js';
+import { type Counts, launches } from './counts.js';
+import { runSelfTest, unused, withoutKernel } from './placement.js';
+import { decodingStep, gradient } from './smollm2.js';
+
+export interface CheckOptions {
+  only: string; // checks whose name contains this
+  limits: Record<string, number>; // that replace those of all checks with this name
+  json: boolean;
+}
+
+export interface Result {
+  check: string;
+  what: string;
+  counted: Found;
+  limit: Found;
+  holds: boolean;
+}
+type Found = number | string[];
+type Findings = Record<string, Found>;
+
+/** A number may be at most its limit. A list must be exactly its limit. */
+const CHECKS: { name: string; limits: Findings; find: () => Promise<Findings> }[] = [
+  {
+    name: 'operations',
+    limits: {
+      'without a CUDA kernel': ['GroupQueryAttention(float32, int32) → float32'],
+      'in no graph': [],
+      'programs of the self-test that fail': [], // as they would if an operation needed cuDNN, which is not there
+    },
+    async find() {
+      const { graphs, failures } = await runSelfTest();
+      const missing = await withoutKernel(graphs);
+      return {
+        'without a CUDA kernel': missing,
+        'in no graph': unused(graphs),
+        'programs of the self-test that fail': failures,
+      };
+    },
+  },
+  {
+    name: 'a decoding step of 32 rows, SmolLM2-135M in f32',
+    limits: { launches: 1300, 'copies to the device': 1150, 'copies to the host': 2, allocations: 0 },
+    find: async () => usage(await decodingStep(32)),
+  },
+  {
+    name: 'a PPO gradient of 16 chains, SmolLM2-135M in f32',
+    limits: {
+      launches: 11_000,
+      'copies to the device': 1000,
+      'copies to the host': 6,
+      allocations: 0,
+      'GB at most': 30,
+      'bytes left allocated': 0,
+    },
+    async find() {
+      const { counts, left } = await gradient();
+      return { ...usage(counts.direct), 'GB at most': counts.peakMemory / 1e9, 'bytes left allocated': left };
+    },
+  },
+];
+
+/** What most limits are about. For a step that is recorded as a CUDA graph, take `counts.captured` of the run that records it. */
+export const usage = (calls: Counts['direct']) => ({
+  launches: launches(calls),
+  'copies to the device': calls.copiesToDevice,
+  'copies to the host': calls.copiesToHost,
+  allocations: calls.allocations,
+});
+
+export const holds = (counted: Found, limit: Found): boolean =>
+  typeof limit === 'number' ? Number(counted) <= limit : JSON.stringify(counted) === JSON.stringify(limit);
+
+async function results({ only, limits: replaced }: CheckOptions): Promise<Result[]> {
+  const all: Result[] = [];
+  for (const { name, limits, find } of CHECKS.filter(({ name }) => name.includes(only))) {
+    console.error(`check:cuda: ${name}`);
+    const found = await find();
+    for (const [what, own] of Object.entries(limits)) {
+      const limit = replaced[what] ?? own;
+      all.push({ check: name, what, counted: found[what]!, limit, holds: holds(found[what]!, limit) });
+    }
+  }
+  return all;
+}
+
+function printed(all: readonly Result[]): string {
+  const text = (found: Found): string =>
+    typeof found === 'number' ? String(Math.round(found * 10) / 10) : found.join('; ') || 'none';
+  const rows = all.map(({ check, what, counted, limit, holds }) => [
+    `${check}: ${what}`,
+    text(counted),
+    text(limit),
+    holds ? 'yes' : 'NO',
+  ]);
+  return table(['what', 'counted', 'limit', 'holds'], rows);
+}
+
+const options = JSON.parse(process.argv[2]!) as CheckOptions;
+useProvider('cuda');
+const all = await results(options);
+console.log(options.json ? JSON.stringify(all) : printed(all));
+process.exitCode = all.length > 0 && all.every(({ holds }) => holds) ? 0 : 1;

@@ -1,0 +1,94 @@
+// Which operations of our graphs have no kernel of the CUDA provider. ONNX Runtime would compute them on the CPU and copy all their
+// inputs and outputs. The graphs are those of the self-test, which use every feature of models and objectives.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import ort from 'onnxruntime-node';
+import { GraphSession } from '../../ml/device/runtime.js';
+import { Graph } from '../../ml/ir/graph.js';
+import type { DType, Node, Op, Value } from '../../ml/ir/op.js';
+import { OPERATIONS } from '../../ml/ir/shapes.js';
+import { encodeModel } from '../../ml/onnx/encode.js';
+import { selfTestCases } from '../../ml/selfTest/cases.js';
+
+export interface SelfTestRun {
+  graphs: Graph[]; // as ONNX Runtime got them
+  failures: string[]; // names of programs that do not run
+}
+
+/** Runs every program of the self-test on CUDA. Its numbers mean nothing here. */
+export async function runSelfTest(): Promise<SelfTestRun> {
+  const graphs = [otherOperations()];
+  const failures: string[] = [];
+  const open = GraphSession.open;
+  GraphSession.open = (graph, options) => {
+    graphs.push(graph);
+    return open(graph, options);
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
+  try {
+    for (const { name, run } of selfTestCases(folder))
+      await run('cuda').catch((error: Error) => failures.push(`${name}: ${error.message}`));
+  } finally {
+    GraphSession.open = open;
+    rmSync(folder, { recursive: true });
+  }
+  return { graphs, failures };
+}
+
+/** Operations that no program of the self-test has: of greedy decoding, and of a gradient that no objective needs. */
+function otherOperations(): Graph {
+  const g = new Graph();
+  const x = g.input('x', 'float32', [4, 8]);
+  const indices = g.input('indices', 'int64', [4, 1]);
+  g.argMax(x, 1);
+  g.scatterElements(x, indices, g.gatherElements(x, indices, 1), 1);
+  return g;
+}
+
+/** Operations of `graphs` with element types for which CUDA has no kernel. */
+export async function withoutKernel(graphs: readonly Graph[]): Promise<string[]> {
+  const nodes = new Map(graphs.flatMap((graph) => graph.nodes.map((node) => [signature(node), node] as const)));
+  const missing: string[] = [];
+  for (const [name, node] of nodes) if (!(await runsOnCuda(alone(node)))) missing.push(name);
+  return missing.sort();
+}
+
+/** Operations that no graph has. */
+export function unused(graphs: readonly Graph[]): Op[] {
+  const used = new Set(graphs.flatMap(({ nodes }) => nodes.map(({ op }) => op)));
+  return OPERATIONS.filter((op) => !used.has(op)).sort();
+}
+
+function signature({ op, inputs, outputs }: Node): string {
+  const types = (values: readonly Value[]): string => [...new Set(values.map(({ dtype }) => dtype))].join(', ');
+  return `${op}(${types(inputs)}) → ${types(outputs)}`;
+}
+
+/** A graph of one operation. onnxruntime-node knows no bfloat16, so such values stay inside. */
+function alone({ op, inputs, attrs }: Node): Graph {
+  const g = new Graph();
+  const outside = (dtype: DType): DType => (dtype === 'bfloat16' ? 'float32' : dtype);
+  const own = new Map(
+    [...new Set(inputs)].map((x, i) => [x, g.cast(g.input(`x${i}`, outside(x.dtype), x.shape), x.dtype)]),
+  );
+  const given = inputs.map((x) => own.get(x)!);
+  for (const [i, y] of g.apply(op, given, attrs).entries()) g.output(`y${i}`, g.cast(y, outside(y.dtype)));
+  return g;
+}
+
+async function runsOnCuda(graph: Graph): Promise<boolean> {
+  const options = {
+    executionProviders: ['cuda'],
+    graphOptimizationLevel: 'disabled' as const,
+    logSeverityLevel: 4 as const,
+    extra: { session: { disable_cpu_ep_fallback: '1' } },
+  };
+  try {
+    await (await ort.InferenceSession.create(encodeModel(graph), options)).release();
+    return true;
+  } catch (error) {
+    if (/fallback to CPU EP has been explicitly disabled/.test((error as Error).message)) return false;
+    throw error;
+  }
+}

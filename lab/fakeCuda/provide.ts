@@ -1,0 +1,116 @@
+// Sets up a CUDA runtime without a GPU: the CUDA provider of ONNX Runtime from PyPI, and our libraries in the place of those of
+// NVIDIA, compiled against NVIDIA's headers. Nothing is written into node_modules.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ROOT } from '../../infra/root.mjs';
+import { scriptArguments } from '../../infra/scripts.js';
+import { runtimeVersion } from '../../ml/device/providers.js';
+import { cacheFolder } from '../../ml/hf/files.js';
+import { withPackage } from '../../tools/pypi.mjs';
+
+type Say = (line: string) => void;
+interface Wheel {
+  name: string;
+  version: string;
+  sha256: string;
+  pip?: string[];
+  folder: string; // in the wheel, which is kept
+}
+
+/** The version of onnxruntime-node: its library loads only the provider of the same release. */
+export const PROVIDER: Wheel = {
+  name: 'onnxruntime-gpu',
+  version: '1.30.0',
+  sha256: '4fbf0c5d7b5fb99266c2e8a802e3e64af68bdc383e0f3c7349b985f1087eedaa',
+  // any Python may fetch this wheel, because only the libraries in it are used
+  pip: ['--python-version=311', '--abi=cp311', '--platform=manylinux_2_28_x86_64'],
+  folder: 'onnxruntime/capi',
+};
+const HEADERS: Wheel[] = [
+  {
+    name: 'nvidia-cuda-runtime',
+    version: '13.0.96',
+    sha256: '7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548',
+    folder: 'nvidia/cu13/include',
+  },
+  {
+    name: 'nvidia-cuda-crt',
+    version: '13.0.88',
+    sha256: '2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4',
+    folder: 'nvidia/cu13/include',
+  },
+];
+/** Each of our libraries: its source, and flags. libcurand is only there to be linked to. */
+const LIBRARIES = {
+  'libcudart.so.13': ['cudart.c'],
+  'libcublas.so.13': ['cublas.c', '-l:libcudart.so.13'],
+  'libcublasLt.so.13': ['cublas.c', '-DLT', '-l:libcudart.so.13'],
+  'libcuda.so.1': ['driver.c'],
+  'libcurand.so.10': ['driver.c'],
+};
+
+/**
+ * Runs a script of ours in a process in which `useProvider('cuda')` works. Its output is that of this process.
+ * @returns its exit status
+ */
+export async function runOnFakeCuda(script: URL, args: readonly string[], say: Say): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
+  try {
+    await putFakeCuda(folder, say);
+    const paths = [folder, process.env.LD_LIBRARY_PATH].filter(Boolean);
+    const env = { ...process.env, LD_LIBRARY_PATH: paths.join(':') };
+    const { status } = spawnSync(process.execPath, [...scriptArguments(script), ...args], { env, stdio: 'inherit' });
+    return status ?? 1;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Puts the libraries into an empty folder, for LD_LIBRARY_PATH. @throws Error with one line that says what is missing */
+export async function putFakeCuda(folder: string, say: Say): Promise<void> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('the CUDA provider needs Linux on x64');
+  if (runtimeVersion() !== PROVIDER.version)
+    throw new Error(
+      `onnxruntime-node is ${runtimeVersion()}: pin onnxruntime-gpu of that version in ${import.meta.url}`,
+    );
+  const provider = await fetched(PROVIDER, say);
+  for (const file of readdirSync(provider).filter((name) => /providers_(cuda|shared)\.so$/.test(name)))
+    symlinkSync(join(provider, file), join(folder, file));
+  // ONNX Runtime looks for providers beside its own library, and the path in LD_LIBRARY_PATH comes before that of the binding
+  const runtime = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'));
+  const name = 'libonnxruntime.so.1';
+  symlinkSync(join(runtime, 'bin/napi-v6', process.platform, process.arch, name), join(folder, name));
+  for (const name of ['libcudnn.so', 'libcudnn.so.9']) writeFileSync(join(folder, name), ''); // hides that of the machine
+  const include: string[] = [];
+  for (const wheel of HEADERS) include.push(`-I${await fetched(wheel, say)}`);
+  say('compiling a CUDA runtime without a GPU');
+  for (const [library, [source, ...flags]] of Object.entries(LIBRARIES)) {
+    const names = [`-Wl,-soname,${library}`, '-Wl,--default-symver', '-o', join(folder, library)];
+    const path = join(ROOT, 'lab', 'fakeCuda', source!);
+    const compiled = spawnSync(
+      'gcc',
+      ['-O1', '-Wall', '-shared', '-fPIC', ...include, ...names, path, `-L${folder}`, ...flags],
+      { stdio: ['ignore', 2, 2] },
+    );
+    if (compiled.error) throw new Error('gcc is needed to compile the CUDA runtime without a GPU');
+    if (compiled.status !== 0) throw new Error(`gcc cannot compile ${source}: see the lines above`);
+  }
+}
+
+/** Where a package is kept. */
+export const cached = ({ name, version }: Wheel): string => join(cacheFolder(), `${name}-${version}`);
+
+/** The folder of a package in the cache, fetched once. */
+async function fetched(wheel: Wheel, say: Say): Promise<string> {
+  const target = cached(wheel);
+  if (!existsSync(target)) {
+    say(`fetching ${wheel.name} ${wheel.version}`);
+    await withPackage(wheel, target, (unpacked: string) => {
+      if (!existsSync(target)) renameSync(join(unpacked, wheel.folder), target); // or another process was faster
+    });
+  }
+  return target;
+}

@@ -1,0 +1,97 @@
+// What decoding and training of SmolLM2-135M ask of CUDA. The weights are zeros in a file without blocks on the disk: kernels do
+// nothing here, so the numbers do not matter.
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deriveKey } from '../../core/random.js';
+import { CUDA_ACTIVATION_MEGABYTES } from '../../core/schema/config.js';
+import type { Trajectory } from '../../core/schema/trajectory.js';
+import { DecodeSession } from '../../ml/decode/decodeSession.js';
+import { locateWeights } from '../../ml/device/weightLocations.js';
+import type { SessionModel } from '../../ml/engine/base.js';
+import { partsByLength } from '../../ml/engine/chunks.js';
+import { joinedRows } from '../../ml/engine/minibatch.js';
+import { GRADIENT_SEQUENCES } from '../../ml/engine/ortEngine.js';
+import { parseModelConfig } from '../../ml/hf/config.js';
+import { adapterLayout, type IdentifiedAdapter, layoutSize, parameterLayout } from '../../ml/nn/layout.js';
+import { fitsOneRun } from '../../ml/train/activations.js';
+import { planRows } from '../../ml/train/branches.js';
+import { TrainSession } from '../../ml/train/trainSession.js';
+import { type Job, makeJob } from '../bench/inputs.js';
+import { SHAPES, shapeConfig } from '../bench/shapes.js';
+import { type Calls, type Counts, countCuda, memoryNow } from './counts.js';
+
+const CONFIG = parseModelConfig(
+  shapeConfig(SHAPES.smollm2, { architectures: ['LlamaForCausalLM'], model_type: 'llama', rope_theta: 1e5 }),
+  'SmolLM2',
+);
+const RANK = 8;
+
+/** Gives `use` the model, with its weights in a temporary file. */
+export async function withSmolLM2<T>(use: (model: SessionModel) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
+  try {
+    const path = join(folder, 'weights');
+    const layout = parameterLayout(CONFIG);
+    writeFileSync(path, '');
+    truncateSync(path, 4 * layoutSize(layout));
+    const stored = layout.map(
+      ({ name, shape, offset }) =>
+        [name, { path, dtype: 'F32' as const, offset: 4 * offset, length: 0, shape }] as const,
+    );
+    return await use({ config: CONFIG, locations: locateWeights(new Map(stored)) });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function newAdapter(): IdentifiedAdapter {
+  const values = new Float32Array(layoutSize(adapterLayout(CONFIG, { rank: RANK })));
+  return { rank: RANK, alpha: 2 * RANK, values, digest: 'zeros' };
+}
+
+/** One step of decoding: what a second new token takes in addition. */
+export function decodingStep(rows: number): Promise<Calls> {
+  return withSmolLM2(async (model) => {
+    const session = new DecodeSession(model, CONFIG.contextLength, 'cuda');
+    session.use(newAdapter());
+    const work = { kind: 'decode', rows, prompt: 64, newTokens: 2 } as const;
+    const { prompts } = makeJob(work, CONFIG.vocab, 'fake-cuda', 0) as Job & { kind: 'decode' };
+    const requests = prompts.map((prompt, i) => ({ prompt, key: deriveKey('fake-cuda', i) }));
+    const sample = (maxNewTokens: number) =>
+      countCuda(() => session.generate(requests, { maxNewTokens, temperature: 0, stopTokens: [] }));
+    await sample(1); // opens the graphs
+    const [one, two] = [(await sample(1)).direct, (await sample(2)).direct];
+    await session.close();
+    const { byKernel, ...counted } = two;
+    for (const name of Object.keys(counted) as (keyof typeof counted)[]) counted[name] -= one[name];
+    return { ...counted, byKernel };
+  });
+}
+
+/** The gradient of PPO for 16 chains, in the parts that the engine would make with the settings of a run on CUDA. */
+export function gradient(): Promise<{ counts: Counts; parts: number; left: number }> {
+  return withSmolLM2(async (model) => {
+    const activationBytes = CUDA_ACTIVATION_MEGABYTES * 2 ** 20;
+    const { rows } = makeJob({ kind: 'ragged', problems: 4, samples: 4 }, CONFIG.vocab, 'device', 0) as Job & {
+      rows: Trajectory[];
+    };
+    const joined = joinedRows(rows, planRows(rows));
+    const fits = (sequences: number, length: number) =>
+      fitsOneRun(CONFIG, { sequences, length }, RANK, activationBytes);
+    const parts = partsByLength(joined, ({ tokens }) => tokens.length, GRADIENT_SEQUENCES, fits);
+    const before = memoryNow();
+    const session = new TrainSession(model, { activationBytes, keptBytes: activationBytes });
+    const adapter = newAdapter();
+    const compute = async (): Promise<void> => {
+      for (const part of parts) {
+        const own = part.map((i) => joined[i]!);
+        await session.ppo(own, adapter, { clip: 0.2, temperature: 1 });
+      }
+    };
+    await compute(); // opens the graphs
+    const counts = await countCuda(compute);
+    await session.close();
+    return { counts, parts: parts.length, left: memoryNow() - before };
+  });
+}

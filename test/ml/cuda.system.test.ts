@@ -1,0 +1,134 @@
+// `npm run check:cuda`: what the graphs ask of CUDA, counted without a GPU, and the runtime that counts. The first run fetches 260 MB,
+// with CI set only.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import koffi from 'koffi';
+import { ROOT } from '../../infra/root.mjs';
+import type { Result } from '../../lab/fakeCuda/checks.js';
+import type { Counts } from '../../lab/fakeCuda/counts.js';
+import { cached, PROVIDER, putFakeCuda } from '../../lab/fakeCuda/provide.js';
+
+const GIGABYTE = 2 ** 30;
+const [TO_DEVICE, TO_HOST, ANY] = [1, 2, 4]; // directions of a copy
+
+describe('CUDA without a GPU', function () {
+  this.timeout(600_000);
+  before(function () {
+    const programs = [
+      ['gcc', '--version'],
+      ['python3', '-m', 'pip', '--version'],
+    ] as const;
+    const missing = programs.find(([program, ...args]) => spawnSync(program, args).status !== 0);
+    const why = missing
+      ? `${missing[0]} is missing`
+      : existsSync(cached(PROVIDER))
+        ? undefined
+        : 'npm run check:cuda has not fetched the CUDA provider yet';
+    if (why === undefined || process.env.CI) return;
+    console.log(`      skipped: ${why}`);
+    this.skip();
+  });
+
+  function check(...args: string[]): { status: number | null; results: Result[] } {
+    const program = join(ROOT, 'dist/lab/fakeCuda/main.js');
+    const { status, stdout } = spawnSync(process.execPath, [program, '--json', ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 2],
+    });
+    return { status, results: JSON.parse(stdout) };
+  }
+
+  it('finds a kernel for every operation but attention over caches in f32, without cuDNN', () => {
+    const { status, results } = check('--only', 'operations');
+    assert.deepEqual(
+      results.map(({ what, counted, holds }) => [what, counted, holds]),
+      [
+        ['without a CUDA kernel', ['GroupQueryAttention(float32, int32) → float32'], true],
+        ['in no graph', [], true],
+        ['programs of the self-test that fail', [], true],
+      ],
+    );
+    assert.equal(status, 0);
+  });
+
+  it('counts what a decoding step takes', () => {
+    const { status, results } = check('--only', 'decoding');
+    const counted = Object.fromEntries(results.map(({ what, counted }) => [what, counted as number]));
+    assert.equal(status, 0, JSON.stringify(results));
+    assert.ok(counted.launches! > 300, `${counted.launches} launches for 30 layers`);
+    assert.equal(counted['copies to the host'], 2, 'the tokens, and the new keys and values');
+  });
+
+  it('fails if a gradient takes more launches than allowed, and frees all memory', () => {
+    const { status, results } = check('--only', 'gradient', '--limit', 'launches=2000');
+    const [launches, ...others] = results;
+    assert.equal(status, 1);
+    assert.equal(launches!.holds, false);
+    assert.ok(Number(launches!.counted) <= 11_000, `${launches!.counted} launches`);
+    assert.ok(others.every(({ holds }) => holds));
+    assert.equal(results.find(({ what }) => what === 'bytes left allocated')!.counted, 0);
+  });
+
+  it('refuses a limit without a number in one line', () => {
+    const program = join(ROOT, 'dist/lab/fakeCuda/main.js');
+    const { status, stderr } = spawnSync(process.execPath, [program, '--limit', 'launches'], { encoding: 'utf8' });
+    assert.deepEqual([status, stderr], [2, 'check:cuda: --limit must be WHAT=N, is launches\n']);
+  });
+
+  describe('the runtime', () => {
+    let folder: string;
+    let call: (name: string, result: string, types: string[], ...args: unknown[]) => unknown;
+    const counts = (): Counts => JSON.parse(call('fakeCudaReport', 'const char *', []) as string);
+    const allocate = (size: number): unknown => {
+      const start = [null];
+      assert.equal(call('cudaMalloc', 'int', ['_Out_ void **', 'size_t'], start, size), 0);
+      return start[0];
+    };
+    const copy = (to: unknown, from: unknown, size: number, kind: number): unknown =>
+      call('cudaMemcpyAsync', 'int', ['void *', 'void *', 'size_t', 'int', 'void *'], to, from, size, kind, null);
+    const free = (start: unknown): unknown => call('cudaFree', 'int', ['void *'], start);
+
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
+      await putFakeCuda(folder, () => {});
+      const library = koffi.load(join(folder, 'libcudart.so.13'));
+      call = (name, result, types, ...args) => library.func(name, result, types)(...args);
+    });
+    beforeEach(() => call('fakeCudaReset', 'void', []));
+    after(() => folder && rmSync(folder, { recursive: true }));
+
+    it('copies, and counts copies from the host apart while a graph is recorded', () => {
+      const device = allocate(1024);
+      const [sent, received] = [Buffer.alloc(1024, 7), Buffer.alloc(1024)];
+      copy(device, sent, 1024, TO_DEVICE);
+      call('cudaStreamBeginCapture', 'int', ['void *', 'int'], null, 0);
+      copy(device, sent, 100, ANY);
+      const more = allocate(1);
+      call('cudaStreamEndCapture', 'int', ['void *', '_Out_ void **'], null, [null]);
+      copy(received, device, 1024, TO_HOST);
+      assert.deepEqual(received, sent);
+      const { direct, captured, graphs } = counts();
+      assert.deepEqual([direct.copiesToDevice, direct.bytesToDevice], [1, 1024]);
+      assert.deepEqual([direct.copiesToHost, direct.bytesToHost], [1, 1024]);
+      assert.deepEqual([captured.copiesToDevice, captured.bytesToDevice, captured.allocations], [1, 100, 1]);
+      assert.equal(graphs, 1);
+      free(device);
+      free(more);
+    });
+
+    it('knows the memory that is allocated, its peak, and the end of the memory', () => {
+      const [first, second] = [allocate(50 * GIGABYTE), allocate(GIGABYTE)];
+      assert.equal(free(second), 0);
+      const outOfMemory = call('cudaMalloc', 'int', ['_Out_ void **', 'size_t'], [null], 31 * GIGABYTE);
+      assert.equal(outOfMemory, 2);
+      assert.equal(counts().memory, 50 * GIGABYTE);
+      assert.equal(counts().peakMemory, 51 * GIGABYTE);
+      assert.equal(free(first), 0);
+      assert.equal(free(first), 1, 'freed twice');
+      assert.equal(counts().memory, 0);
+    });
+  });
+});
