@@ -60,6 +60,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'store copy': ['store copy .gauntlet s3://my-bucket/team'],
   'store gc': ['store gc --dry-run', 'store gc --older-than 30 --keep 5'],
   doctor: ['doctor'],
+  setup: ['setup cuda'],
   'model inspect': ['model inspect --model data/tiny-model'],
   'model import': [
     'model import model.Q4_K_M.gguf --out my-model',

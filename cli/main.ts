@@ -24,6 +24,7 @@ import { addResume } from './commands/resume.js';
 import { addSandbox } from './commands/sandbox.js';
 import { addSchedule } from './commands/schedule.js';
 import { addServe } from './commands/serve.js';
+import { addSetup } from './commands/setup.js';
 import { addShow } from './commands/show.js';
 import { addSolve } from './commands/solve.js';
 import { addStatus } from './commands/status.js';
@@ -44,7 +45,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
     'Use the results:',
     [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
   ],
-  ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor]],
+  ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor, addSetup]],
   ['Tools:', [addModel, addProblems, addSandbox, addConfig, addCompletion]],
 ];
 

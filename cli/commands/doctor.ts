@@ -10,6 +10,7 @@ import { isSupportedNode, SUPPORTED_NODE } from '../../infra/node-version.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
+import { describeGpu } from '../../ml/device/gpuMemory.js';
 import { listProviders, resolveDevice } from '../../ml/device/providers.js';
 import { allocatedMemory, memoryBudget, sourceOf } from '../../ml/engine/budget.js';
 import { availableMemory } from '../../ml/engine/memory.js';
@@ -98,8 +99,10 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
 const OPTIONAL: readonly string[] = ['device cuda', 'sandbox docker'];
 
 async function cudaCheck(): ReturnType<Check> {
+  const gpu = await describeGpu();
+  if (gpu === undefined) return { required: false, ok: false, detail: 'no NVIDIA driver answers (nvidia-smi)' };
   await resolveDevice('cuda');
-  return { required: false, detail: '--device cuda works: it agrees with the CPU in the self-test' };
+  return { required: false, detail: `--device cuda works: it agrees with the CPU in the self-test; ${gpu}` };
 }
 
 const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));

@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { withPackage } from '../../infra/pypi.mjs';
 import { ROOT } from '../../infra/root.mjs';
-import { withPackage } from '../../tools/pypi.mjs';
 import { FILE, PACKAGE } from '../../tools/smollm2.mjs';
 import { BenchError } from './options.js';
 import { randomAdapter } from './shapes.js';

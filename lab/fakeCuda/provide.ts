@@ -1,34 +1,18 @@
 // Sets up a CUDA runtime without a GPU: the CUDA provider of ONNX Runtime from PyPI, and our libraries in the place of those of
 // NVIDIA, compiled against NVIDIA's headers. Nothing is written into node_modules.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { PROVIDER, PROVIDER_FILES, type Wheel } from '../../infra/cudaPackages.js';
+import { withPackage } from '../../infra/pypi.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { scriptArguments } from '../../infra/scripts.js';
 import { runtimeVersion } from '../../ml/device/providers.js';
 import { cacheFolder } from '../../ml/hf/files.js';
-import { withPackage } from '../../tools/pypi.mjs';
 
 type Say = (line: string) => void;
-interface Wheel {
-  name: string;
-  version: string;
-  sha256: string;
-  pip?: string[];
-  folder: string; // in the wheel, which is kept
-}
-
-/** The version of onnxruntime-node: its library loads only the provider of the same release. */
-export const PROVIDER: Wheel = {
-  name: 'onnxruntime-gpu',
-  version: '1.30.0',
-  sha256: '4fbf0c5d7b5fb99266c2e8a802e3e64af68bdc383e0f3c7349b985f1087eedaa',
-  // any Python may fetch this wheel, because only the libraries in it are used
-  pip: ['--python-version=311', '--abi=cp311', '--platform=manylinux_2_28_x86_64'],
-  folder: 'onnxruntime/capi',
-};
 const HEADERS: Wheel[] = [
   {
     name: 'nvidia-cuda-runtime',
@@ -77,8 +61,7 @@ export async function putFakeCuda(folder: string, say: Say): Promise<void> {
       `onnxruntime-node is ${runtimeVersion()}: pin onnxruntime-gpu of that version in ${import.meta.url}`,
     );
   const provider = await fetched(PROVIDER, say);
-  for (const file of readdirSync(provider).filter((name) => /providers_(cuda|shared)\.so$/.test(name)))
-    symlinkSync(join(provider, file), join(folder, file));
+  for (const file of PROVIDER_FILES) symlinkSync(join(provider, file), join(folder, file));
   // ONNX Runtime looks for providers beside its own library, and the path in LD_LIBRARY_PATH comes before that of the binding
   const runtime = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'));
   const name = 'libonnxruntime.so.1';

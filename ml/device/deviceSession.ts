@@ -216,6 +216,7 @@ export class DeviceSession {
 
 function appendCuda(settings: Handle, options: Readonly<Record<string, string>>): void {
   const { call, create } = ortApi();
+  ortApi().cuda(); // loads what the provider is linked to
   const cuda = create('CreateCUDAProviderOptions');
   try {
     call('UpdateCUDAProviderOptions', cuda, Object.keys(options), Object.values(options), Object.keys(options).length);

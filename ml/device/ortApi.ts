@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type * as Koffi from 'koffi';
 import { env } from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
+import { loadCudaLibraries } from './cudaLibraries.js';
 
 /** The address of an object of the runtime, or of memory. */
 export type Handle = bigint;
@@ -92,7 +93,7 @@ export function loadKoffi(load: (name: string) => unknown = require): typeof Kof
   try {
     return load('koffi') as typeof Koffi;
   } catch (cause) {
-    const message = 'device cuda needs the package koffi: run npm install koffi, or use cpu';
+    const message = 'device cuda needs the package koffi: run gauntlet setup cuda, or use cpu';
     throw new GauntletError('DEVICE_UNAVAILABLE', message, { cause });
   }
 }
@@ -160,6 +161,7 @@ const TO_DEVICE = 1;
 const TO_HOST = 2;
 
 function openCuda(koffi: typeof Koffi): Cuda {
+  loadCudaLibraries(koffi);
   const library = ['libcudart.so.13', 'libcudart.so.12'].reduce<Koffi.LibraryHandle | undefined>((found, name) => {
     try {
       return found ?? koffi.load(name);
@@ -168,7 +170,10 @@ function openCuda(koffi: typeof Koffi): Cuda {
     }
   }, undefined);
   if (library === undefined)
-    throw new GauntletError('DEVICE_UNAVAILABLE', 'device cuda needs libcudart.so of CUDA 12 or 13; or use cpu');
+    throw new GauntletError(
+      'DEVICE_UNAVAILABLE',
+      'device cuda needs the CUDA runtime: run gauntlet setup cuda, or use cpu',
+    );
   const describe = library.func('cudaGetErrorString', 'str', ['int']);
   const checked = (name: string, ...types: string[]) => {
     const run = library.func(name, 'int', types);

@@ -11,33 +11,32 @@ import type { Device } from '../engine/engine.js';
 
 export type Provider = Exclude<Device, 'auto'>;
 
-/** Downloads the CUDA provider. */
-const CUDA_INSTALL = 'node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12';
 const PLATFORM = `${process.platform}/${process.arch}`;
 const CHECK_LIMIT_MS = 300_000; // the first start may compile kernels
 
-/** The providers that are installed. */
-export const listProviders = (): Provider[] => (missingForCuda().length === 0 ? ['cpu', 'cuda'] : ['cpu']);
+const require = createRequire(import.meta.url);
 
-/** The commands that install what CUDA needs and this installation lacks. */
-function missingForCuda(): string[] {
-  const require = createRequire(import.meta.url);
-  const folder = dirname(require.resolve('onnxruntime-node/package.json'));
-  const library = join(folder, 'bin/napi-v6', PLATFORM, 'libonnxruntime_providers_cuda.so');
-  return [
-    ...(canResolve(require, 'koffi') ? [] : ['npm install koffi']),
-    ...(existsSync(library) ? [] : [CUDA_INSTALL]),
-  ];
-}
+/** Where ONNX Runtime looks for its providers. */
+export const providerFolder = (): string =>
+  join(dirname(require.resolve('onnxruntime-node/package.json')), 'bin/napi-v6', PLATFORM);
 
-function canResolve(require: NodeJS.Require, name: string): boolean {
+export const hasCudaProvider = (folder = providerFolder()): boolean =>
+  existsSync(join(folder, 'libonnxruntime_providers_cuda.so'));
+
+export function hasKoffi(): boolean {
   try {
-    require.resolve(name);
+    require.resolve('koffi');
     return true;
   } catch {
     return false;
   }
 }
+
+/** CUDA has kernels for Linux on x64 only. */
+export const supportsCuda = (): boolean => PLATFORM === 'linux/x64';
+
+/** The providers that are installed. */
+export const listProviders = (): Provider[] => (hasKoffi() && hasCudaProvider() ? ['cpu', 'cuda'] : ['cpu']);
 
 /** The version of ONNX Runtime. */
 export const runtimeVersion = (): string => env.versions.node ?? env.versions.common;
@@ -58,11 +57,8 @@ export async function resolveDevice(
   if (device === 'auto') return installed.includes('cuda') && (await check('cuda')) === undefined ? 'cuda' : 'cpu';
   if (device !== 'cuda') throw new GauntletError('BAD_CONFIG', `the device must be cpu, cuda or auto, is ${device}`);
   if (!installed.includes(device)) {
-    const solution =
-      PLATFORM === 'linux/x64'
-        ? `with CUDA 12 on this machine, install it with: ${missingForCuda().join(' && ')}`
-        : 'ONNX Runtime does not support it on this platform';
-    throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} is not installed; ${solution}; or use cpu`);
+    const solution = supportsCuda() ? 'run gauntlet setup cuda' : 'ONNX Runtime does not support it on this platform';
+    throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} is not installed: ${solution}, or use cpu`);
   }
   const fault = await check(device);
   if (fault === undefined) return device;

@@ -6,10 +6,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import koffi from 'koffi';
+import { PROVIDER } from '../../infra/cudaPackages.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { Result } from '../../lab/fakeCuda/checks.js';
 import type { Counts } from '../../lab/fakeCuda/counts.js';
-import { cached, PROVIDER, putFakeCuda } from '../../lab/fakeCuda/provide.js';
+import { cached, putFakeCuda } from '../../lab/fakeCuda/provide.js';
 
 const GIGABYTE = 2 ** 30;
 const [TO_DEVICE, TO_HOST, ANY] = [1, 2, 4]; // directions of a copy

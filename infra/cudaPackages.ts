@@ -1,0 +1,44 @@
+// What CUDA needs beside onnxruntime-node, as packages on PyPI. Only the libraries in them are used.
+
+export interface Wheel {
+  name: string;
+  version: string;
+  sha256: string;
+  pip?: string[]; // flags that select the wheel, if it is not for this Python
+  folder: string; // in the wheel, with the libraries
+}
+
+/** The version of onnxruntime-node, whose library loads only the provider of the same release. It needs CUDA 13. */
+export const PROVIDER: Wheel = {
+  name: 'onnxruntime-gpu',
+  version: '1.30.0',
+  sha256: '4fbf0c5d7b5fb99266c2e8a802e3e64af68bdc383e0f3c7349b985f1087eedaa',
+  pip: ['--python-version=311', '--abi=cp311', '--platform=manylinux_2_28_x86_64'],
+  folder: 'onnxruntime/capi',
+};
+export const PROVIDER_FILES = ['libonnxruntime_providers_shared.so', 'libonnxruntime_providers_cuda.so'] as const;
+
+/** NVIDIA's libraries by package, in the order in which they load. */
+export const NVIDIA: readonly (Wheel & { files: readonly string[] })[] = [
+  {
+    name: 'nvidia-cuda-runtime',
+    version: '13.0.96',
+    sha256: '7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548',
+    folder: 'nvidia/cu13/lib',
+    files: ['libcudart.so.13'],
+  },
+  {
+    name: 'nvidia-cublas',
+    version: '13.0.2.14',
+    sha256: '0cf238ffdbe46c00cb9aa98e7bca745c223a5ca5a53e686ac8b3e5a08fe80d6c',
+    folder: 'nvidia/cu13/lib',
+    files: ['libcublasLt.so.13', 'libcublas.so.13'],
+  },
+  {
+    name: 'nvidia-curand',
+    version: '10.4.0.35',
+    sha256: '1aee33a5da6e1db083fe2b90082def8915f30f3248d5896bcec36a579d941bfc',
+    folder: 'nvidia/cu13/lib',
+    files: ['libcurand.so.10'],
+  },
+];
