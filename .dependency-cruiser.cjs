@@ -36,7 +36,7 @@ module.exports = {
     {
       name: 'koffi-only-in-device',
       severity: 'error',
-      from: { pathNot: '^(ml/device/ortApi\\.ts|lab/fakeCuda/)' },
+      from: { pathNot: '^(ml/device/ortApi\\.ts|lab/fakeCuda/|test/)' },
       to: { path: 'node_modules/koffi/', dependencyTypesNot: ['type-only'] },
     },
     layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|chains|activities|workflows|workers|cli)/'),
