@@ -30,7 +30,7 @@ module.exports = {
     {
       name: 'ort-only-in-device',
       severity: 'error',
-      from: { pathNot: '^(ml/device|lab/fakeCuda)/' },
+      from: { pathNot: '^ml/device/' },
       to: { path: 'onnxruntime-node' },
     },
     {
