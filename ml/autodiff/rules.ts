@@ -93,6 +93,9 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     return [g.mul(dy, inside)];
   },
   LessOrEqual: 'nondifferentiable',
+  Where: 'nondifferentiable', // for sampling, like the next two
+  CumSum: 'nondifferentiable',
+  TopK: 'nondifferentiable',
   Cast: 'nondifferentiable',
   MatMul: ({ g, node, dy, needs }) => {
     const [a, b] = node.inputs as [Value, Value];
@@ -160,7 +163,9 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     ]);
   },
   SkipSimplifiedLayerNormalization: 'nondifferentiable', // for decoding
-  GroupQueryAttention: 'nondifferentiable', // for decoding
+  GroupQueryAttention: 'nondifferentiable', // for decoding, like the next two
+  TensorScatter: 'nondifferentiable',
+  Attention: 'nondifferentiable',
   // the transpose of a rotation rotates the other way
   RotaryEmbedding: ({ g, node, dy, needs }) => {
     if (needs(2) || needs(3)) throw new TypeError('RotaryEmbedding has no gradient for its tables');
@@ -216,5 +221,9 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
   },
   ScatterElements: ({ g, node, dy, needs }) =>
     lazily(needs, [() => dy, undefined, () => g.gatherElements(dy, node.inputs[1]!, node.attrs.axis)]),
-  ScatterND: ({ g, node, dy, needs }) => lazily(needs, [() => dy, undefined, () => g.gatherND(dy, node.inputs[1]!)]),
+  ScatterND: ({ g, node, dy, needs }) => {
+    const [, indices, updates] = node.inputs as [Value, Value, Value];
+    const rest = (): Value => (node.attrs.add ? dy : g.replaceND(dy, indices, g.zeros(staticShape(updates.shape))));
+    return lazily(needs, [rest, undefined, () => g.gatherND(dy, indices)]);
+  },
 };

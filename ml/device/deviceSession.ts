@@ -8,6 +8,7 @@ export type MemoryKind = 'cpu' | 'cuda';
 
 /** ONNX's number of an element type, and the array that holds its elements. 16-bit floats are bit patterns. */
 const ELEMENTS = {
+  float64: [11, Float64Array],
   float32: [1, Float32Array],
   uint8: [2, Uint8Array],
   int32: [6, Int32Array],
@@ -17,7 +18,7 @@ const ELEMENTS = {
   bfloat16: [16, Uint16Array],
 } as const;
 export type ElementType = keyof typeof ELEMENTS;
-export type Elements = Float32Array | Uint8Array | Int32Array | BigInt64Array | Uint16Array;
+export type Elements = Float64Array | Float32Array | Uint8Array | Int32Array | BigInt64Array | Uint16Array;
 
 export interface HostTensor {
   type: ElementType;

@@ -12,7 +12,7 @@ import { LOCATION_ROOT } from './weightLocations.js';
 
 export type Tensor = ort.Tensor;
 export type Feeds = Record<string, Tensor | DeviceTensor>;
-export type TensorArray = Float32Array | BigInt64Array | Int32Array | Uint8Array;
+export type TensorArray = Float64Array | Float32Array | BigInt64Array | Int32Array | Uint8Array;
 
 /** How the sessions of this thread compute. A thread serves one engine, and an engine has one device. */
 interface DeviceInUse {
@@ -194,6 +194,7 @@ function heldIn(memory: MemoryKind, { data, shape }: NamedView[1]): DeviceTensor
 /** Wraps an array, without a copy, as a tensor. The array must not be in shared memory. */
 export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
   if (data instanceof Uint8Array) return new ort.Tensor('uint8', data, dims);
+  if (data instanceof Float64Array) return new ort.Tensor('float64', data, dims);
   const type = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
   return new ort.Tensor(type, data, dims);
 }

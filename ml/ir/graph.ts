@@ -7,7 +7,7 @@ import { inferTypes } from './shapes.js';
 export class Graph {
   readonly nodes: Node[] = [];
   readonly inputs: Value[] = [];
-  readonly outputs: { name: string; value: Value }[] = [];
+  readonly outputs: { name: string; value: Value; direct: boolean }[] = [];
   readonly constants = new Map<Value, ConstantData>();
   private readonly names = new Set<string>();
   private readonly shared = new Map<string, Value>();
@@ -61,9 +61,15 @@ export class Graph {
   zeros(shape: readonly number[]): Value {
     return this.expand(this.scalar(0), shape);
   }
-  output(name: string, value: Value): void {
+  /**
+   * @param direct the node of the value writes the output itself, which it can do in place; otherwise the output is a copy.
+   * Such a value is one output only.
+   */
+  output(name: string, value: Value, { direct = false } = {}): void {
     if (this.outputs.some((o) => o.name === name)) throw new TypeError(`there are two outputs ${name}`);
-    this.outputs.push({ name, value });
+    if (direct && (this.inputs.includes(value) || this.constants.has(value)))
+      throw new TypeError(`${value.name} is an input or a constant, which no node writes`);
+    this.outputs.push({ name, value, direct });
   }
   /** Drops the nodes that no output needs. */
   prune(): void {
@@ -112,6 +118,16 @@ export class Graph {
   silu(x: Value): Value {
     return this.one('QuickGelu', [x], { alpha: 1 });
   }
+  where(condition: Value, a: Value, b: Value): Value {
+    return this.one('Where', [condition, a, b], {});
+  }
+  cumSum(x: Value, axis: number): Value {
+    return this.one('CumSum', [x], { axis });
+  }
+  /** [values, positions] of the k largest or smallest numbers of the last axis, the best first. */
+  topK(x: Value, k: number, largest = true): [Value, Value] {
+    return this.apply('TopK', [x], { k, largest }) as unknown as [Value, Value];
+  }
   clip(x: Value, min: number, max: number): Value {
     return this.one('Clip', [x], { min, max });
   }
@@ -152,6 +168,13 @@ export class Graph {
   ): [Value, Value, Value] {
     return this.apply('GroupQueryAttention', inputs, attrs) as unknown as [Value, Value, Value];
   }
+  tensorScatter(cache: Value, fresh: Value, start: Value): Value {
+    return this.one('TensorScatter', [cache, fresh, start], {});
+  }
+  /** @param filled int64 [B]; absent: all */
+  attention(q: Value, k: Value, v: Value, scale: number, o: { causal: boolean; filled?: Value }): Value {
+    return this.one('Attention', o.filled ? [q, k, v, o.filled] : [q, k, v], { scale, causal: o.causal });
+  }
   rotary(x: Value, positions: Value, cos: Value, sin: Value): Value {
     return this.one('RotaryEmbedding', [x, positions, cos, sin], { heads: x.shape[1] as number });
   }
@@ -190,11 +213,16 @@ export class Graph {
     return this.one('ScatterElements', [data, indices, updates], { axis });
   }
   scatterND(data: Value, indices: Value, updates: Value): Value {
-    return this.one('ScatterND', [data, indices, updates], {});
+    return this.one('ScatterND', [data, indices, updates], { add: true });
+  }
+  /** Like scatterND, but replaces instead of adding. */
+  replaceND(data: Value, indices: Value, updates: Value): Value {
+    return this.one('ScatterND', [data, indices, updates], { add: false });
   }
 }
 
 function dtypeOf(data: InlineData): DType {
+  if (data instanceof Float64Array) return 'float64';
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof BigInt64Array) return 'int64';
   return data instanceof Int32Array ? 'int32' : 'uint8';

@@ -1,8 +1,8 @@
 // The closed union of primitive operations. Every table over them (shapes, gradients, encoding) is a total
-// `Record<Op, …>`, so an operation without a rule does not compile. Names and meaning follow ONNX (opset 21)
-// and the com.microsoft domain; what ONNX takes as a constant input (axes, target shapes, bounds) is an attribute here.
+// `Record<Op, …>`, so an operation without a rule does not compile. Names and meaning follow ONNX (opset 21, or
+// 24 where stated) and the com.microsoft domain; what ONNX takes as a constant input (axes, target shapes, bounds) is an attribute here.
 
-export type DType = 'float32' | 'bfloat16' | 'float16' | 'int64' | 'int32' | 'uint8' | 'uint4' | 'bool';
+export type DType = 'float64' | 'float32' | 'bfloat16' | 'float16' | 'int64' | 'int32' | 'uint8' | 'uint4' | 'bool';
 /** A number, or the name of a size that is only known at run time (decoding: batch, past length). */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
@@ -10,7 +10,8 @@ export type Shape = readonly Dim[];
 type None = Record<never, never>;
 
 export interface OpAttributes {
-  // elementwise; two inputs with NumPy broadcasting; Add, Mul and LessOrEqual also take int32, which wraps
+  // Where a rule says "floats", all of them have one type, and so has the result.
+  // elementwise; two inputs with NumPy broadcasting; Add, Mul and LessOrEqual also take integers, which wrap
   Add: None;
   Sub: None;
   Mul: None;
@@ -21,6 +22,7 @@ export interface OpAttributes {
   QuickGelu: { alpha: number }; // x·sigmoid(αx); α = 1 is SiLU
   Clip: { min: number; max: number };
   LessOrEqual: None; // → bool
+  Where: None; // (condition bool, a, b of one type): a where the condition holds, else b
   Cast: { to: DType };
   // matmuls
   MatMul: None; // [..., m, k]·[..., k, n], leading dims equal or 1 in b; all batches share a two-dimensional b
@@ -30,9 +32,11 @@ export interface OpAttributes {
   DequantizeLinear: { blockSize: number }; // (q uint4|uint8 [..., K], scale [..., K/g], zero like q) → scale·(q − zero)
   // x·Wᵀ on packed weights (x [..., K], q uint8 [N, K/g, g·bits/8], scale [N, K/g]); zero is 2^(bits−1)
   MatMulNBits: { bits: 4 | 8; blockSize: number };
+  CumSum: { axis: number }; // running sums: element i is the sum of elements 0..i
   // over the last axis
   Softmax: None;
   LogSoftmax: None;
+  TopK: { k: number; largest: boolean }; // (values, int64 positions), the best first; of equal ones, the lower position
   SimplifiedLayerNormalization: { epsilon: number }; // (x, scale) → (RMSNorm, 1/rms [..., 1])
   // (x, skip, scale) → (RMSNorm of x + skip, x + skip)
   SkipSimplifiedLayerNormalization: { epsilon: number };
@@ -43,6 +47,12 @@ export interface OpAttributes {
   // → (mixed [B, T, H·hd], k and v with the new positions, max(S, length) of them). Rows may differ in length only without
   // a past, padded on the right. T > 1 after a past needs B = 1. Scores are scale·(q·k).
   GroupQueryAttention: { heads: number; kvHeads: number; scale: number };
+  // Writes T new positions of each row into its cache (opset 24): (cache [B, KV, S, hd], new [B, KV, T, hd], first position
+  // of each row int64 [B]) → like cache. The runtime writes in place if both are the same memory.
+  TensorScatter: None;
+  // softmax(scale·q·kᵀ)·v (opset 24); query heads share the key heads in order. (q [B, H, T, hd], k and v [B, KV, S, hd],
+  // filled positions of each row int64 [B], optional: others are not seen) → like q. causal: query t sees keys 0..t.
+  Attention: { scale: number; causal: boolean };
   // shape
   Reshape: { shape: Shape }; // a second input, int64, gives sizes that cannot be inferred
   Transpose: { perm: readonly number[] };
@@ -59,7 +69,8 @@ export interface OpAttributes {
   GatherElements: { axis: number };
   GatherND: None; // (data, indices [n, w]): positions along the first w axes → [n, ...]
   ScatterElements: { axis: number }; // (data, indices, updates): data with updates added
-  ScatterND: None; // (data, indices [n, w], updates [n, ...]): data with updates added
+  /** (data, indices [n, w], updates [n, ...]): data with updates added, or in their place; then no index may repeat. */
+  ScatterND: { add: boolean };
 }
 
 /** The end of a Slice that takes all remaining elements. */
@@ -82,7 +93,7 @@ export interface NodeOf<K extends Op> {
 }
 export type Node = { [K in Op]: NodeOf<K> }[Op];
 
-export type InlineData = Float32Array | BigInt64Array | Int32Array | Uint8Array;
+export type InlineData = Float64Array | Float32Array | BigInt64Array | Int32Array | Uint8Array;
 
 /** The bytes of a constant: in memory, or a range of a file (little endian, row major). */
 export type ConstantData =
@@ -90,6 +101,7 @@ export type ConstantData =
   | { kind: 'external'; location: string; offset: number; length: number };
 
 const BITS: Record<DType, number> = {
+  float64: 64,
   float32: 32,
   bfloat16: 16,
   float16: 16,

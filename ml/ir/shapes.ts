@@ -15,8 +15,15 @@ function fail(why: string): never {
 }
 const show = (t: TensorType): string => `${t.dtype}[${t.shape.join(', ')}]`;
 
-function floats(...inputs: readonly TensorType[]): void {
-  for (const t of inputs) if (t.dtype !== 'float32') fail(`takes float32, got ${show(t)}`);
+const FLOATS: readonly DType[] = ['float64', 'float32', 'float16', 'bfloat16'];
+
+/** The type that all inputs have. */
+function floats(...inputs: readonly TensorType[]): DType {
+  const { dtype } = inputs[0]!;
+  for (const t of inputs)
+    if (t.dtype !== dtype || !FLOATS.includes(dtype))
+      fail(`takes floats of one type, got ${inputs.map(show).join(', ')}`);
+  return dtype;
 }
 function integers(t: TensorType): void {
   if (t.dtype !== 'int64' && t.dtype !== 'int32') fail(`takes integer indices, got ${show(t)}`);
@@ -41,19 +48,17 @@ function broadcast(a: Shape, b: Shape): Dim[] {
 }
 
 const unary = ([x]: readonly TensorType[]): TensorType[] => {
-  floats(x!);
-  return [{ dtype: 'float32', shape: x!.shape }];
+  return [{ dtype: floats(x!), shape: x!.shape }];
 };
-const binary = ([a, b]: readonly TensorType[]): TensorType[] => {
-  floats(a!, b!);
-  return [{ dtype: 'float32', shape: broadcast(a!.shape, b!.shape) }];
-};
+const binary = ([a, b]: readonly TensorType[]): TensorType[] => [
+  { dtype: floats(a!, b!), shape: broadcast(a!.shape, b!.shape) },
+];
 
-/** Like `binary`, for two float32 or two int32. */
+/** Like `binary`, also for two int32 or two int64. */
 const arithmetic =
   (dtype?: DType) =>
   ([a, b]: readonly TensorType[]): TensorType[] => {
-    if (a!.dtype !== 'int32' || b!.dtype !== 'int32') floats(a!, b!);
+    if (a!.dtype !== b!.dtype || (a!.dtype !== 'int32' && a!.dtype !== 'int64')) floats(a!, b!);
     return [{ dtype: dtype ?? a!.dtype, shape: broadcast(a!.shape, b!.shape) }];
   };
 
@@ -82,11 +87,11 @@ function reduce(
   [x]: readonly TensorType[],
   { axes: list, keepDims }: { axes: readonly number[]; keepDims: boolean },
 ): TensorType[] {
-  floats(x!);
+  const dtype = floats(x!);
   const { shape } = x!;
   const axes = list.map((a) => axisOf(a, shape.length));
   const out = keepDims ? shape.map((d, i) => (axes.includes(i) ? 1 : d)) : shape.filter((_, i) => !axes.includes(i));
-  return [{ dtype: 'float32', shape: out }];
+  return [{ dtype, shape: out }];
 }
 
 /** Adding to a symbolic size gives a symbolic size of the form `name+3`. */
@@ -110,6 +115,25 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   Mul: arithmetic(),
   Min: binary,
   LessOrEqual: arithmetic('bool'),
+  Where: ([condition, a, b]) => {
+    if (condition!.dtype !== 'bool') fail(`takes a bool as condition, got ${show(condition!)}`);
+    if (a!.dtype !== b!.dtype) fail(`takes two of one type, got ${show(a!)} and ${show(b!)}`);
+    return [{ dtype: a!.dtype, shape: broadcast(condition!.shape, broadcast(a!.shape, b!.shape)) }];
+  },
+  CumSum: ([x], { axis }) => {
+    axisOf(axis, x!.shape.length);
+    return [{ dtype: floats(x!), shape: x!.shape }];
+  },
+  TopK: ([x], { k }) => {
+    if (x!.dtype !== 'int64') floats(x!);
+    const size = x!.shape.at(-1);
+    if (typeof size !== 'number' || k < 1 || k > size) fail(`cannot take ${k} of ${show(x!)}`);
+    const shape = [...x!.shape.slice(0, -1), k];
+    return [
+      { dtype: x!.dtype, shape },
+      { dtype: 'int64', shape },
+    ];
+  },
   Neg: unary,
   Exp: unary,
   Sigmoid: unary,
@@ -142,33 +166,33 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     return [{ dtype: to, shape: inputs[0]!.shape }];
   },
   MatMul: (inputs) => {
-    floats(...inputs);
+    const dtype = floats(...inputs);
     const [a, b] = [inputs[0]!.shape, inputs[1]!.shape];
     const sides = product(a, b, false, false);
     if (b.length > 2) checkBatches(a, b);
-    return [{ dtype: 'float32', shape: [...a.slice(0, -2), ...sides] }];
+    return [{ dtype, shape: [...a.slice(0, -2), ...sides] }];
   },
   FusedMatMul: (inputs, { transA, transB }) => {
-    floats(...inputs);
+    const dtype = floats(...inputs);
     const [a, b] = [inputs[0]!.shape, inputs[1]!.shape];
     const sides = product(a, b, transA, transB);
     checkBatches(a, b);
-    return [{ dtype: 'float32', shape: [...a.slice(0, -2), ...sides] }];
+    return [{ dtype, shape: [...a.slice(0, -2), ...sides] }];
   },
   Gemm: (inputs, { transA, transB }) => {
-    floats(...inputs);
+    const dtype = floats(...inputs);
     const [a, b, c] = inputs;
     if (a!.shape.length !== 2 || b!.shape.length !== 2) fail('takes two-dimensional matrices');
     const shape = product(a!.shape, b!.shape, transA, transB);
     if (c && !sameShape(broadcast(c.shape, shape), shape)) fail(`c ${show(c)} does not fit [${shape.join(', ')}]`);
-    return [{ dtype: 'float32', shape }];
+    return [{ dtype, shape }];
   },
   SimplifiedLayerNormalization: (inputs) => {
-    floats(...inputs);
+    const dtype = floats(...inputs);
     const [x, scale] = [inputs[0]!.shape, inputs[1]!.shape];
     if (scale.length !== 1 || scale[0] !== x.at(-1)) fail(`scale [${scale.join(', ')}] does not fit [${x.join(', ')}]`);
     return [
-      { dtype: 'float32', shape: x },
+      { dtype, shape: x },
       { dtype: 'float32', shape: [...x.slice(0, -1), 1] },
     ];
   },
@@ -181,7 +205,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   },
   GroupQueryAttention: (inputs, { heads, kvHeads }) => {
     const [qkv, k, v, last, places, ...tables] = inputs as [TensorType, TensorType, TensorType, TensorType, TensorType];
-    floats(qkv, k, v, ...tables);
+    const dtype = floats(qkv, k, v, ...tables);
     const [rows, , width] = qkv.shape;
     const size = k.shape[3];
     if (typeof size !== 'number' || qkv.shape.length !== 3 || width !== (heads + 2 * kvHeads) * size)
@@ -197,12 +221,38 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
       fail(`takes int32 lengths [${rows}] and [], got ${show(last)} and ${show(places)}`);
     for (const table of tables as TensorType[])
       if (table.shape[1] !== (size as number) / 2) fail(`tables must be [max, ${size}/2], got ${show(table)}`);
-    const present: TensorType = { dtype: 'float32', shape: [rows!, kvHeads, 'present', size as number] };
-    return [{ dtype: 'float32', shape: [rows!, qkv.shape[1]!, heads * (size as number)] }, present, present];
+    const present: TensorType = { dtype, shape: [rows!, kvHeads, 'present', size as number] };
+    return [{ dtype, shape: [rows!, qkv.shape[1]!, heads * (size as number)] }, present, present];
+  },
+  TensorScatter: (inputs) => {
+    const [cache, fresh, start] = inputs as [TensorType, TensorType, TensorType];
+    const like = cache.shape.map((d, i) => (i === cache.shape.length - 2 ? fresh.shape[i]! : d));
+    if (cache.dtype !== fresh.dtype || cache.shape.length !== 4 || !sameShape(fresh.shape, like))
+      fail(`${show(fresh)} does not fit into ${show(cache)}`);
+    if (start.dtype !== 'int64' || !sameShape(start.shape, [cache.shape[0]!]))
+      fail(`takes one start a row, got ${show(start)}`);
+    return [cache];
+  },
+  Attention: (inputs) => {
+    const [q, k, v, filled] = inputs as [TensorType, TensorType, TensorType, TensorType?];
+    const dtype = floats(q, k, v);
+    const [rows, heads, , size] = q.shape;
+    const kvHeads = k.shape[1];
+    if (
+      q.shape.length !== 4 ||
+      !sameShape(k.shape, [rows!, kvHeads!, k.shape[2]!, size!]) ||
+      !sameShape(k.shape, v.shape)
+    )
+      fail(`${show(k)} and ${show(v)} do not fit ${show(q)}`);
+    if (typeof heads !== 'number' || typeof kvHeads !== 'number' || heads % kvHeads !== 0)
+      fail(`${kvHeads} key heads do not divide ${heads} heads`);
+    if (filled && (filled.dtype !== 'int64' || !sameShape(filled.shape, [rows!])))
+      fail(`takes one length a row, got ${show(filled)}`);
+    return [{ dtype, shape: q.shape }];
   },
   RotaryEmbedding: (inputs, { heads }) => {
     const [x, positions, cos, sin] = inputs as [TensorType, TensorType, TensorType, TensorType];
-    floats(x, cos, sin);
+    const dtype = floats(x, cos, sin);
     integers(positions);
     if (x.shape.length !== 4 || x.shape[1] !== heads) fail(`takes [B, ${heads}, T, hd], got ${show(x)}`);
     const half = x.shape[3];
@@ -212,7 +262,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     const one = positions.shape.length === 1 && positions.shape[0] === 1;
     if (!one && !sameShape(positions.shape, [x.shape[0]!, x.shape[2]!]))
       fail(`positions ${show(positions)} are neither [1] nor [B, T]`);
-    return [{ dtype: 'float32', shape: x.shape }];
+    return [{ dtype, shape: x.shape }];
   },
   Reshape: (inputs, { shape }) => {
     const [from, sizes] = inputs as [TensorType, TensorType?];
@@ -296,20 +346,20 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   },
   ScatterElements: (inputs, { axis }) => {
     const [data, indices, updates] = inputs as [TensorType, TensorType, TensorType];
-    floats(data, updates);
+    const dtype = floats(data, updates);
     integers(indices);
     const at = axisOf(axis, data.shape.length);
     if (!sameShape(indices.shape, updates.shape) || !indices.shape.every((d, i) => i === at || d === data.shape[i])) {
       fail(`updates ${show(updates)} do not fit ${show(data)}`);
     }
-    return [{ dtype: 'float32', shape: data.shape }];
+    return [{ dtype, shape: data.shape }];
   },
-  ScatterND: (inputs) => {
+  ScatterND: (inputs, { add }) => {
     const [data, indices, updates] = inputs as [TensorType, TensorType, TensorType];
-    floats(data, updates);
+    if (add || data.dtype !== updates.dtype) floats(data, updates);
     const rest = data.shape.slice(depthOf(data, indices));
     if (!sameShape(updates.shape, [indices.shape[0]!, ...rest])) fail(`updates ${show(updates)} do not fit`);
-    return [{ dtype: 'float32', shape: data.shape }];
+    return [{ dtype: data.dtype, shape: data.shape }];
   },
 };
 
@@ -320,6 +370,7 @@ const INPUTS: { readonly [K in Op]?: readonly number[] } = {
   Mul: [2],
   Min: [2],
   LessOrEqual: [2],
+  Where: [3],
   DequantizeLinear: [3],
   MatMulNBits: [3],
   MatMul: [2],
@@ -328,6 +379,8 @@ const INPUTS: { readonly [K in Op]?: readonly number[] } = {
   SimplifiedLayerNormalization: [2],
   SkipSimplifiedLayerNormalization: [3],
   GroupQueryAttention: [5, 7],
+  TensorScatter: [3],
+  Attention: [3, 4],
   RotaryEmbedding: [4],
   Reshape: [1, 2],
   Gather: [2],

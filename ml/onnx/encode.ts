@@ -1,13 +1,16 @@
-// Encodes a graph of the IR as an ONNX model (opset 21, com.microsoft 1) with the protobuf schema in schema.ts.
+// Encodes a graph of the IR as an ONNX model (opset 21 or 24, com.microsoft 1) with the protobuf schema in schema.ts.
 import type { Graph } from '../ir/graph.js';
 import type { ConstantData, Dim, DType, NodeOf, Op, Shape, Value } from '../ir/op.js';
 import { verify } from '../ir/verify.js';
 import { AttributeType, DataLocation, DataType, ModelProto } from './schema.js';
 
 const OPSET = 21;
+const NEWER: ReadonlySet<Op> = new Set(['TensorScatter', 'Attention']); // a graph with one of these needs opset 24
+const NEWER_OPSET = 24;
 const IR_VERSION = 10;
 const MICROSOFT = 'com.microsoft';
 const DATA_TYPE: Record<DType, number> = {
+  float64: DataType.DOUBLE,
   float32: DataType.FLOAT,
   bfloat16: DataType.BFLOAT16,
   float16: DataType.FLOAT16,
@@ -66,12 +69,16 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   Exp: plain,
   Sigmoid: plain,
   LessOrEqual: plain,
+  Where: plain,
+  TensorScatter: plain, // along the second axis from the end
   MatMul: plain,
   GatherND: plain,
   Softmax: lastAxis,
   LogSoftmax: lastAxis,
   ReduceSum: reduce,
   ReduceMean: reduce,
+  CumSum: ({ attrs }) => ({ operands: [[attrs.axis]] }),
+  TopK: ({ attrs }) => ({ attributes: [int('axis', -1), flag('largest', attrs.largest)], operands: [[attrs.k]] }),
   QuickGelu: ({ attrs }) => ({ domain: MICROSOFT, attributes: [float('alpha', attrs.alpha)] }),
   Clip: ({ attrs }) => ({ operands: [attrs.min, attrs.max] }),
   Cast: ({ attrs }) => ({ attributes: [int('to', DATA_TYPE[attrs.to])] }),
@@ -114,6 +121,10 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
     ],
     inputs: [qkv, undefined, undefined, ...others],
   }),
+  Attention: ({ inputs: [q, k, v, filled], attrs }) => ({
+    attributes: [flag('is_causal', attrs.causal), float('scale', attrs.scale)],
+    inputs: filled ? [q, k, v, undefined, undefined, undefined, filled] : [q, k, v],
+  }),
   RotaryEmbedding: ({ attrs }) => ({
     domain: MICROSOFT,
     attributes: [int('interleaved', 0), int('num_heads', attrs.heads)],
@@ -127,7 +138,7 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   Gather: ({ attrs }) => ({ attributes: [int('axis', attrs.axis)] }),
   GatherElements: ({ attrs }) => ({ attributes: [int('axis', attrs.axis)] }),
   ScatterElements: ({ attrs }) => ({ attributes: [int('axis', attrs.axis), text('reduction', 'add')] }),
-  ScatterND: () => ({ attributes: [text('reduction', 'add')] }),
+  ScatterND: ({ attrs }) => ({ attributes: attrs.add ? [text('reduction', 'add')] : [] }),
 };
 
 const bytesOf = (data: ArrayBufferView): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -169,12 +180,12 @@ class Operands {
   }
 }
 
-const nameOf = (value: Value | undefined): string => value?.name ?? '';
-
 /** The bytes of the model, after verifying the graph. `external` constants stay in their files. */
 export function encodeModel(graph: Graph): Uint8Array {
   verify(graph);
   const operands = new Operands();
+  const direct = new Map(graph.outputs.filter((o) => o.direct).map(({ name, value }) => [value, name]));
+  const nameOf = (value: Value | undefined): string => (value ? (direct.get(value) ?? value.name) : '');
   const nodes = graph.nodes.map((node, i): object => {
     const rule = ENCODE_RULES[node.op] as EncodeRule<Op>;
     const encoding = rule(node);
@@ -191,10 +202,11 @@ export function encodeModel(graph: Graph): Uint8Array {
     };
   });
   // an Identity node per output, so that one value can be several outputs
-  const exits = graph.outputs.map((o): object => ({
+  const copied = graph.outputs.filter((o) => !o.direct);
+  const exits = copied.map((o): object => ({
     name: `exit_${o.name}`,
     opType: 'Identity',
-    input: [o.value.name],
+    input: [nameOf(o.value)],
     output: [o.name],
   }));
   const constants = [...graph.constants].map(([value, constant]) => initializer(value, constant));
@@ -202,7 +214,7 @@ export function encodeModel(graph: Graph): Uint8Array {
     irVersion: IR_VERSION,
     producerName: 'gauntlet',
     opsetImport: [
-      { domain: '', version: OPSET },
+      { domain: '', version: graph.nodes.some(({ op }) => NEWER.has(op)) ? NEWER_OPSET : OPSET },
       { domain: MICROSOFT, version: 1 },
     ],
     graph: {

@@ -67,6 +67,7 @@ message TensorProto {
     INT64 = 7;
     BOOL = 9;
     FLOAT16 = 10;
+    DOUBLE = 11;
     BFLOAT16 = 16;
     UINT4 = 21;
   }
@@ -114,6 +115,6 @@ const numbers = <K extends string>(name: string): Record<K, number> =>
   root.lookupEnum(name).values as Record<K, number>;
 export const AttributeType = numbers<'FLOAT' | 'INT' | 'STRING' | 'INTS'>('onnx.AttributeProto.AttributeType');
 export const DataLocation = numbers<'EXTERNAL'>('onnx.TensorProto.DataLocation');
-export const DataType = numbers<'FLOAT' | 'BFLOAT16' | 'FLOAT16' | 'INT64' | 'INT32' | 'UINT8' | 'UINT4' | 'BOOL'>(
-  'onnx.TensorProto.DataType',
-);
+export const DataType = numbers<
+  'DOUBLE' | 'FLOAT' | 'BFLOAT16' | 'FLOAT16' | 'INT64' | 'INT32' | 'UINT8' | 'UINT4' | 'BOOL'
+>('onnx.TensorProto.DataType');

@@ -12,6 +12,8 @@ import { interpret, ndarray } from './reference/interpret.js';
 type Type = [dtype: Value['dtype'], shape: Shape];
 const f = (...shape: (number | string)[]): Type => ['float32', shape];
 const i = (...shape: number[]): Type => ['int64', shape];
+const h = (...shape: number[]): Type => ['float16', shape];
+const b = (...shape: number[]): Type => ['bool', shape];
 const u = (...shape: number[]): Type => ['uint8', shape];
 
 function apply<K extends Op>(op: K, inputs: Type[], attrs: OpAttributes[K]): readonly Value[] {
@@ -23,11 +25,24 @@ function apply<K extends Op>(op: K, inputs: Type[], attrs: OpAttributes[K]): rea
   );
 }
 
+const ATTENTION = { scale: 1, causal: false };
+
 /** Invalid calls, and a part of the expected error. */
 const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] = [
   [/cannot broadcast \[2, 3\] with \[2\]/, 'Add', [f(2, 3), f(2)], {}],
   [/takes 2 inputs, got 1/, 'Mul', [f(2)], {}],
-  [/takes float32, got int64\[2\]/, 'Exp', [i(2)], {}],
+  [/takes floats of one type, got int64\[2\]/, 'Exp', [i(2)], {}],
+  [/takes floats of one type, got float32\[2\], int64\[2\]/, 'Add', [f(2), i(2)], {}],
+  [/takes floats of one type, got float16\[2, 3\], float32\[3, 4\]/, 'MatMul', [h(2, 3), f(3, 4)], {}],
+  [/takes a bool as condition/, 'Where', [f(2), f(2), f(2)], {}],
+  [/takes two of one type, got float32\[2\] and int64\[2\]/, 'Where', [b(2), f(2), i(2)], {}],
+  [/axis 2 is outside/, 'CumSum', [f(2, 3)], { axis: 2 }],
+  [/cannot take 4 of float32\[2, 3\]/, 'TopK', [f(2, 3)], { k: 4, largest: true }],
+  [/float32\[2, 3, 1, 4\] does not fit into/, 'TensorScatter', [f(2, 2, 9, 4), f(2, 3, 1, 4), i(2)], {}],
+  [/takes one start a row/, 'TensorScatter', [f(2, 2, 9, 4), f(2, 2, 1, 4), i(1)], {}],
+  [/do not fit float32\[2, 4, 1, 8\]/, 'Attention', [f(2, 4, 1, 8), f(2, 2, 9, 4), f(2, 2, 9, 4)], ATTENTION],
+  [/3 key heads do not divide 4/, 'Attention', [f(2, 4, 1, 8), f(2, 3, 9, 8), f(2, 3, 9, 8)], ATTENTION],
+  [/takes one length a row/, 'Attention', [f(2, 4, 1, 8), f(2, 2, 9, 8), f(2, 2, 9, 8), i(1)], ATTENTION],
   [/inner sizes 3 and 4 differ/, 'MatMul', [f(2, 3), f(4, 5)], {}],
   [/leading sizes differ/, 'MatMul', [f(2, 2, 3), f(3, 3, 4)], {}],
   [/takes matrices/, 'MatMul', [f(3), f(3, 2)], {}],
@@ -64,14 +79,16 @@ const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] 
   [/do not fit/, 'GatherElements', [f(2, 3), i(3, 1)], { axis: 1 }],
   [/must be \[n, w\]/, 'GatherND', [f(2, 3), i(2)], {}],
   [/do not fit/, 'ScatterElements', [f(2, 3), i(2, 1), f(2, 2)], { axis: 1 }],
-  [/must be \[n, w\]/, 'ScatterND', [f(2, 3), i(2), f(2, 3)], {}],
-  [/updates float32\[1, 3\] do not fit/, 'ScatterND', [f(2, 3), i(2, 1), f(1, 3)], {}],
+  [/must be \[n, w\]/, 'ScatterND', [f(2, 3), i(2), f(2, 3)], { add: true }],
+  [/updates float32\[1, 3\] do not fit/, 'ScatterND', [f(2, 3), i(2, 1), f(1, 3)], { add: true }],
+  [/takes floats of one type/, 'ScatterND', [i(2, 3), i(2, 1), i(2, 3)], { add: true }],
 ];
 
 interface DecodedModel {
   irVersion: unknown;
   opsetImport: { domain: string; version: unknown }[];
   graph: {
+    node: { opType: string; input: string[]; output: string[] }[];
     initializer: { externalData: { key: string; value: string }[]; dataLocation: number; rawData?: Uint8Array }[];
   };
 }
@@ -180,6 +197,45 @@ describe('a graph', () => {
       '10',
       ',21,com.microsoft,1',
     ]);
+  });
+
+  it('needs opset 24 only for the operations that are new in it', () => {
+    const opsetOf = (build: (g: Graph) => Value): string => {
+      const g = new Graph();
+      g.output('y', build(g));
+      return String(decoded(encodeModel(g)).opsetImport[0]!.version);
+    };
+    const heads = (g: Graph, name: string): Value => g.input(name, 'float32', [2, 1, 3, 8]);
+    assert.equal(
+      opsetOf((g) => g.exp(heads(g, 'x'))),
+      '21',
+    );
+    assert.equal(
+      opsetOf((g) => g.attention(heads(g, 'q'), heads(g, 'k'), heads(g, 'v'), 1, { causal: true })),
+      '24',
+    );
+    assert.equal(
+      opsetOf((g) => g.tensorScatter(heads(g, 'c'), heads(g, 'x'), g.input('at', 'int64', [2]))),
+      '24',
+    );
+  });
+
+  it('a direct output is written by its node, other outputs are copies', () => {
+    const { g, x, y } = small();
+    g.output('direct', g.exp(y), { direct: true });
+    const last = g.neg(g.outputs[1]!.value);
+    g.output('next', last);
+    assert.deepEqual(
+      decoded(encodeModel(g)).graph.node.map(({ opType, input, output }) => `${opType} ${input[0]} ${output[0]}`),
+      [
+        `Add x ${y.name}`,
+        `Exp ${y.name} direct`,
+        `Neg direct ${last.name}`,
+        `Identity ${y.name} y`,
+        `Identity ${last.name} next`,
+      ],
+    );
+    assert.throws(() => g.output('again', x, { direct: true }), /x is an input or a constant/);
   });
 
   it('is not encoded with two unknown sizes in a Reshape', () => {

@@ -14,6 +14,7 @@ const TOLERANCE = 2e-6; // f32 against f64 on values of order one
 const DEVICE_TOLERANCE = 2e-5; // GPUs have faster and less exact functions
 
 const ARRAYS: Partial<Record<DType, (data: Float64Array) => TensorArray>> = {
+  float64: (data) => data,
   int64: (data) => BigInt64Array.from(data, BigInt),
   int32: (data) => Int32Array.from(data),
   uint8: (data) => Uint8Array.from(data),

@@ -105,6 +105,36 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
   Mul: (inputs, _, dtype) => binary(dtype === 'int32' ? Math.imul : (a, b) => a * b)(inputs),
   Min: binary(Math.min),
   LessOrEqual: binary((a, b) => (a <= b ? 1 : 0)),
+  Where: ([condition, a, b]) => {
+    const shape = broadcastShape(condition!.shape, broadcastShape(a!.shape, b!.shape));
+    return [build(shape, (index) => broadcastAt(broadcastAt(condition!, index) ? a! : b!, index))];
+  },
+  CumSum: ([x], { axis }) => {
+    const at = wrap(axis, x!.shape.length);
+    const sumTo = (index: readonly number[]): number => {
+      let sum = 0;
+      for (let i = 0; i <= index[at]!; i++) sum += x!.data[ravel(index.with(at, i), x!.shape)]!;
+      return sum;
+    };
+    return [build(x!.shape, sumTo)];
+  },
+  TopK: ([x], { k, largest }) => {
+    const width = x!.shape.at(-1)!;
+    const shape = [...x!.shape.slice(0, -1), k];
+    const positions = new Float64Array(product(shape));
+    for (let row = 0; row * k < positions.length; row++) {
+      const values = Array.from(x!.data.subarray(row * width, (row + 1) * width));
+      const order = [...values.keys()].sort(
+        (i, j) => (largest ? values[j]! - values[i]! : values[i]! - values[j]!) || i - j,
+      );
+      positions.set(order.slice(0, k), row * k);
+    }
+    const values = positions.map((position, i) => x!.data[Math.floor(i / k) * width + position]!);
+    return [
+      { shape, data: values },
+      { shape, data: positions },
+    ];
+  },
   Neg: unary((x) => -x),
   Exp: unary(Math.exp),
   Sigmoid: unary(sigmoid),
@@ -188,6 +218,33 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
       return scores.reduce((sum, s, p) => sum + Math.exp(s - z) * v.data[ravel([b!, shared, p, i], v.shape)]!, 0);
     });
     return [mixed, k, v];
+  },
+  TensorScatter: ([cache, fresh, start]) => [
+    build(cache!.shape, ([b, h, p, i]) => {
+      const t = p! - start!.data[b!]!;
+      const isNew = t >= 0 && t < fresh!.shape[2]!;
+      return isNew
+        ? fresh!.data[ravel([b!, h!, t, i!], fresh!.shape)]!
+        : cache!.data[ravel([b!, h!, p!, i!], cache!.shape)]!;
+    }),
+  ],
+  Attention: ([q, k, v, filled], { scale, causal }) => {
+    const [, heads, , size] = q!.shape as [number, number, number, number];
+    const group = heads / k!.shape[1]!;
+    return [
+      build(q!.shape, ([b, h, t, i]) => {
+        const shared = Math.floor(h! / group);
+        const seen = Math.min(filled ? filled.data[b!]! : k!.shape[2]!, causal ? t! + 1 : Number.POSITIVE_INFINITY);
+        const scores = Float64Array.from({ length: seen }, (_, p) => {
+          let dot = 0;
+          for (let x = 0; x < size; x++)
+            dot += q!.data[ravel([b!, h!, t!, x], q!.shape)]! * k!.data[ravel([b!, shared, p, x], k!.shape)]!;
+          return dot * scale;
+        });
+        const z = logSumExp(scores);
+        return scores.reduce((sum, s, p) => sum + Math.exp(s - z) * v!.data[ravel([b!, shared, p, i!], v!.shape)]!, 0);
+      }),
+    ];
   },
   RotaryEmbedding: ([x, positions, cos, sin]) => {
     const half = x!.shape[3]! / 2;
@@ -327,13 +384,14 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
     });
     return [{ shape: data!.shape, data: out }];
   },
-  ScatterND: ([data, indices, updates]) => {
+  ScatterND: ([data, indices, updates], { add }) => {
     const out = data!.data.slice();
     const depth = indices!.shape[1]!;
     updates!.data.forEach((v, flat) => {
       const [row, ...rest] = unravel(flat, updates!.shape);
       const place = Array.from(indices!.data.subarray(row! * depth, (row! + 1) * depth));
-      out[ravel([...place, ...rest], data!.shape)]! += v;
+      const at = ravel([...place, ...rest], data!.shape);
+      out[at] = add ? out[at]! + v : v;
     });
     return [{ shape: data!.shape, data: out }];
   },

@@ -6,7 +6,7 @@ import { sizeOf } from '../../../ml/ir/op.js';
 
 export interface CaseInput {
   shape: number[];
-  dtype?: DType;
+  dtype?: DType; // bool: the data are float32 that are cast
   data?: number[]; // absent: random in ±1
   constant?: boolean; // not differentiated
 }
@@ -27,6 +27,9 @@ const quantized = (dtype: 'uint4' | 'uint8', ...shape: number[]): CaseInput => {
 };
 const i = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'int64', data });
 
+const d = (...shape: number[]): CaseInput => ({ shape, dtype: 'float64' });
+const condition = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'bool', data });
+
 /** int32 values near both limits, so that sums and products wrap. */
 const wrapping: { inputs: CaseInput[]; attrs: Record<never, never> } = {
   inputs: [
@@ -35,6 +38,9 @@ const wrapping: { inputs: CaseInput[]; attrs: Record<never, never> } = {
   ],
   attrs: {},
 };
+
+const int64s = { inputs: [i([2, 1], [2 ** 30, -3]), i([3], [5, -7, 2 ** 20])], attrs: {} };
+const doubles = { inputs: [d(2, 3), d(2, 1)], attrs: {} };
 
 const sides = [false, true].flatMap((transA) => [false, true].map((transB) => ({ transA, transB })));
 const left = (transposed: boolean, ...lead: number[]): CaseInput => f(...lead, ...(transposed ? [4, 3] : [3, 4]));
@@ -63,11 +69,25 @@ const attention = (rows: number, length: number, past: number, last: number[], p
 ];
 
 const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
-  Add: [...broadcasts(), wrapping],
-  Sub: broadcasts(),
-  Mul: [...broadcasts(), wrapping],
+  Add: [...broadcasts(), wrapping, int64s, doubles],
+  Sub: [...broadcasts(), doubles],
+  Mul: [...broadcasts(), wrapping, int64s, doubles],
   Min: broadcasts(),
-  LessOrEqual: [...broadcasts(), wrapping],
+  LessOrEqual: [...broadcasts(), wrapping, int64s, doubles],
+  Where: [
+    { inputs: [condition([2, 3], [1, 0, 0, 0, 1, 1]), f(2, 3), f(3)], attrs: {} },
+    { inputs: [condition([3, 1], [1, 0, 1]), f(), f(3, 2)], attrs: {} },
+    { inputs: [condition([3], [0, 1, 0]), i([1], [-1]), i([3], [4, 5, 6])], attrs: {} },
+  ],
+  CumSum: [
+    { inputs: [f(2, 5)], attrs: { axis: -1 } },
+    { inputs: [d(3, 2, 2)], attrs: { axis: 1 } },
+  ],
+  TopK: [
+    { inputs: [f(3, 7)], attrs: { k: 4, largest: true } },
+    { inputs: [{ shape: [2, 5], data: [1, 3, 3, 0, 3, 2, 2, 2, 2, 2] }], attrs: { k: 2, largest: true } },
+    { inputs: [i([2, 4], [9, 2, 7, 3, 5, 6, 0, 1])], attrs: { k: 4, largest: false } },
+  ],
   Neg: unary(),
   Exp: unary(),
   Sigmoid: unary(),
@@ -78,6 +98,8 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     { inputs: [{ shape: [3], data: [1.7, -1.7, 0] }], attrs: { to: 'int64' } },
     { inputs: [{ shape: [3], data: [1.7, -1.7, 0] }], attrs: { to: 'int32' } },
     { inputs: [{ shape: [3], data: [1.7, -1.7, 0] }], attrs: { to: 'bool' } },
+    { inputs: [f(3)], attrs: { to: 'float64' } },
+    { inputs: [d(3)], attrs: { to: 'float32' } },
   ],
   MatMul: [
     { inputs: [f(3, 4), f(4, 5)], attrs: {} },
@@ -122,6 +144,18 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     { inputs: [...attention(2, 3, 0, [2, 2], 3), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 1 } },
     { inputs: [...attention(1, 3, 4, [6], 7), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 1 } },
   ],
+  TensorScatter: [
+    { inputs: [f(2, 2, 5, 3), f(2, 2, 1, 3), i([2], [4, 0])], attrs: {} },
+    { inputs: [f(2, 1, 5, 2), f(2, 1, 3, 2), i([2], [0, 2])], attrs: {} },
+  ],
+  Attention: [
+    // a step over caches, and the first tokens
+    {
+      inputs: [f(2, 4, 1, 16), f(2, 2, 6, 16), f(2, 2, 6, 16), i([2], [3, 6])],
+      attrs: { scale: 0.25, causal: false },
+    },
+    { inputs: [f(2, 4, 5, 16), f(2, 2, 5, 16), f(2, 2, 5, 16)], attrs: { scale: 0.3, causal: true } },
+  ],
   Reshape: [
     { inputs: [f(2, 6)], attrs: { shape: [3, 4] } },
     { inputs: [f(2, 6), i([2], [3, -1])], attrs: { shape: [3, 4] } },
@@ -140,6 +174,7 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     { inputs: [f()], attrs: { shape: [2, 2] } },
   ],
   ReduceSum: [
+    { inputs: [d(2, 3)], attrs: { axes: [-1], keepDims: true } },
     { inputs: [f(2, 3, 4)], attrs: { axes: [1], keepDims: false } },
     { inputs: [f(2, 3, 4)], attrs: { axes: [0, -1], keepDims: true } },
   ],
@@ -165,8 +200,9 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   ],
   ScatterElements: [{ inputs: [f(3, 4), i([3, 2], [3, 3, 0, 1, 2, 2]), f(3, 2)], attrs: { axis: 1 } }],
   ScatterND: [
-    { inputs: [f(4, 3), i([5, 1], [3, 0, 3, 1, 3]), f(5, 3)], attrs: {} },
-    { inputs: [f(4, 3, 2), i([3, 2], [3, 0, 0, 2, 3, 0]), f(3, 2)], attrs: {} },
+    { inputs: [f(4, 3), i([5, 1], [3, 0, 3, 1, 3]), f(5, 3)], attrs: { add: true } },
+    { inputs: [f(4, 3, 2), i([3, 2], [3, 0, 0, 2, 3, 0]), f(3, 2)], attrs: { add: true } },
+    { inputs: [f(4, 3), i([2, 1], [3, 1]), f(2, 3)], attrs: { add: false } },
   ],
 };
 
@@ -194,6 +230,7 @@ export function buildCases(op: Op): BuiltCase[] {
       if (dtype === 'uint4') return graph.constant(`x${k}`, shape, pack(data!), true); // sessions refuse it as a feed
       const draw = (): number => Math.fround(2 * random.uniform() - 1);
       feeds[`x${k}`] = { shape, data: Float64Array.from(data ?? Array.from({ length: sizeOf(shape) }, draw)) };
+      if (dtype === 'bool') return graph.cast(graph.input(`x${k}`, 'float32', shape), 'bool');
       return graph.input(`x${k}`, dtype, shape);
     });
     const outputs = graph.apply(op, values, attrs);
