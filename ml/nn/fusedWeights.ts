@@ -1,5 +1,6 @@
 // The weights of a small model for generation: in memory, with the adapter merged in. Matrices that multiply the same
-// rows are fused into one, and the runtime reorders them once for its kernels.
+// rows are fused into one, and the runtime reorders them once for its kernels. On a device they are inputs instead, which
+// all graphs share.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import type { DecoderConfig, Projection } from './config.js';
@@ -16,14 +17,19 @@ export const fusedLayout = (c: DecoderConfig): LayoutEntry[] =>
 /**
  * The bytes behind `FUSED_WEIGHTS`. A bias that the checkpoint lacks is zero. If 1/√hd is a power of two, it is folded
  * into the queries: no value is rounded differently, and the runtime has a faster kernel for products without a factor.
+ * Not so if the weights are inputs, which training uses too.
  */
-export function fuseWeights(c: DecoderConfig, weights: ReadonlyMap<string, { data: Float32Array }>): Float32Array {
+export function fuseWeights(
+  c: DecoderConfig,
+  weights: ReadonlyMap<string, { data: Float32Array }>,
+  folded = scalesQueries(c),
+): Float32Array {
   const layout = fusedLayout(c);
   const flat = new Float32Array(layoutSize(layout));
   const scale = 1 / Math.sqrt(c.headDim);
   for (const { name, offset } of layout) {
     const data = weights.get(name)?.data ?? [];
-    flat.set(scalesQueries(c) && determinesQueries(c, name) ? data.map((x) => x * scale) : data, offset);
+    flat.set(folded && determinesQueries(c, name) ? data.map((x) => x * scale) : data, offset);
   }
   return flat;
 }
@@ -38,11 +44,13 @@ export class FusedWeights implements ModelWeights {
   private readonly offsets: Map<string, number>;
   private readonly constants = new Map<string, Value>();
 
+  /** @param input the type of weights that are inputs; absent: they are the constants behind `FUSED_WEIGHTS` */
   constructor(
     private readonly g: Graph,
     private readonly c: DecoderConfig,
+    private readonly input?: 'float32' | 'float16' | 'bfloat16',
   ) {
-    this.scoreScale = scalesQueries(c) ? 1 : 1 / Math.sqrt(c.headDim);
+    this.scoreScale = scalesQueries(c) && !input ? 1 : 1 / Math.sqrt(c.headDim);
     this.offsets = new Map(fusedLayout(c).map(({ name, offset }) => [name, offset]));
   }
 
@@ -78,7 +86,9 @@ export class FusedWeights implements ModelWeights {
   private constant(name: string, shape: readonly number[]): Value {
     const known = this.constants.get(name);
     if (known) return known;
-    const value = this.g.external(name, 'float32', shape, FUSED_WEIGHTS, 4 * this.offsets.get(name)!);
+    const value = this.input
+      ? this.g.input(name, this.input, shape)
+      : this.g.external(name, 'float32', shape, FUSED_WEIGHTS, 4 * this.offsets.get(name)!);
     this.constants.set(name, value);
     return value;
   }
