@@ -6,7 +6,7 @@ import { STOP } from '../nn/stepGraph.js';
 import type { DecodeOptions } from './decodeSession.js';
 import type { RowStart } from './slots.js';
 
-export type Inputs = Record<string, { data: Float64Array | Float32Array | BigInt64Array; dims: number[] }>;
+export type Inputs = Record<string, { data: Float64Array | Float32Array | BigInt64Array | Int32Array; dims: number[] }>;
 
 /**
  * The inputs of buildPromptGraph, without caches and weights.
@@ -20,12 +20,12 @@ export function promptInputs(
   { length, rows, spare }: { length: number; rows: number; spare: number },
 ): Inputs {
   const ids = new BigInt64Array(rows * length);
-  const lengths = new BigInt64Array(rows).fill(1n); // a row of padding reads one token
+  const last = new Int32Array(rows); // a row of padding has one token
   const places = new BigInt64Array(rows * c.kvHeads * length * 3);
   let at = 0;
   for (let r = 0; r < rows; r++) {
     const { row = spare, tokens = [] } = starts[r] ?? {};
-    if (tokens.length > 0) lengths[r] = BigInt(tokens.length);
+    last[r] = Math.max(0, tokens.length - 1);
     tokens.forEach((token, t) => {
       ids[r * length + t] = BigInt(token);
     });
@@ -42,8 +42,8 @@ export function promptInputs(
     batch: { data: BigInt64Array.of(BigInt(rows), BigInt(length), -1n), dims: [3] },
     places: { data: places, dims: [places.length / 3, 3] },
     ...(attention === 'grouped' && {
-      lengths: { data: lengths, dims: [rows] },
-      length: { data: BigInt64Array.of(BigInt(length)), dims: [1] },
+      last: { data: last, dims: [rows] },
+      longest: { data: Int32Array.of(length), dims: [] },
       ...(ropeOutsideAttention(c) && { tokenPositions: { data: tokenPositions(), dims: [ids.length, 1] } }),
     }),
   };

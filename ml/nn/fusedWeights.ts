@@ -11,8 +11,20 @@ import { biasOf, EMBEDDING, HEAD, weightOf } from './tensorNames.js';
 /** Stands for a file name: the session gets the bytes of `fuseWeights` under it. */
 export const FUSED_WEIGHTS = 'fused-weights';
 
-export const fusedLayout = (c: DecoderConfig): LayoutEntry[] =>
-  parameterLayout(c, [QKV, ['self_attn.o_proj'], GATE_UP, ['mlp.down_proj']]);
+const GROUPS: readonly (readonly Projection[])[] = [QKV, ['self_attn.o_proj'], GATE_UP, ['mlp.down_proj']];
+export const fusedLayout = (c: DecoderConfig): LayoutEntry[] => parameterLayout(c, GROUPS);
+
+/** The tensors of graphs whose weights are inputs: parts of `fuseWeights(c, weights, false)`, each a whole group. */
+export function fusedInputs(c: DecoderConfig): LayoutEntry[] {
+  const others = GROUPS.flatMap(([_, ...rest]) => rest.map((projection) => `.${projection}.`));
+  const inputs: LayoutEntry[] = [];
+  for (const { name, shape, offset } of fusedLayout(c)) {
+    const joins = others.some((part) => name.includes(part)); // the tensor before
+    if (joins) inputs.at(-1)!.shape[0]! += shape[0]!;
+    else inputs.push({ name, shape: [...shape], offset });
+  }
+  return inputs;
+}
 
 /**
  * The bytes behind `FUSED_WEIGHTS`. A bias that the checkpoint lacks is zero. If 1/√hd is a power of two, it is folded

@@ -15,11 +15,12 @@ export interface PromptGraphOptions {
 const [R, L] = ['R', 'L'] as const;
 
 /**
- * R sequences of L tokens each, padded on the right. Inputs: ids int64 [R·L]; batch int64 [3] (R, L, −1); lengths int64 [R] and
- * length int64 [1] (L), if attention is grouped; tokenPositions int64 [R·L, 1] (0..L−1 in each sequence), if `ropeOutsideAttention`
- * as well; places int64 [R·KV·L, 3]: the row, head and position of the caches to which the
- * keys and values of each sequence, head and token go (those of the padding may all go to one place that is never read);
- * the weights, as `weightsOf` says. Inputs and outputs that are the same memory: k{l}, v{l} [rows, KV, positions, hd].
+ * R sequences of L tokens each, padded on the right. Inputs: ids int64 [R·L]; batch int64 [3] (R, L, −1); places int64
+ * [R·KV·L, 3]: the row, head and position of the caches to which the keys and values of each sequence, head and token go
+ * (those of the padding may share one place that is never read); if attention is grouped, last int32 [R], the index of the
+ * last token of each sequence, and longest int32 [] (L), and if also `ropeOutsideAttention`, tokenPositions int64 [R·L, 1]
+ * (0..L−1 in each sequence); the weights, as `weightsOf` says.
+ * Inputs and outputs that are the same memory: k{l}, v{l} [rows, KV, positions, hd].
  */
 export function buildPromptGraph(c: DecoderConfig, weightsOf: WeightsOf, options: PromptGraphOptions): Graph {
   const { type = 'float32', positions, attention } = options;
@@ -34,11 +35,8 @@ export function buildPromptGraph(c: DecoderConfig, weightsOf: WeightsOf, options
   const fresh: Value[] = []; // of all layers: k0, v0, k1, …
 
   const grouped = (): ((h: Value, layer: number) => Value) => {
-    const last = g.add(
-      g.cast(g.input('lengths', 'int64', [R]), 'int32'),
-      g.constant('minus_one', [1], Int32Array.of(-1)),
-    );
-    const longest = g.reshape(g.cast(g.input('length', 'int64', [1]), 'int32'), []);
+    const last = g.input('last', 'int32', [R]);
+    const longest = g.input('longest', 'int32', []);
     const column = ropeOutsideAttention(c) ? g.input('tokenPositions', 'int64', [N, 1]) : undefined;
     return (h, layer) => {
       const { qkv, tables } = heads.packed(h, layer, column);
