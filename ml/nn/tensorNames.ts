@@ -17,6 +17,9 @@ export const biasOf = (weight: string): string => weight.replace(/\.weight$/, '.
 export const loraName = (layer: number, projection: Projection, side: 'A' | 'B'): string =>
   `base_model.model.model.layers.${layer}.${projection}.lora_${side}.weight`;
 
+/** Of the matrix that several projections form; `weight` is the first one. */
+export const fusedLoraName = (weight: string, side: 'A' | 'B'): string => `${weight}.lora_${side}`;
+
 // AutoModelForCausalLMWithValueHead
 export const VALUE_WEIGHT = 'v_head.summary.weight'; // [1, hidden]
 export const VALUE_BIAS = 'v_head.summary.bias'; // [1]

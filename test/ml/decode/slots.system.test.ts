@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 import { deriveKey } from '../../../core/random.js';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
+import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
 import { Slots } from '../../../ml/decode/slots.js';
-import { DeviceTensor } from '../../../ml/device/deviceSession.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
-import { FusedWeights, fusedInputs, fuseWeights } from '../../../ml/nn/fusedWeights.js';
-import { viewsOf } from '../../../ml/nn/layout.js';
+import { FusedWeights } from '../../../ml/nn/fusedWeights.js';
 import { loadModel } from '../../support/loadModel.js';
 import { provideSmolLM2 } from '../../support/smollm2.js';
 
@@ -33,25 +32,22 @@ it('SmolLM2: slots give the tokens of the engine', async function () {
   const requests = QUESTIONS.map((content, i) => {
     return { prompt: chat.openingTokens([{ role: 'user', content }]), key: deriveKey('smollm2', i) };
   });
-  const shared = Object.fromEntries(
-    [...viewsOf(fusedInputs(c), fuseWeights(c, weights, false))].map(([name, { data, shape }]) => {
-      return [name, DeviceTensor.of('float32', data, shape)];
-    }),
-  );
+  const session = { memory: 'cpu', threads: 2 } as const;
+  const shared = new DeviceWeights(c, weights, { session, type: 'float32', adapter: { beside: 1 } });
   for (const options of [{ temperature: 0 }, { temperature: 0.8 }, { temperature: 1, topK: 50, topP: 0.9 }]) {
     const more = { ...options, maxNewTokens: 32, stopTokens: eosTokens };
     const expected = await engine.generate(requests, more);
     for (const attention of ['grouped', 'scattered'] as const) {
-      const device = new BoundDevice(c, (g) => new FusedWeights(g, c, 'float32'), {
+      const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type: 'float32', rank: 1 }), {
         ...{ rows: 4, positions: 128, steps: 8, attention },
-        session: { memory: 'cpu', threads: 2 },
-        weights: shared,
+        session,
+        weights: shared.tensors,
       });
       const { answers } = await new Slots(device, engine.info.contextLength).generate(requests, more);
       assert.deepEqual(answers, expected, `${attention}, ${JSON.stringify(options)}`);
       device.close();
     }
   }
-  for (const tensor of Object.values(shared)) tensor.dispose();
+  shared.close();
   await engine.close();
 });

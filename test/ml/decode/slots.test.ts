@@ -5,15 +5,15 @@ import { deriveKey, RandomStream } from '../../../core/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import type { DecodeOptions } from '../../../ml/decode/decodeSession.js';
+import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
 import { type RowStates, type SlotDevice, Slots } from '../../../ml/decode/slots.js';
-import { DeviceTensor } from '../../../ml/device/deviceSession.js';
 import { countOwned } from '../../../ml/device/owned.js';
-import type { Engine, GenerateRequest } from '../../../ml/engine/engine.js';
+import type { Adapter, Engine, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
-import type { CacheAttention } from '../../../ml/nn/cacheAttention.js';
+import type { Weights } from '../../../ml/hf/model.js';
+import type { CacheAttention, CacheType } from '../../../ml/nn/cacheAttention.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';
-import { FUSED_WEIGHTS, FusedWeights, fusedInputs, fuseWeights } from '../../../ml/nn/fusedWeights.js';
-import { viewsOf } from '../../../ml/nn/layout.js';
+import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../../../ml/nn/fusedWeights.js';
 import { NO_TOKEN } from '../../../ml/nn/stepGraph.js';
 import { loadModel } from '../../support/loadModel.js';
 
@@ -43,13 +43,38 @@ function openDevice(
   return new BoundDevice(c, (g) => new FusedWeights(g, c), { ...sizes, attention, session });
 }
 
+/** A device whose weights are inputs. */
+function openShared(
+  c: DecoderConfig,
+  weights: Weights,
+  attention: CacheAttention,
+  adapter: 'merged' | { beside: number },
+  type: CacheType = 'float32',
+): { device: BoundDevice; shared: DeviceWeights } {
+  const session = { memory: 'cpu' } as const;
+  const shared = new DeviceWeights(c, weights, { session, type, adapter });
+  const rank = adapter === 'merged' ? 0 : adapter.beside;
+  const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type, rank }), {
+    ...{ ...SIZES, attention, type, session },
+    weights: shared.tensors,
+  });
+  return { device, shared };
+}
+
+function noisy(engine: Engine): Adapter {
+  const adapter = engine.initAdapter({ rank: 4, alpha: 8 }, 11);
+  const random = new RandomStream('noise');
+  return { ...adapter, values: adapter.values.map((x) => x + 0.05 * random.normal()) };
+}
+
 async function assertEqualsEngine(
   engine: Engine,
   device: BoundDevice,
   requests: GenerateRequest[],
   options: DecodeOptions,
+  adapter?: Adapter,
 ): Promise<void> {
-  const expected = await engine.generate(requests, { ...options, stopTokens: [...options.stopTokens] });
+  const expected = await engine.generate(requests, { ...options, adapter, stopTokens: [...options.stopTokens] });
   const { answers } = await new Slots(device, engine.info.contextLength).generate(requests, options);
   assert.deepEqual(answers, expected);
 }
@@ -83,21 +108,39 @@ describe('slots on bound memory', () => {
         device.close();
       });
 
-    it('weights can be inputs, which all graphs share', async () => {
-      const shared = Object.fromEntries(
-        [...viewsOf(fusedInputs(c), fuseWeights(c, weights, false))].map(([name, { data, shape }]) => {
-          return [name, DeviceTensor.of('float32', data, shape)];
-        }),
-      );
-      const device = new BoundDevice(c, (g) => new FusedWeights(g, c, 'float32'), {
-        ...SIZES,
-        attention: 'scattered',
-        session: { memory: 'cpu' },
-        weights: shared,
-      });
-      await assertEqualsEngine(engine, device, requests, { temperature: 1, maxNewTokens: 16, stopTokens });
+    it('with an adapter, merged or beside the weights, and then without it: the tokens of the engine', async () => {
+      const adapter = noisy(engine);
+      for (const place of ['merged', { beside: adapter.rank }] as const)
+        for (const attention of ATTENTIONS) {
+          const { device, shared } = openShared(c, weights, attention, place);
+          const options = { temperature: 1, maxNewTokens: 12, stopTokens };
+          shared.use(adapter);
+          await assertEqualsEngine(engine, device, requests.slice(0, 16), options, adapter);
+          shared.use(undefined);
+          await assertEqualsEngine(engine, device, requests.slice(0, 16), options);
+          device.close();
+          shared.close();
+        }
+    });
+
+    it('an adapter beside the weights has the rank of the graphs', () => {
+      const { device, shared } = openShared(c, weights, 'grouped', { beside: 8 });
+      assert.throws(() => shared.use(noisy(engine)), /the rank is 4, the graphs have 8/);
       device.close();
-      for (const tensor of Object.values(shared)) tensor.dispose();
+      shared.close();
+    });
+
+    it('with 16 bits, most greedy answers are those of the engine', async () => {
+      const options = { temperature: 0, maxNewTokens: 20, stopTokens };
+      const expected = await engine.generate(requests, options);
+      for (const attention of ATTENTIONS) {
+        const { device, shared } = openShared(c, weights, attention, 'merged', 'float16');
+        const { answers } = await new Slots(device, 512).generate(requests, options);
+        const same = answers.filter(({ tokens }, i) => tokens.join() === expected[i]!.tokens.join());
+        assert.ok(same.length >= 0.75 * requests.length, `${same.length} of ${requests.length}`);
+        device.close();
+        shared.close();
+      }
     });
 
     it('an answer ends with the context, and a prompt that fills it gets none', async () => {
