@@ -38,7 +38,7 @@ export interface DecodeOptions extends SamplingOptions {
   logprobs?: boolean;
 }
 
-interface DecodeHooks {
+export interface DecodeHooks {
   /** Called before every run of the model; throws to stop. */
   check?: () => void;
   /** Reports the number of tokens sampled since the last call. */

@@ -2,6 +2,7 @@
 // the same key gives the same token in every run.
 import { GauntletError } from '../../core/errors.js';
 import type { OutputKind } from '../nn/decodeGraph.js';
+import type { GraphSampling } from '../nn/samplingGraph.js';
 
 /** Temperature 0 is greedy. */
 export interface SamplingOptions {
@@ -24,6 +25,21 @@ export function outputKindFor(options: SamplingOptions): OutputKind {
   if (penalizes(options)) return 'logits';
   if (options.temperature === 0) return 'greedy';
   return truncates(options) ? 'logits' : 'probabilities';
+}
+
+/** Of how many tokens topP keeps some in a graph, if there is no topK. It matters if they do not reach topP together. */
+const NUCLEUS_TOKENS = 1024;
+
+/** How a graph samples with these options; undefined if it cannot, because of penalties or log-probs. */
+export function graphSampling(
+  options: SamplingOptions & { logprobs?: boolean },
+  vocab: number,
+): GraphSampling | undefined {
+  if (penalizes(options) || options.logprobs) return undefined;
+  if (options.temperature === 0) return { greedy: true };
+  if (!truncates(options)) return {};
+  const topP = options.topP !== undefined && options.topP < 1;
+  return { topK: Math.min(vocab, options.topK ?? NUCLEUS_TOKENS), topP };
 }
 
 const BLOCK = 256; // tokens whose probabilities are summed before the token is located

@@ -71,7 +71,7 @@ export class Graph {
       throw new TypeError(`${value.name} is an input or a constant, which no node writes`);
     this.outputs.push({ name, value, direct });
   }
-  /** Drops the nodes that no output needs. */
+  /** Drops the nodes and constants that no output needs. */
   prune(): void {
     const needed = new Set(this.outputs.map((o) => o.value));
     const nodes: Node[] = [];
@@ -81,6 +81,7 @@ export class Graph {
       nodes.push(node);
     }
     this.nodes.splice(0, this.nodes.length, ...nodes.reverse());
+    for (const constant of this.constants.keys()) if (!needed.has(constant)) this.constants.delete(constant);
   }
 
   // ---- operations
@@ -162,10 +163,7 @@ export class Graph {
     return this.apply('SkipSimplifiedLayerNormalization', [x, skip, scale], { epsilon }) as unknown as [Value, Value];
   }
   /** [mixed, keys, values]; see op.ts. */
-  groupQueryAttention(
-    inputs: readonly Value[],
-    attrs: { heads: number; kvHeads: number; scale: number },
-  ): [Value, Value, Value] {
+  groupQueryAttention(inputs: readonly Value[], attrs: OpAttributes['GroupQueryAttention']): [Value, Value, Value] {
     return this.apply('GroupQueryAttention', inputs, attrs) as unknown as [Value, Value, Value];
   }
   tensorScatter(cache: Value, fresh: Value, start: Value): Value {

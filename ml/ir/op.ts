@@ -3,7 +3,7 @@
 // 24 where stated) and the com.microsoft domain; what ONNX takes as a constant input (axes, target shapes, bounds) is an attribute here.
 
 export type DType = 'float64' | 'float32' | 'bfloat16' | 'float16' | 'int64' | 'int32' | 'uint8' | 'uint4' | 'bool';
-/** A number, or the name of a size that is only known at run time (decoding: batch, past length). */
+/** A number, or the name of a size that is only known at run time (decoding: batch, past length). `2·B·T` is a product. */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 
@@ -42,11 +42,11 @@ export interface OpAttributes {
   SkipSimplifiedLayerNormalization: { epsilon: number };
   RotaryEmbedding: { heads: number }; // (x [B, H, T, hd], positions [1] or [B, T], cos, sin [max, hd/2]) → like x
   // Causal attention of T new positions after a past; query heads share the key heads in order (Ainslie et al. 2023).
-  // (qkv [B, T, (H + 2·KV)·hd], past k and v [B, KV, S, hd], last position of each row int32 [B], length of the
+  // (qkv [B, T, (H + 2·KV)·hd], past k and v [B, KV, S, hd] unless `past` is false, last position of each row int32 [B], length of the
   // longest row int32 [], cos and sin [max, hd/2] to rotate q and k; without them q and k are not rotated)
   // → (mixed [B, T, H·hd], k and v with the new positions, max(S, length) of them). Rows may differ in length only without
   // a past, padded on the right. T > 1 after a past needs B = 1. Scores are scale·(q·k).
-  GroupQueryAttention: { heads: number; kvHeads: number; scale: number };
+  GroupQueryAttention: { heads: number; kvHeads: number; scale: number; past?: boolean };
   // Writes T new positions of each row into its cache (opset 24): (cache [B, KV, S, hd], new [B, KV, T, hd], first position
   // of each row int64 [B]) → like cache. The runtime writes in place if both are the same memory.
   TensorScatter: None;

@@ -78,6 +78,11 @@ function product(a: Shape, b: Shape, transA: boolean, transB: boolean): [Dim, Di
   return [m, n];
 }
 
+function headSize(width: Dim, heads: number): number {
+  if (typeof width !== 'number' || width % heads !== 0) fail(`${heads} heads do not divide ${width}`);
+  return (width as number) / heads;
+}
+
 function groupsOf(size: Dim, blockSize: number): number {
   if (typeof size !== 'number' || size % blockSize !== 0) fail(`groups of ${blockSize} do not divide ${size}`);
   return (size as number) / blockSize;
@@ -98,6 +103,14 @@ function reduce(
 function addDims(a: Dim, b: Dim): Dim {
   if (typeof a === 'number' && typeof b === 'number') return a + b;
   return `${a}+${b}`;
+}
+
+/** The number of elements: a number, times sizes that are only known at run time. */
+function countOf(shape: Shape): string {
+  const factors = shape.flatMap((d) => String(d).split('·'));
+  const isNumber = (factor: string): boolean => /^\d+$/.test(factor);
+  const known = factors.filter(isNumber).reduce((n, factor) => n * Number(factor), 1);
+  return [known, ...factors.filter((factor) => !isNumber(factor)).sort()].join('·');
 }
 
 /** The number of axes that a row of `indices` addresses. */
@@ -203,8 +216,18 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     if (!sameShape(scale.shape, x.shape.slice(-1))) fail(`scale ${show(scale)} does not fit ${show(x)}`);
     return [x, x];
   },
-  GroupQueryAttention: (inputs, { heads, kvHeads }) => {
-    const [qkv, k, v, last, places, ...tables] = inputs as [TensorType, TensorType, TensorType, TensorType, TensorType];
+  GroupQueryAttention: (inputs, { heads, kvHeads, past = true }) => {
+    const [qkv, ...others] = inputs as [TensorType, TensorType, TensorType];
+    const none: TensorType = {
+      ...qkv,
+      shape: [qkv.shape[0]!, kvHeads, 0, headSize(qkv.shape[2]!, heads + 2 * kvHeads)],
+    };
+    const [k, v, last, places, ...tables] = (past ? others : [none, none, ...others]) as [
+      TensorType,
+      TensorType,
+      TensorType,
+      TensorType,
+    ];
     const dtype = floats(qkv, k, v, ...tables);
     const [rows, , width] = qkv.shape;
     const size = k.shape[3];
@@ -221,7 +244,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
       fail(`takes int32 lengths [${rows}] and [], got ${show(last)} and ${show(places)}`);
     for (const table of tables as TensorType[])
       if (table.shape[1] !== (size as number) / 2) fail(`tables must be [max, ${size}/2], got ${show(table)}`);
-    const present: TensorType = { dtype, shape: [rows!, kvHeads, 'present', size as number] };
+    const present: TensorType = { dtype, shape: [rows!, kvHeads, past ? 'present' : qkv.shape[1]!, size as number] };
     return [{ dtype, shape: [rows!, qkv.shape[1]!, heads * (size as number)] }, present, present];
   },
   TensorScatter: (inputs) => {
@@ -268,15 +291,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     const [from, sizes] = inputs as [TensorType, TensorType?];
     if (sizes && (sizes.dtype !== 'int64' || !sameShape(sizes.shape, [shape.length])))
       fail(`takes int64[${shape.length}] as sizes, got ${show(sizes)}`);
-    const numbers = (s: Shape): number => s.reduce<number>((n, d) => (typeof d === 'number' ? n * d : n), 1);
-    const symbols = (s: Shape): string =>
-      s
-        .filter((d) => typeof d === 'string')
-        .sort()
-        .join('·');
-    if (numbers(from.shape) !== numbers(shape) || symbols(from.shape) !== symbols(shape)) {
-      fail(`${show(from)} does not fill [${shape.join(', ')}]`);
-    }
+    if (countOf(from.shape) !== countOf(shape)) fail(`${show(from)} does not fill [${shape.join(', ')}]`);
     return [{ dtype: from.dtype, shape }];
   },
   Transpose: (inputs, { perm }) => {
@@ -380,7 +395,7 @@ const INPUTS: { readonly [K in Op]?: readonly number[] } = {
   Gemm: [2, 3],
   SimplifiedLayerNormalization: [2],
   SkipSimplifiedLayerNormalization: [3],
-  GroupQueryAttention: [5, 7],
+  GroupQueryAttention: [3, 5, 7],
   TensorScatter: [3],
   Attention: [3, 4],
   RotaryEmbedding: [4],

@@ -112,7 +112,13 @@ export function buildStepGraph(c: DecoderConfig, weightsOf: WeightsOf, options: 
 }
 
 /** q, k and v [N, heads·hd], q and k with Qwen3's norm over each head if the model has it. */
-function normedQkv(g: Graph, c: DecoderConfig, weights: ModelWeights, h: Value, layer: number): [Value, Value, Value] {
+export function normedQkv(
+  g: Graph,
+  c: DecoderConfig,
+  weights: ModelWeights,
+  h: Value,
+  layer: number,
+): [Value, Value, Value] {
   const [q, k, v] = weights.separate(h, layer, QKV) as [Value, Value, Value];
   if (!c.qkNorm) return [q, k, v];
   const normed = (x: Value, heads: number, side: 'q' | 'k'): Value => {

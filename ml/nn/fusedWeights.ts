@@ -1,29 +1,48 @@
 // The weights of a small model for generation: in memory, with the adapter merged in. Matrices that multiply the same
-// rows are fused into one, and the runtime reorders them once for its kernels.
+// rows are fused into one, and the runtime reorders them once for its kernels. On a device they are inputs instead, which
+// all graphs share.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import type { DecoderConfig, Projection } from './config.js';
 import { GATE_UP, type ModelWeights, QKV } from './layers.js';
 import { hasBias, type LayoutEntry, layoutSize, parameterLayout, projectionShape } from './layout.js';
-import { biasOf, EMBEDDING, HEAD, weightOf } from './tensorNames.js';
+import { biasOf, EMBEDDING, fusedLoraName, HEAD, weightOf } from './tensorNames.js';
 
 /** Stands for a file name: the session gets the bytes of `fuseWeights` under it. */
 export const FUSED_WEIGHTS = 'fused-weights';
 
-export const fusedLayout = (c: DecoderConfig): LayoutEntry[] =>
-  parameterLayout(c, [QKV, ['self_attn.o_proj'], GATE_UP, ['mlp.down_proj']]);
+/** The projections that are one matrix. */
+export const GROUPS: readonly (readonly Projection[])[] = [QKV, ['self_attn.o_proj'], GATE_UP, ['mlp.down_proj']];
+export const fusedLayout = (c: DecoderConfig): LayoutEntry[] => parameterLayout(c, GROUPS);
+
+/** The tensors of graphs whose weights are inputs: parts of `fuseWeights(c, weights, false)`, each a whole group. */
+export function fusedInputs(c: DecoderConfig): LayoutEntry[] {
+  const others = GROUPS.flatMap(([_, ...rest]) => rest.map((projection) => `.${projection}.`));
+  const inputs: LayoutEntry[] = [];
+  for (const { name, shape, offset } of fusedLayout(c)) {
+    const joins = others.some((part) => name.includes(part)); // the tensor before
+    if (joins) inputs.at(-1)!.shape[0]! += shape[0]!;
+    else inputs.push({ name, shape: [...shape], offset });
+  }
+  return inputs;
+}
 
 /**
  * The bytes behind `FUSED_WEIGHTS`. A bias that the checkpoint lacks is zero. If 1/√hd is a power of two, it is folded
  * into the queries: no value is rounded differently, and the runtime has a faster kernel for products without a factor.
+ * Not so if the weights are inputs, which training uses too.
  */
-export function fuseWeights(c: DecoderConfig, weights: ReadonlyMap<string, { data: Float32Array }>): Float32Array {
+export function fuseWeights(
+  c: DecoderConfig,
+  weights: ReadonlyMap<string, { data: Float32Array }>,
+  folded = scalesQueries(c),
+): Float32Array {
   const layout = fusedLayout(c);
   const flat = new Float32Array(layoutSize(layout));
   const scale = 1 / Math.sqrt(c.headDim);
   for (const { name, offset } of layout) {
     const data = weights.get(name)?.data ?? [];
-    flat.set(scalesQueries(c) && determinesQueries(c, name) ? data.map((x) => x * scale) : data, offset);
+    flat.set(folded && determinesQueries(c, name) ? data.map((x) => x * scale) : data, offset);
   }
   return flat;
 }
@@ -33,16 +52,24 @@ const scalesQueries = ({ headDim }: DecoderConfig): boolean => Number.isInteger(
 const determinesQueries = ({ qkNorm }: DecoderConfig, name: string): boolean =>
   qkNorm ? name.endsWith('.q_norm.weight') : name.includes('.q_proj.');
 
+/** Weights that are inputs: `fusedInputs`. With a rank, also an adapter beside them: `fuseAdapter`. */
+export interface WeightInputs {
+  type: 'float32' | 'float16' | 'bfloat16';
+  rank?: number;
+}
+
 export class FusedWeights implements ModelWeights {
   readonly scoreScale: number;
   private readonly offsets: Map<string, number>;
   private readonly constants = new Map<string, Value>();
 
+  /** @param inputs absent: the weights are the constants behind `FUSED_WEIGHTS` */
   constructor(
     private readonly g: Graph,
     private readonly c: DecoderConfig,
+    private readonly inputs?: WeightInputs,
   ) {
-    this.scoreScale = scalesQueries(c) ? 1 : 1 / Math.sqrt(c.headDim);
+    this.scoreScale = scalesQueries(c) && !inputs ? 1 : 1 / Math.sqrt(c.headDim);
     this.offsets = new Map(fusedLayout(c).map(({ name, offset }) => [name, offset]));
   }
 
@@ -57,7 +84,13 @@ export class FusedWeights implements ModelWeights {
     const out = projections.reduce((n, p) => n + projectionShape(this.c, p)[0], 0);
     const w = this.constant(first, [out, x.shape[1] as number]);
     const c = hasBias(this.c, projections) ? this.constant(biasOf(first), [out]) : undefined;
-    return this.g.gemm(x, w, { transB: true, c });
+    const y = this.g.gemm(x, w, { transB: true, c });
+    const { rank } = this.inputs ?? {};
+    if (!rank) return y;
+    const width = projections.length * rank;
+    const a = this.constant(fusedLoraName(first, 'A'), [width, x.shape[1] as number]);
+    const b = this.constant(fusedLoraName(first, 'B'), [out, width]);
+    return this.g.gemm(this.g.gemm(x, a, { transB: true }), b, { transB: true, c: y });
   }
   separate(x: Value, layer: number, projections: readonly Projection[]): Value[] {
     const all = this.fused(x, layer, projections);
@@ -74,11 +107,13 @@ export class FusedWeights implements ModelWeights {
     });
   }
 
-  /** As many numbers as the shape holds, starting with those of `name`. */
+  /** As many numbers as the shape holds, starting with those of `name`; or an input. */
   private constant(name: string, shape: readonly number[]): Value {
     const known = this.constants.get(name);
     if (known) return known;
-    const value = this.g.external(name, 'float32', shape, FUSED_WEIGHTS, 4 * this.offsets.get(name)!);
+    const value = this.inputs
+      ? this.g.input(name, this.inputs.type, shape)
+      : this.g.external(name, 'float32', shape, FUSED_WEIGHTS, 4 * this.offsets.get(name)!);
     this.constants.set(name, value);
     return value;
   }

@@ -19,6 +19,9 @@ export const loraName = (layer: number, projection: Projection, side: 'A' | 'B')
   `${LORA}.model.layers.${layer}.${projection}.lora_${side}.weight`;
 export const isLora = (name: string): boolean => name.startsWith(LORA);
 
+/** Of the matrix that several projections form; `weight` is the first one. */
+export const fusedLoraName = (weight: string, side: 'A' | 'B'): string => `${weight}.lora_${side}`;
+
 // AutoModelForCausalLMWithValueHead
 export const VALUE_WEIGHT = 'v_head.summary.weight'; // [1, hidden]
 export const VALUE_BIAS = 'v_head.summary.bias'; // [1]

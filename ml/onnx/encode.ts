@@ -110,16 +110,16 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
     attributes: [float('epsilon', attrs.epsilon)],
     outputs: [outputs[0], undefined, undefined, outputs[1]],
   }),
-  GroupQueryAttention: ({ inputs: [qkv, ...others], attrs }) => ({
+  GroupQueryAttention: ({ inputs: [qkv, ...others], attrs: { past = true, ...attrs } }) => ({
     domain: MICROSOFT,
     attributes: [
       int('num_heads', attrs.heads),
       int('kv_num_heads', attrs.kvHeads),
       float('scale', attrs.scale),
-      flag('do_rotary', others.length === 6),
+      flag('do_rotary', others.length === (past ? 6 : 4)),
       int('rotary_interleaved', 0),
     ],
-    inputs: [qkv, undefined, undefined, ...others],
+    inputs: [qkv, undefined, undefined, ...(past ? [] : [undefined, undefined]), ...others],
   }),
   Attention: ({ inputs: [q, k, v, filled], attrs }) => ({
     attributes: [flag('is_causal', attrs.causal), float('scale', attrs.scale)],

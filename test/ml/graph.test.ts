@@ -57,6 +57,13 @@ const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] 
   [/neither \[1\] nor \[B, T\]/, 'RotaryEmbedding', [f(1, 2, 4, 6), i(4), f(9, 3), f(9, 3)], { heads: 2 }],
   [/does not fill \[4\]/, 'Reshape', [f(2, 3)], { shape: [4] }],
   [/does not fill/, 'Reshape', [f('B', 6)], { shape: ['P', 6] }],
+  [/does not fill/, 'Reshape', [f('B', 6, 'T')], { shape: ['3·B·T', 3] }],
+  [
+    /8 heads do not divide 20/,
+    'GroupQueryAttention',
+    [f(1, 2, 20), i(1), i(1)],
+    { heads: 4, kvHeads: 2, scale: 1, past: false },
+  ],
   [/does not permute/, 'Transpose', [f(2, 3)], { perm: [0, 0] }],
   [/2\.\.9 is not inside 3/, 'Slice', [f(2, 3)], { axis: 1, start: 2, end: 9 }],
   [/is not inside B/, 'Slice', [f('B', 3)], { axis: 0, start: 0, end: 1 }],
@@ -110,6 +117,7 @@ describe('shape rules', () => {
       dtype: 'int64',
       shape: ['B'],
     });
+    assert.deepEqual(apply('Reshape', [f('B', 6, 'T')], { shape: ['2·B·T', 3] })[0]!.shape, ['2·B·T', 3]);
     assert.throws(() => sizeOf(['B', 2]), /symbolic/);
     assert.deepEqual(staticShape([2, 3]), [2, 3]);
   });

@@ -182,8 +182,10 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
     const sum = { shape: x!.shape, data: x!.data.map((v, i) => v + skip!.data[i]!) };
     return [KERNELS.SimplifiedLayerNormalization([sum, scale!], { epsilon }, 'float32')[0]!, sum];
   },
-  GroupQueryAttention: ([qkv, pastK, pastV, last, places, cos, sin], { heads, kvHeads, scale }) => {
-    const [rows, length] = qkv!.shape as [number, number, number];
+  GroupQueryAttention: ([qkv, ...others], { heads, kvHeads, scale, past: hasPast = true }) => {
+    const [rows, length, width] = qkv!.shape as [number, number, number];
+    const none: NdArray = { shape: [rows, kvHeads, 0, width / (heads + 2 * kvHeads)], data: new Float64Array(0) };
+    const [pastK, pastV, last, places, cos, sin] = hasPast ? others : [none, none, ...others];
     const [, , S, size] = pastK!.shape as [number, number, number, number];
     const total = places!.data[0]!;
     const first = (b: number): number => (length === total ? 0 : last!.data[b]! + 1 - length); // place of the row's first token

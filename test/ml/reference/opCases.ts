@@ -141,6 +141,10 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
       outputs: 1, // keys and values beyond the length of a row are undefined
     },
     // the first tokens, and three more tokens of one row
+    {
+      inputs: [f(2, 3, 8 * 16), int32([2], [2, 2]), int32([], [3]), table(9, 8), table(9, 8)],
+      attrs: { heads: 4, kvHeads: 2, scale: 1, past: false },
+    },
     { inputs: [...attention(2, 3, 0, [2, 2], 3), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 1 } },
     { inputs: [...attention(1, 3, 4, [6], 7), table(9, 8), table(9, 8)], attrs: { heads: 4, kvHeads: 2, scale: 1 } },
   ],

@@ -1,0 +1,163 @@
+// Slots on bound memory, of a CUDA device or of the host: caches, state and weights stay where they are, and the steps of a
+// chunk run without a copy. See stepGraph.ts for the buffers.
+import {
+  type Binding,
+  DeviceSession,
+  type DeviceSessionOptions,
+  DeviceTensor,
+  type ElementType,
+} from '../device/deviceSession.js';
+import type { CacheAttention, CacheType } from '../nn/cacheAttention.js';
+import type { DecoderConfig } from '../nn/config.js';
+import type { WeightsOf } from '../nn/decodeGraph.js';
+import { buildPromptGraph } from '../nn/promptGraph.js';
+import type { GraphSampling } from '../nn/samplingGraph.js';
+import { buildSamplingStep, STATE } from '../nn/stepGraph.js';
+import { encodeModel } from '../onnx/encode.js';
+import type { DecodeOptions } from './decodeSession.js';
+import { graphSampling } from './sampler.js';
+import { PROMPT_ROWS, type RowStart, type RowStates, type SlotDevice } from './slots.js';
+import { cacheShapes, callInputs, type Inputs, promptInputs } from './stepInputs.js';
+
+type Tensors = Record<string, DeviceTensor>;
+
+export interface BoundDeviceOptions {
+  rows: number;
+  positions: number; // of a row, at most those of the model's context
+  steps: number; // of a chunk
+  attention: CacheAttention;
+  type?: CacheType; // of weights and caches; default float32
+  session: DeviceSessionOptions; // for steps; `recorded` does not apply to prompts, whose lengths vary
+  weights?: Tensors; // if they are inputs; the caller disposes of them
+}
+
+/** The session for one kind of sampling. Step k of a chunk runs binding k mod 2. */
+interface Steps {
+  session: DeviceSession;
+  bindings: [Binding, Binding];
+}
+
+export class BoundDevice implements SlotDevice {
+  readonly rows: number;
+  readonly positions: number;
+  readonly steps: number;
+  private readonly prompts: DeviceSession;
+  private readonly opened = new Map<string, Steps>();
+  private current: Steps | undefined;
+  private readonly caches: Tensors = {}; // with a spare row, for padding
+  private readonly views: Tensors; // without the spare row
+  private readonly state: [Tensors, Tensors];
+  private readonly inputs: Tensors; // of every step
+  private readonly emitted: DeviceTensor;
+
+  /** @throws {GauntletError} ENGINE_FAULT, DEVICE_UNAVAILABLE */
+  constructor(
+    private readonly c: DecoderConfig,
+    private readonly weightsOf: WeightsOf,
+    private readonly options: BoundDeviceOptions,
+  ) {
+    const { type = 'float32', session } = options;
+    const { rows, positions, steps } = options;
+    [this.rows, this.positions, this.steps] = [rows, positions, steps];
+    const make = (of: ElementType, dims: readonly number[]) => DeviceTensor.empty(session.memory, of, dims);
+    for (const [name, dims] of cacheShapes(c, rows + 1, positions)) this.caches[name] = zeroed(make(type, dims));
+    this.views = mapTensors(this.caches, (cache) => cache.rows(0, rows));
+    const state = (): Tensors =>
+      Object.fromEntries(STATE.map((name) => [name, make('int64', [name === 'step' ? 1 : rows])]));
+    this.state = [state(), state()];
+    this.inputs = {
+      ends: make('int64', [c.vocab]),
+      uniforms: make('float64', [steps, rows]),
+      scale: make('float32', [1]),
+      topP: make('float64', [1]),
+    };
+    this.emitted = make('int64', [steps, rows]);
+    const graph = buildPromptGraph(c, weightsOf, options);
+    this.prompts = DeviceSession.open(encodeModel(graph), { ...session, recorded: false });
+  }
+
+  /** @throws {RangeError} for options that `graphSampling` does not support */
+  begin(options: DecodeOptions): void {
+    const sampling = graphSampling(options, this.c.vocab);
+    if (!sampling) throw new RangeError('a graph does not sample with these options');
+    const key = JSON.stringify(sampling);
+    this.current = this.opened.get(key) ?? this.open(sampling);
+    this.opened.set(key, this.current);
+    for (const [name, { data }] of Object.entries(callInputs(this.c, options))) this.inputs[name]!.write(data);
+  }
+
+  readStarts(starts: readonly RowStart[], length: number): void {
+    const { memory } = this.options.session;
+    // the sizes of products on a GPU decide how they are rounded, so they are always the same there
+    const rows = memory === 'cpu' ? starts.length : PROMPT_ROWS;
+    const host = hostTensors(promptInputs(this.c, this.options.attention, starts, { length, rows, spare: this.rows }));
+    const inputs = { ...this.options.weights, ...host, ...this.caches };
+    const binding = this.prompts.bind(inputs, outputNames(this.caches));
+    try {
+      binding.run();
+    } finally {
+      binding.dispose();
+      dispose(host);
+    }
+  }
+
+  runSteps(states: RowStates, count: number): BigInt64Array {
+    const [first] = this.state;
+    for (const name of ['token', 'position', 'limit'] as const) first[name]!.write(states[name]);
+    first.step!.write(new BigInt64Array(1));
+    this.inputs.uniforms!.write(states.uniforms);
+    for (let k = 0; k < count; k++) this.current!.bindings[k % 2]!.run();
+    return this.emitted.read() as BigInt64Array;
+  }
+
+  close(): void {
+    for (const { session, bindings } of this.opened.values()) {
+      for (const binding of bindings) binding.dispose();
+      session.close();
+    }
+    this.opened.clear();
+    this.prompts.close();
+    for (const tensors of [this.views, this.caches, ...this.state, this.inputs]) dispose(tensors);
+    this.emitted.dispose();
+  }
+
+  private open(sampling: GraphSampling): Steps {
+    const graph = buildSamplingStep(this.c, this.weightsOf, { ...this.options, sampling });
+    const session = DeviceSession.open(encodeModel(graph), this.options.session);
+    const names = new Set(graph.inputs.map(({ name }) => name));
+    const used = Object.fromEntries(Object.entries(this.inputs).filter(([name]) => names.has(name)));
+    const both = { ...this.views, emitted: this.emitted };
+    const bind = (from: Tensors, to: Tensors): Binding =>
+      session.bind({ ...this.options.weights, ...used, ...both, ...from }, outputNames({ ...both, ...to }));
+    const [a, b] = this.state;
+    return { session, bindings: [bind(a, b), bind(b, a)] };
+  }
+}
+
+/** The caches of positions that nobody wrote must be numbers: attention multiplies them by 0. */
+function zeroed(tensor: DeviceTensor): DeviceTensor {
+  const Type = tensor.type === 'float32' ? Float32Array : Uint16Array;
+  tensor.write(new Type(tensor.size));
+  return tensor;
+}
+
+const mapTensors = (tensors: Tensors, of: (tensor: DeviceTensor) => DeviceTensor): Tensors =>
+  Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, of(tensor)]));
+
+const outputNames = (tensors: Tensors): Tensors =>
+  Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [`${name}.out`, tensor]));
+
+function hostTensors(inputs: Inputs): Tensors {
+  const typeOf = (data: Inputs[string]['data']): ElementType => {
+    if (data instanceof BigInt64Array) return 'int64';
+    if (data instanceof Int32Array) return 'int32';
+    return data instanceof Float32Array ? 'float32' : 'float64';
+  };
+  return Object.fromEntries(
+    Object.entries(inputs).map(([name, { data, dims }]) => [name, DeviceTensor.of(typeOf(data), data, dims)]),
+  );
+}
+
+function dispose(tensors: Tensors): void {
+  for (const tensor of Object.values(tensors)) tensor.dispose();
+}

@@ -1,0 +1,53 @@
+// Slots against the engine with the weights of SmolLM2-135M-Instruct, on real prompts. With CI set, the model is downloaded;
+// else the test skips without it.
+import assert from 'node:assert/strict';
+import { deriveKey } from '../../../core/random.js';
+import { BoundDevice } from '../../../ml/decode/boundDevice.js';
+import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
+import { Slots } from '../../../ml/decode/slots.js';
+import { openEngine } from '../../../ml/engine/ortEngine.js';
+import { FusedWeights } from '../../../ml/nn/fusedWeights.js';
+import { loadModel } from '../../support/loadModel.js';
+import { provideSmolLM2 } from '../../support/smollm2.js';
+
+const QUESTIONS = [
+  'Write a haiku about rain.',
+  'What is 7 times 8?',
+  'Write a function in Python that reverses a list.',
+  'Name three colours.',
+  'Explain in one sentence why the sky is blue, and then say what colour it has at night.',
+  'Why?',
+];
+
+it('SmolLM2: slots give the tokens of the engine', async function () {
+  this.timeout(600_000);
+  const folder = provideSmolLM2();
+  if (folder === undefined) {
+    console.log('      skipped: npm run real-model fetches the model');
+    return this.skip();
+  }
+  const { config: c, weights, eosTokens } = loadModel(folder);
+  const engine = await openEngine(folder, { kvCacheBytes: 0 });
+  const chat = engine.chat();
+  const requests = QUESTIONS.map((content, i) => {
+    return { prompt: chat.openingTokens([{ role: 'user', content }]), key: deriveKey('smollm2', i) };
+  });
+  const session = { memory: 'cpu', threads: 2 } as const;
+  const shared = new DeviceWeights(c, weights, { session, type: 'float32', adapter: { beside: 1 } });
+  for (const options of [{ temperature: 0 }, { temperature: 0.8 }, { temperature: 1, topK: 50, topP: 0.9 }]) {
+    const more = { ...options, maxNewTokens: 32, stopTokens: eosTokens };
+    const expected = await engine.generate(requests, more);
+    for (const attention of ['grouped', 'scattered'] as const) {
+      const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type: 'float32', rank: 1 }), {
+        ...{ rows: 4, positions: 128, steps: 8, attention },
+        session,
+        weights: shared.tensors,
+      });
+      const { answers } = await new Slots(device, engine.info.contextLength).generate(requests, more);
+      assert.deepEqual(answers, expected, `${attention}, ${JSON.stringify(options)}`);
+      device.close();
+    }
+  }
+  shared.close();
+  await engine.close();
+});

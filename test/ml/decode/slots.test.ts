@@ -1,0 +1,258 @@
+// Slots against the engine: the same tokens for every row, whatever the device does at a time.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { deriveKey, RandomStream } from '../../../core/random.js';
+import { ROOT } from '../../../infra/root.mjs';
+import { BoundDevice } from '../../../ml/decode/boundDevice.js';
+import type { DecodeOptions } from '../../../ml/decode/decodeSession.js';
+import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
+import { type RowStates, type SlotDevice, Slots } from '../../../ml/decode/slots.js';
+import { countOwned } from '../../../ml/device/owned.js';
+import type { Adapter, Engine, GenerateRequest } from '../../../ml/engine/engine.js';
+import { openEngine } from '../../../ml/engine/ortEngine.js';
+import type { Weights } from '../../../ml/hf/model.js';
+import type { CacheAttention, CacheType } from '../../../ml/nn/cacheAttention.js';
+import type { DecoderConfig } from '../../../ml/nn/config.js';
+import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../../../ml/nn/fusedWeights.js';
+import { NO_TOKEN } from '../../../ml/nn/stepGraph.js';
+import { loadModel } from '../../support/loadModel.js';
+
+const TINY = join(ROOT, 'data', 'tiny-model');
+const ATTENTIONS: readonly CacheAttention[] = ['grouped', 'scattered'];
+const SIZES = { rows: 8, positions: 160, steps: 7 };
+
+function randomRequests(count: number, longest: number, vocab: number): GenerateRequest[] {
+  const random = new RandomStream('slots', count, longest);
+  const requests = Array.from({ length: count }, (_, i) => ({
+    prompt: Array.from({ length: random.int(1, longest) }, () => random.int(2, vocab - 1)),
+    key: deriveKey('slots', i),
+  }));
+  requests[1]!.prompt = [2]; // nothing to read before the first step
+  return requests;
+}
+
+/** A device on the host, for the base model or for given weights. */
+function openDevice(
+  c: DecoderConfig,
+  flat: Float32Array,
+  attention: CacheAttention,
+  sizes: { rows: number; positions: number; steps: number } = SIZES,
+): BoundDevice {
+  const externalData = { location: FUSED_WEIGHTS, data: flat };
+  const session = { memory: 'cpu', config: { 'session.force_spinning_stop': '1' }, externalData } as const;
+  return new BoundDevice(c, (g) => new FusedWeights(g, c), { ...sizes, attention, session });
+}
+
+/** A device whose weights are inputs. */
+function openShared(
+  c: DecoderConfig,
+  weights: Weights,
+  attention: CacheAttention,
+  adapter: 'merged' | { beside: number },
+  type: CacheType = 'float32',
+): { device: BoundDevice; shared: DeviceWeights } {
+  const session = { memory: 'cpu' } as const;
+  const shared = new DeviceWeights(c, weights, { session, type, adapter });
+  const rank = adapter === 'merged' ? 0 : adapter.beside;
+  const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type, rank }), {
+    ...{ ...SIZES, attention, type, session },
+    weights: shared.tensors,
+  });
+  return { device, shared };
+}
+
+function noisy(engine: Engine): Adapter {
+  const adapter = engine.initAdapter({ rank: 4, alpha: 8 }, 11);
+  const random = new RandomStream('noise');
+  return { ...adapter, values: adapter.values.map((x) => x + 0.05 * random.normal()) };
+}
+
+async function assertEqualsEngine(
+  engine: Engine,
+  device: BoundDevice,
+  requests: GenerateRequest[],
+  options: DecodeOptions,
+  adapter?: Adapter,
+): Promise<void> {
+  const expected = await engine.generate(requests, { ...options, adapter, stopTokens: [...options.stopTokens] });
+  const { answers } = await new Slots(device, engine.info.contextLength).generate(requests, options);
+  assert.deepEqual(answers, expected);
+}
+
+describe('slots on bound memory', () => {
+  afterEach(() => assert.equal(countOwned(), 0));
+
+  describe('the shipped model', () => {
+    const { config: c, weights, eosTokens } = loadModel(TINY);
+    const flat = fuseWeights(c, weights);
+    const requests = randomRequests(40, 110, 390);
+    const stopTokens = [...eosTokens, 17];
+    let engine: Engine;
+    before(async () => {
+      engine = await openEngine(TINY, { workers: 1, kvCacheBytes: 0 });
+    });
+    after(() => engine.close());
+
+    const KINDS = {
+      greedy: { temperature: 0 },
+      sampled: { temperature: 0.9 },
+      topK: { temperature: 1, topK: 20 },
+      'topK and topP': { temperature: 1, topK: 50, topP: 0.9 },
+      topP: { temperature: 0.8, topP: 0.8 },
+    };
+    for (const attention of ATTENTIONS)
+      it(`${attention} attention: the tokens of the engine, with stop tokens, limits and refill`, async () => {
+        const device = openDevice(c, flat, attention);
+        for (const options of Object.values(KINDS))
+          await assertEqualsEngine(engine, device, requests, { ...options, maxNewTokens: 24, stopTokens });
+        device.close();
+      });
+
+    it('with an adapter, merged or beside the weights, and then without it: the tokens of the engine', async () => {
+      const adapter = noisy(engine);
+      for (const place of ['merged', { beside: adapter.rank }] as const)
+        for (const attention of ATTENTIONS) {
+          const { device, shared } = openShared(c, weights, attention, place);
+          const options = { temperature: 1, maxNewTokens: 12, stopTokens };
+          shared.use(adapter);
+          await assertEqualsEngine(engine, device, requests.slice(0, 16), options, adapter);
+          shared.use(undefined);
+          await assertEqualsEngine(engine, device, requests.slice(0, 16), options);
+          device.close();
+          shared.close();
+        }
+    });
+
+    it('an adapter beside the weights has the rank of the graphs', () => {
+      const { device, shared } = openShared(c, weights, 'grouped', { beside: 8 });
+      assert.throws(() => shared.use(noisy(engine)), /the rank is 4, the graphs have 8/);
+      device.close();
+      shared.close();
+    });
+
+    it('with 16 bits, most greedy answers are those of the engine', async () => {
+      const options = { temperature: 0, maxNewTokens: 20, stopTokens };
+      const expected = await engine.generate(requests, options);
+      for (const attention of ATTENTIONS) {
+        const { device, shared } = openShared(c, weights, attention, 'merged', 'float16');
+        const { answers } = await new Slots(device, 512).generate(requests, options);
+        const same = answers.filter(({ tokens }, i) => tokens.join() === expected[i]!.tokens.join());
+        assert.ok(same.length >= 0.75 * requests.length, `${same.length} of ${requests.length}`);
+        device.close();
+        shared.close();
+      }
+    });
+
+    it('an answer ends with the context, and a prompt that fills it gets none', async () => {
+      const random = new RandomStream('context');
+      const prompt = (length: number) => Array.from({ length }, () => random.int(2, 389));
+      const ends = [509, 511, 512].map((length, i) => ({ prompt: prompt(length), key: deriveKey('end', i) }));
+      for (const attention of ATTENTIONS) {
+        const device = openDevice(c, flat, attention, { rows: 2, positions: 512, steps: 4 });
+        await assertEqualsEngine(engine, device, ends, { temperature: 1, maxNewTokens: 9, stopTokens: [] });
+        device.close();
+      }
+    });
+
+    it('a prompt that does not fit into a row, and penalties, are refused', async () => {
+      const device = openDevice(c, flat, 'grouped');
+      const slots = new Slots(device, 512);
+      const long = [{ prompt: new Array<number>(150).fill(5), key: deriveKey('long') }];
+      const options = { temperature: 1, maxNewTokens: 11, stopTokens: [] };
+      await assert.rejects(slots.generate(long, options), /a prompt of 150 and 11 tokens need more than 160 positions/);
+      await assert.rejects(
+        slots.generate(requests, { ...options, repetitionPenalty: 2 }),
+        /does not sample with these/,
+      );
+      device.close();
+    });
+
+    it('damaged weights are an error', async () => {
+      const damaged = flat.slice();
+      damaged[c.hidden * 5] = Number.NaN; // of the embedding of token 5
+      const device = openDevice(c, damaged, 'scattered');
+      const options = { temperature: 1, maxNewTokens: 4, stopTokens: [] };
+      await assert.rejects(new Slots(device, 512).generate(requests, options), {
+        code: 'BAD_MODEL',
+        message: /not finite/,
+      });
+      device.close();
+    });
+  });
+
+  // heads of 8 to 128, which the kernel rotates or not; norms of q and k; biases; untied
+  for (const name of [
+    'llama-untied-bf16',
+    'llama-tied-f32-biases',
+    'qwen2-head128',
+    'qwen3-untied-f32-sharded',
+    'qwen3-tied-f16',
+  ])
+    it(`${name}: the tokens of the engine`, async () => {
+      const folder = join(ROOT, 'test', 'ml', 'parity', 'architectures', name);
+      const { config: c, weights } = loadModel(folder);
+      const engine = await openEngine(folder, { workers: 1, kvCacheBytes: 0 });
+      for (const attention of ATTENTIONS) {
+        const device = openDevice(c, fuseWeights(c, weights), attention);
+        const options = { temperature: 1, maxNewTokens: 20, stopTokens: [2] };
+        await assertEqualsEngine(engine, device, randomRequests(20, 70, c.vocab), options);
+        device.close();
+      }
+      await engine.close();
+    });
+});
+
+/** Token n of a sequence is its key and n; steps and reads are counted. */
+class CountingDevice implements SlotDevice {
+  readonly rows = 3;
+  readonly positions = 300;
+  readonly steps = 4;
+  readonly reads: [length: number, rows: number[]][] = [];
+  readonly chunks: number[] = [];
+  begin(): void {}
+  readStarts(starts: Parameters<SlotDevice['readStarts']>[0], length: number): void {
+    this.reads.push([length, starts.map(({ row }) => row)]);
+  }
+  runSteps({ token, position, limit }: RowStates, count: number): BigInt64Array {
+    this.chunks.push(count);
+    return BigInt64Array.from({ length: this.steps * this.rows }, (_, i) => {
+      const [k, row] = [Math.floor(i / this.rows), i % this.rows];
+      return BigInt(k) < limit[row]! ? token[row]! + position[row]! + BigInt(k) : BigInt(NO_TOKEN);
+    });
+  }
+}
+
+describe('slots', () => {
+  it('refill rows between chunks, read prompts of one padded length together, and run no step in vain', async () => {
+    const device = new CountingDevice();
+    const lengths = [11, 66, 21, 65, 200, 9];
+    const requests = lengths.map((length) => ({ prompt: new Array<number>(length).fill(0), key: [0, 0] as const }));
+    const sampled: number[] = [];
+    let checks = 0;
+    const hooks = { check: () => checks++, onTokens: (count: number) => sampled.push(count) };
+    const options = { temperature: 1, maxNewTokens: 6, stopTokens: [67] };
+    const { answers, counts } = await new Slots(device, 202).generate(requests, options, hooks);
+    assert.deepEqual(device.reads, [
+      [64, [0, 2]],
+      [128, [1]],
+      [64, [1]], // after the stop token in row 1
+      [256, [0]],
+      [64, [1]],
+    ]);
+    assert.deepEqual(device.chunks, [4, 4, 4, 2]);
+    assert.deepEqual(answers[1], { tokens: [65, 66, 67], finished: true });
+    assert.deepEqual(answers[4], { tokens: [199, 200], finished: false }); // at the end of the context
+    assert.deepEqual(counts, { prefilled: 366, redecoded: 0, reused: 0, sampled: 27 });
+    assert.deepEqual(sampled, [11, 8, 6, 2]);
+    assert.equal(checks, 5 + 4);
+  });
+
+  it('no requests give no answers', async () => {
+    const { answers } = await new Slots(new CountingDevice(), 100).generate([], {
+      temperature: 1,
+      maxNewTokens: 1,
+      stopTokens: [],
+    });
+    assert.deepEqual(answers, []);
+  });
+});
