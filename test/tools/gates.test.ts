@@ -19,6 +19,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'ml-compiler-is-pure': ['ml/ir/a.ts', "import '../engine/leaf.js';"],
   'ml-compiler-no-io': ['ml/nn/a.ts', "import 'node:fs';"],
   'ort-only-in-device': ['ml/hf/b.ts', "import 'onnxruntime-node';"],
+  'koffi-only-in-device': ['ml/hf/c.ts', "import 'koffi';"],
   'ports-see-core': ['data/a.ts', "import '../ml/engine/leaf.js';"],
   'sandbox-backends-are-siblings': ['sandbox/wasm/a.ts', "import '../docker/leaf.js';"],
   'store-hides-its-objects': ['workers/c.ts', "import '../store/layout.js';"],
