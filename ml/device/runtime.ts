@@ -202,7 +202,8 @@ function heldIn(memory: MemoryKind, type: ElementType, data: Elements, shape: re
 /** Wraps an array, without a copy, as a tensor. The array must not be in shared memory. */
 export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
   if (data instanceof Uint8Array) return new ort.Tensor('uint8', data, dims);
-  if (data instanceof Uint16Array) return new ort.Tensor('float16', data, dims);
+  // as float16, the class makes a Float16Array where there is one (Node 24), and the binding takes no such array
+  if (data instanceof Uint16Array) return Object.assign(new ort.Tensor('uint16', data, dims), { type: 'float16' });
   if (data instanceof Float64Array) return new ort.Tensor('float64', data, dims);
   const type = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
   return new ort.Tensor(type, data, dims);
