@@ -5,6 +5,7 @@ import { table } from '../bench/results.js';
 import { type Counts, launches } from './counts.js';
 import { runSelfTest, unused, withoutKernel } from './placement.js';
 import { decodingStep, gradient } from './smollm2.js';
+import { recordedSteps } from './steps.js';
 
 export interface CheckOptions {
   only: string; // checks whose name contains this
@@ -21,6 +22,14 @@ export interface Result {
 }
 type Found = number | string[];
 type Findings = Record<string, Found>;
+
+/** The model, the type of weights and caches, attention, how tokens are sampled, and the limit of launches. */
+const RECORDED = [
+  ['SmolLM2-135M', 'float16', 'grouped', {}, 360],
+  ['SmolLM2-135M', 'float16', 'grouped', { topK: 40, topP: 0.9 }, 360],
+  ['SmolLM2-135M', 'float32', 'scattered', {}, 660],
+  ['Qwen2.5-1.5B', 'float16', 'grouped', {}, 370],
+] as const;
 
 /** A number may be at most its limit. A list must be exactly its limit. */
 const CHECKS: { name: string; limits: Findings; find: () => Promise<Findings> }[] = [
@@ -45,6 +54,17 @@ const CHECKS: { name: string; limits: Findings; find: () => Promise<Findings> }[
     limits: { launches: 1300, 'copies to the device': 950, 'copies to the host': 2, allocations: 0 },
     find: async () => usage(await decodingStep(32)),
   },
+  ...RECORDED.map(([model, type, attention, sampling, limit]) => ({
+    name: ['a recorded decoding step of 64 rows', model, type, ...Object.keys(sampling)].join(', '),
+    limits: {
+      'launches of a step': limit,
+      'copies and allocations while recording': 0,
+      'calls of a replayed step': 1,
+      'copies of a chunk': 6,
+      'bytes left allocated': 0,
+    },
+    find: async (): Promise<Findings> => ({ ...(await recordedSteps(model, type, attention, sampling)) }),
+  })),
   ...(['f32', 'f16'] as const).map((precision) => ({
     name: `a PPO gradient of 16 chains, SmolLM2-135M in ${precision}`,
     limits: {

@@ -1,5 +1,5 @@
 // Which operations of our graphs have no kernel of the CUDA provider. ONNX Runtime would compute them on the CPU and copy all their
-// inputs and outputs. The graphs are those of the self-test, which use every feature of models and objectives.
+// inputs and outputs. The graphs are those of the self-test, which use every feature of models and objectives, and those of bound decoding.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import type { Node, Op, Value } from '../../ml/ir/op.js';
 import { OPERATIONS } from '../../ml/ir/shapes.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
 import { selfTestCases } from '../../ml/selfTest/cases.js';
+import { decodingGraphs } from './steps.js';
 
 export interface SelfTestRun {
   graphs: Graph[]; // as ONNX Runtime got them
@@ -18,7 +19,7 @@ export interface SelfTestRun {
 
 /** Runs every program of the self-test on CUDA. Its numbers mean nothing here. */
 export async function runSelfTest(): Promise<SelfTestRun> {
-  const graphs = [otherOperations()];
+  const graphs = [otherOperations(), ...decodingGraphs()];
   const failures: string[] = [];
   const open = GraphSession.open;
   GraphSession.open = (graph, options) => {
@@ -36,21 +37,12 @@ export async function runSelfTest(): Promise<SelfTestRun> {
   return { graphs, failures };
 }
 
-/** Operations that no program of the self-test has: of greedy and of bound decoding, and of a gradient that no objective needs. */
+/** An operation that no program has: of a gradient that no objective needs. */
 function otherOperations(): Graph {
   const g = new Graph();
   const x = g.input('x', 'float32', [4, 8]);
   const indices = g.input('indices', 'int64', [4, 1]);
-  g.argMax(x, 1);
   g.scatterElements(x, indices, g.gatherElements(x, indices, 1), 1);
-  g.where(g.lessOrEqual(x, x), x, x);
-  g.topK(x, 3);
-  g.cumSum(g.cast(x, 'float64'), 1);
-  const cache = g.input('cache', 'float32', [4, 2, 16, 64]);
-  const fresh = g.input('fresh', 'float32', [4, 2, 1, 64]);
-  const position = g.input('position', 'int64', [4]);
-  const keys = g.tensorScatter(cache, fresh, position);
-  g.attention(fresh, keys, keys, 1, { causal: false, filled: position });
   return g;
 }
 

@@ -22,7 +22,7 @@ import { type Job, makeJob } from '../bench/inputs.js';
 import { SHAPES, shapeConfig } from '../bench/shapes.js';
 import { type Calls, type Counts, countCuda, memoryNow } from './counts.js';
 
-const CONFIG = parseModelConfig(
+export const SMOLLM2 = parseModelConfig(
   shapeConfig(SHAPES.smollm2, { architectures: ['LlamaForCausalLM'], model_type: 'llama', rope_theta: 1e5 }),
   'SmolLM2',
 );
@@ -33,31 +33,31 @@ export async function withSmolLM2<T>(use: (model: SessionModel) => Promise<T>): 
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
   try {
     const path = join(folder, 'weights');
-    const layout = parameterLayout(CONFIG);
+    const layout = parameterLayout(SMOLLM2);
     writeFileSync(path, '');
     truncateSync(path, 4 * layoutSize(layout));
     const stored = layout.map(
       ({ name, shape, offset }) =>
         [name, { path, dtype: 'F32' as const, offset: 4 * offset, length: 0, shape }] as const,
     );
-    return await use({ config: CONFIG, locations: locateWeights(new Map(stored)) });
+    return await use({ config: SMOLLM2, locations: locateWeights(new Map(stored)) });
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 function newAdapter(): IdentifiedAdapter {
-  const values = new Float32Array(layoutSize(adapterLayout(CONFIG, { rank: RANK })));
+  const values = new Float32Array(layoutSize(adapterLayout(SMOLLM2, { rank: RANK })));
   return { rank: RANK, alpha: 2 * RANK, values, digest: 'zeros' };
 }
 
 /** One step of decoding: what a second new token takes in addition. */
 export function decodingStep(rows: number): Promise<Calls> {
   return withSmolLM2(async (model) => {
-    const session = new DecodeSession(model, CONFIG.contextLength, 'cuda');
+    const session = new DecodeSession(model, SMOLLM2.contextLength, 'cuda');
     session.use(newAdapter());
     const work = { kind: 'decode', rows, prompt: 64, newTokens: 2 } as const;
-    const { prompts } = makeJob(work, CONFIG.vocab, 'fake-cuda', 0) as Job & { kind: 'decode' };
+    const { prompts } = makeJob(work, SMOLLM2.vocab, 'fake-cuda', 0) as Job & { kind: 'decode' };
     const requests = prompts.map((prompt, i) => ({ prompt, key: deriveKey('fake-cuda', i) }));
     const sample = (maxNewTokens: number) =>
       countCuda(() => session.generate(requests, { maxNewTokens, temperature: 0, stopTokens: [] }));
@@ -74,12 +74,12 @@ export function decodingStep(rows: number): Promise<Calls> {
 export function gradient(half?: Half): Promise<{ counts: Counts; parts: number; left: number }> {
   return withSmolLM2(async (model) => {
     const activationBytes = CUDA_ACTIVATION_MEGABYTES * 2 ** 20;
-    const { rows } = makeJob({ kind: 'ragged', problems: 4, samples: 4 }, CONFIG.vocab, 'device', 0) as Job & {
+    const { rows } = makeJob({ kind: 'ragged', problems: 4, samples: 4 }, SMOLLM2.vocab, 'device', 0) as Job & {
       rows: Trajectory[];
     };
     const joined = joinedRows(rows, planRows(rows));
     const fits = (sequences: number, length: number) =>
-      fitsOneRun(CONFIG, { sequences, length }, RANK, activationBytes);
+      fitsOneRun(SMOLLM2, { sequences, length }, RANK, activationBytes);
     const parts = partsByLength(joined, ({ tokens }) => tokens.length, GRADIENT_SEQUENCES, fits);
     const before = memoryNow();
     const session = new TrainSession(model, { half, activationBytes, keptBytes: activationBytes });

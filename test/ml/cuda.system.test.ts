@@ -54,6 +54,7 @@ describe('CUDA without a GPU', function () {
     const missing = ['GroupQueryAttention(float32, int32) → float32'];
     assert.deepEqual(counted('operations', 'without a CUDA kernel'), missing); // so a missing kernel is noticed
     assert.equal(counted('a decoding step', 'copies to the host'), 2, 'the tokens, and the new keys and values');
+    assert.ok((counted('a recorded decoding step', 'launches of a step') as number) > 200, 'a graph was recorded');
     const launches = counted('a PPO gradient', 'launches') as number;
     assert.ok(launches > 1000 && launches <= 11_000, `${launches} launches`);
     assert.equal(counted('a PPO gradient', 'bytes left allocated'), 0);
