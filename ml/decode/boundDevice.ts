@@ -7,6 +7,7 @@ import {
   DeviceTensor,
   type ElementType,
 } from '../device/deviceSession.js';
+import type { Graph } from '../ir/graph.js';
 import type { CacheAttention, CacheType } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import type { WeightsOf } from '../nn/decodeGraph.js';
@@ -42,6 +43,7 @@ export class BoundDevice implements SlotDevice {
   readonly positions: number;
   readonly steps: number;
   private readonly prompts: DeviceSession;
+  private readonly promptWeights: Tensors;
   private readonly opened = new Map<string, Steps>();
   private current: Steps | undefined;
   private readonly caches: Tensors = {}; // with a spare row, for padding
@@ -73,6 +75,7 @@ export class BoundDevice implements SlotDevice {
     };
     this.emitted = make('int64', [steps, rows]);
     const graph = buildPromptGraph(c, weightsOf, options);
+    this.promptWeights = inputsOf(graph, options.weights);
     this.prompts = DeviceSession.open(encodeModel(graph), { ...session, recorded: false });
   }
 
@@ -91,7 +94,7 @@ export class BoundDevice implements SlotDevice {
     // the sizes of products on a GPU decide how they are rounded, so they are always the same there
     const rows = memory === 'cpu' ? starts.length : PROMPT_ROWS;
     const host = hostTensors(promptInputs(this.c, this.options.attention, starts, { length, rows, spare: this.rows }));
-    const inputs = { ...this.options.weights, ...host, ...this.caches };
+    const inputs = { ...this.promptWeights, ...host, ...this.caches };
     const binding = this.prompts.bind(inputs, outputNames(this.caches));
     try {
       binding.run();
@@ -124,11 +127,10 @@ export class BoundDevice implements SlotDevice {
   private open(sampling: GraphSampling): Steps {
     const graph = buildSamplingStep(this.c, this.weightsOf, { ...this.options, sampling });
     const session = DeviceSession.open(encodeModel(graph), this.options.session);
-    const names = new Set(graph.inputs.map(({ name }) => name));
-    const used = Object.fromEntries(Object.entries(this.inputs).filter(([name]) => names.has(name)));
+    const used = { ...this.options.weights, ...inputsOf(graph, this.inputs) };
     const both = { ...this.views, emitted: this.emitted };
     const bind = (from: Tensors, to: Tensors): Binding =>
-      session.bind({ ...this.options.weights, ...used, ...both, ...from }, outputNames({ ...both, ...to }));
+      session.bind({ ...used, ...both, ...from }, outputNames({ ...both, ...to }));
     const [a, b] = this.state;
     return { session, bindings: [bind(a, b), bind(b, a)] };
   }
@@ -139,6 +141,12 @@ function zeroed(tensor: DeviceTensor): DeviceTensor {
   const Type = tensor.type === 'float32' ? Float32Array : Uint16Array;
   tensor.write(new Type(tensor.size));
   return tensor;
+}
+
+/** The tensors that the graph has as inputs. */
+function inputsOf(graph: Graph, tensors: Tensors = {}): Tensors {
+  const names = new Set(graph.inputs.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(tensors).filter(([name]) => names.has(name)));
 }
 
 const mapTensors = (tensors: Tensors, of: (tensor: DeviceTensor) => DeviceTensor): Tensors =>

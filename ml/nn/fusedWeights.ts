@@ -94,10 +94,13 @@ export class FusedWeights implements ModelWeights {
   }
   separate(x: Value, layer: number, projections: readonly Projection[]): Value[] {
     const all = this.fused(x, layer, projections);
+    const sizes = projections.map((p) => projectionShape(this.c, p)[0]);
+    // one kernel for all parts; unequal ones would be copied by lists of pointers that come from the host
+    if (this.inputs && sizes.every((size) => size === sizes[0])) return [...this.g.split(all, 1, sizes.length)];
     let end = 0;
-    return projections.map((p) => {
+    return sizes.map((size) => {
       const start = end;
-      end += projectionShape(this.c, p)[0];
+      end += size;
       return this.g.slice(all, 1, start, end);
     });
   }

@@ -61,6 +61,6 @@ export function buildPromptGraph(c: DecoderConfig, weightsOf: WeightsOf, options
     const lines = g.reshape(fresh[i]!, [places.shape[0]!, hd]);
     inPlace(g, name, type, ['rows', KV, positions, hd], (cache) => g.replaceND(cache, places, lines));
   });
-  g.prune(); // what follows the last keys and values
+  g.prune({ inputs: true }); // what follows the last keys and values; CUDA would copy unused inputs to the host
   return g;
 }
