@@ -33,6 +33,7 @@ it('SmolLM2: slots give the tokens of the engine', async function () {
     return { prompt: chat.openingTokens([{ role: 'user', content }]), key: deriveKey('smollm2', i) };
   });
   const session = { memory: 'cpu', threads: 2 } as const;
+  // beside an adapter of zeros, because merged weights would be in memory twice
   const shared = new DeviceWeights(c, (name) => weights.get(name)?.data, {
     session,
     type: 'float32',
