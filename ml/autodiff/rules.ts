@@ -187,6 +187,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
       size === 0 ? [] : [g.zeros(shape.map((d, i) => (i === axis ? size : d)))];
     return [g.concat([...padding(start), dy, ...padding(shape[axis]! - end)], axis)];
   },
+  Split: 'nondifferentiable', // for decoding
   Concat: ({ g, node, dy, needs }) => {
     const axis = node.attrs.axis < 0 ? node.attrs.axis + dy.shape.length : node.attrs.axis;
     let at = 0;

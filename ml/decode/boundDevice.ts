@@ -7,7 +7,8 @@ import {
   DeviceTensor,
   type ElementType,
 } from '../device/deviceSession.js';
-import type { CacheAttention, CacheType } from '../nn/cacheAttention.js';
+import type { Graph } from '../ir/graph.js';
+import { attentionFor, type CacheAttention, type CacheType } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import type { WeightsOf } from '../nn/decodeGraph.js';
 import { buildPromptGraph } from '../nn/promptGraph.js';
@@ -16,7 +17,7 @@ import { buildSamplingStep, STATE } from '../nn/stepGraph.js';
 import { encodeModel } from '../onnx/encode.js';
 import type { DecodeOptions } from './decodeSession.js';
 import { graphSampling } from './sampler.js';
-import { PROMPT_ROWS, type RowStart, type RowStates, type SlotDevice } from './slots.js';
+import { promptRows, type RowStart, type RowStates, type SlotDevice } from './slots.js';
 import { cacheShapes, callInputs, type Inputs, promptInputs } from './stepInputs.js';
 
 type Tensors = Record<string, DeviceTensor>;
@@ -25,7 +26,7 @@ export interface BoundDeviceOptions {
   rows: number;
   positions: number; // of a row, at most those of the model's context
   steps: number; // of a chunk
-  attention: CacheAttention;
+  attention?: CacheAttention; // default: what suits the device
   type?: CacheType; // of weights and caches; default float32
   session: DeviceSessionOptions; // for steps; `recorded` does not apply to prompts, whose lengths vary
   weights?: Tensors; // if they are inputs; the caller disposes of them
@@ -41,7 +42,9 @@ export class BoundDevice implements SlotDevice {
   readonly rows: number;
   readonly positions: number;
   readonly steps: number;
+  private readonly attention: CacheAttention;
   private readonly prompts: DeviceSession;
+  private readonly promptWeights: Tensors;
   private readonly opened = new Map<string, Steps>();
   private current: Steps | undefined;
   private readonly caches: Tensors = {}; // with a spare row, for padding
@@ -56,9 +59,12 @@ export class BoundDevice implements SlotDevice {
     private readonly weightsOf: WeightsOf,
     private readonly options: BoundDeviceOptions,
   ) {
-    const { type = 'float32', session } = options;
-    const { rows, positions, steps } = options;
+    const { type = 'float32', session, rows, positions, steps } = options;
     [this.rows, this.positions, this.steps] = [rows, positions, steps];
+    this.attention = options.attention ?? attentionFor(session.memory, type);
+    const graph = buildPromptGraph(c, weightsOf, { positions, type, attention: this.attention });
+    this.promptWeights = inputsOf(graph, options.weights);
+    this.prompts = DeviceSession.open(encodeModel(graph), { ...session, recorded: false });
     const make = (of: ElementType, dims: readonly number[]) => DeviceTensor.empty(session.memory, of, dims);
     for (const [name, dims] of cacheShapes(c, rows + 1, positions)) this.caches[name] = zeroed(make(type, dims));
     this.views = mapTensors(this.caches, (cache) => cache.rows(0, rows));
@@ -72,8 +78,6 @@ export class BoundDevice implements SlotDevice {
       topP: make('float64', [1]),
     };
     this.emitted = make('int64', [steps, rows]);
-    const graph = buildPromptGraph(c, weightsOf, options);
-    this.prompts = DeviceSession.open(encodeModel(graph), { ...session, recorded: false });
   }
 
   /** @throws {RangeError} for options that `graphSampling` does not support */
@@ -89,9 +93,9 @@ export class BoundDevice implements SlotDevice {
   readStarts(starts: readonly RowStart[], length: number): void {
     const { memory } = this.options.session;
     // the sizes of products on a GPU decide how they are rounded, so they are always the same there
-    const rows = memory === 'cpu' ? starts.length : PROMPT_ROWS;
-    const host = hostTensors(promptInputs(this.c, this.options.attention, starts, { length, rows, spare: this.rows }));
-    const inputs = { ...this.options.weights, ...host, ...this.caches };
+    const rows = memory === 'cpu' ? starts.length : promptRows(length);
+    const host = hostTensors(promptInputs(this.c, this.attention, starts, { length, rows, spare: this.rows }));
+    const inputs = { ...this.promptWeights, ...host, ...this.caches };
     const binding = this.prompts.bind(inputs, outputNames(this.caches));
     try {
       binding.run();
@@ -122,13 +126,12 @@ export class BoundDevice implements SlotDevice {
   }
 
   private open(sampling: GraphSampling): Steps {
-    const graph = buildSamplingStep(this.c, this.weightsOf, { ...this.options, sampling });
+    const graph = buildSamplingStep(this.c, this.weightsOf, { ...this.options, attention: this.attention, sampling });
     const session = DeviceSession.open(encodeModel(graph), this.options.session);
-    const names = new Set(graph.inputs.map(({ name }) => name));
-    const used = Object.fromEntries(Object.entries(this.inputs).filter(([name]) => names.has(name)));
+    const used = { ...this.options.weights, ...inputsOf(graph, this.inputs) };
     const both = { ...this.views, emitted: this.emitted };
     const bind = (from: Tensors, to: Tensors): Binding =>
-      session.bind({ ...this.options.weights, ...used, ...both, ...from }, outputNames({ ...both, ...to }));
+      session.bind({ ...used, ...both, ...from }, outputNames({ ...both, ...to }));
     const [a, b] = this.state;
     return { session, bindings: [bind(a, b), bind(b, a)] };
   }
@@ -139,6 +142,12 @@ function zeroed(tensor: DeviceTensor): DeviceTensor {
   const Type = tensor.type === 'float32' ? Float32Array : Uint16Array;
   tensor.write(new Type(tensor.size));
   return tensor;
+}
+
+/** The tensors that the graph has as inputs. */
+function inputsOf(graph: Graph, tensors: Tensors = {}): Tensors {
+  const names = new Set(graph.inputs.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(tensors).filter(([name]) => names.has(name)));
 }
 
 const mapTensors = (tensors: Tensors, of: (tensor: DeviceTensor) => DeviceTensor): Tensors =>

@@ -5,8 +5,8 @@ import { Graph } from '../ir/graph.js';
 import type { CacheType } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { buildMergeGraph, fuseAdapter, fusedAdapterShapes } from '../nn/fusedAdapter.js';
-import { fusedInputs, fuseWeights } from '../nn/fusedWeights.js';
-import { type Adapter, viewsOf } from '../nn/layout.js';
+import { fusedInputs } from '../nn/fusedWeights.js';
+import { type Adapter, elements } from '../nn/layout.js';
 import { fusedLoraName } from '../nn/tensorNames.js';
 import { encodeModel } from '../onnx/encode.js';
 
@@ -29,10 +29,10 @@ export class DeviceWeights {
   private readonly casts: readonly DeviceSession[]; // of vectors and of matrices, from float32
   private readonly merge: DeviceSession;
 
-  /** @param weights by their own names */
+  /** @param read gives a parameter by its own name; undefined for a bias that the checkpoint lacks. One is in memory at a time */
   constructor(
     private readonly c: DecoderConfig,
-    weights: ReadonlyMap<string, { data: Float32Array }>,
+    read: (name: string) => Float32Array | undefined,
     private readonly options: DeviceWeightsOptions,
   ) {
     const { session, type, adapter } = options;
@@ -42,8 +42,14 @@ export class DeviceWeights {
     this.merge = DeviceSession.open(encodeModel(buildMergeGraph(type)), session);
     const merged = adapter === 'merged';
     const added = fusedAdapterShapes(c, merged ? 0 : adapter.beside);
-    for (const [name, { data, shape }] of viewsOf(fusedInputs(c), fuseWeights(c, weights, false))) {
+    for (const { name, shape, parts } of fusedInputs(c)) {
       const tensor = this.empty(shape);
+      const data = new Float32Array(elements(shape));
+      let at = 0;
+      for (const part of parts) {
+        data.set(read(part.name) ?? [], at);
+        at += elements(part.shape);
+      }
       this.write(tensor, data);
       const changes = merged && added.has(fusedLoraName(name, 'A'));
       if (changes) this.base[name] = tensor;

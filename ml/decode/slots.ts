@@ -28,7 +28,7 @@ export interface SlotDevice {
   readonly steps: number; // of a chunk
   /** Sets temperature, topP and stop tokens for the following chunks. */
   begin(options: DecodeOptions): void | Promise<void>;
-  /** Reads at most PROMPT_ROWS sequences, padded to `length`. */
+  /** Reads at most `promptRows(length)` sequences of at most `length` tokens. */
   readStarts(starts: readonly RowStart[], length: number): void | Promise<void>;
   /** Runs the first `count` steps of a chunk. @returns the tokens, [at least count, rows]; those of ended rows are not read */
   runSteps(states: RowStates, count: number): BigInt64Array | Promise<BigInt64Array>;
@@ -40,8 +40,11 @@ interface Slot {
   limit: number; // tokens that may be sampled
 }
 
-export const PROMPT_ROWS = 8; // per read
+const PROMPT_ROWS = 8; // per read
 const PROMPT_TOKENS = 4096; // per read: attention over more would need much memory
+/** How many sequences of this padded length are read together at most. */
+export const promptRows = (length: number): number =>
+  Math.max(1, Math.min(PROMPT_ROWS, Math.floor(PROMPT_TOKENS / length)));
 const PROMPT_STEP = 64; // lengths are padded to a multiple, so that there are few shapes
 
 export class Slots {
@@ -151,8 +154,7 @@ function readGroups(starts: readonly RowStart[], positions: number): { length: n
   const groups: { length: number; starts: RowStart[] }[] = [];
   for (const start of starts) {
     const length = Math.min(positions, PROMPT_STEP * Math.ceil(start.tokens.length / PROMPT_STEP));
-    const most = Math.max(1, Math.min(PROMPT_ROWS, Math.floor(PROMPT_TOKENS / length)));
-    const open = groups.find((group) => group.length === length && group.starts.length < most);
+    const open = groups.find((group) => group.length === length && group.starts.length < promptRows(length));
     if (open) open.starts.push(start);
     else groups.push({ length, starts: [start] });
   }

@@ -71,8 +71,8 @@ export class Graph {
       throw new TypeError(`${value.name} is an input or a constant, which no node writes`);
     this.outputs.push({ name, value, direct });
   }
-  /** Drops the nodes and constants that no output needs. */
-  prune(): void {
+  /** Drops the nodes and constants that no output needs. @param inputs drop such inputs, too */
+  prune({ inputs = false } = {}): void {
     const needed = new Set(this.outputs.map((o) => o.value));
     const nodes: Node[] = [];
     for (const node of [...this.nodes].reverse()) {
@@ -82,6 +82,7 @@ export class Graph {
     }
     this.nodes.splice(0, this.nodes.length, ...nodes.reverse());
     for (const constant of this.constants.keys()) if (!needed.has(constant)) this.constants.delete(constant);
+    if (inputs) this.inputs.splice(0, this.inputs.length, ...this.inputs.filter((input) => needed.has(input)));
   }
 
   // ---- operations
@@ -185,6 +186,9 @@ export class Graph {
   }
   slice(x: Value, axis: number, start: number, end: number): Value {
     return this.one('Slice', [x], { axis, start, end });
+  }
+  split(x: Value, axis: number, parts: number): readonly Value[] {
+    return this.apply('Split', [x], { axis, parts });
   }
   concat(parts: readonly Value[], axis: number): Value {
     return parts.length === 1 ? parts[0]! : this.one('Concat', parts, { axis });

@@ -58,6 +58,7 @@ export interface OpAttributes {
   Transpose: { perm: readonly number[] };
   /** On a symbolic size `name+n`: start 0 and end −n gives `name`; start −n and end END gives the last n. */
   Slice: { axis: number; start: number; end: number };
+  Split: { axis: number; parts: number }; // equal parts
   Concat: { axis: number };
   Expand: { shape: Shape };
   // reductions

@@ -315,6 +315,13 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
       fail(`${start}..${end} is not inside ${size}`);
     return sliced(end - start);
   },
+  Split: ([x], { axis, parts }) => {
+    const at = axisOf(axis, x!.shape.length);
+    const size = x!.shape[at]!;
+    if (typeof size !== 'number' || size % parts !== 0) fail(`${parts} parts do not divide ${size}`);
+    const part = { dtype: x!.dtype, shape: x!.shape.map((d, i) => (i === at ? (size as number) / parts : d)) };
+    return Array.from({ length: parts }, () => part);
+  },
   Concat: (inputs, { axis }) => {
     if (inputs.length === 0) fail('takes at least one input');
     const { dtype, shape } = inputs[0]!;

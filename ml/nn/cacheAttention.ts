@@ -12,6 +12,10 @@ import { ropeConstants } from './rope.js';
 export type CacheAttention = 'grouped' | 'scattered';
 export type CacheType = 'float32' | 'float16' | 'bfloat16';
 
+/** What a device has, and what is faster. */
+export const attentionFor = (device: 'cpu' | 'cuda', type: CacheType): CacheAttention =>
+  device === 'cuda' && type === 'float32' ? 'scattered' : 'grouped';
+
 interface Heads {
   q: Value; // [rows, H, tokens, hd]
   k: Value; // [rows, KV, tokens, hd]

@@ -32,8 +32,7 @@ export type WeightsOf = (g: Graph) => ModelWeights;
  */
 export function buildDecodeGraph(c: DecoderConfig, weightsOf: WeightsOf, options: DecodeGraphOptions): Graph {
   const { kvHeads: KV, headDim: hd, heads: H } = c;
-  if (hd % 8 !== 0)
-    throw new GauntletError('BAD_MODEL', `config.json: head_dim must be a multiple of 8 to generate, is ${hd}`);
+  checkHeadSize(c);
   const g = new Graph();
   const weights = weightsOf(g);
   const N = 'B·T';
@@ -148,6 +147,12 @@ function finish(
   else g.output('next', g.softmax(g.mul(logits, g.input('scale', 'float32', [1]))));
   g.output('kv', g.concat(presentKv, 0));
   return g;
+}
+
+/** @throws {GauntletError} BAD_MODEL if GroupQueryAttention does not support the size of the heads */
+export function checkHeadSize({ headDim }: DecoderConfig): void {
+  if (headDim % 8 !== 0)
+    throw new GauntletError('BAD_MODEL', `config.json: head_dim must be a multiple of 8 to generate, is ${headDim}`);
 }
 
 /** The attention kernel rotates heads only if their size is a multiple of 16; other heads need a node of their own. */

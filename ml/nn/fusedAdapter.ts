@@ -2,7 +2,7 @@
 // and B block by block, so that B·A is the change of the whole matrix.
 import { Graph } from '../ir/graph.js';
 import type { DecoderConfig, Projection } from './config.js';
-import { GROUPS } from './fusedWeights.js';
+import { GROUPS, type WeightInputs } from './fusedWeights.js';
 import { type Adapter, loraViews, projectionShape, type TensorData } from './layout.js';
 import { fusedLoraName, loraName, weightOf } from './tensorNames.js';
 
@@ -45,7 +45,7 @@ export function fuseAdapter(c: DecoderConfig, adapter: Adapter): Map<string, Ten
 }
 
 /** base [out, in], a [r, in] and b [out, r] float32 → merged [out, in] like base; the sum has 32 bits. */
-export function buildMergeGraph(type: 'float32' | 'float16' | 'bfloat16'): Graph {
+export function buildMergeGraph(type: WeightInputs['type']): Graph {
   const g = new Graph();
   const base = g.cast(g.input('base', type, ['out', 'in']), 'float32');
   const [a, b] = [g.input('a', 'float32', ['r', 'in']), g.input('b', 'float32', ['out', 'r'])];

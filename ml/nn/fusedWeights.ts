@@ -15,14 +15,26 @@ export const FUSED_WEIGHTS = 'fused-weights';
 export const GROUPS: readonly (readonly Projection[])[] = [QKV, ['self_attn.o_proj'], GATE_UP, ['mlp.down_proj']];
 export const fusedLayout = (c: DecoderConfig): LayoutEntry[] => parameterLayout(c, GROUPS);
 
-/** The tensors of graphs whose weights are inputs: parts of `fuseWeights(c, weights, false)`, each a whole group. */
-export function fusedInputs(c: DecoderConfig): LayoutEntry[] {
+/** A tensor of graphs whose weights are inputs: the rows of its parts, one after the other. */
+export interface FusedInput {
+  name: string; // of the first part
+  shape: number[];
+  parts: LayoutEntry[];
+}
+
+/** Training can bind the parts as views. So no factor is folded into the queries, unlike in `fuseWeights`. */
+export function fusedInputs(c: DecoderConfig): FusedInput[] {
   const others = GROUPS.flatMap(([_, ...rest]) => rest.map((projection) => `.${projection}.`));
-  const inputs: LayoutEntry[] = [];
-  for (const { name, shape, offset } of fusedLayout(c)) {
-    const joins = others.some((part) => name.includes(part)); // the tensor before
-    if (joins) inputs.at(-1)!.shape[0]! += shape[0]!;
-    else inputs.push({ name, shape: [...shape], offset });
+  const inputs: FusedInput[] = [];
+  for (const part of fusedLayout(c)) {
+    const { name, shape } = part;
+    if (!others.some((projection) => name.includes(projection)))
+      inputs.push({ name, shape: [...shape], parts: [part] });
+    else {
+      const input = inputs.at(-1)!;
+      input.shape[0]! += shape[0]!;
+      input.parts.push(part);
+    }
   }
   return inputs;
 }
@@ -30,19 +42,14 @@ export function fusedInputs(c: DecoderConfig): LayoutEntry[] {
 /**
  * The bytes behind `FUSED_WEIGHTS`. A bias that the checkpoint lacks is zero. If 1/√hd is a power of two, it is folded
  * into the queries: no value is rounded differently, and the runtime has a faster kernel for products without a factor.
- * Not so if the weights are inputs, which training uses too.
  */
-export function fuseWeights(
-  c: DecoderConfig,
-  weights: ReadonlyMap<string, { data: Float32Array }>,
-  folded = scalesQueries(c),
-): Float32Array {
+export function fuseWeights(c: DecoderConfig, weights: ReadonlyMap<string, { data: Float32Array }>): Float32Array {
   const layout = fusedLayout(c);
   const flat = new Float32Array(layoutSize(layout));
   const scale = 1 / Math.sqrt(c.headDim);
   for (const { name, offset } of layout) {
     const data = weights.get(name)?.data ?? [];
-    flat.set(folded && determinesQueries(c, name) ? data.map((x) => x * scale) : data, offset);
+    flat.set(scalesQueries(c) && determinesQueries(c, name) ? data.map((x) => x * scale) : data, offset);
   }
   return flat;
 }
@@ -94,10 +101,13 @@ export class FusedWeights implements ModelWeights {
   }
   separate(x: Value, layer: number, projections: readonly Projection[]): Value[] {
     const all = this.fused(x, layer, projections);
+    const sizes = projections.map((p) => projectionShape(this.c, p)[0]);
+    // one kernel for all parts; unequal ones would be copied by lists of pointers that come from the host
+    if (this.inputs && sizes.every((size) => size === sizes[0])) return [...this.g.split(all, 1, sizes.length)];
     let end = 0;
-    return projections.map((p) => {
+    return sizes.map((size) => {
       const start = end;
-      end += projectionShape(this.c, p)[0];
+      end += size;
       return this.g.slice(all, 1, start, end);
     });
   }

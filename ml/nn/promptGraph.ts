@@ -3,7 +3,7 @@ import { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import { type CacheAttention, CachedHeads, type CacheType, cacheNames, inPlace } from './cacheAttention.js';
 import type { DecoderConfig } from './config.js';
-import { ropeOutsideAttention, type WeightsOf } from './decodeGraph.js';
+import { checkHeadSize, ropeOutsideAttention, type WeightsOf } from './decodeGraph.js';
 import { decoderLayers } from './layers.js';
 
 export interface PromptGraphOptions {
@@ -35,6 +35,7 @@ export function buildPromptGraph(c: DecoderConfig, weightsOf: WeightsOf, options
   const fresh: Value[] = []; // of all layers: k0, v0, k1, …
 
   const grouped = (): ((h: Value, layer: number) => Value) => {
+    checkHeadSize(c);
     const last = g.input('last', 'int32', [R]);
     const longest = g.input('longest', 'int32', []);
     const column = ropeOutsideAttention(c) ? g.input('tokenPositions', 'int64', [N, 1]) : undefined;
@@ -61,6 +62,6 @@ export function buildPromptGraph(c: DecoderConfig, weightsOf: WeightsOf, options
     const lines = g.reshape(fresh[i]!, [places.shape[0]!, hd]);
     inPlace(g, name, type, ['rows', KV, positions, hd], (cache) => g.replaceND(cache, places, lines));
   });
-  g.prune(); // what follows the last keys and values
+  g.prune({ inputs: true }); // what follows the last keys and values; CUDA would copy unused inputs to the host
   return g;
 }

@@ -28,7 +28,7 @@ export function sampleTokens(g: Graph, logits: Value, sampling: GraphSampling, u
     sampling.topK === undefined ? fromAll(g, scaled, uniforms) : fromMostLikely(g, scaled, sampling, uniforms);
   const rows = logits.shape[0] as number;
   const finite = g.lessOrEqual(total, g.constant('two', [1], Float64Array.of(2))); // false for NaN
-  return g.reshape(g.where(finite, token, g.indices([NOT_FINITE])), [rows]);
+  return g.where(g.reshape(finite, [rows]), g.reshape(token, [rows]), g.indices([NOT_FINITE]));
 }
 
 interface Located {

@@ -32,7 +32,8 @@ export const STOP = 2 ** 31;
  * token int64 [rows], the last one, whose keys and values are not in the caches yet; position int64 [rows], where they go; limit int64
  * [rows], the number of steps after which the row ends (0: ended before the chunk); step int64 [1].
  * Inputs: ends int64 [vocab] (STOP or 0); unless greedy, uniforms float64 [steps, rows] in (0, 1), and those of
- * `sampleTokens`; the weights, as `weightsOf` says. A row that has ended keeps its position and writes only there.
+ * `sampleTokens`; the weights, as `weightsOf` says. A row that has ended stays at the
+ * position after its last one, which must exist, and writes only there.
  */
 export function buildSamplingStep(c: DecoderConfig, weightsOf: WeightsOf, options: StepGraphOptions): Graph {
   const { rows, positions, steps, sampling, type = 'float32' } = options;

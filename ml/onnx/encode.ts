@@ -132,6 +132,7 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   Reshape: ({ inputs: [x, sizes], attrs }) => (sizes ? {} : { operands: [reshapeTarget(x!.shape, attrs.shape)] }),
   Transpose: ({ attrs }) => ({ attributes: [ints('perm', attrs.perm)] }),
   Slice: ({ attrs }) => ({ operands: [[attrs.start], [attrs.end], [attrs.axis]] }),
+  Split: ({ attrs }) => ({ attributes: [int('axis', attrs.axis), int('num_outputs', attrs.parts)] }),
   Concat: ({ attrs }) => ({ attributes: [int('axis', attrs.axis)] }),
   Expand: ({ attrs }) => ({ operands: [attrs.shape as number[]] }),
   ArgMax: ({ attrs }) => ({ attributes: [int('axis', attrs.axis), flag('keepdims', attrs.keepDims)] }),

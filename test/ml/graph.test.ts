@@ -77,6 +77,7 @@ const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] 
     { bits: 4, blockSize: 16 },
   ],
   [/scale float32\[3, 1\] does not fit/, 'MatMulNBits', [f(2, 32), u(3, 2, 8), f(3, 1)], { bits: 4, blockSize: 16 }],
+  [/4 parts do not divide 6/, 'Split', [f(2, 6)], { axis: 1, parts: 4 }],
   [/axis 2 is outside a rank of 2/, 'Concat', [f(2, 3)], { axis: 2 }],
   [/does not join/, 'Concat', [f(2, 3), f(3, 4)], { axis: 1 }],
   [/at least one input/, 'Concat', [], { axis: 0 }],

@@ -11,7 +11,7 @@ import { countOwned } from '../../../ml/device/owned.js';
 import type { Adapter, Engine, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import type { Weights } from '../../../ml/hf/model.js';
-import type { CacheAttention, CacheType } from '../../../ml/nn/cacheAttention.js';
+import { attentionFor, type CacheAttention, type CacheType } from '../../../ml/nn/cacheAttention.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';
 import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../../../ml/nn/fusedWeights.js';
 import { NO_TOKEN } from '../../../ml/nn/stepGraph.js';
@@ -52,7 +52,7 @@ function openShared(
   type: CacheType = 'float32',
 ): { device: BoundDevice; shared: DeviceWeights } {
   const session = { memory: 'cpu' } as const;
-  const shared = new DeviceWeights(c, weights, { session, type, adapter });
+  const shared = new DeviceWeights(c, (name) => weights.get(name)?.data, { session, type, adapter });
   const rank = adapter === 'merged' ? 0 : adapter.beside;
   const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type, rank }), {
     ...{ ...SIZES, attention, type, session },
@@ -167,6 +167,30 @@ describe('slots on bound memory', () => {
       device.close();
     });
 
+    it('a row that has ended records no token, and the others go on', () => {
+      const device = openDevice(c, flat, 'grouped', { rows: 3, positions: 16, steps: 4 });
+      device.begin({ temperature: 0, maxNewTokens: 4, stopTokens: [] });
+      const states: RowStates = {
+        token: BigInt64Array.of(5n, 5n, 5n),
+        position: BigInt64Array.of(0n, 0n, 14n),
+        limit: BigInt64Array.of(4n, 0n, 1n), // row 2 waits at its last position
+        uniforms: new Float64Array(12),
+      };
+      const emitted = Array.from(device.runSteps(states, 4), Number);
+      const none = NO_TOKEN;
+      assert.deepEqual(
+        emitted.map((token) => (token >= 0 ? 'token' : token)),
+        ['token', none, 'token', 'token', none, none, 'token', none, none, 'token', none, none],
+      );
+      assert.ok(emitted[0] !== emitted[3] || emitted[3] !== emitted[6], 'row 0 repeats itself');
+      device.close();
+    });
+
+    it('heads of a size that the kernel does not support are refused', () => {
+      const open = () => openDevice({ ...c, headDim: 12 }, flat, 'grouped');
+      assert.throws(open, /head_dim must be a multiple of 8 to generate, is 12/);
+    });
+
     it('damaged weights are an error', async () => {
       const damaged = flat.slice();
       damaged[c.hidden * 5] = Number.NaN; // of the embedding of token 5
@@ -221,6 +245,14 @@ class CountingDevice implements SlotDevice {
     });
   }
 }
+
+it('attention is grouped, unless CUDA has no kernel for the type', () => {
+  const kinds = (['cpu', 'cuda'] as const).map((device) =>
+    (['float32', 'float16', 'bfloat16'] as const).map((type) => attentionFor(device, type)),
+  );
+  const all = ['grouped', 'grouped', 'grouped'];
+  assert.deepEqual(kinds, [all, ['scattered', ...all.slice(1)]]);
+});
 
 describe('slots', () => {
   it('refill rows between chunks, read prompts of one padded length together, and run no step in vain', async () => {

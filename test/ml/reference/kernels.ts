@@ -301,6 +301,13 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
       ),
     ];
   },
+  Split: ([x], { axis, parts }) => {
+    const size = x!.shape.at(axis)! / parts;
+    return Array.from(
+      { length: parts },
+      (_, part) => KERNELS.Slice([x!], { axis, start: part * size, end: (part + 1) * size }, 'float32')[0]!,
+    );
+  },
   Concat: (inputs, { axis }) => {
     const at = wrap(axis, inputs[0]!.shape.length);
     const total = inputs.reduce((sum, x) => sum + x.shape[at]!, 0);

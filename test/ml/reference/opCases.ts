@@ -169,6 +169,10 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
     { inputs: [f(2, 5)], attrs: { axis: 1, start: 1, end: 4 } },
     { inputs: [f(4, 2)], attrs: { axis: -2, start: 0, end: 3 } },
   ],
+  Split: [
+    { inputs: [f(2, 6)], attrs: { axis: 1, parts: 3 } },
+    { inputs: [f(4, 2)], attrs: { axis: -2, parts: 2 } },
+  ],
   Concat: [
     { inputs: [f(2, 3), f(2, 1), f(2, 2)], attrs: { axis: 1 } },
     { inputs: [f(1, 3), f(2, 3)], attrs: { axis: -2 } },
