@@ -1,6 +1,5 @@
 // Slots against the engine with the weights of SmolLM2-135M-Instruct, on real prompts. With CI set, the model is downloaded;
 // else the test skips without it.
-import assert from 'node:assert/strict';
 import { deriveKey } from '../../../core/random.js';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
@@ -8,6 +7,7 @@ import { Slots } from '../../../ml/decode/slots.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { FusedWeights } from '../../../ml/nn/fusedWeights.js';
 import { loadModel } from '../../support/loadModel.js';
+import { assertSameAnswers } from '../../support/sameAnswers.js';
 import { provideSmolLM2 } from '../../support/smollm2.js';
 
 const QUESTIONS = [
@@ -49,7 +49,7 @@ it('SmolLM2: slots give the tokens of the engine', async function () {
         weights: shared.tensors,
       });
       const { answers } = await new Slots(device, engine.info.contextLength).generate(requests, more);
-      assert.deepEqual(answers, expected, `${attention}, ${JSON.stringify(options)}`);
+      await assertSameAnswers({ config: c, weights }, requests, more, answers, expected);
       device.close();
     }
   }
