@@ -61,7 +61,7 @@ export const CUDA_ACTIVATION_MEGABYTES = 16_000;
 
 export const DEVICES = ['cpu', 'cuda', 'auto'] as const;
 
-/** What layers compute in when they score and train. */
+/** What layers compute in. */
 export const PRECISIONS = ['f32', 'f16', 'bf16'] as const;
 
 const removedDevice = ({ input }: { input?: unknown }): string | undefined =>
@@ -76,7 +76,7 @@ const engineSchema = z.strictObject({
     .min(16)
     .refine((size) => Number.isInteger(Math.log2(size)), 'must be a power of two')
     .default(32), // inputs per scale
-  precision: z.enum(PRECISIONS).optional(), // of scores and gradients; absent, so in no digest: f32
+  precision: z.enum(PRECISIONS).optional(), // of scores, gradients and, on cuda, sampling; absent, so in no digest: f32
   checkpointing: z.boolean().nullable().default(null), // null: only if activations need much memory
   kvCacheMegabytes: z.int().nonnegative().nullable().default(null), // null: the engine's default; 0: no cache
   threads: positiveInt.nullable().default(null), // null: one per core

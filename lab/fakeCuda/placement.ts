@@ -28,8 +28,12 @@ export async function runSelfTest(): Promise<SelfTestRun> {
   };
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
   try {
-    for (const { name, run } of selfTestCases(folder))
-      await run('cuda').catch((error: Error) => failures.push(`${name}: ${error.message}`));
+    const { cases, halfCases } = selfTestCases(folder);
+    const runs = [
+      ...cases.map(({ name, run }) => ({ name, run: () => run('cuda') })),
+      ...halfCases.map(({ name, run }) => ({ name: `${name} in f16`, run: () => run('cuda', 'float16') })),
+    ];
+    for (const { name, run } of runs) await run().catch((error: Error) => failures.push(`${name}: ${error.message}`));
   } finally {
     GraphSession.open = open;
     rmSync(folder, { recursive: true });

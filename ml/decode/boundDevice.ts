@@ -61,7 +61,7 @@ export class BoundDevice implements SlotDevice {
   ) {
     const { type = 'float32', session, rows, positions, steps } = options;
     [this.rows, this.positions, this.steps] = [rows, positions, steps];
-    this.attention = options.attention ?? attentionFor(session.memory, type);
+    this.attention = options.attention ?? attentionFor(c, session.memory, type);
     const graph = buildPromptGraph(c, weightsOf, { positions, type, attention: this.attention });
     this.promptWeights = inputsOf(graph, options.weights);
     this.prompts = DeviceSession.open(encodeModel(graph), { ...session, recorded: false });

@@ -8,6 +8,7 @@ import { env } from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
 import { scriptArguments } from '../../infra/scripts.js';
 import type { Device } from '../engine/engine.js';
+import type { Half } from '../ir/half.js';
 
 export type Provider = Exclude<Device, 'auto'>;
 
@@ -65,20 +66,21 @@ export async function resolveDevice(
   throw new GauntletError('DEVICE_UNAVAILABLE', `device ${device} cannot be used (${fault}): use cpu, or auto`);
 }
 
-const checks = new Map<Provider, Promise<string | undefined>>();
+const checks = new Map<string, Promise<string | undefined>>();
 
-/** Runs the self-test of a provider, once. */
-export function checkHere(provider: Provider): Promise<string | undefined> {
-  const known = checks.get(provider) ?? checkInProcess(provider);
-  checks.set(provider, known);
+/** Runs the self-test of a provider, once. @param half what is tested in 16 bits; absent: everything in f32 */
+export function checkHere(provider: Provider, half?: Half): Promise<string | undefined> {
+  const key = `${provider} ${half}`;
+  const known = checks.get(key) ?? checkInProcess(half ? [provider, half] : [provider]);
+  checks.set(key, known);
   return known;
 }
 
 /** In a separate process, because drivers write to standard error and a broken one can crash the process. */
-function checkInProcess(provider: Provider): Promise<string | undefined> {
+function checkInProcess(args: string[]): Promise<string | undefined> {
   const script = scriptArguments(new URL('../selfTest/process.js', import.meta.url));
   return new Promise((settle) => {
-    execFile(process.execPath, [...script, provider], { timeout: CHECK_LIMIT_MS }, (error, stdout) => {
+    execFile(process.execPath, [...script, ...args], { timeout: CHECK_LIMIT_MS }, (error, stdout) => {
       if (error === null) settle((JSON.parse(stdout.trim().split('\n').at(-1)!) as { fault?: string }).fault);
       else settle(error.killed ? 'no answer' : `its process ended: ${error.signal ?? error.code}`);
     });

@@ -23,7 +23,7 @@ export interface EngineOptions {
   threads?: number; // of each worker
   device?: Device; // default cpu
   quantization?: Quantization;
-  precision?: Precision; // of layers when they score and train policies; default f32
+  precision?: Precision; // of layers when they score and train policies and, on cuda, when they sample; default f32
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // of sequences that are trained together, for a GPU; default: what suits a CPU
   kvCacheBytes?: number; // limit of cached keys and values, with those of the current call; 0: no cache; default: a share of the budget

@@ -4,12 +4,14 @@ import { createHash } from 'node:crypto';
 import { GauntletError } from '../../core/errors.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import { isIn, type Shard } from '../../core/shards.js';
+import { deviceDecoderBytes } from '../decode/deviceDecoder.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
 import { freeGpuMemory } from '../device/gpuMemory.js';
-import { type Provider, resolveDevice } from '../device/providers.js';
+import { checkHere, type Provider, resolveDevice } from '../device/providers.js';
 import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
+import { HALF, type Half } from '../ir/half.js';
 import type { IdentifiedAdapter } from '../nn/layout.js';
 import type { Job, JobResults, WorkerInit } from '../pool/jobs.js';
 import { WorkerPool } from '../pool/pool.js';
@@ -35,6 +37,7 @@ import type {
   GradientSums,
   ModelInfo,
   OptimizerState,
+  Precision,
 } from './engine.js';
 import { EngineFiles } from './engineFiles.js';
 import {
@@ -91,13 +94,15 @@ export function openPool(
 /** Opens a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
 export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
   const provider = await resolveDevice(options.device);
-  if (options.precision === 'bf16' && provider === 'cpu')
-    throw new GauntletError('BAD_CONFIG', 'engine.precision bf16 needs device cuda: use f32, or f16');
   const model = describeModel(path);
+  const half = HALF[options.precision ?? 'f32'];
+  if (half) await checkHalf(provider, half, options.precision!);
   const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
   const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
   const limits = { force: options.force, available: await freeGpuMemory(provider) };
   checkMemory(path, Math.min(...needs), limits);
+  const { config } = model;
+  if (half && provider !== 'cpu') checkMemory(path, deviceDecoderBytes(config, config.contextLength, half), limits);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
   const budget = memoryBudget().bytes;
   const room = limits.available === undefined ? undefined : limits.available / 2;
@@ -112,6 +117,21 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   };
   const pool = openPool(model, base, plan, { ...options, provider, ...kept });
   return new OrtEngine(model, digest, pool, plan, options, limits, budget);
+}
+
+/** @throws {GauntletError} DEVICE_UNAVAILABLE if a device computes something wrong in 16 bits, or cannot */
+async function checkHalf(provider: Provider, half: Half, precision: Precision): Promise<void> {
+  if (provider === 'cpu') {
+    if (precision === 'bf16')
+      throw new GauntletError('BAD_CONFIG', 'engine.precision bf16 needs device cuda: use f32, or f16');
+    return; // a CPU computes f16 through f32
+  }
+  const fault = await checkHere(provider, half);
+  if (fault === undefined) return;
+  throw new GauntletError(
+    'DEVICE_UNAVAILABLE',
+    `engine.precision ${precision} cannot be used on device ${provider} (${fault}): use f32`,
+  );
 }
 
 /** How much memory an engine of this model will use at most for training rows of up to 2,048 tokens. */

@@ -5,6 +5,8 @@ import type { Graph } from './graph.js';
 import type { DType, Node, Op, Value } from './op.js';
 
 export type Half = 'float16' | 'bfloat16';
+/** By the name in configurations. */
+export const HALF = { f32: undefined, f16: 'float16', bf16: 'bfloat16' } as const;
 
 const PRODUCTS: ReadonlySet<Op> = new Set(['MatMul', 'FusedMatMul', 'Gemm']);
 const LAYERS: ReadonlySet<Op> = new Set(['SimplifiedLayerNormalization', 'Softmax', 'DequantizeLinear']);

@@ -12,9 +12,9 @@ import { ropeConstants } from './rope.js';
 export type CacheAttention = 'grouped' | 'scattered';
 export type CacheType = 'float32' | 'float16' | 'bfloat16';
 
-/** What a device has, and what is faster. */
-export const attentionFor = (device: 'cpu' | 'cuda', type: CacheType): CacheAttention =>
-  device === 'cuda' && type === 'float32' ? 'scattered' : 'grouped';
+/** What a device has, and what is faster. Joining normed q, k and v copies from the host, which CUDA cannot record. */
+export const attentionFor = (c: DecoderConfig, device: 'cpu' | 'cuda', type: CacheType): CacheAttention =>
+  device === 'cuda' && (type === 'float32' || c.qkNorm) ? 'scattered' : 'grouped';
 
 interface Heads {
   q: Value; // [rows, H, tokens, hd]

@@ -1,12 +1,14 @@
 // Entry of a worker thread. It has one decode session and one training session, and does one job at a time.
 import { parentPort, workerData } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
-import { DecodeSession } from '../decode/decodeSession.js';
+import { type DecodeResult, DecodeSession } from '../decode/decodeSession.js';
+import { DeviceDecoder } from '../decode/deviceDecoder.js';
 import { OpenGraphs } from '../device/openGraphs.js';
 import { useProvider } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums } from '../engine/engine.js';
 import { collectGarbage } from '../engine/garbage.js';
+import { HALF } from '../ir/half.js';
 import type { IdentifiedAdapter } from '../nn/layout.js';
 import { adamwStep } from '../optim/adamw.js';
 import { TrainSession } from '../train/trainSession.js';
@@ -25,10 +27,12 @@ const model: SessionModel =
     ? { config, weights: copyWeights(config, init.base.weights) }
     : { config, locations: init.base.locations };
 const { precision = 'f32', checkpointing, activationBytes, keptBytes } = init;
-const half = { f32: undefined, f16: 'float16', bf16: 'bfloat16' } as const;
+const half = HALF[precision];
 const graphs = new OpenGraphs(init.graphBytes);
 const decoder = new DecodeSession(model, init.contextLength, init.provider, graphs, init.batchBytes);
-const trainer = new TrainSession(model, { half: half[precision], checkpointing, activationBytes, keptBytes, graphs });
+const onDevice =
+  init.provider === 'cuda' && half ? new DeviceDecoder(model, init.contextLength, { memory: 'cuda', half }) : undefined;
+const trainer = new TrainSession(model, { half, checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 
@@ -51,7 +55,7 @@ interface Tools {
 
 const handlers: Handlers = {
   async generate(job, { check, progress }) {
-    decoder.use(job.adapter && { ...localAdapter(job.adapter), digest: job.adapter.digest }, job.threads);
+    const own = job.adapter && { ...localAdapter(job.adapter), digest: job.adapter.digest };
     let unreported = 0;
     const onTokens = (count: number): void => {
       unreported += count;
@@ -59,7 +63,16 @@ const handlers: Handlers = {
       progress(unreported);
       unreported = 0;
     };
-    const results = await decoder.generate(job.requests, job.options, { check, onTokens }, job.cacheBytes);
+    const hooks = { check, onTokens };
+    const { requests, options } = job;
+    let results: DecodeResult;
+    if (onDevice?.canGenerate(requests, options)) {
+      onDevice.use(own);
+      results = await onDevice.generate(requests, options, hooks);
+    } else {
+      decoder.use(own, job.threads);
+      results = await decoder.generate(requests, options, hooks, job.cacheBytes);
+    }
     if (unreported > 0) progress(unreported);
     return results;
   },
@@ -144,6 +157,8 @@ port.on('message', (message: JobMessage | 'close') => {
   last = last.then(async () => {
     if (message !== 'close') return perform(message);
     await graphs.close();
+    await trainer.close();
+    onDevice?.close();
     port.close();
   });
 });

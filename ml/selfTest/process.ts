@@ -1,6 +1,8 @@
 // Started as a process by providers.ts. Prints the result of the self-test as JSON in its last line.
 import type { Provider } from '../device/providers.js';
+import type { Half } from '../ir/half.js';
 import { selfTest } from './selfTest.js';
 
-const fault = await selfTest(process.argv[2] as Provider);
+const [, , provider, half] = process.argv as [string, string, Provider, Half?];
+const fault = await selfTest(provider, { half });
 process.stdout.write(`${JSON.stringify({ fault })}\n`);

@@ -6,26 +6,33 @@ import { join } from 'node:path';
 import type { Provider } from '../device/providers.js';
 import { replacementsFor } from '../device/replacements.js';
 import { useProvider } from '../device/runtime.js';
+import type { Half } from '../ir/half.js';
 import type { Replacements } from '../ir/replace.js';
 import { type Case, selfTestCases } from './cases.js';
 
-/**
- * @param replacements tests make the device wrong with them
- * @param isRun which cases; all by default
- * @returns what is wrong; undefined if nothing is
- */
+interface SelfTestOptions {
+  half?: Half | undefined; // compares results in 16 bits with those of the CPU in f32. Absent: both in f32
+  replacements?: Replacements; // tests make the device wrong with them
+  isRun?: (name: string) => boolean; // which cases; all by default
+}
+
+/** @returns what is wrong; undefined if nothing is */
 export async function selfTest(
   provider: Provider,
-  replacements?: Replacements,
-  isRun = (_name: string): boolean => true,
+  { half, replacements, isRun = () => true }: SelfTestOptions = {},
 ): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-self-test-'));
   try {
-    for (const one of selfTestCases(folder).filter(({ name }) => isRun(name))) {
+    const { cases, halfCases } = selfTestCases(folder);
+    for (const one of (half ? halfCases : cases).filter(({ name }) => isRun(name))) {
       useProvider('cpu');
       const expected = await one.run('cpu');
       useProvider(provider, { ...replacementsFor(provider), ...replacements });
-      const fault = await faultOf(one, provider, expected).catch((error: Error) => `fails: ${reasonOf(error.message)}`);
+      const run = () => one.run(provider, half);
+      const tolerance = one.tolerance * (half === 'bfloat16' ? 8 : 1); // it has three bits less
+      const fault = await faultOf({ ...one, tolerance, run }, expected).catch(
+        (error: Error) => `fails: ${reasonOf(error.message)}`,
+      );
       if (fault !== undefined) return `${one.name} ${fault}`;
     }
     return undefined;
@@ -35,12 +42,15 @@ export async function selfTest(
   }
 }
 
-async function faultOf({ run, tolerance, varies }: Case, provider: Provider, expected: ArrayLike<number>) {
-  const actual = await run(provider);
+async function faultOf(
+  { run, tolerance, varies }: Pick<Case, 'tolerance' | 'varies'> & { run: () => Promise<ArrayLike<number>> },
+  expected: ArrayLike<number>,
+) {
+  const actual = await run();
   const error = relativeError(actual, expected);
   if (error === Number.POSITIVE_INFINITY) return 'gives numbers that are not finite';
   if (error > tolerance) return `differs from the CPU by ${error.toPrecision(2)} of its largest number`;
-  if (!varies && relativeError(await run(provider), actual) > 0) return 'gives other numbers in a second run';
+  if (!varies && relativeError(await run(), actual) > 0) return 'gives other numbers in a second run';
   return undefined;
 }
 

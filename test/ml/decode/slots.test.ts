@@ -269,10 +269,13 @@ class CountingDevice implements SlotDevice {
 
 it('attention is grouped, unless CUDA has no kernel for the type', () => {
   const kinds = (['cpu', 'cuda'] as const).map((device) =>
-    (['float32', 'float16', 'bfloat16'] as const).map((type) => attentionFor(device, type)),
+    (['float32', 'float16', 'bfloat16'] as const).map((type) =>
+      attentionFor({ qkNorm: false } as DecoderConfig, device, type),
+    ),
   );
   const all = ['grouped', 'grouped', 'grouped'];
   assert.deepEqual(kinds, [all, ['scattered', ...all.slice(1)]]);
+  assert.equal(attentionFor({ qkNorm: true } as DecoderConfig, 'cuda', 'float16'), 'scattered');
 });
 
 describe('slots', () => {

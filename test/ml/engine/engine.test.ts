@@ -64,6 +64,22 @@ describe('engine', () => {
     assert.ok(listProviders().includes('cpu'));
   });
 
+  it('scores in 16 bits if it is opened so, and refuses what a CPU cannot compute', async () => {
+    const half = await openEngine(fixture, { workers: 1, precision: 'f16' });
+    const rows = [{ tokens: [5, 6, 7, 8, 9] }];
+    const [exact] = await engine.logprobs(rows, { temperature: 1 });
+    const [rounded] = await half.logprobs(rows, { temperature: 1 });
+    await half.close();
+    assert.notDeepEqual(rounded, exact);
+    exact!.forEach((logprob, t) => {
+      assert.ok(Math.abs(logprob - rounded![t]!) < 0.02);
+    });
+    await assert.rejects(openEngine(fixture, { precision: 'bf16' }), {
+      code: 'BAD_CONFIG',
+      message: 'engine.precision bf16 needs device cuda: use f32, or f16',
+    });
+  });
+
   it('encodes and decodes text, and appends the turns of a conversation', () => {
     assert.equal(engine.decode(engine.encode('def solve(nums):')), 'def solve(nums):');
     const chat = engine.chat();

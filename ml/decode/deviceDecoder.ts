@@ -1,0 +1,143 @@
+// Generation on one thread with the graphs of stepGraph.ts: weights and caches stay on the device. Like DecodeSession, the
+// tokens of a sequence depend on weights, prompt, key and options only.
+import { GauntletError } from '../../core/errors.js';
+import type { MemoryKind } from '../device/deviceSession.js';
+import { readLocated } from '../device/weightLocations.js';
+import type { SessionModel } from '../engine/base.js';
+import type { GenerateRequest } from '../engine/engine.js';
+import type { Half } from '../ir/half.js';
+import type { DecoderConfig } from '../nn/config.js';
+import { FusedWeights } from '../nn/fusedWeights.js';
+import { elements, type IdentifiedAdapter, layoutSize, parameterLayout } from '../nn/layout.js';
+import { BoundDevice } from './boundDevice.js';
+import type { DecodeHooks, DecodeOptions, DecodeResult } from './decodeSession.js';
+import { DeviceWeights } from './deviceWeights.js';
+import { graphSampling } from './sampler.js';
+import { Slots } from './slots.js';
+import { cacheShapes } from './stepInputs.js';
+
+const SIZES = { rows: 64, steps: 16 }; // rows also decide how a GPU rounds, so they are the same for every batch
+const MOST_POSITIONS = 2048; // of a row
+const MERGED_PARAMETERS = 1e9; // a second copy of larger models takes more memory than a faster step is worth
+
+export interface DeviceDecoderOptions {
+  memory: MemoryKind;
+  half: Half; // of weights and caches
+  rows?: number; // tests have fewer
+}
+
+/** Sizes that depend on the model and the run only. */
+const positionsOf = (contextLength: number): number => Math.min(contextLength, MOST_POSITIONS);
+
+/** True if an adapter is merged into a copy of the weights. bfloat16 would round its small changes away. */
+const merges = (c: DecoderConfig, half: Half): boolean =>
+  half === 'float16' && layoutSize(parameterLayout(c)) <= MERGED_PARAMETERS;
+
+/** Bytes on the device: weights, with their copy, and caches. */
+export function deviceDecoderBytes(c: DecoderConfig, contextLength: number, half: Half): number {
+  const caches = cacheShapes(c, SIZES.rows + 1, positionsOf(contextLength)).map(([, dims]) => elements(dims));
+  const weights = layoutSize(parameterLayout(c)) * (merges(c, half) ? 2 : 1);
+  return 2 * (weights + caches.reduce((sum, count) => sum + count, 0));
+}
+
+interface Opened {
+  weights: DeviceWeights;
+  device: BoundDevice;
+  rank: number; // of an adapter beside the weights; 0: merged
+}
+
+export class DeviceDecoder {
+  private opened: Opened | undefined;
+  private latest: string | undefined; // digest of the adapter in the weights
+  private adapter: IdentifiedAdapter | undefined;
+  private readonly positions: number;
+
+  constructor(
+    private readonly model: SessionModel,
+    private readonly contextLength: number,
+    private readonly options: DeviceDecoderOptions,
+  ) {
+    this.positions = positionsOf(contextLength);
+  }
+
+  /** Whether it can generate this; DecodeSession can do everything. Quantized weights stay packed there. */
+  canGenerate(requests: readonly GenerateRequest[], options: DecodeOptions): boolean {
+    const { config, locations } = this.model;
+    if (locations && [...locations.values()].some((location) => 'bits' in location)) return false;
+    const fits = ({ prompt }: GenerateRequest): boolean =>
+      prompt.length + Math.min(options.maxNewTokens, this.contextLength - prompt.length) <= this.positions;
+    return graphSampling(options, config.vocab) !== undefined && requests.every(fits);
+  }
+
+  /** Selects the adapter; undefined: the base. */
+  use(adapter: IdentifiedAdapter | undefined): void {
+    this.adapter = adapter;
+  }
+
+  /** Answers in the order of the requests. It returns no keys and values: a GPU reads a prompt faster than it copies them. */
+  async generate(
+    requests: readonly GenerateRequest[],
+    options: DecodeOptions,
+    hooks: DecodeHooks = {},
+  ): Promise<DecodeResult> {
+    const { device } = this.prepared();
+    const { answers, counts } = await new Slots(device, this.contextLength).generate(requests, options, hooks);
+    return { answers, counts, caches: requests.map(() => undefined) };
+  }
+
+  close(): void {
+    this.opened?.device.close();
+    this.opened?.weights.close();
+    this.opened = undefined;
+    this.latest = undefined;
+  }
+
+  private prepared(): Opened {
+    const { adapter } = this;
+    const { config } = this.model;
+    const merged = merges(config, this.options.half);
+    const rank = merged ? 0 : (adapter?.rank ?? this.opened?.rank ?? 1);
+    if (this.opened?.rank !== rank) {
+      this.close();
+      this.opened = this.open(rank);
+    }
+    if (this.latest !== adapter?.digest) {
+      this.opened!.weights.use(adapter);
+      this.latest = adapter?.digest;
+    }
+    return this.opened!;
+  }
+
+  private open(rank: number): Opened {
+    const { model, positions } = this;
+    const { memory, half: type, rows = SIZES.rows } = this.options;
+    const { config: c } = model;
+    const session = { memory, recorded: memory === 'cuda' };
+    const weights = new DeviceWeights(c, (name) => this.read(name), {
+      session: { memory },
+      type,
+      adapter: rank === 0 ? 'merged' : { beside: rank },
+    });
+    try {
+      const inputs = { type, ...(rank > 0 && { rank }) };
+      const device = new BoundDevice(c, (g) => new FusedWeights(g, c, inputs), {
+        ...{ ...SIZES, rows, positions, type, session },
+        weights: weights.tensors,
+      });
+      return { weights, device, rank };
+    } catch (error) {
+      weights.close();
+      throw error;
+    }
+  }
+
+  private read(name: string): Float32Array | undefined {
+    const { weights, locations, config } = this.model;
+    if (weights) return weights.get(name)?.data;
+    const location = locations.get(name);
+    if (location === undefined) return undefined;
+    if ('bits' in location) throw new GauntletError('ENGINE_FAULT', `${name} is quantized`);
+    const { shape } = parameterLayout(config).find((each) => each.name === name)!;
+    return readLocated(location, elements(shape));
+  }
+}

@@ -1,0 +1,87 @@
+// The decoder of a GPU, on the host: which requests it takes, and what it does with adapters and kinds of weights.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { deriveKey, RandomStream } from '../../../core/random.js';
+import { ROOT } from '../../../infra/root.mjs';
+import { DecodeSession } from '../../../ml/decode/decodeSession.js';
+import { DeviceDecoder, deviceDecoderBytes } from '../../../ml/decode/deviceDecoder.js';
+import { countOwned } from '../../../ml/device/owned.js';
+import { locateWeights } from '../../../ml/device/weightLocations.js';
+import type { SessionModel } from '../../../ml/engine/base.js';
+import { describeModel, readWeights } from '../../../ml/hf/model.js';
+import { adapterLayout, type IdentifiedAdapter, layoutSize } from '../../../ml/nn/layout.js';
+
+const files = describeModel(join(ROOT, 'data', 'tiny-model'));
+const { config } = files;
+const fed: SessionModel = { config, weights: readWeights(files.stored) };
+const mapped: SessionModel = { config, locations: locateWeights(files.stored) };
+const OPTIONS = { maxNewTokens: 20, temperature: 0, stopTokens: files.eosTokens };
+
+const random = new RandomStream('device decoder');
+const requests = Array.from({ length: 6 }, (_, i) => ({
+  prompt: Array.from({ length: random.int(1, 60) }, () => random.int(2, 389)),
+  key: deriveKey('device decoder', i),
+}));
+function adapterOf(digest: string, rank: number): IdentifiedAdapter {
+  const values = new Float32Array(layoutSize(adapterLayout(config, { rank }))).map(() => 0.05 * random.normal());
+  return { rank, alpha: 2 * rank, values, digest };
+}
+
+const open = (model: SessionModel, contextLength = 128): DeviceDecoder =>
+  new DeviceDecoder(model, contextLength, { memory: 'cpu', half: 'float16', rows: 4 });
+async function tokensOf(decoder: DeviceDecoder, adapter?: IdentifiedAdapter): Promise<string[]> {
+  decoder.use(adapter);
+  const { answers, caches } = await decoder.generate(requests, OPTIONS);
+  assert.ok(caches.every((cache) => cache === undefined));
+  return answers.map(({ tokens }) => tokens.join());
+}
+
+describe('the decoder of a device', function () {
+  this.timeout(60_000);
+  afterEach(() => assert.equal(countOwned(), 0));
+
+  it('gives the same tokens from weights in memory and in files, nearly those of f32, with every adapter', async () => {
+    const [a, b] = [adapterOf('a', 4), adapterOf('b', 2)];
+    const decoders = [open(fed), open(mapped)];
+    const of = (adapter?: IdentifiedAdapter) => Promise.all(decoders.map((decoder) => tokensOf(decoder, adapter)));
+    const results = [await of(), await of(a), await of(b), await of(a), await of()];
+    for (const [inMemory, inFiles] of results) assert.deepEqual(inFiles, inMemory);
+    const [base, withA, withB, again, atLast] = results.map(([first]) => first!);
+    assert.deepEqual(again, withA);
+    assert.deepEqual(atLast, base);
+    for (const other of [withA, withB]) assert.notDeepEqual(other, base);
+    for (const decoder of decoders) decoder.close();
+    const exact = new DecodeSession(fed, 128);
+    for (const [adapter, found] of [
+      [undefined, base],
+      [a, withA],
+    ] as const) {
+      exact.use(adapter);
+      const { answers } = await exact.generate(requests, OPTIONS);
+      const equal = answers.filter(({ tokens }, i) => tokens.join() === found![i]);
+      assert.ok(equal.length >= 4, `${equal.length} of ${requests.length} answers are those in f32`);
+    }
+    await exact.close();
+  });
+
+  it('leaves to the other decoder what its graphs cannot do', () => {
+    const decoder = open(fed);
+    assert.ok(decoder.canGenerate(requests, OPTIONS));
+    assert.ok(decoder.canGenerate(requests, { ...OPTIONS, temperature: 1, topK: 5, topP: 0.9 }));
+    assert.ok(!decoder.canGenerate(requests, { ...OPTIONS, repetitionPenalty: 1.1 }));
+    assert.ok(!decoder.canGenerate(requests, { ...OPTIONS, logprobs: true }));
+    const long = [{ prompt: new Array<number>(2040).fill(5), key: deriveKey('long', 0) }];
+    assert.ok(!open(fed, 4096).canGenerate(long, OPTIONS), 'a row has 2,048 positions');
+    const packed = new Map([...mapped.locations!].slice(0, 1).map(([name]) => [name, { bits: 4 as const }]));
+    assert.ok(!open({ config, locations: packed } as unknown as SessionModel).canGenerate(requests, OPTIONS));
+  });
+
+  it('needs memory for weights, their copy and 65 rows of keys and values', () => {
+    const parameters = 134_515_008;
+    const smol = { ...config, hidden: 576, layers: 30, heads: 9, kvHeads: 3, headDim: 64, ffn: 1536, vocab: 49_152 };
+    const tied = { ...smol, tied: true, qkNorm: false, biases: [] };
+    const caches = 65 * 2048 * 2 * 30 * 3 * 64;
+    assert.equal(deviceDecoderBytes(tied, 8192, 'float16'), 2 * (2 * parameters + caches));
+    assert.equal(deviceDecoderBytes(tied, 8192, 'bfloat16'), 2 * (parameters + caches));
+  });
+});
