@@ -26,6 +26,8 @@ export interface HostTensor {
   data: Elements;
 }
 
+const OUTSIDE_OF_HEAP = 4096; // bytes: larger arrays stay where they are
+
 const memoryInfos = new Map<MemoryKind, Handle>();
 function memoryInfo(kind: MemoryKind): Handle {
   const known = memoryInfos.get(kind);
@@ -67,6 +69,12 @@ export class DeviceTensor {
     const made = DeviceTensor.empty('cpu', type, dims);
     made.write(data);
     return made;
+  }
+
+  /** An array as it is, on the host. A small one is copied, because it may be in the heap of V8, which moves it. */
+  static around(type: ElementType, data: Elements, dims: readonly number[]): DeviceTensor {
+    if (data.byteLength < OUTSIDE_OF_HEAP) return DeviceTensor.of(type, data, dims);
+    return DeviceTensor.at('cpu', type, dims, ortApi().addressOf(data), data);
   }
 
   private static at(

@@ -146,13 +146,13 @@ class DeviceGraph {
   }
 
   run(feeds: Feeds): Record<string, Tensor> {
-    const copies: DeviceTensor[] = [];
+    const hosts: DeviceTensor[] = [];
     const bound = Object.entries(feeds).flatMap(([name, feed]) => {
       if (!this.inputs.has(name)) return [];
       if (feed instanceof DeviceTensor) return [[name, feed] as const];
-      const copy = DeviceTensor.of(feed.type as ElementType, feed.data as Elements, feed.dims);
-      copies.push(copy);
-      return [[name, copy] as const];
+      const host = DeviceTensor.around(feed.type as ElementType, feed.data as Elements, feed.dims);
+      hosts.push(host);
+      return [[name, host] as const];
     });
     try {
       const results = this.session.run(Object.fromEntries(bound), this.outputs);
@@ -162,7 +162,7 @@ class DeviceGraph {
       ]);
       return Object.fromEntries(entries);
     } finally {
-      for (const each of copies) each.dispose();
+      for (const each of hosts) each.dispose();
     }
   }
 
