@@ -10,7 +10,7 @@ import type { DecoderConfig } from '../nn/config.js';
 import { FusedWeights } from '../nn/fusedWeights.js';
 import { elements, type IdentifiedAdapter, layoutSize, parameterLayout } from '../nn/layout.js';
 import { BoundDevice } from './boundDevice.js';
-import type { DecodeHooks, DecodeOptions, DecodeResult } from './decodeSession.js';
+import type { DecodeHooks, DecodeOptions, DecodeRequest, DecodeResult, DecodeSession } from './decodeSession.js';
 import { DeviceWeights } from './deviceWeights.js';
 import { graphSampling } from './sampler.js';
 import { Slots } from './slots.js';
@@ -61,12 +61,11 @@ export class DeviceDecoder {
   }
 
   /** Whether it can generate this; DecodeSession can do everything. Quantized weights stay packed there. */
-  canGenerate(requests: readonly GenerateRequest[], options: DecodeOptions): boolean {
+  canGenerate({ prompt }: GenerateRequest, options: DecodeOptions): boolean {
     const { config, locations } = this.model;
     if (locations && [...locations.values()].some((location) => 'bits' in location)) return false;
-    const fits = ({ prompt }: GenerateRequest): boolean =>
-      prompt.length + Math.min(options.maxNewTokens, this.contextLength - prompt.length) <= this.positions;
-    return graphSampling(options, config.vocab) !== undefined && requests.every(fits);
+    const length = prompt.length + Math.min(options.maxNewTokens, this.contextLength - prompt.length);
+    return length <= this.positions && graphSampling(options, config.vocab) !== undefined;
   }
 
   /** Selects the adapter; undefined: the base. */
@@ -140,4 +139,33 @@ export class DeviceDecoder {
     const { shape } = parameterLayout(config).find((each) => each.name === name)!;
     return readLocated(location, elements(shape));
   }
+}
+
+/** Each request goes to the decoder that can generate it, whatever the other requests are. */
+export async function generateWithBoth(
+  device: DeviceDecoder,
+  session: DecodeSession,
+  requests: readonly DecodeRequest[],
+  options: DecodeOptions,
+  hooks: DecodeHooks,
+  cacheBytes: number,
+): Promise<DecodeResult> {
+  const isOnDevice = requests.map((request) => device.canGenerate(request, options));
+  const [own, others] = [true, false].map((here) => requests.filter((_, i) => isOnDevice[i] === here)) as [
+    DecodeRequest[],
+    DecodeRequest[],
+  ];
+  const here = own.length > 0 ? await device.generate(own, options, hooks) : undefined;
+  if (here && others.length === 0) return here;
+  const there = await session.generate(others, options, hooks, cacheBytes);
+  if (here === undefined) return there;
+  const next = { here: 0, there: 0 };
+  const order = isOnDevice.map((on) => (on ? ([here, next.here++] as const) : ([there, next.there++] as const)));
+  const counts = { ...there.counts };
+  for (const key of Object.keys(counts) as (keyof typeof counts)[]) counts[key] += here.counts[key];
+  return {
+    answers: order.map(([from, i]) => from.answers[i]!),
+    caches: order.map(([from, i]) => from.caches[i]),
+    counts,
+  };
 }

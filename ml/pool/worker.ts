@@ -1,8 +1,8 @@
 // Entry of a worker thread. It has one decode session and one training session, and does one job at a time.
 import { parentPort, workerData } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
-import { type DecodeResult, DecodeSession } from '../decode/decodeSession.js';
-import { DeviceDecoder } from '../decode/deviceDecoder.js';
+import { DecodeSession } from '../decode/decodeSession.js';
+import { DeviceDecoder, generateWithBoth } from '../decode/deviceDecoder.js';
 import { OpenGraphs } from '../device/openGraphs.js';
 import { useProvider } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
@@ -64,15 +64,12 @@ const handlers: Handlers = {
       unreported = 0;
     };
     const hooks = { check, onTokens };
-    const { requests, options } = job;
-    let results: DecodeResult;
-    if (onDevice?.canGenerate(requests, options)) {
-      onDevice.use(own);
-      results = await onDevice.generate(requests, options, hooks);
-    } else {
-      decoder.use(own, job.threads);
-      results = await decoder.generate(requests, options, hooks, job.cacheBytes);
-    }
+    const { requests, options, cacheBytes } = job;
+    decoder.use(own, job.threads);
+    onDevice?.use(own);
+    const results = onDevice
+      ? await generateWithBoth(onDevice, decoder, requests, options, hooks, cacheBytes)
+      : await decoder.generate(requests, options, hooks, cacheBytes);
     if (unreported > 0) progress(unreported);
     return results;
   },

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/random.js';
 import { ROOT } from '../../../infra/root.mjs';
-import { DecodeSession } from '../../../ml/decode/decodeSession.js';
-import { DeviceDecoder, deviceDecoderBytes } from '../../../ml/decode/deviceDecoder.js';
+import { type DecodeOptions, DecodeSession } from '../../../ml/decode/decodeSession.js';
+import { DeviceDecoder, deviceDecoderBytes, generateWithBoth } from '../../../ml/decode/deviceDecoder.js';
 import { countOwned } from '../../../ml/device/owned.js';
 import { locateWeights } from '../../../ml/device/weightLocations.js';
 import type { SessionModel } from '../../../ml/engine/base.js';
+import type { GenerateRequest } from '../../../ml/engine/engine.js';
 import { describeModel, readWeights } from '../../../ml/hf/model.js';
 import { adapterLayout, type IdentifiedAdapter, layoutSize } from '../../../ml/nn/layout.js';
 
@@ -22,6 +23,7 @@ const requests = Array.from({ length: 6 }, (_, i) => ({
   prompt: Array.from({ length: random.int(1, 60) }, () => random.int(2, 389)),
   key: deriveKey('device decoder', i),
 }));
+const LONG = { prompt: new Array<number>(2040).fill(5), key: deriveKey('long', 0) };
 function adapterOf(digest: string, rank: number): IdentifiedAdapter {
   const values = new Float32Array(layoutSize(adapterLayout(config, { rank }))).map(() => 0.05 * random.normal());
   return { rank, alpha: 2 * rank, values, digest };
@@ -65,15 +67,32 @@ describe('the decoder of a device', function () {
   });
 
   it('leaves to the other decoder what its graphs cannot do', () => {
-    const decoder = open(fed);
-    assert.ok(decoder.canGenerate(requests, OPTIONS));
-    assert.ok(decoder.canGenerate(requests, { ...OPTIONS, temperature: 1, topK: 5, topP: 0.9 }));
-    assert.ok(!decoder.canGenerate(requests, { ...OPTIONS, repetitionPenalty: 1.1 }));
-    assert.ok(!decoder.canGenerate(requests, { ...OPTIONS, logprobs: true }));
-    const long = [{ prompt: new Array<number>(2040).fill(5), key: deriveKey('long', 0) }];
-    assert.ok(!open(fed, 4096).canGenerate(long, OPTIONS), 'a row has 2,048 positions');
+    const [request] = requests;
+    const can = (options: Partial<DecodeOptions>, decoder = open(fed)) =>
+      decoder.canGenerate(request!, { ...OPTIONS, ...options });
+    assert.ok(can({}));
+    assert.ok(can({ temperature: 1, topK: 5, topP: 0.9 }));
+    assert.ok(!can({ repetitionPenalty: 1.1 }));
+    assert.ok(!can({ logprobs: true }));
+    assert.ok(!open(fed, 4096).canGenerate(LONG, OPTIONS), 'a row has 2,048 positions');
     const packed = new Map([...mapped.locations!].slice(0, 1).map(([name]) => [name, { bits: 4 as const }]));
-    assert.ok(!open({ config, locations: packed } as unknown as SessionModel).canGenerate(requests, OPTIONS));
+    assert.ok(!can({}, open({ config, locations: packed } as unknown as SessionModel)));
+  });
+
+  it('gives each request to one decoder, so that no answer depends on the other requests', async () => {
+    const [decoder, session] = [open(fed, 4096), new DecodeSession(fed, 4096)];
+    const generate = async (some: readonly GenerateRequest[]) => {
+      const hooks = {};
+      const { answers, caches, counts } = await generateWithBoth(decoder, session, some, OPTIONS, hooks, 1e9);
+      return { tokens: answers.map(({ tokens }) => tokens.join()), cached: caches.map(Boolean), counts };
+    };
+    const [short, long] = [await generate(requests), await generate([LONG])];
+    const mixed = await generate([requests[0]!, LONG, ...requests.slice(1)]);
+    assert.deepEqual(mixed.tokens, [short.tokens[0], ...long.tokens, ...short.tokens.slice(1)]);
+    assert.deepEqual(mixed.cached, [false, true, ...requests.slice(1).map(() => false)]);
+    assert.equal(mixed.counts.sampled, short.counts.sampled + long.counts.sampled);
+    decoder.close();
+    await session.close();
   });
 
   it('needs memory for weights, their copy and 65 rows of keys and values', () => {
