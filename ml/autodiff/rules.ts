@@ -93,7 +93,8 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     return [g.mul(dy, inside)];
   },
   LessOrEqual: 'nondifferentiable',
-  Where: 'nondifferentiable', // for sampling, like the next two
+  // Where, CumSum and TopK serve sampling only
+  Where: 'nondifferentiable',
   CumSum: 'nondifferentiable',
   TopK: 'nondifferentiable',
   Cast: 'nondifferentiable',
@@ -163,7 +164,8 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     ]);
   },
   SkipSimplifiedLayerNormalization: 'nondifferentiable', // for decoding
-  GroupQueryAttention: 'nondifferentiable', // for decoding, like the next two
+  // GroupQueryAttention, TensorScatter and Attention serve decoding only
+  GroupQueryAttention: 'nondifferentiable',
   TensorScatter: 'nondifferentiable',
   Attention: 'nondifferentiable',
   // the transpose of a rotation rotates the other way

@@ -29,7 +29,7 @@ export class DeviceWeights {
   private readonly casts: readonly DeviceSession[]; // of vectors and of matrices, from float32
   private readonly merge: DeviceSession;
 
-  /** @param read gives a parameter by its own name; undefined for a bias that the checkpoint lacks. One is in memory at a time */
+  /** @param read gives a parameter by its name, or undefined for a bias that the checkpoint lacks. It is called for one at a time */
   constructor(
     private readonly c: DecoderConfig,
     read: (name: string) => Float32Array | undefined,
