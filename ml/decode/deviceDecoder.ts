@@ -5,7 +5,8 @@ import type { MemoryKind } from '../device/deviceSession.js';
 import { readLocated } from '../device/weightLocations.js';
 import type { SessionModel } from '../engine/base.js';
 import type { GenerateRequest } from '../engine/engine.js';
-import type { Half } from '../ir/half.js';
+import { bytesOf } from '../ir/op.js';
+import type { CacheType } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { FusedWeights } from '../nn/fusedWeights.js';
 import { elements, type IdentifiedAdapter, layoutSize, parameterLayout } from '../nn/layout.js';
@@ -22,7 +23,7 @@ const MERGED_PARAMETERS = 1e9; // a second copy of larger models takes more memo
 
 export interface DeviceDecoderOptions {
   memory: MemoryKind;
-  half: Half; // of weights and caches
+  type: CacheType; // of weights and caches
   rows?: number; // tests have fewer
 }
 
@@ -30,14 +31,14 @@ export interface DeviceDecoderOptions {
 const positionsOf = (contextLength: number): number => Math.min(contextLength, MOST_POSITIONS);
 
 /** True if an adapter is merged into a copy of the weights. bfloat16 would round its small changes away. */
-const merges = (c: DecoderConfig, half: Half): boolean =>
-  half === 'float16' && layoutSize(parameterLayout(c)) <= MERGED_PARAMETERS;
+const merges = (c: DecoderConfig, type: CacheType): boolean =>
+  type !== 'bfloat16' && layoutSize(parameterLayout(c)) <= MERGED_PARAMETERS;
 
 /** Bytes on the device: weights, with their copy, and caches. */
-export function deviceDecoderBytes(c: DecoderConfig, contextLength: number, half: Half): number {
+export function deviceDecoderBytes(c: DecoderConfig, contextLength: number, type: CacheType): number {
   const caches = cacheShapes(c, SIZES.rows + 1, positionsOf(contextLength)).map(([, dims]) => elements(dims));
-  const weights = layoutSize(parameterLayout(c)) * (merges(c, half) ? 2 : 1);
-  return 2 * (weights + caches.reduce((sum, count) => sum + count, 0));
+  const weights = layoutSize(parameterLayout(c)) * (merges(c, type) ? 2 : 1);
+  return bytesOf(type, 1) * (weights + caches.reduce((sum, count) => sum + count, 0));
 }
 
 interface Opened {
@@ -94,7 +95,7 @@ export class DeviceDecoder {
   private prepared(): Opened {
     const { adapter } = this;
     const { config } = this.model;
-    const merged = merges(config, this.options.half);
+    const merged = merges(config, this.options.type);
     const rank = merged ? 0 : (adapter?.rank ?? this.opened?.rank ?? 1);
     if (this.opened?.rank !== rank) {
       this.close();
@@ -109,7 +110,7 @@ export class DeviceDecoder {
 
   private open(rank: number): Opened {
     const { model, positions } = this;
-    const { memory, half: type, rows = SIZES.rows } = this.options;
+    const { memory, type, rows = SIZES.rows } = this.options;
     const { config: c } = model;
     const session = { memory, recorded: memory === 'cuda' };
     const weights = new DeviceWeights(c, (name) => this.read(name), {

@@ -102,7 +102,8 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
   const limits = { force: options.force, available: await freeGpuMemory(provider) };
   checkMemory(path, Math.min(...needs), limits);
   const { config } = model;
-  if (half && provider !== 'cpu') checkMemory(path, deviceDecoderBytes(config, config.contextLength, half), limits);
+  if (provider !== 'cpu' && !options.quantization)
+    checkMemory(path, deviceDecoderBytes(config, config.contextLength, half ?? 'float32'), limits);
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
   const budget = memoryBudget().bytes;
   const room = limits.available === undefined ? undefined : limits.available / 2;

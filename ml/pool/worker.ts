@@ -31,7 +31,9 @@ const half = HALF[precision];
 const graphs = new OpenGraphs(init.graphBytes);
 const decoder = new DecodeSession(model, init.contextLength, init.provider, graphs, init.batchBytes);
 const onDevice =
-  init.provider === 'cuda' && half ? new DeviceDecoder(model, init.contextLength, { memory: 'cuda', half }) : undefined;
+  init.provider === 'cuda'
+    ? new DeviceDecoder(model, init.contextLength, { memory: 'cuda', type: half ?? 'float32' })
+    : undefined;
 const trainer = new TrainSession(model, { half, checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };

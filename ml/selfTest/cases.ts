@@ -135,17 +135,17 @@ export function selfTestCases(folder: string): { cases: Case[]; halfCases: Case[
     await session.close();
     return [...caches.flatMap((cache) => [...cache!.kv]), ...answers.flatMap(({ logprobs }) => logprobs!)];
   };
-  /** The most likely tokens after the prompts. In 16 bits, the decoder that stays on the device samples them. */
+  /** The most likely tokens after the prompts. On a device, and in 16 bits, the decoder that stays there samples them. */
   const sampling = async (provider: Provider, half?: Half): Promise<Numbers> => {
-    const memory = provider === 'cuda' ? 'cuda' : 'cpu';
     const requests = rows.map(({ tokens }, i) => ({ prompt: tokens, key: [0, i] as const }));
     const sampled: number[] = [];
     for (const qkNorm of [true, false]) {
       // they have other kernels of attention
       const own = { ...mapped, config: { ...CONFIG, qkNorm } };
-      const session = half
-        ? new DeviceDecoder(own, CONTEXT, { memory, half, rows: rows.length })
-        : new DecodeSession(own, CONTEXT, provider);
+      const session =
+        provider === 'cpu' && !half
+          ? new DecodeSession(own, CONTEXT)
+          : new DeviceDecoder(own, CONTEXT, { memory: provider, type: half ?? 'float32', rows: rows.length });
       session.use(adapter);
       const { answers } = await session.generate(requests, { maxNewTokens: 8, temperature: 0, stopTokens: [] });
       await session.close();
@@ -163,6 +163,7 @@ export function selfTestCases(folder: string): { cases: Case[]; halfCases: Case[
     { name: 'the gradient of all parameters', tolerance: EXACT, varies: true, run: training(model, sft) },
     { name: 'decoding', tolerance: EXACT, run: decoding(model) },
     { name: 'decoding with int4 weights', tolerance: ROUNDED, run: decoding(int4) },
+    { name: 'sampling', tolerance: 0, run: sampling },
   ];
   const halfCases: Case[] = [
     { name: 'scoring', tolerance: ROUNDED, run: training(model, scores(0.9)) },

@@ -10,6 +10,7 @@ import { locateWeights } from '../../../ml/device/weightLocations.js';
 import type { SessionModel } from '../../../ml/engine/base.js';
 import type { GenerateRequest } from '../../../ml/engine/engine.js';
 import { describeModel, readWeights } from '../../../ml/hf/model.js';
+import type { CacheType } from '../../../ml/nn/cacheAttention.js';
 import { adapterLayout, type IdentifiedAdapter, layoutSize } from '../../../ml/nn/layout.js';
 
 const files = describeModel(join(ROOT, 'data', 'tiny-model'));
@@ -29,8 +30,8 @@ function adapterOf(digest: string, rank: number): IdentifiedAdapter {
   return { rank, alpha: 2 * rank, values, digest };
 }
 
-const open = (model: SessionModel, contextLength = 128): DeviceDecoder =>
-  new DeviceDecoder(model, contextLength, { memory: 'cpu', half: 'float16', rows: 4 });
+const open = (model: SessionModel, contextLength = 128, type: CacheType = 'float16'): DeviceDecoder =>
+  new DeviceDecoder(model, contextLength, { memory: 'cpu', type, rows: 4 });
 async function tokensOf(decoder: DeviceDecoder, adapter?: IdentifiedAdapter): Promise<string[]> {
   decoder.use(adapter);
   const { answers, caches } = await decoder.generate(requests, OPTIONS);
@@ -64,6 +65,20 @@ describe('the decoder of a device', function () {
       assert.ok(equal.length >= 4, `${equal.length} of ${requests.length} answers are those in f32`);
     }
     await exact.close();
+  });
+
+  it('gives the tokens of the decoder of a CPU in f32, with and without an adapter', async () => {
+    const [decoder, session] = [open(fed, 128, 'float32'), new DecodeSession(fed, 128)];
+    for (const adapter of [undefined, adapterOf('a', 4)]) {
+      session.use(adapter);
+      const { answers } = await session.generate(requests, OPTIONS);
+      assert.deepEqual(
+        await tokensOf(decoder, adapter),
+        answers.map(({ tokens }) => tokens.join()),
+      );
+    }
+    decoder.close();
+    await session.close();
   });
 
   it('leaves to the other decoder what its graphs cannot do', () => {
@@ -102,5 +117,6 @@ describe('the decoder of a device', function () {
     const caches = 65 * 2048 * 2 * 30 * 3 * 64;
     assert.equal(deviceDecoderBytes(tied, 8192, 'float16'), 2 * (2 * parameters + caches));
     assert.equal(deviceDecoderBytes(tied, 8192, 'bfloat16'), 2 * (parameters + caches));
+    assert.equal(deviceDecoderBytes(tied, 8192, 'float32'), 4 * (2 * parameters + caches));
   });
 });
