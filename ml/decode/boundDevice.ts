@@ -32,11 +32,8 @@ export interface BoundDeviceOptions {
   weights?: Tensors; // if they are inputs; the caller disposes of them
 }
 
-/** The session for one kind of sampling. Step k of a chunk runs binding k mod 2. */
-interface Steps {
-  session: DeviceSession;
-  bindings: [Binding, Binding];
-}
+/** The session for one kind of sampling, bound in two ways. Step k of a chunk runs the one at k mod 2. */
+type Steps = [Binding, Binding];
 
 export class BoundDevice implements SlotDevice {
   readonly rows: number;
@@ -52,6 +49,7 @@ export class BoundDevice implements SlotDevice {
   private readonly state: [Tensors, Tensors];
   private readonly inputs: Tensors; // of every step
   private readonly emitted: DeviceTensor;
+  private readonly releases: (() => void)[] = []; // of everything above
 
   /** @throws {GauntletError} ENGINE_FAULT, DEVICE_UNAVAILABLE */
   constructor(
@@ -62,22 +60,28 @@ export class BoundDevice implements SlotDevice {
     const { type = 'float32', session, rows, positions, steps } = options;
     [this.rows, this.positions, this.steps] = [rows, positions, steps];
     this.attention = options.attention ?? attentionFor(c, session.memory, type);
-    const graph = buildPromptGraph(c, weightsOf, { positions, type, attention: this.attention });
-    this.promptWeights = inputsOf(graph, options.weights);
-    this.prompts = DeviceSession.open(encodeModel(graph), { ...session, recorded: false });
-    const make = (of: ElementType, dims: readonly number[]) => DeviceTensor.empty(session.memory, of, dims);
-    for (const [name, dims] of cacheShapes(c, rows + 1, positions)) this.caches[name] = zeroed(make(type, dims));
-    this.views = mapTensors(this.caches, (cache) => cache.rows(0, rows));
-    const state = (): Tensors =>
-      Object.fromEntries(STATE.map((name) => [name, make('int64', [name === 'step' ? 1 : rows])]));
-    this.state = [state(), state()];
-    this.inputs = {
-      ends: make('int64', [c.vocab]),
-      uniforms: make('float64', [steps, rows]),
-      scale: make('float32', [1]),
-      topP: make('float64', [1]),
-    };
-    this.emitted = make('int64', [steps, rows]);
+    const { memory } = session;
+    const make = (of: ElementType, dims: readonly number[]) => this.hold(DeviceTensor.empty(memory, of, dims));
+    try {
+      const graph = buildPromptGraph(c, weightsOf, { positions, type, attention: this.attention });
+      this.promptWeights = inputsOf(graph, options.weights);
+      this.prompts = this.openSession(graph, { ...session, recorded: false });
+      for (const [name, dims] of cacheShapes(c, rows + 1, positions)) this.caches[name] = zeroed(make(type, dims));
+      this.views = mapTensors(this.caches, (cache) => this.hold(cache.rows(0, rows)));
+      const state = (): Tensors =>
+        Object.fromEntries(STATE.map((name) => [name, make('int64', [name === 'step' ? 1 : rows])]));
+      this.state = [state(), state()];
+      this.inputs = {
+        ends: make('int64', [c.vocab]),
+        uniforms: make('float64', [steps, rows]),
+        scale: make('float32', [1]),
+        topP: make('float64', [1]),
+      };
+      this.emitted = make('int64', [steps, rows]);
+    } catch (error) {
+      this.close(); // a device without room for all of it gets back what it gave
+      throw error;
+    }
   }
 
   /** @throws {RangeError} for options that `graphSampling` does not support */
@@ -110,30 +114,34 @@ export class BoundDevice implements SlotDevice {
     for (const name of ['token', 'position', 'limit'] as const) first[name]!.write(states[name]);
     first.step!.write(new BigInt64Array(1));
     this.inputs.uniforms!.write(states.uniforms);
-    for (let k = 0; k < count; k++) this.current!.bindings[k % 2]!.run();
+    for (let k = 0; k < count; k++) this.current![k % 2]!.run();
     return this.emitted.read() as BigInt64Array;
   }
 
   close(): void {
-    for (const { session, bindings } of this.opened.values()) {
-      for (const binding of bindings) binding.dispose();
-      session.close();
-    }
-    this.opened.clear();
-    this.prompts.close();
-    for (const tensors of [this.views, this.caches, ...this.state, this.inputs]) dispose(tensors);
-    this.emitted.dispose();
+    for (const release of this.releases.splice(0).reverse()) release();
+  }
+
+  private hold<T extends { dispose(): void }>(made: T): T {
+    this.releases.push(() => made.dispose());
+    return made;
+  }
+
+  private openSession(graph: Graph, options: DeviceSessionOptions): DeviceSession {
+    const session = DeviceSession.open(encodeModel(graph), options);
+    this.releases.push(() => session.close());
+    return session;
   }
 
   private open(sampling: GraphSampling): Steps {
     const graph = buildSamplingStep(this.c, this.weightsOf, { ...this.options, attention: this.attention, sampling });
-    const session = DeviceSession.open(encodeModel(graph), this.options.session);
+    const session = this.openSession(graph, this.options.session);
     const used = { ...this.options.weights, ...inputsOf(graph, this.inputs) };
     const both = { ...this.views, emitted: this.emitted };
     const bind = (from: Tensors, to: Tensors): Binding =>
-      session.bind({ ...used, ...both, ...from }, outputNames({ ...both, ...to }));
+      this.hold(session.bind({ ...used, ...both, ...from }, outputNames({ ...both, ...to })));
     const [a, b] = this.state;
-    return { session, bindings: [bind(a, b), bind(b, a)] };
+    return [bind(a, b), bind(b, a)];
   }
 }
 

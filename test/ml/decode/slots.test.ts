@@ -212,6 +212,11 @@ describe('slots on bound memory', () => {
       assert.throws(open, /head_dim must be a multiple of 8 to generate, is 12/);
     });
 
+    it('a device without room for the caches is an error, and gets everything back', () => {
+      assert.throws(() => openDevice(c, flat, 'grouped', { ...SIZES, rows: 1e9 }), /allocation failed/);
+      assert.equal(countOwned(), 0);
+    });
+
     it('damaged weights are an error', async () => {
       const damaged = flat.slice();
       damaged[c.hidden * 5] = Number.NaN; // of the embedding of token 5
