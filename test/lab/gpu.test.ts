@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { follow } from '../../lab/bench/gpu/follow.js';
 import { parseGpuOptions } from '../../lab/bench/gpu/options.js';
 import {
-  earlierSections,
+  earlierResults,
   type GpuResults,
   type Identity,
   type Measurement,
@@ -45,12 +45,13 @@ describe('the benchmark of a card', () => {
 
   it('goes on from results of the same commit, card and runtime', () => {
     const file = join(temporaryFolder(), 'gpu.json');
-    assert.deepEqual(earlierSections(file, identity), {});
+    assert.deepEqual(earlierResults(file, identity).sections, {});
     const sections = { check: done(), step: failed };
-    writeFileSync(file, JSON.stringify({ identity, sections }));
-    assert.deepEqual(earlierSections(file, { ...identity }), sections);
+    writeFileSync(file, JSON.stringify({ identity, sections, versions: { torch: '2' } }));
+    const { sections: found, versions } = earlierResults(file, { ...identity });
+    assert.deepEqual([found, versions], [sections, { torch: '2' }]);
     for (const other of [{ commit: 'b' }, { card: 'b' }, { runtime: '2' }, { small: true }])
-      assert.deepEqual(earlierSections(file, { ...identity, ...other }), {});
+      assert.deepEqual(earlierResults(file, { ...identity, ...other }).sections, {});
     assert.deepEqual(pending(['check', 'step', 'train'], sections, false), ['step', 'train']);
     assert.deepEqual(pending(['check', 'step'], sections, true), ['check', 'step']);
   });

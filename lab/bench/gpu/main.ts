@@ -1,5 +1,5 @@
 // `npm run bench -- gpu`: what one NVIDIA card does, section by section, and whether it reaches the targets.
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
 import { scriptArguments } from '../../../infra/scripts.js';
@@ -9,7 +9,7 @@ import { currentCommit, describeMachine, say } from '../machine.js';
 import { BenchError, commandLine } from '../options.js';
 import { follow } from './follow.js';
 import { type GpuOptions, parseGpuOptions, USAGE } from './options.js';
-import { earlierSections, type GpuResults, pending, printed, type SectionName, saveResults } from './results.js';
+import { earlierResults, type GpuResults, pending, printed, type SectionName, saveResults } from './results.js';
 import { judge } from './targets.js';
 import { torchPlan } from './torch.js';
 
@@ -36,13 +36,14 @@ export async function benchGpu(args: string[]): Promise<void> {
   const file = options.out ?? join(ROOT, '.cache', 'bench', 'gpu.json');
   const { device, small, sections: wanted } = options;
   const identity = { commit, card: await describeCard(device), runtime: runtimeVersion(), small };
+  const earlier = earlierResults(file, identity);
   const results: GpuResults = {
     identity,
     command: commandLine(['gpu', ...args]),
     startedAt: new Date(started).toISOString(),
     machine: describeMachine(),
-    versions: { node: process.versions.node },
-    sections: earlierSections(file, identity),
+    versions: { ...earlier.versions, node: process.versions.node },
+    sections: earlier.sections,
     targets: [],
   };
   const { sections } = results;
@@ -57,6 +58,8 @@ export async function benchGpu(args: string[]): Promise<void> {
     say(`${name}, of ${identity.card}`);
     if (left < LEAST_SECONDS)
       sections[name] = { status: 'timeout', reason: 'no time is left', seconds: 0, measurements: [] };
+    else if (name === 'torch' && spawnSync(options.python, ['--version']).status !== 0)
+      sections[name] = { status: 'skipped', reason: `${options.python} does not start`, seconds: 0, measurements: [] };
     else
       sections[name] = await follow(start(name, options), {
         seconds: Math.min(left, LIMITS[name]),

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +23,7 @@ import { say } from '../machine.js';
 import { BenchError } from '../options.js';
 import { keepCapability } from './shrink.js';
 
-const PART_BYTES = 44e6;
+const MOST_PART_BYTES = 46e6;
 const ENTRIES = ['lab/bench/gpu/main.js', 'lab/bench/gpu/section.js', 'ml/pool/worker.js', 'ml/selfTest/process.js'];
 /** Packages with machine code, which a bundler cannot follow. */
 const NATIVE = ['onnxruntime-node', 'onnxruntime-common', 'koffi', '@koromix/koffi-linux-x64'];
@@ -83,7 +84,7 @@ async function filesOfProgram(): Promise<Set<string>> {
 /** What a package needs on Linux. */
 function copyNative(name: string, app: string): void {
   const unused =
-    /\.(map|md|d\.[cm]?ts)$|\/(vendor|doc|docs|script|esm|musl_x64|darwin|win32|arm64)$|\/ort[.\w]*\.js$|\/src\/koffi$/;
+    /\.(map|md|cc|hh|S|asm|d\.[cm]?ts)$|\/(vendor|doc|docs|script|esm|musl_x64|darwin|win32|arm64)$|\/ort[.\w]*\.js$/;
   const source = join(ROOT, 'node_modules', name);
   cpSync(source, join(app, 'node_modules', name), { recursive: true, filter: (path) => !unused.test(path) });
 }
@@ -101,15 +102,24 @@ async function copyProvider(target: string, capability: number): Promise<void> {
   }
 }
 
-/** @returns the parts of the archive */
+/** @returns the parts of the archive, of equal size */
 function compress(app: string, stage: string): string[] {
-  const command = `set -o pipefail; tar cf - -C "$1" . | xz -T0 -6 | split -b ${PART_BYTES} -d -a 1 --numeric-suffixes=1 - "$2."`;
-  const { status } = spawnSync('bash', ['-c', command, 'bash', app, join(stage, ARCHIVE)], { stdio: ['ignore', 2, 2] });
-  if (status !== 0) throw new BenchError('tar, xz or split fails: see the lines above');
+  const archive = join(stage, ARCHIVE);
+  shell('tar cf - -C "$1" . | xz -T0 -6 > "$2"', app, archive);
+  shell(
+    'split -n "$1" -d -a 1 --numeric-suffixes=1 "$2" "$2."',
+    `${Math.ceil(statSync(archive).size / MOST_PART_BYTES)}`,
+    archive,
+  );
   return readdirSync(stage)
-    .filter((name) => name.startsWith(ARCHIVE))
+    .filter((name) => name.startsWith(`${ARCHIVE}.`))
     .sort()
     .map((name) => join(stage, name));
+}
+
+function shell(command: string, ...args: string[]): void {
+  const { status } = spawnSync('bash', ['-o', 'pipefail', '-c', command, 'bash', ...args], { stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new BenchError(`${command.split(' ')[0]} fails: see the lines above`);
 }
 
 function copy(from: string, to: string): void {

@@ -41,11 +41,12 @@ export interface GpuResults {
 }
 
 /** What an earlier run found, unless it was of another commit, card or runtime. */
-export function earlierSections(file: string, identity: Identity): GpuResults['sections'] {
-  if (!existsSync(file)) return {};
+export function earlierResults(file: string, identity: Identity): Pick<GpuResults, 'sections' | 'versions'> {
+  const nothing = { sections: {}, versions: {} };
+  if (!existsSync(file)) return nothing;
   const earlier = JSON.parse(readFileSync(file, 'utf8')) as GpuResults;
   const keys = Object.keys(identity) as (keyof Identity)[];
-  return keys.every((key) => earlier.identity[key] === identity[key]) ? earlier.sections : {};
+  return keys.every((key) => earlier.identity[key] === identity[key]) ? earlier : nothing;
 }
 
 /** The sections that must run: those that are not done, or all with `force`. */
