@@ -6,10 +6,12 @@ import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
 import { Slots } from '../../../ml/decode/slots.js';
+import type { MemoryKind } from '../../../ml/device/deviceSession.js';
 import { checkHere } from '../../../ml/device/providers.js';
 import { useProvider } from '../../../ml/device/runtime.js';
 import type { GenerateRequest } from '../../../ml/engine/engine.js';
-import { describeModel, readWeights } from '../../../ml/hf/model.js';
+import type { ModelConfig } from '../../../ml/hf/config.js';
+import { describeModel, readWeights, type Weights } from '../../../ml/hf/model.js';
 import type { CacheType } from '../../../ml/nn/cacheAttention.js';
 import { FusedWeights } from '../../../ml/nn/fusedWeights.js';
 import type { Recorder, SectionOptions } from './measure.js';
@@ -80,12 +82,9 @@ export async function check(record: Recorder, { device }: SectionOptions): Promi
 
 /** The decoder whose steps stay on the device. */
 function open(
-  {
-    config: c,
-    weights,
-  }: { config: ReturnType<typeof describeModel>['config']; weights: ReturnType<typeof readWeights> },
+  { config: c, weights }: { config: ModelConfig; weights: Weights },
   type: CacheType,
-  session: { memory: SectionOptions['device']; recorded: boolean },
+  session: { memory: MemoryKind; recorded: boolean },
 ) {
   const { memory } = session;
   const read = (name: string) => weights.get(name)?.data;

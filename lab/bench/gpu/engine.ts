@@ -6,7 +6,7 @@ import { openEngine } from '../../../ml/engine/ortEngine.js';
 import type { Adapter } from '../../../ml/nn/layout.js';
 import { type Job, makeJob } from '../inputs.js';
 import { type Recorder, type SectionOptions, timed, usedGigabytes } from './measure.js';
-import { decoderOf, type ModelName, provideModel } from './models.js';
+import { type ModelName, provideModel } from './models.js';
 
 export interface Setting {
   model: ModelName;
@@ -35,6 +35,7 @@ export const gradientCase = ({ model, precision }: Setting): string => `${precis
 
 /** Opens the engine without a self-test, which the section `check` has run. */
 async function withEngine(
+  record: Recorder,
   { model, precision }: Setting,
   { device, small, cache }: SectionOptions,
   use: (engine: Engine, adapter: Adapter) => Promise<void>,
@@ -42,7 +43,12 @@ async function withEngine(
   const activationBytes = CUDA_ACTIVATION_MEGABYTES * 2 ** 20;
   const options = { device, precision, ...(device === 'cuda' && { activationBytes }) };
   const devices = { installed: ['cpu' as const, 'cuda' as const], check: async () => undefined };
-  const engine = await openEngine(provideModel(model, small, cache), options, devices);
+  let engine: Engine;
+  try {
+    engine = await openEngine(provideModel(model, small, cache), options, devices);
+  } catch (error) {
+    return record(`${precision} ${model}`, () => Promise.reject(error));
+  }
   try {
     await use(engine, engine.initAdapter({ rank: rankOf(model), alpha: 16 }, 0));
   } finally {
@@ -50,54 +56,42 @@ async function withEngine(
   }
 }
 
-/** If the engine does not open, `name` is what failed. */
-const opening = (record: Recorder, name: string, open: () => Promise<void>): Promise<void> =>
-  open().catch((error) => record(name, () => Promise.reject(error)));
-
 export async function generate(record: Recorder, options: SectionOptions): Promise<void> {
   const { device, small } = options;
-  for (const setting of small ? SAMPLING.slice(0, 2) : SAMPLING) {
-    const { vocab } = decoderOf(setting.model, small);
-    const { prompts, ragged } = small ? SMALL : setting;
-    const measureOn = (engine: Engine, adapter: Adapter) => async (count: number, work: RoundWork) => {
-      let tokens = 0;
-      const { figures } = await timed(async (round) => {
-        const { prompts, ...limits } = work(round, vocab, count);
-        const requests = prompts.map((prompt, i) => ({ prompt, key: deriveKey('gpu', round, i) }));
-        const answers = await engine.generate(requests, { adapter, temperature: 1, ...limits });
-        tokens = answers.reduce((sum, answer) => sum + answer.tokens.length, 0); // those of the last round
-      });
-      const tokensPerSecond = Math.round(tokens / figures.seconds);
-      return { ...figures, tokens, tokensPerSecond, usedGigabytes: await usedGigabytes(device) };
-    };
-    await opening(record, samplingCase(setting, prompts[0]!), () =>
-      withEngine(setting, options, async (engine, adapter) => {
-        const measure = measureOn(engine, adapter);
-        for (const count of prompts) await record(samplingCase(setting, count), () => measure(count, equalPrompts));
-        if (ragged)
-          await record(`${setting.precision} ${setting.model} ${ragged} ragged requests`, () =>
-            measure(ragged, raggedPrompts),
-          );
-      }),
-    );
-  }
+  for (const setting of small ? SAMPLING.slice(0, 2) : SAMPLING)
+    await withEngine(record, setting, options, async (engine, adapter) => {
+      const { prompts: counts, ragged } = small ? SMALL : setting;
+      const measure = (name: string, count: number, makeWork: MakeWork) =>
+        record(name, async () => {
+          const { last: tokens, figures } = await timed(async (round) => {
+            const { prompts, ...limits } = makeWork(round, engine.info.vocabSize, count);
+            const requests = prompts.map((prompt, i) => ({ prompt, key: deriveKey('gpu', round, i) }));
+            const answers = await engine.generate(requests, { adapter, temperature: 1, ...limits });
+            return answers.reduce((sum, answer) => sum + answer.tokens.length, 0);
+          });
+          const tokensPerSecond = Math.round(tokens / figures.seconds);
+          return { ...figures, tokens, tokensPerSecond, usedGigabytes: await usedGigabytes(device) };
+        });
+      for (const count of counts) await measure(samplingCase(setting, count), count, equalPrompts);
+      if (ragged) await measure(`${setting.precision} ${setting.model} ${ragged} requests`, ragged, raggedPrompts);
+    });
 }
 
 /** Every round has new prompts, so that no cache helps. */
-type RoundWork = (
+type MakeWork = (
   round: number,
   vocab: number,
   count: number,
 ) => { prompts: number[][]; maxNewTokens: number; stopTokens: number[] };
 
-const equalPrompts: RoundWork = (round, vocab, count) => {
+const equalPrompts: MakeWork = (round, vocab, count) => {
   const work = { kind: 'decode', rows: count, prompt: 64, newTokens: 64 } as const;
   const { prompts } = makeJob(work, vocab, 'gpu', round) as Job & { kind: 'decode' };
   return { prompts, maxNewTokens: 64, stopTokens: [] };
 };
 
 /** Prompts of 40 to 300 tokens. One token in 64 ends an answer, so answers have many lengths and free rows get new prompts. */
-const raggedPrompts: RoundWork = (round, vocab, count) => {
+const raggedPrompts: MakeWork = (round, vocab, count) => {
   const { shortest, longest, newTokens, endsOneIn } = RAGGED;
   const work = { kind: 'decode', rows: count, prompt: longest, newTokens } as const;
   const { prompts } = makeJob(work, vocab, 'gpu ragged', round) as Job & { kind: 'decode' };
@@ -111,24 +105,21 @@ const raggedPrompts: RoundWork = (round, vocab, count) => {
 
 export async function train(record: Recorder, options: SectionOptions): Promise<void> {
   const { device, small } = options;
-  for (const setting of small ? TRAINING.slice(0, 2) : TRAINING) {
-    const rows = chains(decoderOf(setting.model, small).vocab, small);
-    const tokens = rows.reduce((sum, row) => sum + row.tokens.length, 0);
-    await opening(record, gradientCase(setting), () =>
-      withEngine(setting, options, async (engine, adapter) => {
-        const measure = async (run: () => Promise<unknown>) => {
+  for (const setting of small ? TRAINING.slice(0, 2) : TRAINING)
+    await withEngine(record, setting, options, async (engine, adapter) => {
+      const rows = chains(engine.info.vocabSize, small);
+      const tokens = rows.reduce((sum, row) => sum + row.tokens.length, 0);
+      const measure = (name: string, run: () => Promise<unknown>) =>
+        record(name, async () => {
           const { figures } = await timed(run);
           return { ...figures, tokens, usedGigabytes: await usedGigabytes(device) };
-        };
-        await record(gradientCase(setting), () =>
-          measure(() => engine.gradients(rows, { adapter, loss: { clip: 0.2, temperature: 1 } })),
-        );
-        await record(`${setting.precision} score ${setting.model}`, () =>
-          measure(() => engine.logprobs(rows, { adapter, temperature: 1 })),
-        );
-      }),
-    );
-  }
+        });
+      const loss = { clip: 0.2, temperature: 1 };
+      await measure(gradientCase(setting), () => engine.gradients(rows, { adapter, loss }));
+      await measure(`${setting.precision} score ${setting.model}`, () =>
+        engine.logprobs(rows, { adapter, temperature: 1 }),
+      );
+    });
 }
 
 /** Four problems with four chains of five answers each. */
