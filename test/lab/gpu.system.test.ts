@@ -36,24 +36,32 @@ describe('npm run bench -- gpu', function () {
   function bench(...args: string[]) {
     const out = join(folder, 'gpu.json');
     const program = join(ROOT, 'dist/lab/bench/main.js');
-    const env = { ...process.env, LD_LIBRARY_PATH: join(folder, 'cuda'), PATH: `${folder}/bin:${process.env.PATH}` };
+    const path = `${folder}/bin:${process.env.PATH}`;
+    const env = { ...process.env, GAUNTLET_BENCH_VENV: '/nowhere', LD_LIBRARY_PATH: join(folder, 'cuda'), PATH: path };
     const command = [program, 'gpu', '--small', '--commit', 'test', '--out', out, ...args];
     const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', env });
     return { status, stdout, stderr, results: JSON.parse(readFileSync(out, 'utf8')) as GpuResults };
   }
 
   it('says that a card computes something wrong, measures, and goes on where it was', () => {
-    const first = bench('--only', 'check,step');
+    const first = bench();
     assert.equal(first.status, 1, first.stderr);
     const { identity, sections, targets } = first.results;
     assert.equal(identity.card, 'a card that computes nothing, 80.0 GiB, driver 1.0');
-    const { check, step } = sections;
-    assert.deepEqual([check!.status, step!.status], ['done', 'done']);
+    const states = Object.entries(sections).map(([name, { status }]) => `${name} ${status}`);
+    const others = ['torch skipped', 'profile done'];
+    assert.deepEqual(states, ['check done', 'step done', 'train done', 'generate done', ...others], first.stderr);
+    assert.equal(sections.torch!.reason, '/nowhere/bin/python does not start');
+    const { check, step, train, generate, profile } = sections;
     assert.ok(check!.measurements.length >= 7 && check!.measurements.every(({ holds }) => holds === false));
     assert.match(String(check!.measurements[0]!.fault), /^a matrix product differs from the CPU/);
     for (const { milliseconds, tokensPerSecond, usedGigabytes } of step!.measurements)
       assert.ok(Number(milliseconds) > 0 && Number(tokensPerSecond) > 0 && usedGigabytes === 8.389);
-    assert.equal(targets[0]!.met, 'NO');
+    for (const { case: name, seconds } of [...train!.measurements, ...generate!.measurements])
+      assert.ok(Number(seconds) > 0, name);
+    assert.equal(train!.measurements.length, 4, 'gradients and scores in f32 and f16');
+    assert.match(String(profile!.measurements[0]!.Gemm), /^[\d.e-]+ \(\d+\)$/);
+    assert.deepEqual([...new Set(targets.map(({ met }) => met))], ['NO', 'not measured']);
     assert.match(first.stdout, /card a card that computes nothing.*commit test, onnxruntime 1\./);
 
     const second = bench('--only', 'check,step');

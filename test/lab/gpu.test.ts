@@ -52,6 +52,9 @@ describe('the benchmark of a card', () => {
     assert.deepEqual([found, versions], [sections, { torch: '2' }]);
     for (const other of [{ commit: 'b' }, { card: 'b' }, { runtime: '2' }, { small: true }])
       assert.deepEqual(earlierResults(file, { ...identity, ...other }).sections, {});
+    const changed = { ...identity, commit: 'abc-dirty' };
+    writeFileSync(file, JSON.stringify({ identity: changed, sections, versions: {} }));
+    assert.deepEqual(earlierResults(file, changed).sections, {}, 'other changes have the same name');
     assert.deepEqual(pending(['check', 'step', 'train'], sections, false), ['step', 'train']);
     assert.deepEqual(pending(['check', 'step'], sections, true), ['check', 'step']);
   });

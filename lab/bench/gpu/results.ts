@@ -40,10 +40,10 @@ export interface GpuResults {
   targets: { target: string; measured: string; met: string }[];
 }
 
-/** What an earlier run found, unless it was of another commit, card or runtime. */
+/** What an earlier run found, unless it was of another commit, card or runtime, or of a checkout with changes. */
 export function earlierResults(file: string, identity: Identity): Pick<GpuResults, 'sections' | 'versions'> {
   const nothing = { sections: {}, versions: {} };
-  if (!existsSync(file)) return nothing;
+  if (!existsSync(file) || /^unknown$|-dirty$/.test(identity.commit)) return nothing;
   const earlier = JSON.parse(readFileSync(file, 'utf8')) as GpuResults;
   const keys = Object.keys(identity) as (keyof Identity)[];
   return keys.every((key) => earlier.identity[key] === identity[key]) ? earlier : nothing;
