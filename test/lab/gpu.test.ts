@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GauntletError } from '../../core/errors.js';
 import { follow } from '../../lab/bench/gpu/follow.js';
+import { needMemory, reasonOf } from '../../lab/bench/gpu/measure.js';
 import { parseGpuOptions } from '../../lab/bench/gpu/options.js';
 import {
   earlierResults,
@@ -84,6 +86,18 @@ describe('the benchmark of a card', () => {
     assert.deepEqual(verdict({ ...done(right, { case: 'b', failed: 'why' }), status: 'failed' }), ['b', 'NO']);
     assert.deepEqual(verdict({ ...done(right), status: 'timeout' }), ['–', 'not measured']);
     assert.deepEqual(verdict(undefined), ['–', 'not measured']);
+  });
+
+  it('skips what does not fit into the memory of the card', async () => {
+    const engine = (code: 'OUT_OF_MEMORY' | 'ENGINE_FAULT', message: string) =>
+      reasonOf(new GauntletError(code, message));
+    assert.deepEqual(engine('OUT_OF_MEMORY', 'too large'), { skipped: 'too large' });
+    assert.deepEqual(engine('ENGINE_FAULT', 'cudaMalloc: out of memory'), { skipped: 'cudaMalloc: out of memory' });
+    assert.deepEqual(engine('ENGINE_FAULT', 'Failed to allocate memory for'), {
+      skipped: 'Failed to allocate memory for',
+    });
+    assert.deepEqual(engine('ENGINE_FAULT', 'no kernel image'), { failed: 'no kernel image' });
+    await needMemory('cpu', 1e15); // the CPU is there to try the benchmark
   });
 
   describe('a section', function () {

@@ -19,13 +19,16 @@ export type Recorder = (name: string, measure: () => Promise<Figures>) => Promis
 class TooLarge extends Error {}
 
 export const record: Recorder = async (name, measure) => {
-  const figures = await measure().catch((error: Error): Figures => {
-    const { message } = error;
-    const isTooLarge = error instanceof TooLarge || (error instanceof GauntletError && error.code === 'OUT_OF_MEMORY');
-    return isTooLarge ? { skipped: message } : { failed: message.slice(0, 400) };
-  });
+  const figures = await measure().catch(reasonOf);
   writeSync(1, `${JSON.stringify({ case: name, ...figures } satisfies Measurement)}\n`); // a killed process keeps it
 };
+
+/** Why a case has no figures. One that does not fit into the memory of the card is no failure. */
+export function reasonOf(error: Error): Pick<Measurement, 'skipped' | 'failed'> {
+  const message = error.message.slice(0, 400);
+  const isRefused = error instanceof TooLarge || (error instanceof GauntletError && error.code === 'OUT_OF_MEMORY');
+  return isRefused || /out of memory|failed to allocate/i.test(message) ? { skipped: message } : { failed: message };
+}
 
 /** @throws TooLarge, which skips the case, if the card has less free memory */
 export async function needMemory(device: MemoryKind, bytes: number): Promise<void> {
