@@ -62,28 +62,29 @@ export async function step(record: Recorder, { device, small }: SectionOptions):
         loaded = `${model} ${type}`;
       }
       const adapter: Tensors = {};
-      if (rank)
-        for (const [name, shape] of fusedAdapterShapes(c, rank))
-          adapter[name] = randomTensor(device, type, name, shape);
-      const decoder = new BoundDevice(c, (g) => new FusedWeights(g, c, { type, ...(rank > 0 && { rank }) }), {
-        ...{ rows, positions: POSITIONS, steps: STEPS, type, weights: { ...weights, ...adapter } },
-        session: { memory: device, recorded: recorded && device === 'cuda' },
-      });
+      let decoder: BoundDevice | undefined;
       try {
-        decoder.begin({ temperature: 1, maxNewTokens: STEPS, stopTokens: [] });
+        for (const [name, shape] of rank > 0 ? fusedAdapterShapes(c, rank) : [])
+          adapter[name] = randomTensor(device, type, name, shape);
+        const made = new BoundDevice(c, (g) => new FusedWeights(g, c, { type, ...(rank > 0 && { rank }) }), {
+          ...{ rows, positions: POSITIONS, steps: STEPS, type, weights: { ...weights, ...adapter } },
+          session: { memory: device, recorded: recorded && device === 'cuda' },
+        });
+        decoder = made;
+        made.begin({ temperature: 1, maxNewTokens: STEPS, stopTokens: [] });
         const states = {
           token: new BigInt64Array(rows).fill(5n),
           position: new BigInt64Array(rows).fill(BigInt(FILLED)),
           limit: new BigInt64Array(rows).fill(BigInt(STEPS)),
           uniforms: Float64Array.from({ length: STEPS * rows }, (_, i) => ((i * 0.618) % 0.98) + 0.01),
         };
-        decoder.runSteps(states, 2); // each of the two bindings records its graph
-        const { figures } = await timed(async () => decoder.runSteps(states, STEPS), CHUNKS);
+        made.runSteps(states, 2); // each of the two bindings records its graph
+        const { figures } = await timed(async () => made.runSteps(states, STEPS), CHUNKS);
         const milliseconds = round((figures.seconds * 1000) / STEPS);
         const tokensPerSecond = Math.round((rows * 1000) / milliseconds);
         return { milliseconds, tokensPerSecond, usedGigabytes: await usedGigabytes(device) };
       } finally {
-        decoder.close();
+        decoder?.close();
         dispose(adapter);
       }
     });
