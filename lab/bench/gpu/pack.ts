@@ -54,7 +54,7 @@ export async function packGpu({ folder, capability, commit }: { folder: string; 
         script.replace(/@([A-Z]+)@/g, (_, name: string) => values[name]!),
       );
     });
-    const commands = parts.map((_, i) => `OUT=DIR bash ${join(folder, `${i + 1}`, 'run.sh')}`);
+    const commands = parts.map((_, i) => `bash ${join(folder, `${i + 1}`, 'run.sh')}`);
     console.log(`On the machine with the card, one after the other:\n${commands.join('\n')}`);
   } finally {
     rmSync(stage, { recursive: true });
