@@ -1,6 +1,8 @@
-// Describes the machine, and measures the load from other processes.
+// Describes the machine and the checkout, and measures the load from other processes.
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
+import { ROOT } from '../../infra/root.mjs';
 
 export interface Machine {
   cpu: string;
@@ -29,6 +31,14 @@ export function describeIdleMachine(): Machine {
   const machine = describeMachine();
   if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
   return machine;
+}
+
+/** The commit of the checkout; ends with -dirty if it has changes. */
+export function currentCommit(): string {
+  const git = (...args: string[]): string =>
+    spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() ?? '';
+  const commit = git('rev-parse', '--short', 'HEAD');
+  return commit === '' ? 'unknown' : commit + (git('status', '--porcelain') === '' ? '' : '-dirty');
 }
 
 /** The busy seconds of all cores since the machine started. */

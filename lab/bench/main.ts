@@ -1,5 +1,4 @@
 // `npm run bench`: compares this engine with torch + transformers + peft and with llama.cpp on one machine.
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +8,8 @@ import { scriptArguments } from '../../infra/scripts.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from '../python.js';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
 import { benchDevice } from './device.js';
-import { BUSY, describeIdleMachine, say } from './machine.js';
+import { benchGpu } from './gpu/main.js';
+import { BUSY, currentCommit, describeIdleMachine, say } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { benchOrchestration } from './orchestration/main.js';
 import { benchOverhead } from './overhead/main.js';
@@ -130,13 +130,6 @@ function startPeer(name: Contender, python: string, { threads }: BenchOptions): 
   return Peer.start(name, python, ['-W', 'ignore', script, count, ...variant], env);
 }
 
-function currentCommit(): string {
-  const git = (...args: string[]): string =>
-    spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() ?? '';
-  const commit = git('rev-parse', '--short', 'HEAD');
-  return commit === '' ? 'unknown' : commit + (git('status', '--porcelain') === '' ? '' : '-dirty');
-}
-
 /** The shape's folder, with a GGUF file of the same weights if a Python is given. */
 async function provideModel(shape: ShapeName, python: string | undefined): Promise<string> {
   if (shape === 'smollm2') return provideSmolLM2(join(cache, 'models'), say);
@@ -175,6 +168,7 @@ try {
   else if (part === 'orchestration') await benchOrchestration(rest);
   else if (part === 'overhead') await benchOverhead(rest);
   else if (part === 'device') await benchDevice(rest);
+  else if (part === 'gpu') await benchGpu(rest);
   else {
     const isReal = part === 'real';
     const options = parseOptions(isReal ? rest : process.argv.slice(2));

@@ -23,6 +23,7 @@ const TINY: Shape = { hidden: 256, layers: 4, heads: 4, kvHeads: 2, ffn: 704, vo
 export const PUBLISHED = {
   '0.5B': { hidden: 896, layers: 24, heads: 14, kvHeads: 2, ffn: 4864, vocab: 151936, context: 32768 },
   '1.5B': { hidden: 1536, layers: 28, heads: 12, kvHeads: 2, ffn: 8960, vocab: 151936, context: 32768 },
+  '7B': { hidden: 3584, layers: 28, heads: 28, kvHeads: 4, ffn: 18944, vocab: 152064, context: 32768 },
 } satisfies Record<string, Shape>;
 
 export const SHAPES = {
@@ -65,6 +66,18 @@ export function shapeConfig(shape: Shape, more: Record<string, unknown> = {}): R
     ...more,
   };
 }
+
+/** The config.json of published models. */
+export const CONFIGS = {
+  'SmolLM2-135M': shapeConfig(SHAPES.smollm2, {
+    architectures: ['LlamaForCausalLM'],
+    model_type: 'llama',
+    rope_theta: 1e5,
+  }),
+  'Qwen2.5-0.5B': shapeConfig(PUBLISHED['0.5B']),
+  'Qwen2.5-1.5B': shapeConfig(PUBLISHED['1.5B']),
+  'Qwen2.5-7B': shapeConfig(PUBLISHED['7B'], { tie_word_embeddings: false }),
+};
 
 /** Writes the model and its adapter (in the folder `adapter`) unless they exist. @returns the model's folder */
 export function provideShape(name: ShapeName, cache: string): string {

@@ -87,7 +87,7 @@ export async function putFakeCuda(folder: string, say: Say): Promise<void> {
 export const cached = ({ name, version }: Wheel): string => join(cacheFolder(), `${name}-${version}`);
 
 /** The folder of a package in the cache, fetched once. */
-async function fetched(wheel: Wheel, say: Say): Promise<string> {
+export async function fetched(wheel: Wheel, say: Say): Promise<string> {
   const target = cached(wheel);
   if (!existsSync(target)) {
     say(`fetching ${wheel.name} ${wheel.version}`);

@@ -19,13 +19,10 @@ import { fitsOneRun } from '../../ml/train/activations.js';
 import { planRows } from '../../ml/train/branches.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 import { type Job, makeJob } from '../bench/inputs.js';
-import { SHAPES, shapeConfig } from '../bench/shapes.js';
+import { CONFIGS } from '../bench/shapes.js';
 import { type Calls, type Counts, countCuda, memoryNow } from './counts.js';
 
-export const SMOLLM2 = parseModelConfig(
-  shapeConfig(SHAPES.smollm2, { architectures: ['LlamaForCausalLM'], model_type: 'llama', rope_theta: 1e5 }),
-  'SmolLM2',
-);
+export const SMOLLM2 = parseModelConfig(CONFIGS['SmolLM2-135M'], 'SmolLM2');
 const RANK = 8;
 
 /** Gives `use` the model, with its weights in a temporary file. */

@@ -8,13 +8,13 @@ import type { CacheAttention, CacheType } from '../../ml/nn/cacheAttention.js';
 import { FusedWeights, fusedInputs } from '../../ml/nn/fusedWeights.js';
 import { buildPromptGraph } from '../../ml/nn/promptGraph.js';
 import { buildSamplingStep } from '../../ml/nn/stepGraph.js';
-import { PUBLISHED, shapeConfig } from '../bench/shapes.js';
+import { CONFIGS } from '../bench/shapes.js';
 import { countCuda, launches, memoryNow } from './counts.js';
 import { SMOLLM2 } from './smollm2.js';
 
 export const MODELS = {
   'SmolLM2-135M': SMOLLM2,
-  'Qwen2.5-1.5B': parseModelConfig(shapeConfig(PUBLISHED['1.5B']), 'Qwen2.5'),
+  'Qwen2.5-1.5B': parseModelConfig(CONFIGS['Qwen2.5-1.5B'], 'Qwen2.5'),
 };
 const [ROWS, POSITIONS, STEPS] = [64, 256, 16];
 

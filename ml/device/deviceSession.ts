@@ -144,6 +144,7 @@ export interface DeviceSessionOptions {
   /** CUDA records the kernels of the first run of a binding and starts them as one afterwards. */
   recorded?: boolean;
   externalData?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
+  profile?: string; // start of the path of a JSON file with the time of every operation, which appears when the session closes
 }
 
 // The arena takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32 has ten).
@@ -167,12 +168,21 @@ export class DeviceSession {
    */
   static open(model: Uint8Array, options: DeviceSessionOptions): DeviceSession {
     const { call, create, environment, addressOf } = ortApi();
-    const { memory, threads = 1, optimizationsDisabled = false, config = {}, recorded = false, externalData } = options;
+    const {
+      memory,
+      threads = 1,
+      optimizationsDisabled = false,
+      config = {},
+      recorded = false,
+      externalData,
+      profile,
+    } = options;
     const settings = create('CreateSessionOptions');
     try {
       call('SetIntraOpNumThreads', settings, threads);
       call('SetSessionLogSeverityLevel', settings, 3);
       call('SetSessionGraphOptimizationLevel', settings, optimizationsDisabled ? 0 : 99);
+      if (profile !== undefined) call('EnableProfiling', settings, profile);
       call('DisableMemPattern', settings);
       call('DisableCpuMemArena', settings);
       const entries = { ...config };

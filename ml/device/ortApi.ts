@@ -20,6 +20,7 @@ const FUNCTIONS = {
   CreateEnv: [3, 'int', 'str', 'void *'],
   CreateSessionFromArray: [8, HANDLE, 'void *', 'size_t', HANDLE, 'void *'],
   CreateSessionOptions: [10, 'void *'],
+  EnableProfiling: [14, HANDLE, 'str'],
   DisableMemPattern: [17, HANDLE],
   DisableCpuMemArena: [19, HANDLE],
   SetSessionLogSeverityLevel: [22, HANDLE, 'int'],

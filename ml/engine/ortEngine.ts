@@ -8,7 +8,7 @@ import { deviceDecoderBytes } from '../decode/deviceDecoder.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
 import { freeGpuMemory } from '../device/gpuMemory.js';
-import { checkHere, type Provider, resolveDevice } from '../device/providers.js';
+import { checkHere, listProviders, type Provider, resolveDevice } from '../device/providers.js';
 import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
 import { HALF, type Half } from '../ir/half.js';
@@ -91,12 +91,20 @@ export function openPool(
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
 
-/** Opens a model folder. @throws {GauntletError} BAD_MODEL naming what is wrong with it */
-export async function openEngine(path: string, options: EngineOptions = {}): Promise<Engine> {
-  const provider = await resolveDevice(options.device);
+/**
+ * Opens a model folder.
+ * @param devices what is installed, and the self-test; a benchmark that has tested the device does not repeat it
+ * @throws {GauntletError} BAD_MODEL naming what is wrong with it
+ */
+export async function openEngine(
+  path: string,
+  options: EngineOptions = {},
+  devices = { installed: listProviders(), check: checkHere },
+): Promise<Engine> {
+  const provider = await resolveDevice(options.device, devices.installed, devices.check);
   const model = describeModel(path);
   const half = HALF[options.precision ?? 'f32'];
-  if (half) await checkHalf(provider, half, options.precision!);
+  if (half) await checkHalf(provider, half, options.precision!, devices.check);
   const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
   const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
   const limits = { force: options.force, available: await freeGpuMemory(provider) };
@@ -121,13 +129,13 @@ export async function openEngine(path: string, options: EngineOptions = {}): Pro
 }
 
 /** @throws {GauntletError} DEVICE_UNAVAILABLE if a device computes something wrong in 16 bits, or cannot */
-async function checkHalf(provider: Provider, half: Half, precision: Precision): Promise<void> {
+async function checkHalf(provider: Provider, half: Half, precision: Precision, check: typeof checkHere): Promise<void> {
   if (provider === 'cpu') {
     if (precision === 'bf16')
       throw new GauntletError('BAD_CONFIG', 'engine.precision bf16 needs device cuda: use f32, or f16');
     return; // a CPU computes f16 through f32
   }
-  const fault = await checkHere(provider, half);
+  const fault = await check(provider, half);
   if (fault === undefined) return;
   throw new GauntletError(
     'DEVICE_UNAVAILABLE',

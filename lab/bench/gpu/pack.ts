@@ -1,0 +1,128 @@
+// `npm run bench -- gpu --pack DIR`: everything for a machine with a card but without a network, Node included, in folders of less
+// than 50 MB, because such a machine is often reached by transfers of limited size. NVIDIA's libraries do not travel.
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { PROVIDER, PROVIDER_FILES } from '../../../infra/cudaPackages.js';
+import { ROOT } from '../../../infra/root.mjs';
+import { hasCudaProvider, providerFolder } from '../../../ml/device/providers.js';
+import { fetched } from '../../fakeCuda/provide.js';
+import { say } from '../machine.js';
+import { BenchError } from '../options.js';
+import { keepCapability } from './shrink.js';
+
+const MOST_PART_BYTES = 46e6;
+const ENTRIES = ['lab/bench/gpu/main.js', 'lab/bench/gpu/section.js', 'ml/pool/worker.js', 'ml/selfTest/process.js'];
+/** Packages with machine code, which a bundler cannot follow. */
+const NATIVE = ['onnxruntime-node', 'onnxruntime-common', 'koffi', '@koromix/koffi-linux-x64'];
+const [CUDA_LIBRARY, ARCHIVE] = ['libonnxruntime_providers_cuda.so', 'app.tar.xz'];
+
+export async function packGpu({ folder, capability, commit }: { folder: string; capability: number; commit: string }) {
+  if (process.platform !== 'linux' || process.arch !== 'x64') throw new BenchError('--pack needs Linux on x64');
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw new BenchError(`${folder} is not empty`);
+  const stage = mkdtempSync(join(tmpdir(), 'gauntlet-pack-'));
+  try {
+    const app = join(stage, 'app');
+    for (const file of [...(await filesOfProgram()), 'package.json', 'lab/bench/peers/gpu_peer.py'])
+      copy(join(ROOT, file), join(app, file));
+    cpSync(join(ROOT, 'data', 'tiny-model'), join(app, 'data', 'tiny-model'), { recursive: true });
+    for (const name of NATIVE) copyNative(name, app);
+    await copyProvider(join(app, 'node_modules/onnxruntime-node/bin/napi-v6/linux/x64'), capability);
+    copyFileSync(process.execPath, join(app, 'node'));
+    spawnSync('strip', [join(app, 'node')]); // makes it smaller; without the program, it stays as it is
+    say('compressing, which takes minutes');
+    const parts = compress(app, stage);
+    parts.forEach((part, i) => {
+      const own = join(folder, `${i + 1}`);
+      copy(part, join(own, basename(part)));
+      const script = readFileSync(join(ROOT, 'lab', 'bench', 'gpu', 'run.sh'), 'utf8');
+      const values: Record<string, string> = { COMMIT: commit, PARTS: `${parts.length}`, CAPABILITY: `${capability}` };
+      writeFileSync(
+        join(own, 'run.sh'),
+        script.replace(/@([A-Z]+)@/g, (_, name: string) => values[name]!),
+      );
+    });
+    const commands = parts.map((_, i) => `bash ${join(folder, `${i + 1}`, 'run.sh')}`);
+    console.log(`On the machine with the card, one after the other:\n${commands.join('\n')}`);
+  } finally {
+    rmSync(stage, { recursive: true });
+  }
+}
+
+/** The compiled files that the entries import, also those of packages, with every package.json that says how to import them. */
+async function filesOfProgram(): Promise<Set<string>> {
+  const { build } = await import('esbuild');
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: ENTRIES.map((entry) => join('dist', entry)),
+    external: [...NATIVE, 'esbuild'],
+    ...{ bundle: true, write: false, metafile: true, outdir: 'unused', format: 'esm', platform: 'node' },
+    conditions: ['node'], // those of Node itself
+    logLevel: 'error',
+  });
+  const files = new Set(Object.keys(metafile.inputs).filter((file) => !file.startsWith('(')));
+  for (const file of [...files]) {
+    if (!file.startsWith('node_modules/')) continue;
+    for (let at = dirname(file); basename(at) !== 'node_modules'; at = dirname(at))
+      if (existsSync(join(ROOT, at, 'package.json'))) files.add(join(at, 'package.json'));
+  }
+  return files;
+}
+
+/** What a package needs on Linux. */
+function copyNative(name: string, app: string): void {
+  const unused =
+    /\.(map|md|cc|hh|S|asm|d\.[cm]?ts)$|\/(vendor|doc|docs|script|esm|musl_x64|darwin|win32|arm64)$|\/ort[.\w]*\.js$/;
+  const source = join(ROOT, 'node_modules', name);
+  cpSync(source, join(app, 'node_modules', name), { recursive: true, filter: (path) => !unused.test(path) });
+}
+
+/** The CUDA provider of this installation, or the one that `npm run check:cuda` keeps, for one kind of card. */
+async function copyProvider(target: string, capability: number): Promise<void> {
+  const source = hasCudaProvider() ? providerFolder() : await fetched(PROVIDER, say);
+  for (const name of PROVIDER_FILES) {
+    if (name !== CUDA_LIBRARY) copy(join(source, name), join(target, name));
+    else {
+      const library = readFileSync(join(source, name));
+      keepCapability(library, capability);
+      writeFileSync(join(target, name), library);
+    }
+  }
+}
+
+/** @returns the parts of the archive, of equal size */
+function compress(app: string, stage: string): string[] {
+  const archive = join(stage, ARCHIVE);
+  shell('tar cf - -C "$1" . | xz -T0 -6 > "$2"', app, archive);
+  shell(
+    'split -n "$1" -d -a 1 --numeric-suffixes=1 "$2" "$2."',
+    `${Math.ceil(statSync(archive).size / MOST_PART_BYTES)}`,
+    archive,
+  );
+  return readdirSync(stage)
+    .filter((name) => name.startsWith(`${ARCHIVE}.`))
+    .sort()
+    .map((name) => join(stage, name));
+}
+
+function shell(command: string, ...args: string[]): void {
+  const { status } = spawnSync('bash', ['-o', 'pipefail', '-c', command, 'bash', ...args], { stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new BenchError(`${command.split(' ')[0]} fails: see the lines above`);
+}
+
+function copy(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, to);
+}

@@ -1,0 +1,74 @@
+// The results of the GPU benchmark: one file, rewritten after every measurement, from which a later run goes on.
+import { existsSync, readFileSync, renameSync } from 'node:fs';
+import type { Machine } from '../machine.js';
+import { saveJson, table } from '../results.js';
+
+/** In the order in which they run: what matters most comes first. */
+export const SECTIONS = ['check', 'step', 'train', 'generate', 'torch', 'profile'] as const;
+export type SectionName = (typeof SECTIONS)[number];
+
+/** One line of a section. `skipped` and `failed` say why there are no figures. */
+export interface Measurement {
+  case: string;
+  skipped?: string;
+  failed?: string;
+  [figure: string]: number | string | boolean | undefined;
+}
+
+export interface SectionResult {
+  status: 'running' | 'done' | 'failed' | 'timeout' | 'skipped';
+  reason?: string; // unless it is done
+  seconds: number;
+  measurements: Measurement[];
+}
+
+/** What figures depend on. Only those of the same identity are in one file. */
+export interface Identity {
+  commit: string;
+  card: string; // with its memory and driver
+  runtime: string; // the version of ONNX Runtime
+  small: boolean;
+}
+
+export interface GpuResults {
+  identity: Identity;
+  command: string;
+  startedAt: string;
+  machine: Machine;
+  versions: Record<string, string>;
+  sections: Partial<Record<SectionName, SectionResult>>;
+  targets: { target: string; measured: string; met: string }[];
+}
+
+/** What an earlier run found, unless it was of another commit, card or runtime, or of a checkout with changes. */
+export function earlierResults(file: string, identity: Identity): Pick<GpuResults, 'sections' | 'versions'> {
+  const nothing = { sections: {}, versions: {} };
+  if (!existsSync(file) || /^unknown$|-dirty$/.test(identity.commit)) return nothing;
+  const earlier = JSON.parse(readFileSync(file, 'utf8')) as GpuResults;
+  const keys = Object.keys(identity) as (keyof Identity)[];
+  return keys.every((key) => earlier.identity[key] === identity[key]) ? earlier : nothing;
+}
+
+/** The sections that must run: those that are not done, or all with `force`. */
+export const pending = (wanted: readonly SectionName[], sections: GpuResults['sections'], force: boolean) =>
+  wanted.filter((name) => force || sections[name]?.status !== 'done');
+
+/** Replaces the file at once, so that it is complete whenever the benchmark is stopped. */
+export function saveResults(file: string, results: GpuResults): void {
+  saveJson(`${file}.part`, results);
+  renameSync(`${file}.part`, file);
+}
+
+/** What was measured on what, and the table of targets. */
+export function printed({ identity, versions, sections, targets }: GpuResults): string {
+  const about = { card: identity.card, commit: identity.commit, onnxruntime: identity.runtime, ...versions };
+  const states = SECTIONS.flatMap((name) => (sections[name] ? [`${name}: ${sections[name].status}`] : []));
+  const rows = targets.map(({ target, measured, met }) => [target, measured, met]);
+  return [
+    Object.entries(about)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', '),
+    states.join(', '),
+    table(['target', 'measured', 'met'], rows),
+  ].join('\n\n');
+}

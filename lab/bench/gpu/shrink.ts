@@ -1,0 +1,55 @@
+// Makes a CUDA library small: only the machine code for one kind of card stays, the rest becomes zeros, which compress to nothing.
+import { BenchError } from '../options.js';
+
+const FATBIN = 0xba55ed50; // starts a bundle of machine codes
+const MACHINE_CODE = 2; // kind of an entry; 1 is source that a driver compiles
+
+/** @param library an ELF file, which is changed. @throws {BenchError} if it has no code for this compute capability */
+export function keepCapability(library: Buffer, capability: number): void {
+  const { offset, size } = sectionOf(library, '.nv_fatbin');
+  const others = new Set<number>();
+  let kept = 0;
+  for (let at = offset; at < offset + size; ) {
+    if (library.readUInt32LE(at) !== FATBIN) {
+      at += 8; // padding
+      continue;
+    }
+    const end = at + library.readUInt16LE(at + 6) + Number(library.readBigUInt64LE(at + 8));
+    let entry = at + library.readUInt16LE(at + 6);
+    while (entry < end) {
+      const body = entry + library.readUInt32LE(entry + 4);
+      const length = Number(library.readBigUInt64LE(entry + 8));
+      const own = library.readUInt32LE(entry + 28);
+      if (library.readUInt16LE(entry) === MACHINE_CODE && own === capability) kept += length;
+      else {
+        library.fill(0, body, body + length);
+        others.add(own);
+      }
+      entry = body + length;
+    }
+    at = end;
+  }
+  if (kept > 0) return;
+  const known = [...others].sort((a, b) => a - b).join(', ');
+  throw new BenchError(`the CUDA provider has no code for compute capability ${capability}; it has ${known}`);
+}
+
+/** Where a section of an ELF file for 64 bits is. */
+function sectionOf(file: Buffer, name: string): { offset: number; size: number } {
+  const [table, width, count] = [Number(file.readBigUInt64LE(40)), file.readUInt16LE(58), file.readUInt16LE(60)];
+  const header = (index: number) => {
+    const at = table + index * width;
+    return {
+      name: file.readUInt32LE(at),
+      offset: Number(file.readBigUInt64LE(at + 24)),
+      size: Number(file.readBigUInt64LE(at + 32)),
+    };
+  };
+  const names = header(file.readUInt16LE(62)).offset;
+  for (let i = 0; i < count; i++) {
+    const section = header(i);
+    const start = names + section.name;
+    if (file.toString('latin1', start, file.indexOf(0, start)) === name) return section;
+  }
+  throw new BenchError(`the CUDA provider has no section ${name}`);
+}
