@@ -7,7 +7,6 @@ import { ROOT } from '../../infra/root.mjs';
 import { scriptArguments } from '../../infra/scripts.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from '../python.js';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
-import { benchDevice } from './device.js';
 import { benchGpu } from './gpu/main.js';
 import { BUSY, currentCommit, describeIdleMachine, say } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
@@ -167,7 +166,6 @@ try {
   if (part === 'sandbox') await benchSandbox(rest);
   else if (part === 'orchestration') await benchOrchestration(rest);
   else if (part === 'overhead') await benchOverhead(rest);
-  else if (part === 'device') await benchDevice(rest);
   else if (part === 'gpu') await benchGpu(rest);
   else {
     const isReal = part === 'real';

@@ -7,7 +7,6 @@ npm run bench -- real [options]             SmolLM2-135M-Instruct: decoding, tra
 npm run bench -- sandbox [options]          executions of programs
 npm run bench -- orchestration [options]    the overhead of a run besides model, sandbox and store
 npm run bench -- overhead [options]         what watching a run costs, or a store in S3
-npm run bench -- device --name NAME         a GPU next to the CPU: speed and differences
 npm run bench -- gpu [options]              what one NVIDIA card does, next to torch on the same card
   --quick             only the most important cases, two rounds each
   --only PART         cases whose name contains PART (may be repeated)
