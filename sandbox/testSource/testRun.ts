@@ -136,7 +136,7 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
   await Promise.all([guests.program(job.limits), guests.tests(job.limits)]); // the job's time starts afterwards
   const started = performance.now();
   const wallEnd = started + job.limits.wallSeconds * 1000;
-  const report = new Report();
+  const report = new Report(job.only && new Set(job.only));
   let [left, wallHit, isBroken] = [job.limits.cpuSeconds, false, false];
   let unloaded: Death | undefined;
   let rest: Death = { outcome: 'error', message: 'the tests ended before this one' };
@@ -178,6 +178,7 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
         files: job.files,
         entry: job.entry ?? null,
         skip: report.finished,
+        only: job.only ?? null,
       },
       limits,
       (text) => {

@@ -85,10 +85,14 @@ class Source:
 
     # ---- kinds of tests ----
     def check(self, namespace, name):
-        entry = namespace.get(self.entry, Missing(self.entry)) if self.entry else None
-        if entry is None:
+        if not self.entry:
             raise TypeError('check(candidate) needs the entry of the program')
-        namespace['check'](stand_in(self.entry) if self.entry in tested['names'] else entry)
+        owner, _, method = self.entry.partition('.')
+        entry = stand_in(owner) if owner in tested['names'] else namespace.get(owner, Missing(owner))
+        if method:  # each call on a new object, as with tests of values
+            namespace['check'](lambda *args, **kwargs: getattr(entry(), method)(*args, **kwargs))
+        else:
+            namespace['check'](entry)
 
     def function(self, namespace, name):
         function = namespace[name]
@@ -168,7 +172,7 @@ def doubtful(tree):
     return both and f'{both[0]} is a builtin and also defined by the program: name the entry, or import it in the tests' or None
 
 
-def run_asserts(text, entry, skip):
+def run_asserts(text, entry, skips):
     try:
         source = Source(text, entry)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -196,7 +200,7 @@ def run_asserts(text, entry, skip):
             except BaseException as error:
                 blocked = f'the set-up failed: {say(error)}'
             continue
-        if name in skip:
+        if skips(name):
             continue
         report(begin=name)
         verdict, message = ('pass', None) if blocked is None else ('error', blocked)
@@ -212,16 +216,22 @@ def execute(node, flags, namespace):
     exec(compile(ast.Module([node], []), 'tests.py', 'exec', flags, True), namespace)
 
 
-def run_tests(style, files, entry, skip):
-    """Runs and reports the tests of one job. The first message from the host contains the program's names."""
+def run_tests(style, files, entry, skip, only):
+    """Runs and reports the tests of one job. The first message from the host contains the program's names.
+    `skip`: tests that an earlier process has ended; `only`: all tests to run, or None."""
+    done, wanted = frozenset(skip), None if only is None else frozenset(only)
+
+    def skips(name):
+        return name in done or wanted is not None and name not in wanted
+
     seed_random(0)
     names = json.loads(channel.receive())['names']
     open_solution(names, entry)
     try:
         if style == 'pytest':
-            run_pytest(files, frozenset(skip))
+            run_pytest(files, skips)
         else:
-            run_asserts(next(iter(files.values()), ''), entry, frozenset(skip))
+            run_asserts(next(iter(files.values()), ''), entry, skips)
     except BaseException as error:
         report(tests=['tests'])
         report(begin='tests')
@@ -230,4 +240,4 @@ def run_tests(style, files, entry, skip):
 
 
 def converse(job):
-    run_tests(job['style'], job['files'], job['entry'], job['skip'])
+    run_tests(job['style'], job['files'], job['entry'], job['skip'], job['only'])

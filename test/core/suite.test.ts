@@ -12,12 +12,12 @@ describe('assembleSuite', () => {
   it('lists baseline tests first, then valid generated tests, one per input', () => {
     const suite = assembleSuite([test(1), test(2)], [test(2, 99), test(3), test(3), test(4)]);
     assert.deepEqual(
-      suite.map(({ origin, test: { args, expected } }) => [origin, args, expected]),
+      suite.map(({ origin, test }) => ({ origin, ...test })),
       [
-        ['baseline', [[1]], 1],
-        ['baseline', [[2]], 2],
-        ['generated', [[3]], 3],
-        ['generated', [[4]], 4],
+        { origin: 'baseline', ...test(1) },
+        { origin: 'baseline', ...test(2) },
+        { origin: 'generated', ...test(3) },
+        { origin: 'generated', ...test(4) },
       ],
     );
   });
