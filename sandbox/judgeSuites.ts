@@ -195,7 +195,7 @@ export async function sourceTestsOf(
   sandbox: Sandbox,
   problems: readonly Problem[],
   limits: Limits,
-  options: RunOptions,
+  options: RunOptions = {},
 ): Promise<Map<string, SourceOutcome[]>> {
   const withSource = problems.filter(countsSource);
   const sourced = [...new Map(withSource.map((problem) => [problem.id, problem])).values()];

@@ -38,6 +38,16 @@ def is_from_program(error):
     return '_from_program' in getattr(error, '__dict__', {})
 
 
+COROUTINE, GENERATOR, ASYNC_GENERATOR = 0x80, 0x20, 0x200  # flags of code objects
+
+
+def refuse_generator(function, more=0):
+    """A call of a generator function runs nothing, so such a test would pass."""
+    code = getattr(function, '__code__', None)
+    if code is not None and code.co_flags & (GENERATOR | ASYNC_GENERATOR | more):
+        raise TypeError('a test must not yield or be asynchronous: a call of it runs nothing')
+
+
 class Source:
     """Test source of style assert, split into set-up and tests."""
 
@@ -89,6 +99,7 @@ class Source:
             raise TypeError('check(candidate) needs the entry of the program')
         owner, _, method = self.entry.partition('.')
         entry = stand_in(owner) if owner in tested['names'] else namespace.get(owner, Missing(owner))
+        refuse_generator(namespace['check'], COROUTINE)
         if method:  # each call on a new object, as with tests of values
             namespace['check'](lambda *args, **kwargs: getattr(entry(), method)(*args, **kwargs))
         else:
@@ -97,13 +108,15 @@ class Source:
     def function(self, namespace, name):
         function = namespace[name]
         code = getattr(function, '__code__', None)
-        if code is not None and (code.co_flags & 0x80 or code.co_argcount > len(function.__defaults__ or ())):
+        if code is not None and (code.co_flags & COROUTINE or code.co_argcount > len(function.__defaults__ or ())):
             raise TypeError('a test with parameters, or an asynchronous one, needs the style pytest')
+        refuse_generator(function)
         function()
 
     def method(self, namespace, name):
         owner, _, method = name.partition('.')
         one = namespace[owner]()
+        refuse_generator(getattr(one, method), COROUTINE)
         for before in ('setup_method', 'setUp'):
             if hasattr(one, before):
                 before = getattr(one, before)
@@ -112,6 +125,7 @@ class Source:
 
     def case(self, namespace, name):
         owner, _, method = name.partition('.')
+        refuse_generator(getattr(namespace[owner], method))
         result = Result()
         unittest.TestSuite([namespace[owner](method)]).run(result)
         if result.error is not None:
