@@ -34,6 +34,15 @@ interface Answer {
 
 /** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
+  try {
+    return await examine(problem, sandbox, options);
+  } catch (error) {
+    if (error instanceof GauntletError && error.code === 'BAD_INPUT') return { reason: error.message }; // it is too large
+    throw error;
+  }
+}
+
+async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
   const { inputs, signal } = options;
   const limits = limitsSchema.parse(options.limits ?? {});
   const unanswered = [...(inputs?.baseline ?? []), ...(inputs?.hidden ?? [])];
@@ -49,11 +58,7 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
     limits,
   };
   const jobs = Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) }));
-  const results = await sandbox.run(jobs, { signal }).catch((error: unknown) => {
-    if (error instanceof GauntletError && error.code === 'BAD_INPUT') return error; // its inputs are too large
-    throw error;
-  });
-  if (results instanceof GauntletError) return { reason: results.message };
+  const results = await sandbox.run(jobs, { signal });
   const runs = results.map(({ calls }) => calls);
   const reason = faultOfCalls(problem, given, runs);
   if (reason !== undefined) return { reason };

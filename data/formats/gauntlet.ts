@@ -10,6 +10,7 @@ import { testStyleSchema } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { readAssertions } from '../assertions.js';
 import { callingOf, entryOf, inShape, shownSignature } from '../calling.js';
+import { checkerOfScript } from '../checkers.js';
 import { listStylesOf, testOfJson } from '../testForms.js';
 import {
   difficulty,
@@ -45,6 +46,7 @@ const recordSchema = z.object({
   test_style: testStyleSchema.optional(),
   validator: functionNamed('validator').optional(),
   checker: functionNamed('checker').optional(),
+  generated_checker: program.optional(),
   reference_solution: program,
   reasoning: z.array(text).length(4, 'must have 4 texts, those of stages 1 to 4').optional(),
   difficulty: difficulty.optional(),
@@ -100,7 +102,7 @@ export const gauntlet: ProblemFormat = {
       testSource: record.test_source,
       testStyle: record.test_source === undefined ? undefined : record.test_style,
       validator: record.validator,
-      checker: record.checker,
+      checker: record.checker ?? (record.generated_checker && checkerOfScript(record.generated_checker)),
     });
     return { problem, listStyles };
   },

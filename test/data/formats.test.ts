@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import type { GauntletError } from '../../core/errors.js';
 import { comparisonSpecSchema } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
+import { checkerOfScript } from '../../data/checkers.js';
 import { parseExactJson, valueOfJson } from '../../data/exactJson.js';
 import type { Draft } from '../../data/formats/format.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
@@ -323,6 +324,10 @@ describe('problem file formats', () => {
       { ...plain, validator: 'def valid(x): return True' },
       /field `validator`: must define the function validator/,
     );
+    const script = 'print(1)\nx = "\\\\"';
+    const written = (await problemOf({ ...plain, generated_checker: script })).checker;
+    assert.equal(written, checkerOfScript(script));
+    assert.equal((await problemOf({ ...plain, checker: written })).checker, written); // an imported file
     await refuses({ ...plain, checker: 'checker = 1' }, /field `checker`: must define the function checker/);
     await refuses({ ...plain, test_source: 'assert f(1)', test_style: 'nose' }, /field `test_style`/);
   });

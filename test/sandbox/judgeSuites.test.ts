@@ -2,22 +2,21 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import type { GivenTest } from '../../core/rewards/suite.js';
+import { callingSchema } from '../../core/schema/calling.js';
 import type { Limits, Verdict } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
+import { checkerOfScript } from '../../data/checkers.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { examineProblem } from '../../sandbox/healthGate.js';
 import { askProblems, judgeSuites, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
-import { addProblem } from '../support/doubles.js';
 import { requireDocker } from './docker.js';
-import { CHECKERS, PROGRAMS, SOURCES, VALIDATORS } from './hostile/judges.js';
+import { hostileJudges, LIMITS, PROBLEM, SHORT, source, value } from './hostileJudges.js';
 
-const LIMITS: Limits = { cpuSeconds: 6, caseCpuSeconds: 3, wallSeconds: 60, memoryMb: 256, outputBytes: 100_000 };
-const SHORT: Limits = { ...LIMITS, cpuSeconds: 1, caseCpuSeconds: 0.4, wallSeconds: 30 };
-const PROBLEM: Problem = { ...addProblem(1), entry: 'f', referenceSolution: 'def f(x): return x + 1' };
 const SAME = 'def checker(inputs, answer, expected): return answer == expected\n';
+const STDIO = callingSchema.parse({ style: 'stdio' });
 const PAIRS = `
 def checker(inputs, answer, expected):
   xs, total = inputs
@@ -49,8 +48,6 @@ for (const { name, open } of BACKENDS)
     };
     const verdicts = async (...args: Parameters<typeof judge>): Promise<Verdict[][]> =>
       (await judge(...args)).map((run) => run.verdicts);
-    const value = (x: Value, expected: Value): GivenTest => ({ args: [x], expected });
-    const source = (...names: string[]): GivenTest[] => names.map((one) => ({ source: one }));
 
     it('a checker accepts every right answer; a program without an answer has its own verdict', async () => {
       const tests = [{ args: [[1, 2, 3, 4], 5], expected: [0, 3] }];
@@ -64,6 +61,25 @@ for (const { name, open } of BACKENDS)
         ['fail'], // the checker fails on it
         ['fail'],
         ['error'],
+      ]);
+    });
+
+    it('a script is started with three files, and accepts what it prints 1 for', async () => {
+      const script = `
+import sys
+given, right, own = (open(name).read().split() for name in sys.argv[1:])
+if not own: sys.exit('nothing')
+print(int(sorted(own) == sorted(right) and len(given) == 2 and __name__ == '__main__'))
+sys.exit(0)
+`;
+      const fields: Fields = { calling: { ...STDIO }, checker: checkerOfScript(script) };
+      const tests = [value('3 4\n', '3 4'), value('5 6\n', '6 5')];
+      const codes = ['print(*reversed(input().split()))', 'print(3, 4)', 'print()', 'print("é\\ud800" * 2)'];
+      assert.deepEqual(await verdicts(fields, tests, codes), [
+        ['pass', 'pass'],
+        ['pass', 'fail'],
+        ['fail', 'fail'],
+        ['fail', 'fail'],
       ]);
     });
 
@@ -178,71 +194,7 @@ def test_text():
       assert.equal((await sourceTestsOf(sandbox, [stored], LIMITS)).size, 0, 'a set of an earlier version');
     });
 
-    it('a fault of a checker is a fault of the problem: its reference is not accepted, and no program passes', async () => {
-      const control = { ...PROBLEM, checker: SAME };
-      for (const [what, checker] of Object.entries(CHECKERS)) {
-        const [run] = await judge({ checker }, [value(1, 2), value(2, 3)], [PROBLEM.referenceSolution], SHORT);
-        assert.deepEqual(run!.verdicts, ['fail', 'fail'], what);
-        const health = await examineProblem({ ...PROBLEM, checker }, sandbox, { limits: SHORT });
-        assert.ok('reason' in health && /^baseline test 1: the checker fails: /.test(health.reason), what);
-        assert.ok(!health.reason.includes('\n'), what);
-        const [next] = await judge(control, [value(1, 2)], [PROBLEM.referenceSolution]);
-        assert.deepEqual(next!.verdicts, ['pass'], `after: ${what}`);
-      }
-    });
-
-    it('a fault of a validator allows no input and does not affect the next', async () => {
-      const asked = Object.entries(VALIDATORS).flatMap(([id, code]) => [
-        { id, code, entry: 'validator' as const, inputs: [[1], [2]], limits: SHORT },
-        {
-          id: `after: ${id}`,
-          code: 'def validator(x): return x == 1',
-          entry: 'validator' as const,
-          inputs: [[1], [2]],
-          limits: LIMITS,
-        },
-      ]);
-      const replies = await askProblems(sandbox, asked);
-      for (const [i, { id }] of asked.entries()) {
-        const said = replies[i]!.map((call) => call.kind === 'value' && call.value);
-        assert.deepEqual(said, [i % 2 === 1, false], id);
-        if (i % 2 === 0)
-          for (const call of replies[i]!) assert.ok(call.kind !== 'value' && !/\n/.test(call.message), id);
-      }
-      const health = await examineProblem({ ...PROBLEM, validator: VALIDATORS.raises! }, sandbox, { limits: SHORT });
-      assert.deepEqual(health, { reason: 'baseline test 1: the validator fails: error: ValueError: True' });
-    });
-
-    it('no program is accepted by a checker that it cannot satisfy, and none affects the next', async () => {
-      const codes = Object.values(PROGRAMS).flatMap((code) => [code, PROBLEM.referenceSolution]);
-      const runs = await judge({ checker: SAME }, [value(1, 2), value(2, 3)], codes);
-      for (const [i, what] of Object.keys(PROGRAMS).entries()) {
-        assert.ok(
-          runs[2 * i]!.verdicts.every((verdict) => verdict !== 'pass'),
-          `${what}: ${runs[2 * i]!.verdicts}`,
-        );
-        assert.deepEqual(runs[2 * i + 1]!.verdicts, ['pass', 'pass'], `after: ${what}`);
-      }
-    });
-
-    it('no test source passes a wrong program by failing, and none affects the next', async () => {
-      const wrong = 'def f(x): return 2';
-      for (const [what, testSource] of Object.entries(SOURCES)) {
-        const problem: Problem = { ...PROBLEM, testSource, testStyle: 'assert' };
-        const names = source('test_a', 'line 1', 'line 2');
-        const [run] = await judge(problem, names, [wrong], SHORT);
-        assert.ok(
-          run!.verdicts.every((verdict) => verdict !== 'pass'),
-          `${what}: ${run!.verdicts}`,
-        );
-        const control: Fields = { testSource: 'assert f(1) == 2\nassert f(2) == 3\n', testStyle: 'assert' };
-        assert.deepEqual(
-          await verdicts(control, source('line 1', 'line 2'), [wrong]),
-          [['pass', 'fail']],
-          `after: ${what}`,
-        );
-      }
-    });
+    hostileJudges(() => sandbox, 5);
   });
 
 describe('questions for validators and checkers', () => {
