@@ -134,7 +134,7 @@ export async function askProblems(
       ? []
       : inPieces(inputs).map((piece) => ({
           question,
-          job: { id, code, entry, inputs: piece, limits: limitsOf(limits, piece.length), reduce: asBool },
+          job: { id, code, entry, inputs: piece, limits, reduce: asBool },
         })),
   );
   const said = questions.map((): CallResult<boolean>[] => []);
@@ -170,12 +170,6 @@ function inPieces(inputs: readonly Value[][]): Value[][][] {
     bytes += size;
   }
   return pieces;
-}
-
-/** The limits of so many calls, each of which may use the time of one call, whatever the others use. */
-function limitsOf(limits: Limits, calls: number): Limits {
-  const factor = Math.max(1, (calls * limits.caseCpuSeconds) / limits.cpuSeconds);
-  return { ...limits, cpuSeconds: factor * limits.cpuSeconds, wallSeconds: factor * limits.wallSeconds };
 }
 
 /** A job that runs the test source of a problem. */

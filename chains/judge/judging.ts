@@ -22,7 +22,7 @@ import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/sch
 import { judgeSuites, type SuiteJob, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import { codeOf } from '../chainLists.js';
 import { batchOptions, type Scope } from '../scope.js';
-import { type ParsedTest, ruleTests, type TestRuling } from './rulings.js';
+import { type ParsedTest, ruleTests, type TestRuling, timeOfTurns } from './rulings.js';
 
 /** Candidates that share a suite, and the test turns written for them. */
 export interface JudgingTask {
@@ -60,7 +60,7 @@ export async function judgeTasks(
     const { job, positions } = references.get(problem.id)!;
     return answerOf.get(job)!.calls[positions.get(inputKey(args))!]!;
   };
-  const written = tasks.map(({ problem }, t) => ({ problem, tests: parsed[t]!.flatMap(({ tests }) => tests) }));
+  const written = tasks.map(({ problem }, t) => ({ problem, turns: parsed[t]! }));
   const rulingOf = await ruleTests(sandbox, config.limits, written, reference, options);
   const sources = await sourceTestsOf(
     sandbox,
@@ -128,10 +128,7 @@ interface ReferenceJob {
   positions: Map<string, number>; // input key → index in `job.inputs`
 }
 
-/**
- * One job per problem: its reference solution on every distinct generated input. It has the time of one program for each
- * turn: slow inputs of one sample should not make the tests of the others invalid.
- */
+/** One job per problem: its reference solution on every distinct generated input. */
 function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Limits): Map<string, ReferenceJob> {
   const references = new Map<string, ReferenceJob>();
   for (const [id, own] of groupBy(tasks.keys(), (t) => tasks[t]!.problem.id)) {
@@ -141,7 +138,6 @@ function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Lim
     for (const { args } of turns.flatMap(({ tests }) => tests))
       if (!inputs.has(inputKey(args))) inputs.set(inputKey(args), args);
     const { referenceSolution: code, entry, calling } = tasks[own[0]!]!.problem;
-    const time = { cpuSeconds: turns.length * limits.cpuSeconds, wallSeconds: turns.length * limits.wallSeconds };
     references.set(id, {
       job: {
         id: `reference:${id}`,
@@ -149,7 +145,7 @@ function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Lim
         entry,
         calling,
         inputs: [...inputs.values()],
-        limits: { ...limits, ...time },
+        limits: timeOfTurns(limits, turns.length),
       },
       positions: new Map([...inputs.keys()].map((key, i) => [key, i])),
     });

@@ -25,7 +25,7 @@ type Function = Question['entry'];
 export async function ruleTests(
   sandbox: Sandbox,
   limits: Limits,
-  written: readonly { problem: Problem; tests: ParsedTest[] }[],
+  written: readonly { problem: Problem; turns: readonly { tests: readonly ParsedTest[] }[] }[],
   reference: (problem: Problem, args: Value[]) => CallResult,
   options: RunOptions,
 ): Promise<(problem: Problem, test: ParsedTest) => TestRuling | undefined> {
@@ -33,8 +33,11 @@ export async function ruleTests(
   const ask = (problem: Problem, entry: Function, args: Value[]): void => {
     if (problem[entry] !== undefined) asked.set(keyOf(problem, entry, args), { problem, entry, args });
   };
-  for (const { problem, tests } of written)
-    for (const test of tests) {
+  const turnsOf = new Map<string, number>(); // that have tests, by problem
+  for (const { problem, turns } of written) {
+    const { length } = turns.filter(({ tests }) => tests.length > 0);
+    turnsOf.set(problem.id, (turnsOf.get(problem.id) ?? 0) + length);
+    for (const test of turns.flatMap(({ tests }) => tests)) {
       const answer = reference(problem, test.args);
       if (answer.kind !== 'value') continue;
       const { expected = answer.value } = test;
@@ -42,10 +45,12 @@ export async function ruleTests(
       ask(problem, 'checker', questionOf(test.args, answer.value, answer.value));
       ask(problem, 'checker', questionOf(test.args, expected, answer.value));
     }
+  }
   const groups = [...groupBy(asked.values(), ({ problem, entry }) => `${entry}:${problem.id}`)];
   const questions = groups.map(([id, own]): Question => {
     const { problem, entry } = own[0]!;
-    return { id, code: problem[entry], entry, inputs: own.map(({ args }) => args), limits };
+    const time = timeOfTurns(limits, turnsOf.get(problem.id)!);
+    return { id, code: problem[entry], entry, inputs: own.map(({ args }) => args), limits: time };
   });
   const replies = await askProblems(sandbox, questions, options);
   const confirmed = new Set(
@@ -68,5 +73,12 @@ export async function ruleTests(
     return { answer: answer.value, isRight };
   };
 }
+
+/** The time of one program for each turn: slow inputs of one sample should not make the tests of the others invalid. */
+export const timeOfTurns = (limits: Limits, turns: number): Limits => ({
+  ...limits,
+  cpuSeconds: turns * limits.cpuSeconds,
+  wallSeconds: turns * limits.wallSeconds,
+});
 
 const keyOf = ({ id }: Problem, entry: Function, args: Value[]): string => JSON.stringify([id, entry, args]);

@@ -198,7 +198,7 @@ def test_text():
   });
 
 describe('questions for validators and checkers', () => {
-  it('share the time of their calls, and are split before they exceed a frame', async () => {
+  it('have the limits of a program, and are split before they exceed a frame', async () => {
     const jobs: { cpu: number; calls: number }[] = [];
     const sandbox = {
       run: async (given: { inputs: Value[][]; limits: Limits }[]) => {
