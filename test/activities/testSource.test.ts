@@ -7,6 +7,7 @@ import type { Ref } from '../../core/ref.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import { type Problem, type ProblemSet, SPLITS } from '../../core/schema/problem.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
+import { readGroup, readRollouts, stepView } from '../../dashboard/data/rollouts.js';
 import type { Activities } from '../../method/activities.js';
 import type { ExecuteSuiteInput, PrepareRunOutput } from '../../method/types.js';
 import { readMetrics } from '../../store/runs.js';
@@ -19,7 +20,7 @@ import {
   runAddProgram,
   SMALL_RUN,
 } from '../support/doubles.js';
-import { measure, runPipeline } from '../support/runs.js';
+import { measure, runPipeline, solve } from '../support/runs.js';
 
 const GOOD = 'def solve(x):\n    return x + 1';
 const SMALL_ONLY = 'def solve(x):\n    return x + 1 if x < 3 else 0';
@@ -160,6 +161,18 @@ describe('tests as code', () => {
     );
     for (const step of await recordedSteps(world.deps, 'whole'))
       assert.deepEqual((await replayStep(world.deps, 'whole', step, true)).differs, []);
+    const rollouts = await readRollouts(world.deps.store, steps.at(-1)!);
+    assert.match(stepView('whole', steps, rollouts).hardest[0]!.call, /^line [13]$/);
+    const { suite } = await readGroup(world.deps.store, 'whole', rollouts, 0);
+    assert.deepEqual(suite[0], { call: 'line 1', expected: 'pass', origin: 'baseline' });
+    const { views } = await solve(acts, { checkpoint: { runId: 'whole', name: 'latest' }, limit: 1 });
+    assert.deepEqual(
+      (await get(views))[0]!.baseline.map(({ call, valid }) => [call, valid]),
+      [
+        ['line 1', true],
+        ['line 3', true],
+      ],
+    );
     const { results } = await measure(acts, { checkpoint: { runId: 'whole', name: 'latest' }, samples: 4 });
     const solved = (await get(results)).map((one) => [one.baseline, one.solved]);
     assert.ok(solved.every(([baseline, hidden]) => baseline! >= hidden!) && solved.some(([, hidden]) => hidden! > 0));
