@@ -58,7 +58,7 @@ export const endedFrameSchema = z.strictObject({
 
 /** One child process that the host talks to. It holds a program or runs tests. */
 export type SessionSpec =
-  | { role: 'program'; code: string; first: number } // numbers of its objects start at `first`
+  | { role: 'program'; code: string; entry: string | null; first: number } // numbers of its objects start at `first`
   | {
       role: 'tests';
       style: TestStyle;

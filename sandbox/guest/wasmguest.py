@@ -56,7 +56,7 @@ channel = DeviceChannel()
 def start_program(text):
     """Loads a program for a session and returns its first message."""
     job = json.loads(text)
-    program['answer'], first = open_program(job['code'], job['first'])
+    program['answer'], first = open_program(job['code'], job['entry'], job['first'])
     return first
 
 

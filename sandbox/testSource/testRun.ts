@@ -76,12 +76,16 @@ class Program {
     }
     const reply = this.#nextAnswer();
     const first = OBJECTS * this.#starts++;
-    const session = guest.open({ role: 'program', code: this.job.code, first }, limits, (text) => {
-      const answer = this.#answer;
-      this.#answer = undefined;
-      if (answer) answer(text);
-      else session.end(); // a message without a request
-    });
+    const session = guest.open(
+      { role: 'program', code: this.job.code, entry: this.job.entry ?? null, first },
+      limits,
+      (text) => {
+        const answer = this.#answer;
+        this.#answer = undefined;
+        if (answer) answer(text);
+        else session.end(); // a message without a request
+      },
+    );
     running.session = session;
     session.ended.then(
       (end) => {

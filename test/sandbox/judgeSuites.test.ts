@@ -140,6 +140,16 @@ assert f(5) == 6
         testStyle: 'assert',
       };
       assert.deepEqual(await verdicts(fields, source('check'), [code, 'def f(x): return 2']), [['pass'], ['error']]);
+      // names and depth that interview sites provide, but not a solution
+      const deep =
+        'class Solution:\n  def f(self, n: Optional[int]) -> List[int]: return [n] if n < 1 else self.f(n - 1) + [gcd(n, n)][:0]\n';
+      const more: Fields = {
+        ...fields,
+        testSource: 'def check(candidate): assert candidate(5000) == [0]\nassert "List" not in dir()\n',
+      };
+      assert.deepEqual(await verdicts(more, source('check', 'line 2'), [deep]), [['pass', 'pass']]);
+      const provided: Fields = { ...fields, entry: 'Counter.total' };
+      assert.deepEqual(await verdicts(provided, source('check'), ['x = 1']), [['error']]);
     });
 
     it('runs pytest where it is installed; without it the health gate leaves the problem out', async () => {
