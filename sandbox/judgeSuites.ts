@@ -5,6 +5,7 @@ import type { GivenTest } from '../core/rewards/suite.js';
 import type { CallResult, ExecutionJob, Limits, TestJob, TestRun, Verdict } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
+import { BATCH_BYTES, PROGRAM_BYTES } from './answers.js';
 import type { RunOptions, Sandbox } from './sandbox.js';
 
 /** A program and the tests that judge it. */
@@ -33,7 +34,31 @@ interface JudgeOptions extends RunOptions {
 export async function judgeSuites(
   sandbox: Sandbox,
   jobs: readonly SuiteJob[],
-  { show, ...options }: JudgeOptions = {},
+  options: JudgeOptions = {},
+): Promise<SuiteRun[]> {
+  const runs = new Map<SuiteJob, SuiteRun>();
+  for (const group of inGroups(jobs)) {
+    const judged = await judgeGroup(sandbox, group, options);
+    for (const [i, job] of group.entries()) runs.set(job, judged[i]!);
+  }
+  return jobs.map((job) => runs.get(job)!);
+}
+
+const KEPT = BATCH_BYTES / PROGRAM_BYTES; // programs
+
+/** Answers that wait for a checker are kept. So few programs are judged at a time that each has the budget of a reference. */
+function inGroups(jobs: readonly SuiteJob[]): SuiteJob[][] {
+  const checked = jobs.filter(({ problem }) => problem.checker !== undefined);
+  const groups = Array.from({ length: Math.ceil(checked.length / KEPT) }, (_, i) =>
+    checked.slice(i * KEPT, (i + 1) * KEPT),
+  );
+  return [jobs.filter(({ problem }) => problem.checker === undefined), ...groups].filter(({ length }) => length > 0);
+}
+
+async function judgeGroup(
+  sandbox: Sandbox,
+  jobs: readonly SuiteJob[],
+  { show, ...options }: JudgeOptions,
 ): Promise<SuiteRun[]> {
   const rule = (isRight: boolean, answer: Value): Ruling => isRight || (show?.(answer) ?? false);
   const tests = jobs.map((job) => job.tests.flatMap((test): TestCase[] => ('source' in test ? [] : [test])));

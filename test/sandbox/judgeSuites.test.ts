@@ -234,6 +234,34 @@ describe('questions for validators and checkers', () => {
     ]);
   });
 
+  it('are asked about few programs at a time, so that each has the memory of a reference', async () => {
+    const batches: string[] = [];
+    const sandbox = {
+      run: async (given: { id: string; entry: string; inputs: Value[][]; reduce?: object }[]) => {
+        batches.push(`${given.length} ${given[0]!.entry} ${given[0]!.reduce ? 'reduced' : 'kept'}`);
+        return given.map(({ id, entry }) => ({
+          id,
+          ms: 1,
+          calls: [{ kind: 'value', value: entry === 'checker' || id }],
+        }));
+      },
+    } as unknown as Sandbox;
+    const problem = { ...PROBLEM, checker: SAME };
+    const jobs = Array.from({ length: 11 }, (_, i) => ({
+      id: String(i),
+      code: 'x',
+      problem: i === 3 ? PROBLEM : problem,
+      tests: [value(1, 2)],
+      limits: LIMITS,
+    }));
+    const runs = await judgeSuites(sandbox, jobs);
+    assert.deepEqual(
+      runs.map(({ verdicts: [verdict] }) => verdict),
+      jobs.map(({ id }) => (id === '3' ? 'fail' : 'pass')),
+    );
+    assert.deepEqual(batches, ['1 f reduced', '8 f kept', '8 checker reduced', '2 f kept', '2 checker reduced']);
+  });
+
   it('rethrow a fault of the sandbox: it is no verdict', async () => {
     const gone = new GauntletError('SANDBOX_FAULT', 'gone');
     const sandbox = {
