@@ -146,6 +146,8 @@ async function faultOfFunctions(
     const at = replies.findIndex((reply) => reply.kind !== 'value' || !reply.value);
     const reply = replies[at];
     if (reply?.kind === 'value') return `${place(at)}: the ${name} refuses ${what(at)}`;
+    const [, said] = (name === 'validator' && reply && /^AssertionError(?:: )?(.*)/s.exec(reply.message)) || [];
+    if (said !== undefined) return `${place(at)}: the validator refuses the input${said && `: ${short(said, 200)}`}`;
     if (reply) return `${place(at)}: the ${name} fails: ${reply.kind}: ${short(reply.message, 200)}`;
   }
   return undefined;

@@ -119,6 +119,10 @@ describe('the health gate', () => {
     assert.deepEqual(await examine(saying(value(true)), validated), { problem: validated });
     assert.equal(await reasonOf(saying(value(false)), validated), 'hidden test 1: the validator refuses the input');
     assert.equal(await reasonOf(saying(late), validated), 'hidden test 1: the validator fails: timeout: no answer');
+    const asserts = (message: string) => reasonOf(saying({ kind: 'error', message }), validated);
+    assert.equal(await asserts('AssertionError'), 'hidden test 1: the validator refuses the input');
+    assert.equal(await asserts('AssertionError: not\n1'), 'hidden test 1: the validator refuses the input: not 1');
+    assert.match(await asserts('ValueError: x'), /^hidden test 1: the validator fails: error: ValueError: x$/);
     const other = RIGHT.with(2, value(99)); // not what is expected, but right
     assert.deepEqual(await examine(saying(value(true), other), checked), { problem: checked });
     const refused = "hidden test 1: the checker refuses the reference's answer 99";
