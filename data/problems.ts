@@ -73,7 +73,7 @@ export async function loadProblems(source: string): Promise<ProblemSet> {
 
 /**
  * Reads a problem file. Of a built-in set it checks the name only.
- * @returns the records that cannot be used, and the number of problems without a test of values
+ * @returns the records that cannot be used, and the number of problems without a test
  * @throws GauntletError BAD_INPUT, one line
  */
 export async function checkProblems(source: string): Promise<{ rejected: Rejected[]; untested: number }> {
@@ -83,7 +83,8 @@ export async function checkProblems(source: string): Promise<{ rejected: Rejecte
   }
   const set = await loadProblems(source);
   const untested = SPLITS.flatMap((split) => set[split]).filter(
-    ({ baselineTests, hiddenTests }) => baselineTests.length + hiddenTests.length === 0,
+    ({ baselineTests, hiddenTests, testSource }) =>
+      baselineTests.length + hiddenTests.length === 0 && testSource === undefined,
   );
   return { rejected: set.rejected ?? [], untested: untested.length };
 }

@@ -2,15 +2,15 @@
 // that can be read counts; an input without an expected value expects what most programs return.
 import { parseTests } from '../chains/judge/judging.js';
 import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from '../chains/sample/sampling.js';
-import { equalValues, truthTests } from '../core/compare.js';
+import { equalValues } from '../core/compare.js';
 import { strictKey } from '../core/comparison/strictKey.js';
 import { formatArguments, formatValue } from '../core/parse/format.js';
 import { deriveKey, extendKey } from '../core/random.js';
 import { inputKey } from '../core/rewards/suite.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
 import type { CallResult, Verdict } from '../core/schema/execution.js';
-import type { TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
+import { judgeSuites } from '../sandbox/judgeSuites.js';
 import { digestBytes } from '../store/canonicalJson.js';
 import type { Solver } from './policies.js';
 import type { Task } from './tasks.js';
@@ -96,7 +96,7 @@ export async function judgeSamples(
   written: readonly WrittenTest[],
   signal: AbortSignal | undefined,
 ): Promise<Judged> {
-  const baseline = await run(solver, task, programs, task.baselineTests, signal);
+  const baseline = await baselineVerdicts(solver, task, programs, signal);
   const calls = await run(solver, task, programs, written, signal);
   const agreement = programs.map(() => 0);
   const tests = written.map(({ sample, stage, args, expected }, t): TestReport => {
@@ -114,9 +114,23 @@ export async function judgeSamples(
     const call = `${task.entry}${formatArguments(args)}`;
     return { sample, stage, call, expected: expected === undefined ? null : formatValue(expected), verdicts };
   });
-  const verdict = (call: CallResult<Answer>): Verdict =>
-    call.kind !== 'value' ? call.kind : call.value.passes ? 'pass' : 'fail';
-  return { baseline: baseline.map((calls) => calls.map(verdict)), tests, agreement };
+  return { baseline, tests, agreement };
+}
+
+const distinct = (programs: readonly string[]): string[] => [...new Set(programs)].filter((code) => code !== '');
+
+async function baselineVerdicts(
+  { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
+  task: Task,
+  programs: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Verdict[][]> {
+  const { baselineTests: tests } = task;
+  const codes = tests.length === 0 ? [] : distinct(programs);
+  const jobs = codes.map((code, i) => ({ id: String(i), code, problem: task, tests, limits: config.limits }));
+  const runs = await judgeSuites(sandbox, jobs, { signal });
+  const verdictsOf = new Map(codes.map((code, i) => [code, runs[i]!.verdicts]));
+  return programs.map((code) => verdictsOf.get(code) ?? tests.map(() => 'error'));
 }
 
 /** What is kept of an answer, which may be large. */
@@ -132,17 +146,17 @@ async function run(
   { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
   { entry, calling, comparison }: Task,
   programs: readonly string[],
-  tests: readonly (Pick<TestCase, 'args' | 'truth'> & { expected?: Value })[],
+  tests: readonly WrittenTest[],
   signal: AbortSignal | undefined,
 ): Promise<CallResult<Answer>[][]> {
-  const codes = tests.length === 0 ? [] : [...new Set(programs)].filter((code) => code !== '');
+  const codes = tests.length === 0 ? [] : distinct(programs);
   const inputs = tests.map(({ args }) => args);
   const reduce = (answer: Value, call: number): Answer => {
     const { expected } = tests[call]!;
     const key = digestBytes(strictKey(answer));
     return expected === undefined ? { key } : { key, passes: equalValues(answer, expected, comparison) };
   };
-  const job = { entry, calling, inputs, truth: truthTests(tests), limits: config.limits, reduce };
+  const job = { entry, calling, inputs, limits: config.limits, reduce };
   const jobs = codes.map((code, i) => ({ id: String(i), code, ...job }));
   const results = await sandbox.run(jobs, { signal });
   const callsOf = new Map(codes.map((code, i) => [code, results[i]!.calls]));

@@ -11,7 +11,7 @@ import { openDrafts, UNTESTED } from '../data/problemDrafts.js';
 
 export type Task = Pick<
   Problem,
-  'id' | 'description' | 'functionSignature' | 'entry' | 'calling' | 'comparison' | 'baselineTests'
+  'id' | 'description' | 'functionSignature' | 'entry' | 'calling' | 'comparison' | 'checker' | 'baselineTests'
 >;
 
 /** The problems of a file, in its order. @throws GauntletError BAD_INPUT, one line */

@@ -9,6 +9,7 @@ import { type CallResult, type Limits, limitsSchema, type TestRun } from '../cor
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 import { keepWithin, PROGRAM_BYTES, sizeOf } from './answers.js';
+import { askProblems, questionOf, sourceJob } from './judgeSuites.js';
 import type { Sandbox } from './sandbox.js';
 
 export type Health = { problem: Problem } | { reason: string };
@@ -28,11 +29,20 @@ interface Answer {
   passes: boolean; // its test, if there is one
   digest: string; // two answers have the same one if and only if they are equal in mode strict
   shown: string;
-  value?: Value; // in the first run, if it becomes an expected value
+  value?: Value; // in the first run, if it becomes an expected value or a checker judges it
 }
 
 /** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
+  try {
+    return await examine(problem, sandbox, options);
+  } catch (error) {
+    if (error instanceof GauntletError && error.code === 'BAD_INPUT') return { reason: error.message }; // it is too large
+    throw error;
+  }
+}
+
+async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
   const { inputs, signal } = options;
   const limits = limitsSchema.parse(options.limits ?? {});
   const unanswered = [...(inputs?.baseline ?? []), ...(inputs?.hidden ?? [])];
@@ -48,15 +58,13 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
     limits,
   };
   const jobs = Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) }));
-  const results = await sandbox.run(jobs, { signal }).catch((error: unknown) => {
-    if (error instanceof GauntletError && error.code === 'BAD_INPUT') return error; // its inputs are too large
-    throw error;
-  });
-  if (results instanceof GauntletError) return { reason: results.message };
+  const results = await sandbox.run(jobs, { signal });
   const runs = results.map(({ calls }) => calls);
   const reason = faultOfCalls(problem, given, runs);
   if (reason !== undefined) return { reason };
   const answered = unanswered.map((args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!) }));
+  const refused = await faultOfFunctions(problem, sandbox, [...given, ...answered], runs[0]!, limits, signal);
+  if (refused !== undefined) return { reason: refused };
   const examined: Problem = {
     ...problem,
     baselineTests: [...problem.baselineTests, ...answered.slice(0, inputs?.baseline.length ?? 0)],
@@ -67,7 +75,7 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
 }
 
 function reduceWith(
-  { comparison }: Problem,
+  { comparison, checker }: Problem,
   given: TestCase[],
   keepsValues: boolean,
 ): (answer: Value, call: number) => Answer {
@@ -75,10 +83,10 @@ function reduceWith(
   return (answer, call) => {
     const test = given[call];
     return {
-      passes: test === undefined || equalValues(answer, test.expected, comparison),
+      passes: test === undefined || checker !== undefined || equalValues(answer, test.expected, comparison),
       digest: createHash('sha256').update(strictKey(answer)).digest('hex'),
       shown: sizeOf(answer) > MOST_SHOWN ? 'a large value' : short(formatValue(answer)),
-      ...(test === undefined && keepsValues && { value: keep(answer, call) }),
+      ...(keepsValues && (test === undefined || checker !== undefined) && { value: keep(answer, call) }),
     };
   };
 }
@@ -86,11 +94,7 @@ function reduceWith(
 /** Why the calls fail: those of the given tests, then those without an expected value. */
 function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult<Answer>[][]): string | undefined {
   const [first, ...others] = runs as [CallResult<Answer>[], ...CallResult<Answer>[][]];
-  const place = (i: number): string => {
-    const { length } = problem.baselineTests;
-    if (i < length) return `baseline test ${i + 1}`;
-    return i < given.length ? `hidden test ${i + 1 - length}` : `input ${i + 1 - given.length}`;
-  };
+  const place = placeIn(problem);
   const failed = first[0];
   if (failed?.kind === 'error' && !parses(first)) return `the reference does not parse: ${failed.message}`;
   for (const [i, call] of first.entries()) {
@@ -104,24 +108,68 @@ function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult<Answ
   return undefined;
 }
 
+/** The name of a call: of the baseline tests, the hidden tests and the inputs, one after the other. */
+const placeIn = ({ baselineTests: { length: baseline }, hiddenTests: { length: hidden } }: Problem) => {
+  return (i: number): string => {
+    if (i < baseline) return `baseline test ${i + 1}`;
+    return i < baseline + hidden ? `hidden test ${i + 1 - baseline}` : `input ${i + 1 - baseline - hidden}`;
+  };
+};
+
+/** Why the problem's own functions are wrong: they must allow every given input and accept every answer of the reference. */
+async function faultOfFunctions(
+  problem: Problem,
+  sandbox: Sandbox,
+  tests: TestCase[],
+  calls: CallResult<Answer>[],
+  limits: Limits,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const { id, validator, checker } = problem;
+  const legal = tests.map(({ args }) => args);
+  const right = tests.map(({ args, expected }, i) =>
+    checker === undefined ? [] : questionOf(args, answerOf(calls[i]!), expected),
+  );
+  const [allowed, accepted] = await askProblems(
+    sandbox,
+    [
+      { id: `validator:${id}`, code: validator, entry: 'validator', inputs: legal, limits },
+      { id: `checker:${id}`, code: checker, entry: 'checker', inputs: right, limits },
+    ],
+    { signal },
+  );
+  const place = placeIn(problem);
+  for (const [replies, name, what] of [
+    [allowed!, 'validator', () => 'the input'],
+    [accepted!, 'checker', (i: number) => `the reference's answer ${shown(calls[i]!)}`],
+  ] as const) {
+    const at = replies.findIndex((reply) => reply.kind !== 'value' || !reply.value);
+    const reply = replies[at];
+    if (reply?.kind === 'value') return `${place(at)}: the ${name} refuses ${what(at)}`;
+    const [, said] = (name === 'validator' && reply && /^AssertionError(?:: )?(.*)/s.exec(reply.message)) || [];
+    if (said !== undefined) return `${place(at)}: the validator refuses the input${said && `: ${short(said, 200)}`}`;
+    if (reply) return `${place(at)}: the ${name} fails: ${reply.kind}: ${short(reply.message, 200)}`;
+  }
+  return undefined;
+}
+
 async function faultOfSource(
   problem: Problem,
   sandbox: Sandbox,
   limits: Limits,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const job = {
-    id: problem.id,
-    code: problem.referenceSolution,
-    entry: problem.entry,
-    style: 'assert' as const,
-    files: { 'test_solution.py': problem.testSource! },
-    limits,
-  };
-  const runs = await sandbox.runTests(
-    Array.from({ length: RUNS }, () => job),
-    { signal },
-  );
+  const job = sourceJob(problem, { id: problem.id, code: problem.referenceSolution, limits });
+  const runs = await sandbox
+    .runTests(
+      Array.from({ length: RUNS }, () => job),
+      { signal },
+    )
+    .catch((error: unknown) => {
+      if (error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE') return error; // it lacks this style
+      throw error;
+    });
+  if (runs instanceof GauntletError) return runs.message;
   const [first, ...others] = runs as [TestRun, ...TestRun[]];
   if (first.tests.length === 0) return 'no tests: the test source contains none';
   for (const [i, { name, outcome, message }] of first.tests.entries()) {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { callingSchema } from '../core/schema/calling.js';
 import { comparisonSchema } from '../core/schema/comparison.js';
-import { someLimitsSchema } from '../core/schema/execution.js';
+import { someLimitsSchema, type TestStyle } from '../core/schema/execution.js';
 import { valueSchema } from '../core/schema/value.js';
 
 export const MODES = ['values', 'assert', 'pytest'] as const;
@@ -44,7 +44,7 @@ export function parseProgramRow(row: unknown): z.output<typeof programRowSchema>
 }
 
 /** @throws GauntletError BAD_INPUT naming the field, and the mode that fits the row */
-export function parseSourceRow(row: unknown, mode: 'assert' | 'pytest'): SourceRow {
+export function parseSourceRow(row: unknown, mode: TestStyle): SourceRow {
   if (typeof row === 'object' && row !== null && !has(row, 'test_source') && !has(row, 'files'))
     throw bad('test_source', `is missing${has(row, 'tests') ? '; a row with tests needs --mode values' : ''}`);
   const source = parse(sourceRowSchema, row);

@@ -3,6 +3,7 @@ import { formatArguments, formatValue } from '../../core/parse/format.js';
 import { programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { rewardOf } from '../../core/rewards/rule.js';
+import type { SourceTest } from '../../core/rewards/suite.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -50,7 +51,7 @@ export function chainViews(
         };
       }),
       baseline: own.suite.flatMap(({ origin, test }, at) =>
-        origin === 'baseline' ? [shown({ ...test, suite: at })] : [],
+        origin === 'baseline' ? [{ ...shownCall(problem.entry, test), valid: true, verdict: verdicts[at] }] : [],
       ),
       rewards: {
         generator: rewardOf(terms.generator),
@@ -66,14 +67,25 @@ export function chainViews(
   });
 }
 
+/** A test as text; a test of the source has a name only. */
+export const shownCall = (
+  entry: string,
+  test: Pick<ValidatedTest, 'args' | 'expected'> | SourceTest,
+): Pick<ShownTest, 'call' | 'expected'> =>
+  'source' in test
+    ? { call: test.source, expected: 'pass' }
+    : {
+        call: `${entry}${formatArguments(test.args)}`,
+        expected: test.expected === undefined ? 'illegal input' : formatValue(test.expected),
+      };
+
 /** A test and what it says about a program. @param verdicts of the program on the suite */
 export const shownTest = (
   { args, expected, suite, corrected }: ValidatedTest,
   { entry }: Pick<Problem, 'entry'>,
   verdicts: readonly Verdict[],
 ): ShownTest => ({
-  call: `${entry}${formatArguments(args)}`,
-  expected: expected === undefined ? 'illegal input' : formatValue(expected),
+  ...shownCall(entry, { args, expected }),
   valid: suite !== null && !corrected,
   verdict: suite === null ? undefined : verdicts[suite],
 });

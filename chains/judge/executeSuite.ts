@@ -34,7 +34,7 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
       const problem = problemOf(byId, target.problemId);
       const first = t * batch.samples;
       const turns = batch.turns.slice(first, first + batch.samples).map((sample, g) => ({ turn: first + g, sample }));
-      return { problem, candidates: [chainOf(target)], turns, given: givenTests(problem, input.suite) };
+      return { problem, candidates: [chainOf(target)], turns, suite: input.suite };
     });
   }
   if (!input.chains) throw new TypeError("executeSuite per 'problem' needs chains");
@@ -44,7 +44,7 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
     const turns = (batch?.turns ?? []).flatMap((sample, turn) =>
       sample.problemId === problemId ? [{ turn, sample }] : [],
     );
-    return { problem, candidates, turns, given: givenTests(problem, input.suite) };
+    return { problem, candidates, turns, suite: input.suite };
   });
 }
 
@@ -58,9 +58,4 @@ async function bookReader(
   if (rule === undefined || replayBuffer === undefined) return () => [];
   const { book = {} } = await store.getJson(replayBuffer);
   return ({ id }) => rule.replay(entriesOf(book, id), new RandomStream(seed, 'mistake-book', replayBuffer, id));
-}
-
-/** Hidden tests are for evaluation only. A problem without hidden tests is judged on its baseline tests. */
-function givenTests(problem: Problem, suite: 'baseline' | 'hidden'): TestCase[] {
-  return suite === 'hidden' && problem.hiddenTests.length > 0 ? problem.hiddenTests : problem.baselineTests;
 }

@@ -1,27 +1,36 @@
-// Runs programs in the sandbox and judges them. Expected values stay here: the sandbox receives programs and inputs only.
-import { comparesWith, judge, parses, truthTests, verdictOf } from '../../core/compare.js';
+// Runs programs in the sandbox and judges them. No process that holds a program receives an expected value or a test.
 import { groupBy } from '../../core/groups.js';
 import { nameOf } from '../../core/parse/asserts.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../../core/parse/salvage.js';
 import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
-import { assembleSuite, inputKey, type SuiteTest } from '../../core/rewards/suite.js';
+import {
+  assembleSuite,
+  type GivenTest,
+  givenTests,
+  inputKey,
+  type SuiteTest,
+  testKey,
+} from '../../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { CallResult, ExecutionJob, Limits, Verdict } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
+import { judgeSuites, type SuiteJob, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import { codeOf } from '../chainLists.js';
 import { batchOptions, type Scope } from '../scope.js';
+import { type ParsedTest, ruleTests, type TestRuling, timeOfTurns } from './rulings.js';
 
 /** Candidates that share a suite, and the test turns written for them. */
 export interface JudgingTask {
   problem: Problem;
   candidates: Chain[];
   turns: { turn: number; sample: TestTurn }[];
-  given: TestCase[]; // baseline or hidden tests, and tests of the pool
+  suite: 'baseline' | 'hidden'; // which tests of the problem the suite begins with
+  pool?: TestCase[]; // tests of earlier steps, which come next
   book?: TestCase[]; // tests of the mistake book
 }
 
@@ -31,9 +40,7 @@ interface ParsedTurn {
   lost: number;
 }
 
-export type ParsedTest = Omit<TestCase, 'expected'> & { expected?: Value }; // absent: the reference says what is expected
-
-/** Two passes through the sandbox: references on generated inputs, then candidates on their suites. */
+/** References on generated inputs and on test source, validators and checkers on the results, then candidates on their suites. */
 export async function judgeTasks(
   scope: Scope,
   config: RunConfig,
@@ -49,40 +56,45 @@ export async function judgeTasks(
   const jobs = referenceList.map(({ job }) => job);
   const answers = await sandbox.run(jobs, options);
   const answerOf = new Map(jobs.map((job, i) => [job, answers[i]!]));
+  const reference = (problem: Problem, args: Value[]): CallResult => {
+    const { job, positions } = references.get(problem.id)!;
+    return answerOf.get(job)!.calls[positions.get(inputKey(args))!]!;
+  };
+  const written = tasks.map(({ problem }, t) => ({ problem, turns: parsed[t]! }));
+  const rulingOf = await ruleTests(sandbox, config.limits, written, reference, options);
+  const sources = await sourceTestsOf(
+    sandbox,
+    tasks.map(({ problem }) => problem),
+    config.limits,
+    options,
+  );
   const { corrects = false } = REWARD_RULES[config.reward.scheme];
   const built = tasks.map((task, t) => {
-    const reference = (args: Value[]): CallResult => {
-      const { job, positions } = references.get(task.problem.id)!;
-      return answerOf.get(job)!.calls[positions.get(inputKey(args))!]!;
-    };
-    return buildSuite(task, parsed[t]!, reference, corrects);
+    const given = [...givenTests(task.problem, task.suite, sources.get(task.problem.id)), ...(task.pool ?? [])];
+    return buildSuite(given, task.book, parsed[t]!, (test) => rulingOf(task.problem, test), corrects);
   });
   const candidates = candidateJobs(
     tasks,
     built.map(({ suite }) => suite),
     config,
   );
-  const results = await sandbox.run(candidates.jobs, options);
-  const isUnparsed = (index: number | undefined): boolean => index !== undefined && !parses(results[index]!.calls);
+  const results = await judgeSuites(sandbox, candidates.jobs, options);
   const judged = tasks.map((task, t): SuiteVerdicts => {
     const { suite, turns } = built[t]!;
-    const verdicts = candidates.indexOf[t]!.map((index): Verdict[] => {
-      if (index === undefined) return suite.map(() => 'error'); // no program, no pass
-      return results[index]!.calls.map(verdictOf);
-    });
+    const runOf = (c: number): SuiteRun | undefined => results[candidates.indexOf[t]![c] ?? -1];
     return {
       problemId: task.problem.id,
       candidates: task.candidates.map((chain, c) => ({
         sample: chain.sample,
         empty: codeOf(chain, task.problem, config) === '',
-        ...(isUnparsed(candidates.indexOf[t]![c]) && { unparsed: true }),
+        ...(runOf(c)?.parses === false && { unparsed: true }),
       })),
       suite,
-      verdicts,
+      verdicts: task.candidates.map((_, c): Verdict[] => runOf(c)?.verdicts ?? suite.map(() => 'error')), // no program, no pass
       turns,
     };
   });
-  return { judged, executions: jobs.length + candidates.jobs.length };
+  return { judged, executions: jobs.length + sources.size + candidates.jobs.length };
 }
 
 type Called = Pick<Problem, 'functionSignature' | 'entry' | 'calling'>;
@@ -116,10 +128,7 @@ interface ReferenceJob {
   positions: Map<string, number>; // input key → index in `job.inputs`
 }
 
-/**
- * One job per problem: its reference solution on every distinct generated input. It has the time of one program for each
- * turn: slow inputs of one sample should not make the tests of the others invalid.
- */
+/** One job per problem: its reference solution on every distinct generated input. */
 function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Limits): Map<string, ReferenceJob> {
   const references = new Map<string, ReferenceJob>();
   for (const [id, own] of groupBy(tasks.keys(), (t) => tasks[t]!.problem.id)) {
@@ -129,7 +138,6 @@ function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Lim
     for (const { args } of turns.flatMap(({ tests }) => tests))
       if (!inputs.has(inputKey(args))) inputs.set(inputKey(args), args);
     const { referenceSolution: code, entry, calling } = tasks[own[0]!]!.problem;
-    const time = { cpuSeconds: turns.length * limits.cpuSeconds, wallSeconds: turns.length * limits.wallSeconds };
     references.set(id, {
       job: {
         id: `reference:${id}`,
@@ -137,7 +145,7 @@ function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Lim
         entry,
         calling,
         inputs: [...inputs.values()],
-        limits: { ...limits, ...time },
+        limits: timeOfTurns(limits, turns.length),
       },
       positions: new Map([...inputs.keys()].map((key, i) => [key, i])),
     });
@@ -146,27 +154,28 @@ function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Lim
 }
 
 /**
- * A generated test is valid if the reference returns the expected value; an input is, if the reference returns a value.
  * Valid tests join the given tests, and so do corrected ones if the reward scheme `corrects`.
+ * @param rule absent: the test cannot be used
  */
 function buildSuite(
-  { problem, given, book }: JudgingTask,
+  given: readonly GivenTest[],
+  book: readonly TestCase[] | undefined,
   parsed: ParsedTurn[],
-  reference: (args: Value[]) => CallResult,
+  rule: (test: ParsedTest) => TestRuling | undefined,
   corrects: boolean,
 ): { suite: SuiteTest[]; turns: ValidatedTurn[] } {
   const usable = new Map<ParsedTest, TestCase & Partial<ValidatedTest>>();
   for (const test of parsed.flatMap(({ tests }) => tests)) {
-    const answer = reference(test.args);
-    if (answer.kind !== 'value') continue;
-    const { args, expected = answer.value } = test;
+    const ruling = rule(test);
+    if (!ruling) continue;
     // the answer of the reference is expected, which may be a float where the test has an int
-    if (judge(answer, expected, problem.comparison) === 'pass') usable.set(test, { args, expected: answer.value });
-    else if (corrects) usable.set(test, { args, expected: answer.value, corrected: true });
+    const { args } = test;
+    if (ruling.isRight) usable.set(test, { args, expected: ruling.answer });
+    else if (corrects) usable.set(test, { args, expected: ruling.answer, corrected: true });
   }
   const generated = [...usable.values()].map(({ args, expected }) => ({ args, expected }));
   const suite = assembleSuite(given, generated, book);
-  const positions = new Map(suite.map(({ test }, i) => [inputKey(test.args), i]));
+  const positions = new Map(suite.map(({ test }, i) => [testKey(test), i]));
   const turns = parsed.map(
     ({ turn, lost, tests }): ValidatedTurn => ({
       turn,
@@ -185,21 +194,17 @@ function candidateJobs(
   tasks: JudgingTask[],
   suites: SuiteTest[][],
   config: RunConfig,
-): { jobs: ExecutionJob<boolean>[]; indexOf: (number | undefined)[][] } {
-  const jobs: ExecutionJob<boolean>[] = [];
+): { jobs: SuiteJob[]; indexOf: (number | undefined)[][] } {
+  const jobs: SuiteJob[] = [];
   const indexOf = tasks.map(({ problem, candidates }, t) => {
-    const expected = suites[t]!.map(({ test }) => test.expected);
-    const reduce = comparesWith(expected, problem.comparison);
-    const truth = truthTests(suites[t]!.map(({ test }) => test));
+    const tests = suites[t]!.map(({ test }) => test);
     const known = new Map<string, number>();
     return candidates.map((chain) => {
       const code = codeOf(chain, problem, config);
-      if (code === '' || suites[t]!.length === 0) return undefined;
+      if (code === '' || tests.length === 0) return undefined;
       if (known.has(code)) return known.get(code);
       known.set(code, jobs.length);
-      const { entry, calling } = problem;
-      const inputs = suites[t]!.map(({ test }) => test.args);
-      jobs.push({ id: `${t}:${chain.sample}`, code, entry, calling, inputs, truth, limits: config.limits, reduce });
+      jobs.push({ id: `${t}:${chain.sample}`, code, problem, tests, limits: config.limits });
       return jobs.length - 1;
     });
   });

@@ -1,9 +1,8 @@
 // Runs mutants of references on suites: a test that no mutant fails checks little.
-import { comparesWith, truthTests, verdictOf } from '../../core/compare.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import type { ExecutionJob } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
+import { judgeSuites, type SuiteJob } from '../../sandbox/judgeSuites.js';
 import { mutantsOf } from '../../sandbox/mutants.js';
 import { batchOptions, type Scope } from '../scope.js';
 
@@ -21,28 +20,26 @@ export async function withMutants(
   const mutants = await mutantsOf(sandbox, references, limit, options);
   const mutantsOfProblem = new Map(references.map((reference, i) => [reference, mutants[i]!]));
   const jobs = judged.flatMap(({ suite }, t) => {
-    const { referenceSolution, entry, calling, comparison } = problems[t]!;
-    const inputs = suite.map(({ test }) => test.args);
-    const expected = suite.map(({ test }) => test.expected);
-    const truth = truthTests(suite.map(({ test }) => test));
-    const reduce = comparesWith(expected, comparison);
-    const job = { entry, calling, inputs, truth, limits: config.limits, reduce };
+    const problem = problems[t]!;
+    const tests = suite.map(({ test }) => test);
+    if (tests.length === 0) return [];
     return mutantsOfProblem
-      .get(referenceSolution)!
-      .map((code, m): ExecutionJob<boolean> & { task: number; mutant: number } => ({
+      .get(problem.referenceSolution)!
+      .map((code, m): SuiteJob & { task: number; mutant: number } => ({
         id: `mutant:${t}:${m}`,
         task: t,
         mutant: m,
         code,
-        ...job,
+        problem,
+        tests,
+        limits: config.limits,
       }));
   });
-  const runnable = jobs.filter(({ inputs }) => inputs.length > 0);
-  const results = await sandbox.run(runnable, options);
+  const results = await judgeSuites(sandbox, jobs, options);
   const kills = judged.map(({ suite }) => suite.map((): number[] => []));
-  runnable.forEach(({ task, mutant }, j) => {
-    results[j]!.calls.forEach((call, i) => {
-      if (verdictOf(call) !== 'pass') kills[task]![i]!.push(mutant);
+  jobs.forEach(({ task, mutant }, j) => {
+    results[j]!.verdicts.forEach((verdict, i) => {
+      if (verdict !== 'pass') kills[task]![i]!.push(mutant);
     });
   });
   return {
@@ -50,6 +47,6 @@ export async function withMutants(
       const count = mutantsOfProblem.get(problems[t]!.referenceSolution)!.length;
       return { ...one, mutants: { count, kills: kills[t]! } };
     }),
-    executions: references.length + runnable.length,
+    executions: references.length + jobs.length,
   };
 }

@@ -19,8 +19,7 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   const replayBuffer = await scope.store.getJson(input.replayBuffer);
   const tasks = [...groupByProblem(chains)].map(([problemId, candidates]): JudgingTask => {
     const problem = problemOf(byId, problemId);
-    const known = poolOf(replayBuffer.pool, problemId);
-    return { problem, candidates, turns: [], given: [...problem.baselineTests, ...known] };
+    return { problem, candidates, turns: [], suite: 'baseline', pool: poolOf(replayBuffer.pool, problemId) };
   });
   const { judged, executions } = await judgeTasks(scope, config, tasks);
 

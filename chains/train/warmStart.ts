@@ -23,6 +23,7 @@ import type {
   WriteExamplesOutput,
 } from '../../method/types.js';
 import type { Chat } from '../../ml/engine/engine.js';
+import { askProblems, isYes } from '../../sandbox/judgeSuites.js';
 import { openRole, readConfig, readProblems } from '../artifacts.js';
 import { batchOptions, type Scope } from '../scope.js';
 
@@ -45,12 +46,18 @@ export async function answerFreshInputs(
     return { id, code, entry, calling, inputs, limits: config.limits };
   });
   const results = await sandbox.run(jobs, batchOptions(scope));
+  const allowed = await askProblems(
+    sandbox,
+    jobs.map(({ id, inputs, limits }, j) => ({ id, code: problems[j]!.validator, entry: 'validator', inputs, limits })),
+    batchOptions(scope),
+  );
   const tests: FreshTests = Object.fromEntries(
     jobs.map(({ id, inputs }, j) => {
       const calls = results[j]!.calls;
       const answered = inputs.flatMap((args, i): TestCase[] => {
         const call = calls[i]!;
-        return call.kind === 'value' ? [{ args, expected: call.value }] : [];
+        const isLegal = problems[j]!.validator === undefined || isYes(allowed[j]![i]!);
+        return call.kind === 'value' && isLegal ? [{ args, expected: call.value }] : [];
       });
       return [id, answered];
     }),

@@ -36,7 +36,7 @@ export async function noteProblems(source: string, note: Output['note']): Promis
   }
   const { rejected, untested } = await checkProblems(source);
   for (const { id, reason } of rejected) note(`skipped ${id}: ${reason}`);
-  if (untested > 0) note(`${counted(untested, 'problem')} without tests of values: no program counts as a solution`);
+  if (untested > 0) note(`${counted(untested, 'problem')} without tests: no program counts as a solution`);
 }
 
 /** Tells which problems a workflow left out. */

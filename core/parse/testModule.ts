@@ -1,12 +1,20 @@
 // Reads the literal part of test source as values: asserts about one function with literal arguments and answers, bare,
 // in `check(candidate)`, in test functions, parametrized or not, and in test classes. Parsed, never run.
 import type { SyntaxNode } from '@lezer/common';
+import type { TestStyle } from '../schema/execution.js';
 import type { TestCase } from '../schema/problem.js';
 import { LiteralProblem } from './arithmetic.js';
 import { type AssertOptions, claimedTest, isClaim, noBindings, SalvageProblem } from './asserts.js';
 import type { Signature } from './signature.js';
 import { isIdle, testsOfFunction } from './testFunctions.js';
 import { parsePython, statementsOf } from './tree.js';
+
+/** How test source is run: under pytest if it imports pytest and has tests that pytest collects. */
+export const styleOfTests = (source: string): TestStyle =>
+  /^[ \t]*(?:import|from)[ \t]+pytest\b/m.test(source) &&
+  /^(?:async[ \t]+)?(?:def[ \t]+test|class[ \t]+Test)/m.test(source)
+    ? 'pytest'
+    : 'assert';
 
 export interface ModuleTests {
   tests: TestCase[];

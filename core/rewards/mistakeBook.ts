@@ -65,7 +65,7 @@ function reweighed(
 ): MistakeBook {
   const entries = new Map(entriesOf(book, problemId).map((entry) => [inputKey(entry.test.args), entry]));
   for (const { origin, test, failed } of outcomes) {
-    if (origin === 'baseline') continue;
+    if (origin === 'baseline' || 'source' in test) continue;
     const key = inputKey(test.args);
     const weight = weigh(entries.get(key)?.weight ?? 0, failed);
     if (weight > 0) entries.set(key, { test, weight });

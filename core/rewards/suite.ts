@@ -1,11 +1,17 @@
 // The test suite of a group, and the pool of a problem's recent tests. All samples of a group are judged on the same
 // suite. Otherwise group-normalised advantages would compare different things.
-import type { TestCase } from '../schema/problem.js';
+import type { Problem, TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
+
+/** A test of the problem's test source, by its name. */
+export interface SourceTest {
+  source: string;
+}
+export type GivenTest = TestCase | SourceTest;
 
 export interface SuiteTest {
   origin: 'baseline' | 'book' | 'generated';
-  test: TestCase;
+  test: GivenTest; // a test of the source is a baseline test
 }
 
 const POOL_SIZE = 8; // tests of a problem
@@ -22,15 +28,37 @@ export function inputKey(args: readonly Value[]): string {
   return key;
 }
 
+/** Equal for tests of the same input, and for one test of the source. */
+export const testKey = (test: GivenTest): string => ('source' in test ? `source ${test.source}` : inputKey(test.args)); // the key of an input begins with a bracket
+
+/**
+ * The tests that a suite begins with: values, then tests of the source. Every second test of a source is hidden, unless the
+ * problem has hidden values. A problem without a hidden test is judged on its baseline tests.
+ * @param source all tests of the problem's source, in order; those that the reference does not pass are never used
+ */
+export function givenTests(
+  { baselineTests, hiddenTests }: Pick<Problem, 'baselineTests' | 'hiddenTests'>,
+  suite: 'baseline' | 'hidden',
+  source: readonly { name: string; isValid: boolean }[] = [],
+): GivenTest[] {
+  const isSplit = hiddenTests.length === 0 && source.length > 1;
+  const ofSource = (isHidden: boolean): SourceTest[] =>
+    source.flatMap(({ name, isValid }, i) =>
+      isValid && (isSplit && i % 2 === 1) === isHidden ? [{ source: name }] : [],
+    );
+  const hidden = [...hiddenTests, ...ofSource(true)];
+  return suite === 'hidden' && hidden.length > 0 ? hidden : [...baselineTests, ...ofSource(false)];
+}
+
 /** Baseline tests first, then those of the mistake book, then valid generated ones. The first test of each input is used. */
 export function assembleSuite(
-  baseline: readonly TestCase[],
+  baseline: readonly GivenTest[],
   generated: readonly TestCase[],
   book: readonly TestCase[] = [],
 ): SuiteTest[] {
   const suite = new Map<string, SuiteTest>();
-  const add = (origin: SuiteTest['origin'], tests: readonly TestCase[]): void => {
-    for (const test of tests) if (!suite.has(inputKey(test.args))) suite.set(inputKey(test.args), { origin, test });
+  const add = (origin: SuiteTest['origin'], tests: readonly GivenTest[]): void => {
+    for (const test of tests) if (!suite.has(testKey(test))) suite.set(testKey(test), { origin, test });
   };
   add('baseline', baseline);
   add('book', book);

@@ -86,6 +86,10 @@ export interface ExecutionResult<Kept = Value> {
 export const verdictSchema = z.enum(['pass', 'fail', 'error', 'timeout', 'memory', 'output']);
 export type Verdict = z.infer<typeof verdictSchema>;
 
+/** assert: bare asserts, test functions and cases, `check(candidate)`. pytest: what pytest collects; Docker only. */
+export const testStyleSchema = z.enum(['assert', 'pytest']);
+export type TestStyle = z.infer<typeof testStyleSchema>;
+
 /**
  * One program and test source, executed in two processes: tests never share an interpreter with the program. The
  * outcome is only as trustworthy as the author of the tests.
@@ -94,8 +98,9 @@ export interface TestJob {
   id: string;
   code: string; // the program; tests import it as `solution`, bare asserts can use its public names
   entry?: string | undefined; // passed to `check(candidate)`
-  style: 'assert' | 'pytest';
+  style: TestStyle;
   files: Record<string, string>; // of the tests, by relative path; one file in style assert
+  only?: readonly string[] | undefined; // names of the tests to run; default: all
   limits?: Limits | undefined;
 }
 

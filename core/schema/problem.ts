@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { callingSchema } from './calling.js';
 import { comparisonSchema } from './comparison.js';
+import { testStyleSchema } from './execution.js';
 import { valueSchema } from './value.js';
 
 export const testCaseSchema = z.strictObject({
@@ -26,8 +27,14 @@ export const problemSchema = z.strictObject({
   source: z.string().optional(),
   comparison: comparisonSchema.default('lenient'),
   calling: callingSchema.optional(),
-  /** Python tests (`check(candidate)` or bare asserts) that are not a table of values. Only the health gate uses them. */
+  /** Python tests that are not a table of values: `check(candidate)`, bare asserts, pytest, unittest. */
   testSource: z.string().min(1).optional(),
+  /** How `testSource` is run. Absent in sets that an earlier version stored: only the health gate uses their test source. */
+  testStyle: testStyleSchema.optional(),
+  /** Python source that defines `validator(*args)`: True if the arguments are a legal input. */
+  validator: z.string().min(1).optional(),
+  /** Python source that defines `checker(inputs, answer, expected)`: True if the answer is right. It replaces `comparison`. */
+  checker: z.string().min(1).optional(),
 });
 export type Problem = z.infer<typeof problemSchema>;
 

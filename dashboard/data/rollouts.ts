@@ -1,7 +1,7 @@
 // The rollouts of a step, read again from its artifacts: groups of samples with their texts, tests, verdicts and rewards.
 import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
 import { codeOf, groupByProblem } from '../../chains/chainLists.js';
-import { shownTest } from '../../chains/judge/chainViews.js';
+import { shownCall, shownTest } from '../../chains/judge/chainViews.js';
 import {
   discriminatorRewards,
   generatorRewards,
@@ -10,7 +10,6 @@ import {
   judgeTurn,
 } from '../../chains/train/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
-import { formatArguments, formatValue } from '../../core/parse/format.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean } from '../../core/rewards/rates.js';
@@ -137,8 +136,7 @@ function hardestTests({ judged, byId }: Rollouts): HardTest[] {
 }
 
 const shownCase = ({ origin, test }: SuiteTest, { entry }: Problem): ShownCase => ({
-  call: `${entry}${formatArguments(test.args)}`,
-  expected: formatValue(test.expected),
+  ...shownCall(entry, test),
   origin,
 });
 

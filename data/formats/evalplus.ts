@@ -1,11 +1,13 @@
 // EvalPlus as released: inputs without expected values, which the canonical solution computes. Base inputs become
-// baseline tests, the added ones hidden tests. `contract` says which inputs are legal; the given ones all are.
+// baseline tests, the added ones hidden tests. `contract`, asserts about legal inputs, becomes the validator.
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { definitionsOf } from '../../core/parse/definitions.js';
 import type { Value } from '../../core/schema/value.js';
 import { entryOf } from '../calling.js';
 import { valueOfJson } from '../exactJson.js';
 import {
+  code,
   hasFields,
   idText,
   type ProblemFormat,
@@ -26,6 +28,7 @@ const recordSchema = z.object({
   canonical_solution: program,
   base_input: inputs,
   plus_input: inputs,
+  contract: code.default(''),
   atol: z.number().nonnegative().default(0),
 });
 const DEFAULT_TOLERANCE = 1e-6; // of floats if atol is 0
@@ -51,6 +54,7 @@ export const evalplus: ProblemFormat = {
         baselineTests: [],
         referenceSolution,
         source: basename(file),
+        validator: validatorOf(record.contract, entry, referenceSolution),
         comparison: { absolute: record.atol || DEFAULT_TOLERANCE, relative: RELATIVE },
       }),
       inputs: {
@@ -60,6 +64,19 @@ export const evalplus: ProblemFormat = {
     };
   },
 };
+
+/**
+ * The contract as the body of a function with the solution's parameters, after the solution, whose helpers it may call. One
+ * that asks for tuples or sets is left out: the inputs have lists instead, since JSON has neither.
+ */
+function validatorOf(contract: string, entry: string, reference: string): string | undefined {
+  const header = definitionsOf(reference).find(({ name }) => name === entry)?.header;
+  const indent = /^([ \t]+)\S/m.exec(contract)?.[1];
+  if (header === undefined || indent === undefined || /\b(?:tuple|set|frozenset)\b(?!\s*\()/.test(contract))
+    return undefined;
+  const named = header.replace(/^(\s*def\s+)\w+/, '$1validator');
+  return [reference, '', '', named, contract.replace(/^\n+/, '').trimEnd(), `${indent}return True`, ''].join('\n');
+}
 
 function argumentLists(json: unknown, field: string): Value[][] {
   const lists = Array.isArray(json) ? json : [];

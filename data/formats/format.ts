@@ -1,5 +1,6 @@
 // The interface between a format of problem files and the code that reads files.
 import { z } from 'zod';
+import { styleOfTests } from '../../core/parse/testModule.js';
 import { type Problem, problemSchema } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import type { SourceRecord } from '../records.js';
@@ -62,7 +63,11 @@ export function preferReference(json: unknown, field: string, form: (code: strin
 }
 
 /** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */
-export const problemOf = (fields: object): Problem => parseFields(problemSchema, fields);
+export function problemOf(fields: object): Problem {
+  const { testSource, testStyle } = fields as Partial<Problem>;
+  const style = testStyle ?? (testSource === undefined ? undefined : styleOfTests(testSource));
+  return parseFields(problemSchema, { ...fields, testStyle: style });
+}
 
 /** A record without the fields that are undefined or null. Other values stay as they are. */
 export function presentFields<T>(json: T): T {

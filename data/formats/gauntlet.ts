@@ -2,12 +2,15 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { nameOf } from '../../core/parse/asserts.js';
+import { definitionsOf } from '../../core/parse/definitions.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import { callingSchema } from '../../core/schema/calling.js';
 import { comparisonSchema } from '../../core/schema/comparison.js';
+import { testStyleSchema } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { readAssertions } from '../assertions.js';
 import { callingOf, entryOf, inShape, shownSignature } from '../calling.js';
+import { checkerOfScript } from '../checkers.js';
 import { listStylesOf, testOfJson } from '../testForms.js';
 import {
   difficulty,
@@ -24,6 +27,12 @@ import {
 } from './format.js';
 import { calledEntry } from './python.js';
 
+const functionNamed = (name: string) =>
+  program.refine(
+    (source) => definitionsOf(source).some((one) => one.kind === 'function' && one.name === name),
+    `must define the function ${name}`,
+  );
+
 /** A problem as files hold it. Other fields are ignored. */
 const recordSchema = z.object({
   id: idText,
@@ -34,6 +43,10 @@ const recordSchema = z.object({
   baseline_tests: z.array(z.unknown()),
   hidden_tests: z.array(z.unknown()).default([]),
   test_source: text.optional(),
+  test_style: testStyleSchema.optional(),
+  validator: functionNamed('validator').optional(),
+  checker: functionNamed('checker').optional(),
+  generated_checker: program.optional(),
   reference_solution: program,
   reasoning: z.array(text).length(4, 'must have 4 texts, those of stages 1 to 4').optional(),
   difficulty: difficulty.optional(),
@@ -87,6 +100,9 @@ export const gauntlet: ProblemFormat = {
       comparison: record.comparison,
       calling,
       testSource: record.test_source,
+      testStyle: record.test_source === undefined ? undefined : record.test_style,
+      validator: record.validator,
+      checker: record.checker ?? (record.generated_checker && checkerOfScript(record.generated_checker)),
     });
     return { problem, listStyles };
   },
@@ -130,6 +146,9 @@ export function toRecord(problem: Problem): object {
     baseline_tests: problem.baselineTests,
     hidden_tests: problem.hiddenTests.length > 0 ? problem.hiddenTests : undefined,
     test_source: problem.testSource,
+    test_style: problem.testStyle,
+    validator: problem.validator,
+    checker: problem.checker,
     reference_solution: problem.referenceSolution,
     reasoning: problem.reasoning,
     difficulty: problem.difficulty,

@@ -41,7 +41,6 @@ export const mbpp: ProblemFormat = {
     const sourceOf = (tests: string[]): string => [...setup, ...tests].join('\n');
     const given = testsFrom(sourceOf(record.test_list), entry, signature);
     const challenge = testsFrom(sourceOf(record.challenge_test_list), entry, signature);
-    const isTable = given.testSource === undefined && challenge.testSource === undefined;
     const problem = problemOf({
       id: `MBPP/${record.task_id}`.replace(/^MBPP\/(?=Mbpp\/|MBPP\/)/, ''),
       description: description.trim(),
@@ -49,7 +48,7 @@ export const mbpp: ProblemFormat = {
       entry,
       baselineTests: given.baselineTests,
       hiddenTests: challenge.baselineTests,
-      testSource: isTable ? undefined : sourceOf(asserts),
+      testSource: given.testSource, // a challenge test that is no value is left out, since source may be rewarded
       referenceSolution,
       source: basename(file),
     });

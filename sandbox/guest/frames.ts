@@ -1,7 +1,7 @@
 // The wire format: 8 magic bytes once, then frames in both directions, each a u32 big-endian length and UTF-8 JSON.
 import { z } from 'zod';
 import type { Calling } from '../../core/schema/calling.js';
-import type { CallResult } from '../../core/schema/execution.js';
+import type { CallResult, TestStyle } from '../../core/schema/execution.js';
 import { isPlainValue } from './values.js';
 
 export const MAGIC = 'GAUNTLT1';
@@ -58,8 +58,15 @@ export const endedFrameSchema = z.strictObject({
 
 /** One child process that the host talks to. It holds a program or runs tests. */
 export type SessionSpec =
-  | { role: 'program'; code: string; first: number } // numbers of its objects start at `first`
-  | { role: 'tests'; style: 'assert' | 'pytest'; files: Record<string, string>; entry: string | null; skip: string[] };
+  | { role: 'program'; code: string; entry: string | null; first: number } // numbers of its objects start at `first`
+  | {
+      role: 'tests';
+      style: TestStyle;
+      files: Record<string, string>;
+      entry: string | null;
+      skip: string[]; // names of tests that have ended
+      only: readonly string[] | null; // names of the tests to run; null: all
+    };
 
 export interface JobFrame {
   id: number;

@@ -56,7 +56,7 @@ channel = DeviceChannel()
 def start_program(text):
     """Loads a program for a session and returns its first message."""
     job = json.loads(text)
-    program['answer'], first = open_program(job['code'], job['first'])
+    program['answer'], first = open_program(job['code'], job['entry'], job['first'])
     return first
 
 
@@ -67,4 +67,4 @@ def answer_request(text):
 def start_tests(text):
     job = json.loads(text)
     channel.fd = os.open('/dev/host', os.O_RDWR)
-    run_tests(job['style'], job['files'], job['entry'], job['skip'])
+    run_tests(job['style'], job['files'], job['entry'], job['skip'], job['only'])

@@ -36,7 +36,12 @@ class Program:
 
     # ---- names ----
     def public(self):
-        return [(name, x) for name, x in list(self.namespace.items()) if type(name) is str and name[:1] != '_']
+        """Names that were provided are not the program's."""
+        return [
+            (name, x)
+            for name, x in list(self.namespace.items())
+            if type(name) is str and name[:1] != '_' and not (name in INTERVIEW and INTERVIEW[name] is x)
+        ]
 
     def names(self):
         """[name, kind, detail] of every public name: f function, c class, x exception class, v plain constant, m module,
@@ -194,19 +199,24 @@ def is_same(a, b):
     return a is b or (type(a) is tuple and len(a) == 2 and type(b) is tuple and a[0] is b[0] and a[1] is b[1])
 
 
-def load_module(code):
-    """Executes a program as module `solution`. Raises what the program raises."""
+def load_module(code, entry):
+    """Executes a program as module `solution`. Raises what the program raises. For the entry Class.method it has what
+    programs of the interview format have with tests of values."""
     seed_random(0)  # the same program gives the same answer in every run
     module = types.ModuleType('solution')
     sys.modules['solution'] = sys.modules['__main__'] = module
+    first, _, method = (entry or '').partition('.')
+    if method:
+        module.__dict__.update((name, x) for name, x in INTERVIEW.items() if name != first)
+        sys.setrecursionlimit(CONTEST_DEPTH)
     exec(compile(code, 'solution.py', 'exec'), module.__dict__)
     return module
 
 
-def open_program(code, first):
+def open_program(code, entry, first):
     """Loads a program. Returns its answer function, and the first message: {"names": …} or the text of its failure."""
     try:
-        program = Program(load_module(code).__dict__, first)
+        program = Program(load_module(code, entry).__dict__, first)
         text = to_json({'names': program.names()})
         if len(text) > MAX_BYTES:
             raise Unsendable('the program has too many names')
@@ -217,7 +227,7 @@ def open_program(code, first):
 
 def converse(job):
     """Runs one session: sends the names, then an answer to every request."""
-    answer, first = open_program(job['code'], job['first'])
+    answer, first = open_program(job['code'], job['entry'], job['first'])
     channel.send(first)
     while answer is not None:
         channel.send(answer(channel.receive()))

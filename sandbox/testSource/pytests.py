@@ -9,7 +9,7 @@ PYTEST_OPTIONS = (
 ).split()
 
 
-def make_plugin(pytest, skip):
+def make_plugin(pytest, skips):
     class Reports:
         """Reports the start and the outcome of every test. A file that cannot be collected is one error."""
 
@@ -31,7 +31,7 @@ def make_plugin(pytest, skip):
 
         def pytest_collection_modifyitems(self, items):
             report(tests=[item.nodeid for item in items])
-            items[:] = [item for item in items if item.nodeid not in skip]
+            items[:] = [item for item in items if not skips(item.nodeid)]
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_protocol(self, item):
@@ -75,7 +75,7 @@ def write_files(files):
             file.write(text)
 
 
-def run_pytest(files, skip):
+def run_pytest(files, skips):
     import pytest
 
     os.makedirs(FOLDER, exist_ok=True)
@@ -84,4 +84,4 @@ def run_pytest(files, skip):
     names = [name for name in files if name.endswith('.py') and not name.endswith('conftest.py')]
     usual = [name for name in names if os.path.basename(name).startswith('test_') or name.endswith('_test.py')]
     arguments = [*PYTEST_OPTIONS, '-c', '/dev/null', '--rootdir', FOLDER, *(usual or names)]
-    pytest.main(arguments, plugins=[make_plugin(pytest, skip)])
+    pytest.main(arguments, plugins=[make_plugin(pytest, skips)])

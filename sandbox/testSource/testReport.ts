@@ -19,8 +19,12 @@ export class Report {
   #deathNow: Death | undefined; // of the program, in the current test
   #setUpDeath: Death | undefined; // of the program, outside any test: the upper bound for later tests
 
+  /** @param only the tests that are run; default: all that are announced */
+  constructor(readonly only?: ReadonlySet<string>) {}
+
   announce(names: readonly string[]): void {
-    for (const name of names) if (!this.#tests.has(name)) this.#tests.set(name, undefined);
+    for (const name of names)
+      if (!this.#tests.has(name) && (this.only?.has(name) ?? true)) this.#tests.set(name, undefined);
   }
 
   begin(name: string): void {

@@ -76,12 +76,16 @@ class Program {
     }
     const reply = this.#nextAnswer();
     const first = OBJECTS * this.#starts++;
-    const session = guest.open({ role: 'program', code: this.job.code, first }, limits, (text) => {
-      const answer = this.#answer;
-      this.#answer = undefined;
-      if (answer) answer(text);
-      else session.end(); // a message without a request
-    });
+    const session = guest.open(
+      { role: 'program', code: this.job.code, entry: this.job.entry ?? null, first },
+      limits,
+      (text) => {
+        const answer = this.#answer;
+        this.#answer = undefined;
+        if (answer) answer(text);
+        else session.end(); // a message without a request
+      },
+    );
     running.session = session;
     session.ended.then(
       (end) => {
@@ -136,7 +140,7 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
   await Promise.all([guests.program(job.limits), guests.tests(job.limits)]); // the job's time starts afterwards
   const started = performance.now();
   const wallEnd = started + job.limits.wallSeconds * 1000;
-  const report = new Report();
+  const report = new Report(job.only && new Set(job.only));
   let [left, wallHit, isBroken] = [job.limits.cpuSeconds, false, false];
   let unloaded: Death | undefined;
   let rest: Death = { outcome: 'error', message: 'the tests ended before this one' };
@@ -178,6 +182,7 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
         files: job.files,
         entry: job.entry ?? null,
         skip: report.finished,
+        only: job.only ?? null,
       },
       limits,
       (text) => {

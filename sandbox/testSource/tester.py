@@ -38,6 +38,16 @@ def is_from_program(error):
     return '_from_program' in getattr(error, '__dict__', {})
 
 
+COROUTINE, GENERATOR, ASYNC_GENERATOR = 0x80, 0x20, 0x200  # flags of code objects
+
+
+def refuse_generator(function, more=0):
+    """A call of a generator function runs nothing, so such a test would pass."""
+    code = getattr(function, '__code__', None)
+    if code is not None and code.co_flags & (GENERATOR | ASYNC_GENERATOR | more):
+        raise TypeError('a test must not yield or be asynchronous: a call of it runs nothing')
+
+
 class Source:
     """Test source of style assert, split into set-up and tests."""
 
@@ -85,21 +95,28 @@ class Source:
 
     # ---- kinds of tests ----
     def check(self, namespace, name):
-        entry = namespace.get(self.entry, Missing(self.entry)) if self.entry else None
-        if entry is None:
+        if not self.entry:
             raise TypeError('check(candidate) needs the entry of the program')
-        namespace['check'](stand_in(self.entry) if self.entry in tested['names'] else entry)
+        owner, _, method = self.entry.partition('.')
+        entry = stand_in(owner) if owner in tested['names'] else namespace.get(owner, Missing(owner))
+        refuse_generator(namespace['check'], COROUTINE)
+        if method:  # each call on a new object, as with tests of values
+            namespace['check'](lambda *args, **kwargs: getattr(entry(), method)(*args, **kwargs))
+        else:
+            namespace['check'](entry)
 
     def function(self, namespace, name):
         function = namespace[name]
         code = getattr(function, '__code__', None)
-        if code is not None and (code.co_flags & 0x80 or code.co_argcount > len(function.__defaults__ or ())):
+        if code is not None and (code.co_flags & COROUTINE or code.co_argcount > len(function.__defaults__ or ())):
             raise TypeError('a test with parameters, or an asynchronous one, needs the style pytest')
+        refuse_generator(function)
         function()
 
     def method(self, namespace, name):
         owner, _, method = name.partition('.')
         one = namespace[owner]()
+        refuse_generator(getattr(one, method), COROUTINE)
         for before in ('setup_method', 'setUp'):
             if hasattr(one, before):
                 before = getattr(one, before)
@@ -108,6 +125,7 @@ class Source:
 
     def case(self, namespace, name):
         owner, _, method = name.partition('.')
+        refuse_generator(getattr(namespace[owner], method))
         result = Result()
         unittest.TestSuite([namespace[owner](method)]).run(result)
         if result.error is not None:
@@ -168,7 +186,7 @@ def doubtful(tree):
     return both and f'{both[0]} is a builtin and also defined by the program: name the entry, or import it in the tests' or None
 
 
-def run_asserts(text, entry, skip):
+def run_asserts(text, entry, skips):
     try:
         source = Source(text, entry)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -196,7 +214,7 @@ def run_asserts(text, entry, skip):
             except BaseException as error:
                 blocked = f'the set-up failed: {say(error)}'
             continue
-        if name in skip:
+        if skips(name):
             continue
         report(begin=name)
         verdict, message = ('pass', None) if blocked is None else ('error', blocked)
@@ -212,16 +230,22 @@ def execute(node, flags, namespace):
     exec(compile(ast.Module([node], []), 'tests.py', 'exec', flags, True), namespace)
 
 
-def run_tests(style, files, entry, skip):
-    """Runs and reports the tests of one job. The first message from the host contains the program's names."""
+def run_tests(style, files, entry, skip, only):
+    """Runs and reports the tests of one job. The first message from the host contains the program's names.
+    `skip`: tests that an earlier process has ended; `only`: all tests to run, or None."""
+    done, wanted = frozenset(skip), None if only is None else frozenset(only)
+
+    def skips(name):
+        return name in done or wanted is not None and name not in wanted
+
     seed_random(0)
     names = json.loads(channel.receive())['names']
     open_solution(names, entry)
     try:
         if style == 'pytest':
-            run_pytest(files, frozenset(skip))
+            run_pytest(files, skips)
         else:
-            run_asserts(next(iter(files.values()), ''), entry, frozenset(skip))
+            run_asserts(next(iter(files.values()), ''), entry, skips)
     except BaseException as error:
         report(tests=['tests'])
         report(begin='tests')
@@ -230,4 +254,4 @@ def run_tests(style, files, entry, skip):
 
 
 def converse(job):
-    run_tests(job['style'], job['files'], job['entry'], job['skip'])
+    run_tests(job['style'], job['files'], job['entry'], job['skip'], job['only'])

@@ -4,6 +4,7 @@ import { createActivities } from '../../activities/index.js';
 import type { Ref } from '../../core/ref.js';
 import type { Chain, Stage, TestBatch, TestTarget } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
+import type { TestCase } from '../../core/schema/problem.js';
 import type { Activities } from '../../method/activities.js';
 import type { Position, PrepareRunOutput } from '../../method/types.js';
 import { addProblem, answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
@@ -75,7 +76,7 @@ describe('judging', () => {
       });
       const [cell] = await get(out.verdicts);
       assert.deepEqual(
-        cell!.suite.map(({ origin, test }) => [origin, test.args[0]]),
+        cell!.suite.map(({ origin, test }) => [origin, (test as TestCase).args[0]]),
         [
           ['baseline', 0],
           ['baseline', 1],

@@ -102,13 +102,14 @@ describe('command-line validation', () => {
   it('train says which problems it cannot measure', async () => {
     const good = { description: 'b', function_signature: 'def f(x):', reference_solution: 'x' };
     const records = [
-      { ...good, id: 'a', baseline_tests: [], test_source: 'assert f(1)' },
+      { ...good, id: 'a', baseline_tests: [] },
       { ...good, id: 'b', baseline_tests: ['f(1) == 1'] },
+      { ...good, id: 'c', baseline_tests: [], test_source: 'assert f(1)' },
     ];
     const place = await temporaryFolder({ 'some.json': JSON.stringify(records) });
     const given = ['--problems', join(place, 'some.json'), '--model', join(place, 'none')];
     const { code, err } = await inProcess('train', ...given, '--store', place);
-    assert.match(err, /^1 problem without tests of values: no program counts as a solution\n/);
+    assert.match(err, /^1 problem without tests: no program counts as a solution\n/);
     assert.equal(code, 2);
   });
   it('refuses a problem file that does not exist', () =>

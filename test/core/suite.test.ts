@@ -3,21 +3,64 @@ import fc from 'fast-check';
 import { RandomStream } from '../../core/random.js';
 import { addToArchive, type BugArchive, chooseTargetChain } from '../../core/rewards/archive.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
-import { addToPool, assembleSuite, inputKey, poolOf, type TestPool } from '../../core/rewards/suite.js';
+import { addToPool, assembleSuite, givenTests, inputKey, poolOf, type TestPool } from '../../core/rewards/suite.js';
 import type { TestCase } from '../../core/schema/problem.js';
 
 const test = (input: number, expected = input): TestCase => ({ args: [[input]], expected });
 
+describe('givenTests', () => {
+  const source = ['a', 'b', 'c', 'd'].map((name) => ({ name, isValid: true }));
+  const names = (tests: readonly object[]) => tests.map((one) => ('source' in one ? one.source : one));
+  const given = (problem: { baselineTests: TestCase[]; hiddenTests: TestCase[] }, tests = source) =>
+    (['baseline', 'hidden'] as const).map((suite) => names(givenTests(problem, suite, tests)));
+
+  it('hides every second test of a source, also beside baseline values', () => {
+    const none = { baselineTests: [], hiddenTests: [] };
+    assert.deepEqual(given(none), [
+      ['a', 'c'],
+      ['b', 'd'],
+    ]);
+    assert.deepEqual(given({ ...none, baselineTests: [test(1)] }), [
+      [test(1), 'a', 'c'],
+      ['b', 'd'],
+    ]);
+  });
+
+  it('hides none beside hidden values, and uses a single test for both', () => {
+    const both = { baselineTests: [test(1)], hiddenTests: [test(2)] };
+    assert.deepEqual(given(both), [[test(1), 'a', 'b', 'c', 'd'], [test(2)]]);
+    assert.deepEqual(given({ baselineTests: [], hiddenTests: [] }, source.slice(0, 1)), [['a'], ['a']]);
+  });
+
+  it('never uses a test that the reference does not pass, and leaves the others on their side', () => {
+    const some = source.map((one, i) => ({ ...one, isValid: i > 1 }));
+    assert.deepEqual(given({ baselineTests: [], hiddenTests: [] }, some), [['c'], ['d']]);
+    const onlyBaseline = source.map((one, i) => ({ ...one, isValid: i % 2 === 0 }));
+    assert.deepEqual(given({ baselineTests: [], hiddenTests: [] }, onlyBaseline), [
+      ['a', 'c'],
+      ['a', 'c'],
+    ]);
+  });
+});
+
 describe('assembleSuite', () => {
+  it('has every test of a source once, beside an input that looks like one', () => {
+    const suite = assembleSuite([{ source: '[[1]]' }, { source: '[[1]]' }, test(1)], []);
+    assert.deepEqual(
+      suite.map((one) => one.test),
+      [{ source: '[[1]]' }, test(1)],
+    );
+  });
+
   it('lists baseline tests first, then valid generated tests, one per input', () => {
     const suite = assembleSuite([test(1), test(2)], [test(2, 99), test(3), test(3), test(4)]);
     assert.deepEqual(
-      suite.map(({ origin, test: { args, expected } }) => [origin, args, expected]),
+      suite.map(({ origin, test }) => ({ origin, ...test })),
       [
-        ['baseline', [[1]], 1],
-        ['baseline', [[2]], 2],
-        ['generated', [[3]], 3],
-        ['generated', [[4]], 4],
+        { origin: 'baseline', ...test(1) },
+        { origin: 'baseline', ...test(2) },
+        { origin: 'generated', ...test(3) },
+        { origin: 'generated', ...test(4) },
       ],
     );
   });

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import type { GauntletError } from '../../core/errors.js';
 import { comparisonSpecSchema } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
+import { checkerOfScript } from '../../data/checkers.js';
 import { parseExactJson, valueOfJson } from '../../data/exactJson.js';
 import type { Draft } from '../../data/formats/format.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
@@ -29,6 +30,13 @@ const mbpp = {
   test_list: ['assert twice(2) == 4', 'assert twice((1,)) == (1, 1)'],
   test_setup_code: '',
   challenge_test_list: ['assert twice("a") == "aa"'],
+};
+const plain = {
+  id: 'plain',
+  description: 'Add one.',
+  function_signature: 'def f(x):',
+  baseline_tests: [],
+  reference_solution: 'def f(x): return x + 1',
 };
 const evalplus = `{"task_id": "Own/1", "prompt": "def half(x):\\n    \\"\\"\\" half \\"\\"\\"\\n", "contract": "assert x", "canonical_solution":
  "    return x / 2\\n", "entry_point": "half", "base_input": [[1.0], [2]], "plus_input": [[NaN], [-Infinity], [12345678901234567890]], "atol": 0.001}`;
@@ -190,7 +198,8 @@ describe('problem file formats', () => {
     assert.deepEqual(problem.hiddenTests, [{ args: ['a'], expected: 'aa' }]);
     assert.equal(problem.testSource, undefined);
     const computed = await problemOf({ ...mbpp, test_setup_code: 'y = 3', test_list: ['assert twice(y) == 6'] });
-    assert.equal(computed.testSource, 'y = 3\nassert twice(y) == 6\nassert twice("a") == "aa"');
+    assert.deepEqual([computed.testSource, computed.testStyle], ['y = 3\nassert twice(y) == 6', 'assert']);
+    assert.equal(computed.hiddenTests.length, 1); // not in the source as well, since source is rewarded
     await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /no function/);
     await refuses({ ...mbpp, text: undefined }, /line 1: missing field `text` \(or `prompt`\)/);
     await refuses({ ...mbpp, test_list: 'assert' }, /field `test_list`/);
@@ -298,10 +307,52 @@ describe('problem file formats', () => {
     await refuses({ ...own, function_signature: 'reverse' }, /no `def name/);
     await refuses({ ...own, baseline_tests: [5] }, /baseline_tests\[0\] is none of/);
     for (const given of [problem, sorted, await problemOf(codecontests), await problemOf(humaneval)]) {
-      const written = JSON.stringify(toRecord({ ...given, testSource: 'assert True' }));
+      const source = { testSource: 'assert True', testStyle: 'pytest' } as const;
+      const own = {
+        ...source,
+        validator: 'def validator(x): return x > 0',
+        checker: 'def checker(i, a, e): return a == e',
+      };
+      const written = JSON.stringify(toRecord({ ...given, ...own }));
       const { train } = await loadProblems(await write(written, 'own.jsonl'));
-      assert.deepEqual(train, [{ ...given, testSource: 'assert True' }]);
+      assert.deepEqual(train, [{ ...given, ...own }]);
     }
+  });
+
+  it('gauntlet: validator and checker define functions of these names', async () => {
+    await refuses(
+      { ...plain, validator: 'def valid(x): return True' },
+      /field `validator`: must define the function validator/,
+    );
+    const script = 'print(1)\nx = "\\\\"';
+    const written = (await problemOf({ ...plain, generated_checker: script })).checker;
+    assert.equal(written, checkerOfScript(script));
+    assert.equal((await problemOf({ ...plain, checker: written })).checker, written); // an imported file
+    await refuses({ ...plain, checker: 'checker = 1' }, /field `checker`: must define the function checker/);
+    await refuses({ ...plain, test_source: 'assert f(1)', test_style: 'nose' }, /field `test_style`/);
+  });
+
+  it('test source is run under pytest if it imports pytest and has tests that pytest collects', async () => {
+    const styleOf = async (source: string) => (await problemOf({ ...plain, test_source: source })).testStyle;
+    assert.equal(await styleOf('import pytest\ndef test_a(): pass'), 'pytest');
+    assert.equal(await styleOf('from pytest import raises\nclass TestA:\n  def test_b(self): pass'), 'pytest');
+    assert.equal(await styleOf('def test_a(): pass'), 'assert');
+    assert.equal(await styleOf('import pytest\nassert f(1) == pytest.approx(1)'), 'assert');
+    assert.equal((await problemOf({ ...plain, test_style: 'pytest' })).testStyle, undefined); // there is no source
+  });
+
+  it('EvalPlus: the contract becomes a validator with the parameters of the solution', async () => {
+    const record = JSON.parse(evalplus.replace('\n', '').replace('NaN', '1').replace('-Infinity', '1')) as object;
+    const validatorOf = async (contract: string) => (await problemOf({ ...record, contract })).validator;
+    const given = '\n    assert isinstance(x, float), "invalid inputs"\n    assert len(set([x])) == 1\n';
+    const validator = (await validatorOf(given))!;
+    assert.match(
+      validator,
+      /\n\n\ndef validator\(x\):\n {4}assert isinstance[^\n]*\n {4}assert len[^\n]*\n {4}return True\n$/,
+    );
+    assert.ok(validator.startsWith('def half(x):'));
+    assert.equal(await validatorOf(''), undefined);
+    assert.equal(await validatorOf('\n    assert isinstance(x, tuple)\n'), undefined); // JSON made it a list
   });
 
   it('--references replace the solution of every format', async () => {

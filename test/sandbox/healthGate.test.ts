@@ -93,6 +93,44 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value(0)]], [tests('pass')]), given), /^baseline test 1 fails/);
   });
 
+  it('leaves out a problem whose tests need a style that the sandbox lacks', async () => {
+    const sandbox = answering([RIGHT]);
+    sandbox.runTests = async () => {
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'no pytest here');
+    };
+    const given: Problem = { ...problem, testSource: 'x', testStyle: 'pytest' };
+    assert.equal(await reasonOf(sandbox, given), 'no pytest here');
+  });
+
+  it('requires that the validator allows every input and the checker accepts every answer of the reference', async () => {
+    /** The reference answers as told, and the functions of the problem say `said` of the third call. */
+    const saying = (said: CallResult, calls = RIGHT): Sandbox => ({
+      ...answering([calls]),
+      run: async (jobs) =>
+        jobs.map((job) => {
+          const isAsked = job.entry !== problem.entry;
+          const told = job.inputs.map((_, i) => (isAsked ? (i === 2 ? said : value(true)) : calls[i]!));
+          return { id: job.id, ms: 1, calls: told.map((call, k) => reduceCall(job, call, k)) };
+        }),
+    });
+    const validated: Problem = { ...problem, validator: 'v' };
+    const checked: Problem = { ...problem, checker: 'c' };
+    const late: CallResult = { kind: 'timeout', message: 'no answer' };
+    assert.deepEqual(await examine(saying(value(true)), validated), { problem: validated });
+    assert.equal(await reasonOf(saying(value(false)), validated), 'hidden test 1: the validator refuses the input');
+    assert.equal(await reasonOf(saying(late), validated), 'hidden test 1: the validator fails: timeout: no answer');
+    const asserts = (message: string) => reasonOf(saying({ kind: 'error', message }), validated);
+    assert.equal(await asserts('AssertionError'), 'hidden test 1: the validator refuses the input');
+    assert.equal(await asserts('AssertionError: not\n1'), 'hidden test 1: the validator refuses the input: not 1');
+    assert.match(await asserts('ValueError: x'), /^hidden test 1: the validator fails: error: ValueError: x$/);
+    const other = RIGHT.with(2, value(99)); // not what is expected, but right
+    assert.deepEqual(await examine(saying(value(true), other), checked), { problem: checked });
+    const refused = "hidden test 1: the checker refuses the reference's answer 99";
+    assert.equal(await reasonOf(saying(value(false), other), checked), refused);
+    const odd = 'hidden test 1: the checker fails: error: the checker returned neither True nor False';
+    assert.equal(await reasonOf(saying(value(1), other), checked), odd);
+  });
+
   it('turns inputs into tests with the answers of the reference', async () => {
     const bare = { ...problem, baselineTests: [], hiddenTests: [] };
     const inputs = { baseline: [[0]], hidden: [[1], [2]] };

@@ -99,6 +99,17 @@ describe('the report of test source', () => {
     assert.deepEqual(report.finished, ['a', 'b', 'c']);
   });
 
+  it('has no other tests than those to be run', () => {
+    const report = new Report(new Set(['b', 'c']));
+    report.announce(['a', 'b', 'c']);
+    report.begin('b');
+    report.end('pass', null);
+    assert.deepEqual(outcomes(report), [
+      ['b', 'pass'],
+      ['c', 'error'],
+    ]);
+  });
+
   it('lets the end of a program override the reported outcome', () => {
     const report = new Report();
     report.announce(['a', 'b', 'c']);

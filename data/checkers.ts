@@ -1,0 +1,26 @@
+// Checkers of public sets, in the form that a problem has: a Python function `checker(inputs, answer, expected)`.
+
+/**
+ * A checker for a script as in the Codeforces set of open-r1. It is started with the names of three files: the input, a
+ * right output and the output to judge. It prints 1 if that is right, else a smaller number.
+ */
+export const checkerOfScript = (script: string): string => `import contextlib, io, os, sys, tempfile
+
+SCRIPT = ${JSON.stringify(script)}
+
+
+def checker(inputs, answer, expected):
+    said = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        sys.argv = ['checker.py']
+        for name, text in ('input', inputs[0]), ('expected', expected), ('answer', answer):
+            sys.argv.append(os.path.join(folder, name))
+            with open(sys.argv[-1], 'w', encoding='utf-8', errors='surrogatepass') as file:
+                file.write(text)
+        with contextlib.redirect_stdout(said):
+            try:
+                exec(compile(SCRIPT, 'checker.py', 'exec'), {'__name__': '__main__'})
+            except SystemExit:
+                pass
+    return float(said.getvalue().split()[0]) == 1
+`;

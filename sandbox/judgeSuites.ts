@@ -1,0 +1,272 @@
+// Judges programs by suites. Answers are compared here, or judged by the problem's checker in a process of its own; tests of
+// the source run in two processes. So no process holds a program together with a test, an expected value or a checker.
+import { comparesWith, judgeProgram, parses, truthTests, verdictOf } from '../core/compare.js';
+import type { GivenTest } from '../core/rewards/suite.js';
+import type { CallResult, ExecutionJob, Limits, TestJob, TestRun, Verdict } from '../core/schema/execution.js';
+import type { Problem, TestCase } from '../core/schema/problem.js';
+import type { Value } from '../core/schema/value.js';
+import { BATCH_BYTES, PROGRAM_BYTES } from './answers.js';
+import type { RunOptions, Sandbox } from './sandbox.js';
+
+/** A program and the tests that judge it. */
+export interface SuiteJob {
+  id: string;
+  code: string;
+  problem: Pick<Problem, 'entry' | 'calling' | 'comparison' | 'checker' | 'testSource' | 'testStyle'>;
+  tests: readonly GivenTest[];
+  limits: Limits;
+}
+
+export interface SuiteRun {
+  verdicts: Verdict[]; // by test
+  calls: CallResult<Ruling>[]; // of the tests of values
+  parses: boolean; // false: every test reports a syntax error of the program
+}
+
+/** True for a right answer; false for a wrong one, or its text if the caller asks for it. */
+export type Ruling = boolean | string;
+
+interface JudgeOptions extends RunOptions {
+  show?: (wrong: Value) => string;
+}
+
+/** @returns one run per job. A program without tests is not run. */
+export async function judgeSuites(
+  sandbox: Sandbox,
+  jobs: readonly SuiteJob[],
+  options: JudgeOptions = {},
+): Promise<SuiteRun[]> {
+  const runs = new Map<SuiteJob, SuiteRun>();
+  for (const group of inGroups(jobs)) {
+    const judged = await judgeGroup(sandbox, group, options);
+    for (const [i, job] of group.entries()) runs.set(job, judged[i]!);
+  }
+  return jobs.map((job) => runs.get(job)!);
+}
+
+const KEPT = BATCH_BYTES / PROGRAM_BYTES; // programs
+
+/** Answers that wait for a checker are kept. So few programs are judged at a time that each has the budget of a reference. */
+function inGroups(jobs: readonly SuiteJob[]): SuiteJob[][] {
+  const checked = jobs.filter(({ problem }) => problem.checker !== undefined);
+  const groups = Array.from({ length: Math.ceil(checked.length / KEPT) }, (_, i) =>
+    checked.slice(i * KEPT, (i + 1) * KEPT),
+  );
+  return [jobs.filter(({ problem }) => problem.checker === undefined), ...groups].filter(({ length }) => length > 0);
+}
+
+async function judgeGroup(
+  sandbox: Sandbox,
+  jobs: readonly SuiteJob[],
+  { show, ...options }: JudgeOptions,
+): Promise<SuiteRun[]> {
+  const rule = (isRight: boolean, answer: Value): Ruling => isRight || (show?.(answer) ?? false);
+  const tests = jobs.map((job) => job.tests.flatMap((test): TestCase[] => ('source' in test ? [] : [test])));
+  const answers = await answersOf(sandbox, jobs, tests, rule, options);
+  const rulings = await checked(sandbox, jobs, tests, answers, rule, options);
+  const sources = await sourceRuns(sandbox, jobs, options);
+  return jobs.map((job, i): SuiteRun => {
+    const [calls, run] = [rulings[i]!, sources[i]];
+    const ofValues = calls.map((call) =>
+      verdictOf(call.kind === 'value' ? { ...call, value: call.value === true } : call),
+    );
+    const values = ofValues.values();
+    return {
+      verdicts: job.tests.map((test) => ('source' in test ? verdictIn(run!, test.source) : values.next().value!)),
+      calls,
+      parses: parses([...calls, ...(run ? callsOf(run) : [])]),
+    };
+  });
+}
+
+/** What the programs answer to tests of values: rulings, or the answers themselves if a checker is to judge them. */
+async function answersOf(
+  sandbox: Sandbox,
+  jobs: readonly SuiteJob[],
+  tests: TestCase[][],
+  rule: (isRight: boolean, answer: Value) => Ruling,
+  options: RunOptions,
+): Promise<CallResult[][]> {
+  const all = jobs.map(({ id, code, problem, limits }, i): ExecutionJob => {
+    const { entry, calling, comparison, checker } = problem;
+    const own = tests[i]!;
+    const isRight = comparesWith(
+      own.map(({ expected }) => expected),
+      comparison,
+    );
+    const reduce =
+      checker === undefined ? (answer: Value, call: number) => rule(isRight(answer, call), answer) : undefined;
+    return { id, code, entry, calling, inputs: own.map(({ args }) => args), truth: truthTests(own), limits, reduce };
+  });
+  const runnable = all.filter(({ inputs }) => inputs.length > 0);
+  const results = runnable.length === 0 ? [] : await sandbox.run(runnable, options);
+  const callsOfJob = new Map(runnable.map((job, r) => [job, results[r]!.calls]));
+  return all.map((job) => callsOfJob.get(job) ?? []);
+}
+
+/** Lets checkers judge the answers of their problems. An answer on which a checker fails is wrong: no program gains by it. */
+async function checked(
+  sandbox: Sandbox,
+  jobs: readonly SuiteJob[],
+  tests: TestCase[][],
+  answers: CallResult[][],
+  rule: (isRight: boolean, answer: Value) => Ruling,
+  options: RunOptions,
+): Promise<CallResult<Ruling>[][]> {
+  const questions = jobs.map(({ id, problem, limits }, i): Question => {
+    const inputs = answers[i]!.flatMap((call, k) => {
+      const { args, expected } = tests[i]![k]!;
+      return call.kind === 'value' ? [questionOf(args, call.value, expected)] : [];
+    });
+    return { id: `checker:${id}`, code: problem.checker, entry: 'checker', inputs, limits };
+  });
+  const replies = await askProblems(sandbox, questions, options);
+  return jobs.map(({ problem }, i) => {
+    if (problem.checker === undefined) return answers[i] as CallResult<Ruling>[];
+    const own = replies[i]!.values();
+    return answers[i]!.map((call): CallResult<Ruling> => {
+      if (call.kind !== 'value') return call;
+      return { kind: 'value', value: rule(isYes(own.next().value!), call.value) };
+    });
+  });
+}
+
+/** The arguments of a checker. */
+export const questionOf = (args: Value[], answer: Value, expected: Value): Value[] => [args, answer, expected];
+
+/** Calls of a validator or a checker. */
+export interface Question {
+  id: string;
+  code: string | undefined; // absent: the problem has no such function, and nothing is asked
+  entry: 'validator' | 'checker';
+  inputs: Value[][];
+  limits: Limits;
+}
+
+const MOST_BYTES = 8 << 20; // of the questions of one process; a frame has room for several times as many
+
+/**
+ * Asks validators and checkers. They are trusted as the problem is, and run in processes without a program.
+ * @returns what they say, by question and call; anything but True or False is an error
+ */
+export async function askProblems(
+  sandbox: Sandbox,
+  questions: readonly Question[],
+  options: RunOptions = {},
+): Promise<CallResult<boolean>[][]> {
+  const parts = questions.flatMap(({ id, code, entry, inputs, limits }, question) =>
+    code === undefined
+      ? []
+      : inPieces(inputs).map((piece) => ({
+          question,
+          job: { id, code, entry, inputs: piece, limits, reduce: asBool },
+        })),
+  );
+  const said = questions.map((): CallResult<boolean>[] => []);
+  if (parts.length === 0) return said;
+  const results = await sandbox.run(
+    parts.map(({ job }) => job),
+    options,
+  );
+  for (const [p, { question }] of parts.entries())
+    for (const call of results[p]!.calls) said[question]!.push(reply(call, questions[question]!.entry));
+  return said;
+}
+
+const asBool = (answer: Value): boolean | null => (typeof answer === 'boolean' ? answer : null);
+
+const reply = (call: CallResult<boolean | null>, entry: string): CallResult<boolean> =>
+  call.kind === 'value' && call.value === null
+    ? { kind: 'error', message: `the ${entry} returned neither True nor False` }
+    : (call as CallResult<boolean>);
+
+export const isYes = (call: CallResult<boolean>): boolean => call.kind === 'value' && call.value;
+
+function inPieces(inputs: readonly Value[][]): Value[][][] {
+  const pieces: Value[][][] = [];
+  let bytes = 0;
+  for (const input of inputs) {
+    const size = JSON.stringify(input).length;
+    if (pieces.length === 0 || bytes + size > MOST_BYTES) {
+      pieces.push([]);
+      bytes = 0;
+    }
+    pieces.at(-1)!.push(input);
+    bytes += size;
+  }
+  return pieces;
+}
+
+/** A job that runs the test source of a problem. */
+export const sourceJob = (
+  { entry, testSource = '', testStyle = 'assert' }: Pick<Problem, 'entry' | 'testSource' | 'testStyle'>,
+  { id, code, limits, only }: Pick<TestJob, 'id' | 'code' | 'limits' | 'only'>,
+): TestJob => ({ id, code, entry, style: testStyle, files: { 'test_solution.py': testSource }, only, limits });
+
+/** A test of a problem's source; valid if the reference passes it. */
+export interface SourceOutcome {
+  name: string;
+  isValid: boolean;
+}
+
+/** The tests in the sources of problems, by the problem's id, as the references end on them. */
+export async function sourceTestsOf(
+  sandbox: Sandbox,
+  problems: readonly Problem[],
+  limits: Limits,
+  options: RunOptions = {},
+): Promise<Map<string, SourceOutcome[]>> {
+  const withSource = problems.filter(countsSource);
+  const sourced = [...new Map(withSource.map((problem) => [problem.id, problem])).values()];
+  if (sourced.length === 0) return new Map();
+  const runs = await sandbox.runTests(
+    sourced.map((problem) =>
+      sourceJob(problem, { id: `reference:${problem.id}`, code: problem.referenceSolution, limits }),
+    ),
+    options,
+  );
+  return new Map(
+    sourced.map(({ id }, i) => [
+      id,
+      runs[i]!.tests.map(({ name, outcome }) => ({ name, isValid: outcome === 'pass' })),
+    ]),
+  );
+}
+
+/** Whether the test source of a problem is part of suites. */
+const countsSource = ({ testSource, testStyle }: Problem): boolean =>
+  testSource !== undefined && testStyle !== undefined;
+
+async function sourceRuns(
+  sandbox: Sandbox,
+  jobs: readonly SuiteJob[],
+  options: RunOptions,
+): Promise<(TestRun | undefined)[]> {
+  const some = jobs.flatMap((job, at) => {
+    const only = job.tests.flatMap((test) => ('source' in test ? [test.source] : []));
+    return only.length > 0 ? [{ at, job: sourceJob(job.problem, { ...job, only }) }] : [];
+  });
+  const runs: (TestRun | undefined)[] = jobs.map(() => undefined);
+  if (some.length === 0) return runs;
+  const results = await sandbox.runTests(
+    some.map(({ job }) => job),
+    options,
+  );
+  for (const [i, { at }] of some.entries()) runs[at] = results[i];
+  return runs;
+}
+
+/** A test that a program keeps from being reported does not pass: it has the worst outcome of the others, or error. */
+function verdictIn({ tests }: TestRun, name: string): Verdict {
+  const found = tests.find((test) => test.name === name);
+  if (found) return found.outcome;
+  const worst = judgeProgram(tests.map(({ outcome }) => outcome));
+  return worst === 'pass' || worst === 'fail' ? 'error' : worst;
+}
+
+const callsOf = ({ tests }: TestRun): CallResult<boolean>[] =>
+  tests.map(({ outcome, message }) =>
+    outcome === 'pass' || outcome === 'fail'
+      ? { kind: 'value', value: outcome === 'pass' }
+      : { kind: outcome, message: message ?? '' },
+  );
