@@ -112,6 +112,7 @@ const trainPolicy: Sequence<'trainPolicy'> = async (call, input) => {
   const update = { run, role, position, state, learningRate, trajectories: scored.trajectories, rows };
   const updated = await call('updatePolicy', update);
   const seconds = rewarded.seconds + scored.seconds + updated.seconds;
+  const figures = await call('measureStep', { run, role, verdicts, chains });
   const counted = input.sampled && (await call('countAnswers', { run, ...input.sampled }));
   const warnings = [...(counted?.warnings ?? []), ...(rows === 0 ? [nothingTrained(role)] : [])];
   const metrics: StepMetrics = {
@@ -122,7 +123,9 @@ const trainPolicy: Sequence<'trainPolicy'> = async (call, input) => {
     epoch: position.epoch,
     role,
     ...rewarded.metrics,
+    ...figures,
     ...counted,
+    refillRounds: input.refillRounds,
     ...(warnings.length > 0 && { warnings }),
     update: { ...updated.stats, ...scored.mismatch },
     rows,
