@@ -1,4 +1,5 @@
 // Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
+import type { AlarmState } from '../core/alarms.js';
 import type { MetricName } from '../core/evaluation/metrics.js';
 import type { FreshTests } from '../core/freshInputs.js';
 import type { Digest, Ref } from '../core/ref.js';
@@ -329,12 +330,15 @@ export interface TrainPolicyInput
   /** All that was sampled for the step, by either role. Absent in steps that an earlier version planned. */
   sampled?: Omit<CountAnswersInput, 'run'>;
   refillRounds?: number; // of a generator step with `batch.refill`
+  sandboxFaultRate?: number | undefined; // absent if no attempt failed
+  alarms?: AlarmState | undefined; // after the step before
   /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
   evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
 export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios' | 'stats'> {
   replayBuffer: Ref<ReplayBuffer>;
   metrics: StepMetrics; // as recorded
+  alarms: AlarmState;
   evaluation?: EvaluationSamples; // if requested
 }
 
