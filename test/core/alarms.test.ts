@@ -92,10 +92,8 @@ describe('alarms', () => {
     const lastOf = (tokens: number): string[] =>
       kindsOf([...repeated({ programTokens: 40 }, 5), ...repeated({ programTokens: tokens }, 5)]).at(-1)!;
     assert.deepEqual([lastOf(80), lastOf(20), lastOf(81), lastOf(19)], [[], [], ['length'], ['length']]);
-    const [{ message }] = alarmsOf([...repeated({ programTokens: 40 }, 5), ...repeated({ programTokens: 90 }, 5)]).at(
-      -1,
-    ) as [{ message: string }];
-    assert.match(message, /have 90 tokens in the last 5 generator steps, and had 40 in the first 5/);
+    const [alarm] = alarmsOf([...repeated({ programTokens: 40 }, 5), ...repeated({ programTokens: 90 }, 5)]).at(-1)!;
+    assert.match(alarm!.message, /have 90 tokens in the last 5 generator steps, and had 40 in the first 5/);
   });
 
   it('name the term that makes the reward', () => {
