@@ -83,7 +83,13 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
   const add = (group: string, name: string, line: string, point: Point): void => {
     const id = `${group}.${name}`;
     const percent = group === 'term' || (PERCENT.test(name) && name !== 'learningRate');
-    const chart = found.get(id) ?? { id, group: GROUPS[group]!, title: TITLES[id] ?? (group === 'term' ? capitalised(name) : name), percent, lines: [] };
+    const chart = found.get(id) ?? {
+      id,
+      group: GROUPS[group]!,
+      title: TITLES[id] ?? (group === 'term' ? capitalised(name) : name),
+      percent,
+      lines: [],
+    };
     found.set(id, chart);
     const points = chart.lines.find((each) => each.name === line)?.points;
     if (points) points.push(point);
