@@ -11,12 +11,14 @@ import { prepareRun } from '../chains/run/prepareRun.js';
 import { prepareSolving } from '../chains/run/prepareSolving.js';
 import { quarantineProblems } from '../chains/run/quarantineProblems.js';
 import { recordMetrics } from '../chains/run/recordMetrics.js';
+import { completeBatch } from '../chains/sample/completeBatch.js';
 import { countAnswers } from '../chains/sample/countAnswers.js';
 import { generateReasoning } from '../chains/sample/generateReasoning.js';
 import { generateTests } from '../chains/sample/generateTests.js';
 import { repairPrograms } from '../chains/sample/repairPrograms.js';
 import type { Deps, Scope } from '../chains/scope.js';
 import { computeRewards } from '../chains/train/computeRewards.js';
+import { measureStep } from '../chains/train/measureStep.js';
 import { scoreOldPolicy, scoreShard } from '../chains/train/scoreOldPolicy.js';
 import { removeUpdateFiles } from '../chains/train/updateFiles.js';
 import { updatePolicy } from '../chains/train/updatePolicy.js';
@@ -45,6 +47,7 @@ const IMPLEMENTATIONS: { [N in Leaf]: (scope: Scope, input: Input<N>) => Promise
   applyGradients,
   collectSolutions,
   commitCheckpoint,
+  completeBatch,
   computeGradients,
   computeRewards,
   countAnswers,
@@ -53,6 +56,7 @@ const IMPLEMENTATIONS: { [N in Leaf]: (scope: Scope, input: Input<N>) => Promise
   generateReasoning,
   generateTests,
   measureEvaluation,
+  measureStep,
   prepareRun,
   prepareSolving,
   quarantineProblems,

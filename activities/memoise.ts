@@ -39,7 +39,8 @@ export function activityWrappers(deps: Deps) {
         return withRecomputation(deps, producers, input, () => run(scope, input));
       };
       const { output, seconds } = await storeMemoised(context, inputs, compute);
-      return { ...output, seconds };
+      const failedAttempts = part === 'sandbox' ? (currentContext()?.info.attempt ?? 1) - 1 : 0;
+      return { ...output, seconds, ...(failedAttempts > 0 && { failedAttempts }) };
     };
     producers.set(name, { version, call: call as (input: unknown) => Promise<unknown> });
     return activity(call);

@@ -7,6 +7,7 @@ import { readMetrics, readRun } from '../store/runs.js';
 import { executeSuite } from './judge/executeSuite.js';
 import { type Deps, openScope } from './scope.js';
 import { computeRewards } from './train/computeRewards.js';
+import { measureStep } from './train/measureStep.js';
 
 export interface StepReplay {
   step: number;
@@ -51,7 +52,9 @@ export async function replayStep(
     position: { stage, phase, epoch, step, role },
   });
   if (rewarded.trajectories !== artifacts.trajectories) differs.push('trajectories');
-  const figures = Object.entries(rewarded.metrics).filter(
+  // records of earlier versions have no counts of groups
+  const measured = recorded.groups === undefined ? {} : await measureStep(scope, { run, role, verdicts, chains });
+  const figures = Object.entries({ ...rewarded.metrics, ...measured }).filter(
     ([name, value]) => canonicalJson({ value: recorded[name as 'reward'] }) !== canonicalJson({ value }),
   );
   differs.push(...figures.map(([name]) => name));

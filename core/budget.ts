@@ -7,6 +7,11 @@ export interface Usage {
   executions: number; // programs run in the sandbox
 }
 
+/** What the output of a call of the sandbox says beside its usage. It depends on luck, so it is in no stored result. */
+export interface SandboxAttempts {
+  failedAttempts?: number; // before the one that gave the output; absent: none
+}
+
 export const NO_USAGE: Usage = { tokens: 0, seconds: 0, executions: 0 };
 
 export const addUsage = (a: Usage, b: Usage): Usage => ({

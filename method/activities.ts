@@ -3,6 +3,7 @@
 // method/sequences.ts.
 import type { Usage } from '../core/budget.js';
 import type { EnvironmentPart } from '../core/schema/environment.js';
+import type { StepFigures } from '../core/schema/metrics.js';
 import type * as t from './types.js';
 
 /** Which workers run an activity: those with a model, those with a sandbox, or any. */
@@ -58,6 +59,8 @@ export const ACTIVITIES = {
   selectChains: result<t.SelectChainsInput, t.SelectChainsOutput>(5, { queue: 'sandbox', needs: 'sandbox' }),
   executeSuite: result<t.ExecuteSuiteInput, t.ExecuteSuiteOutput>(5, { queue: 'sandbox', needs: 'sandbox' }),
 
+  completeBatch: result<t.CompleteBatchInput, t.CompleteBatchOutput>(1, { queue: 'cpu' }),
+
   // rewards and PPO
   trainPolicy: sequence<t.TrainPolicyInput, t.TrainPolicyOutput>({ queue: 'gpu' }),
   computeRewards: result<t.ComputeRewardsInput, t.ComputeRewardsOutput>(7, { queue: 'cpu' }),
@@ -83,6 +86,7 @@ export const ACTIVITIES = {
   judgeEvaluation: sequence<t.JudgeEvaluationInput, t.JudgeEvaluationOutput>({ queue: 'sandbox', priority: 4 }),
   summariseEvaluation: result<t.SummariseEvaluationInput, t.EvaluationSummary>(2, { queue: 'cpu' }),
   measureEvaluation: result<t.MeasureEvaluationInput, t.MeasureEvaluationOutput>(3, { queue: 'cpu' }),
+  measureStep: effect<t.MeasureStepInput, StepFigures>({ queue: 'cpu' }),
   countAnswers: effect<t.CountAnswersInput, t.CountAnswersOutput>({ queue: 'cpu' }),
   commitCheckpoint: effect<t.CommitCheckpointInput, object>({ queue: 'cpu' }),
   recordMetrics: effect<t.RecordMetricsInput, { file: string }>({ queue: 'cpu' }),

@@ -1,10 +1,11 @@
 // What is sampled and judged for one policy update of each role, as functions of the call.
 import type { Digest, Ref } from '../core/ref.js';
+import { type Draw, refills } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Call, Input, Output } from './activities.js';
-import type { PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './types.js';
+import type { DrawnProblems, PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './types.js';
 
 /** What a rollout depends on. */
 export interface RolloutState {
@@ -18,18 +19,34 @@ export interface RolloutState {
 
 /** What the models wrote, and the verdicts on it. */
 export interface Rollout
-  extends Pick<Input<'trainPolicy'>, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'>,
+  extends Pick<Input<'trainPolicy'>, 'verdicts' | 'chains' | 'tests' | 'replayBuffer' | 'refillRounds'>,
     Required<Pick<Input<'trainPolicy'>, 'sampled'>> {}
 
-/** A batch of chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
-export async function generatorRollout(
+/** A batch of judged chains. With `batch.refill`, further problems replace those that teach nothing. */
+export async function generatorRollout(call: Call, state: RolloutState, position: Position): Promise<Rollout> {
+  const { run, config, replayBuffer } = state;
+  const draws = [await drawProblems(call, state, position)];
+  let batch = refills(config) ? undefined : draws[0];
+  while (batch === undefined) {
+    const completed = await call('completeBatch', { run, draws });
+    batch = completed.batch;
+    if (batch === undefined) draws.push(await drawProblems(call, state, position, completed.next));
+  }
+  const { chains, tests } = batch;
+  const sampled = { chains: [chains], tests: tests ? [tests] : [] };
+  return { ...batch, replayBuffer, sampled, ...(refills(config) && { refillRounds: draws.length - 1 }) };
+}
+
+/** Chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
+async function drawProblems(
   call: Call,
   { run, config, policy, replayBuffer }: RolloutState,
   position: Position,
-): Promise<Rollout> {
+  draw?: Draw,
+): Promise<DrawnProblems> {
   const input = {
     run,
-    batch: { kind: 'train', role: 'generator', position },
+    batch: { kind: 'train', role: 'generator', position, draw },
     stages: config.stages,
     ...samplingPolicy(policy.generator),
     ...curriculum(config, replayBuffer),
@@ -46,7 +63,7 @@ export async function generatorRollout(
     tests,
     replayBuffer,
   });
-  return { verdicts, chains, tests, replayBuffer, sampled: { chains: [chains], tests: tests ? [tests] : [] } };
+  return { chains, tests, verdicts };
 }
 
 /** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */

@@ -1,6 +1,7 @@
 // The activities that call other activities in sequence, as functions of the call. An activity runs a sequence on one worker:
 // few, longer activities keep the workflow history short. If several workers share the work, the workflow runs the sequence
 // itself (workflows/spread.ts).
+import { watchStep } from '../core/alarms.js';
 import { nothingTrained } from '../core/answerShares.js';
 import type { Digest, Ref } from '../core/ref.js';
 import { checkpointScore } from '../core/rl/scores.js';
@@ -112,8 +113,12 @@ const trainPolicy: Sequence<'trainPolicy'> = async (call, input) => {
   const update = { run, role, position, state, learningRate, trajectories: scored.trajectories, rows };
   const updated = await call('updatePolicy', update);
   const seconds = rewarded.seconds + scored.seconds + updated.seconds;
+  const figures = await call('measureStep', { run, role, verdicts, chains });
   const counted = input.sampled && (await call('countAnswers', { run, ...input.sampled }));
-  const warnings = [...(counted?.warnings ?? []), ...(rows === 0 ? [nothingTrained(role)] : [])];
+  const { refillRounds, sandboxFaultRate } = input;
+  const watched = watchStep(input.alarms ?? {}, { role, ...rewarded.metrics, ...figures, sandboxFaultRate });
+  const untrained = rows === 0 ? [nothingTrained(role)] : [];
+  const warnings = [...(counted?.warnings ?? []), ...untrained, ...watched.alarms];
   const metrics: StepMetrics = {
     kind: 'step',
     step,
@@ -122,7 +127,10 @@ const trainPolicy: Sequence<'trainPolicy'> = async (call, input) => {
     epoch: position.epoch,
     role,
     ...rewarded.metrics,
+    ...figures,
     ...counted,
+    refillRounds,
+    sandboxFaultRate,
     ...(warnings.length > 0 && { warnings }),
     update: { ...updated.stats, ...scored.mismatch },
     rows,
@@ -141,7 +149,14 @@ const trainPolicy: Sequence<'trainPolicy'> = async (call, input) => {
     }));
   await call('recordMetrics', { run, metrics }); // last: a step that fails before this and is skipped has no record
   await call('removeUpdateFiles', { run });
-  return { state: updated.state, seconds, replayBuffer: rewarded.replayBuffer, metrics, evaluation };
+  return {
+    state: updated.state,
+    seconds,
+    replayBuffer: rewarded.replayBuffer,
+    metrics,
+    evaluation,
+    alarms: watched.state,
+  };
 };
 
 /** The policies with a newly trained adapter, for the role that has none yet. */

@@ -1,7 +1,9 @@
 // Inputs and outputs of activities: ids, digests and a few numbers, never tensors or texts.
+import type { AlarmState } from '../core/alarms.js';
 import type { MetricName } from '../core/evaluation/metrics.js';
 import type { FreshTests } from '../core/freshInputs.js';
 import type { Digest, Ref } from '../core/ref.js';
+import type { Draw } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Mismatch } from '../core/rl/importance.js';
 import type { PlannedStep } from '../core/schedule.js';
@@ -76,7 +78,7 @@ export type PolicyState = Record<Role, RoleState>;
 
 /** Which chains to sample: a training batch, a fixed evaluation batch, or all problems to solve. */
 export type ChainBatch =
-  | { kind: 'train'; role: Role; position: Position }
+  | { kind: 'train'; role: Role; position: Position; draw?: Draw } // draw: further problems of a refilled batch
   | { kind: 'evaluation'; split: 'validation' | 'test'; problems: number; greedy: boolean }
   | { kind: 'solve'; samples: number; temperature: number };
 
@@ -224,6 +226,22 @@ export interface SelectChainsOutput {
   executions: number; // of programs
 }
 
+/** What was sampled for problems of a generator step, and the verdicts on it. */
+export interface DrawnProblems {
+  chains: Ref<Chain[]>;
+  tests?: Ref<TestBatch>;
+  verdicts: Ref<SuiteVerdicts[]>;
+}
+export interface CompleteBatchInput {
+  run: RunRef;
+  draws: DrawnProblems[]; // so far
+}
+/** One of both: what to draw next, or all draws as one. */
+export interface CompleteBatchOutput {
+  next?: Draw;
+  batch?: DrawnProblems;
+}
+
 /** What was sampled for a step or an evaluation. */
 export interface CountAnswersInput {
   run: RunRef;
@@ -248,6 +266,8 @@ export interface ComputeRewardsOutput {
   rows: number; // trajectories
   metrics: RewardMetrics;
 }
+
+export type MeasureStepInput = Pick<ComputeRewardsInput, 'run' | 'role' | 'verdicts' | 'chains'>;
 
 export interface ScoreOldPolicyInput {
   run: RunRef;
@@ -309,12 +329,16 @@ export interface TrainPolicyInput
   rolloutSeconds: number; // generation included
   /** All that was sampled for the step, by either role. Absent in steps that an earlier version planned. */
   sampled?: Omit<CountAnswersInput, 'run'>;
+  refillRounds?: number; // of a generator step with `batch.refill`
+  sandboxFaultRate?: number | undefined; // absent if no attempt failed
+  alarms?: AlarmState | undefined; // after the step before
   /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
   evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
 export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios' | 'stats'> {
   replayBuffer: Ref<ReplayBuffer>;
   metrics: StepMetrics; // as recorded
+  alarms: AlarmState;
   evaluation?: EvaluationSamples; // if requested
 }
 

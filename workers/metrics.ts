@@ -3,6 +3,7 @@
 import type { MetricMeter } from '@temporalio/common';
 import { Runtime } from '@temporalio/worker';
 import type { Deps } from '../chains/scope.js';
+import { ALARM_KINDS, ALARMS } from '../core/alarms.js';
 import { GauntletError } from '../core/errors.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import { allocatedMemory, memoryBudget } from '../ml/engine/budget.js';
@@ -53,6 +54,7 @@ function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => 
     'gauntlet_prompts_unfit',
     'Fraction of the prompts of the role that did not fit in the latest step',
   );
+  const alarm = gauge('gauntlet_alarm', '1 while the latest step that can raise the alarm does, else 0');
   const tokens = meter.createCounter('gauntlet_sampled_tokens_total', undefined, 'Tokens sampled for training steps');
   const seconds = meter.createHistogram(STEP_SECONDS, 'float', undefined, 'Seconds of all activities of a step');
   const runs = new Set<string>();
@@ -67,6 +69,12 @@ function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => 
     passRate.set(metrics.passRate, tags);
     if (metrics.validity !== undefined) validity.set(metrics.validity, tags);
     tokens.add(metrics.sampledTokens, tags);
+    const kinds = new Set((metrics.warnings ?? []).map(({ kind }) => kind));
+    for (const kind of ALARM_KINDS) {
+      const { role } = ALARMS[kind];
+      if (role === undefined || role === metrics.role)
+        alarm.set(kinds.has(kind) ? 1 : 0, { run: tags.run, alarm: kind });
+    }
     for (const [role, shares] of Object.entries(metrics.answers ?? {})) {
       const own = { ...tags, role }; // a step samples answers of both roles
       cut.set(shares.cutRate, own);

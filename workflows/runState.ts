@@ -1,4 +1,5 @@
 // What a run carries from step to step, and what the code that trains it is given.
+import type { AlarmState } from '../core/alarms.js';
 import type { Usage } from '../core/budget.js';
 import type { RequestQueue } from '../core/control.js';
 import type { Ref } from '../core/ref.js';
@@ -26,6 +27,7 @@ export interface RunState extends SchedulePosition, RolloutState {
   before: EvaluationRates; // of the base model on the test split
   baseChains: Partial<Record<'test' | 'validation', Ref<Chain[]>>>; // of the base model or, later, of the warm start
   warmStart?: WarmStart; // as far as it is done
+  alarms?: AlarmState | undefined; // what they remember of the steps of this run
   records: number; // control records written
   recordedRequests: ControlMetrics[]; // by an earlier execution of this run, from here on
   stopped?: string; // why the run ends before its schedule

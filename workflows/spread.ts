@@ -11,7 +11,11 @@ import { SEQUENCES } from '../method/sequences.js';
 export type RunShards = <T>(calls: (() => Promise<T>)[]) => Promise<T[]>;
 
 /** The same calls. Sequences of model work run here, and their parts are spread over shards. */
-export function spread(call: Call, { engine, ppo }: Pick<RunConfig, 'engine' | 'ppo'>, together: RunShards): Call {
+export function spread(
+  call: Call,
+  { engine, ppo, batch }: Pick<RunConfig, 'engine' | 'ppo' | 'batch'>,
+  together: RunShards,
+): Call {
   const shards = shardsOf(engine.shards);
   if (shards.length === 1) return call;
   const perShard = <T>(work: (shard: Shard) => Promise<T>): Promise<T[]> =>
@@ -47,7 +51,7 @@ export function spread(call: Call, { engine, ppo }: Pick<RunConfig, 'engine' | '
     /** Rows with thinking can make more minibatches than the history has room for. `updatePolicy` computes the others. */
     async updatePolicy({ rows = 0, ...input }) {
       const { run, ...update } = input;
-      const count = Math.min(countMinibatches(rows, ppo), countSharedMinibatches(shards.length));
+      const count = Math.min(countMinibatches(rows, ppo), countSharedMinibatches(shards.length, batch.refill));
       for (let minibatch = 0; minibatch < count; minibatch++) {
         const times = await perShard((shard) => call('computeGradients', { run, update, minibatch, shard }));
         const seconds = Math.max(...times.map((each) => each.seconds));

@@ -1,5 +1,5 @@
 // One policy update of one role: sample, write tests, judge, and train. Training includes rewards, advantages and PPO.
-import { addUsage, NO_USAGE } from '../core/budget.js';
+import { addUsage, NO_USAGE, type SandboxAttempts } from '../core/budget.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/schedule.js';
 import type { Stage } from '../core/schema/chain.js';
@@ -45,13 +45,19 @@ async function policyStep(meter: Meter, state: RunState, planned: PlannedStep): 
     ...rollout,
     ...trainingInput(state, position),
     sampledTokens,
+    sandboxFaultRate: meter.sandboxFaultRate,
     generationSeconds: meter.generationSeconds,
     rolloutSeconds,
   });
   const { reward, tokensPerSecond, passRate, validity, warnings } = trained.metrics;
   const opponent = opensPair(state, planned) ? state.policy.generator.adapter : undefined;
   return {
-    changes: { policy: withTrained(state, role, trained.state), opponent, replayBuffer: trained.replayBuffer },
+    changes: {
+      policy: withTrained(state, role, trained.state),
+      opponent,
+      replayBuffer: trained.replayBuffer,
+      alarms: trained.alarms,
+    },
     evaluation: trained.evaluation,
     progress: { reward, tokensPerSecond, validity, warnings, ...(role === 'generator' && { passRate }) },
   };
@@ -63,7 +69,7 @@ const opensPair = ({ config }: RunState, { phase, role }: PlannedStep): boolean 
 
 /** The last step of an epoch also writes the samples of its evaluation, with the adapter that it trains. */
 function trainingInput(state: RunState, position: Position) {
-  const { run, config, policy, step, baseChains, warmStart } = state;
+  const { run, config, policy, step, baseChains, warmStart, alarms } = state;
   const { role } = position;
   const updates = step + 1 - (warmStart?.steps ?? 0);
   const policies = policiesAfter(state, role);
@@ -73,6 +79,7 @@ function trainingInput(state: RunState, position: Position) {
     role,
     position,
     state: policy[role],
+    alarms,
     step: step + 1,
     learningRate: config.ppo.learningRate * learningRateFactor(updates, countSteps(config), config.ppo),
     ...(endsEpoch(planOf(state), state.next) && { evaluation }),
@@ -83,8 +90,15 @@ function trainingInput(state: RunState, position: Position) {
 class Meter {
   used = NO_USAGE;
   generationSeconds = 0; // of activities that sample tokens
+  private attempts = 0; // to use the sandbox
+  private failed = 0;
 
   constructor(private readonly inner: Call) {}
+
+  /** Undefined if no attempt failed. */
+  get sandboxFaultRate(): number | undefined {
+    return this.failed === 0 ? undefined : this.failed / this.attempts;
+  }
 
   readonly call: Call = async (name, input) => {
     const output = await this.inner(name, input).catch((error: unknown) => {
@@ -93,6 +107,11 @@ class Meter {
     });
     const usage = usageOf(output);
     this.used = addUsage(this.used, usage);
+    if ('executions' in output) {
+      const { failedAttempts = 0 } = output as SandboxAttempts;
+      this.attempts += 1 + failedAttempts;
+      this.failed += failedAttempts;
+    }
     if (usage.tokens > 0) this.generationSeconds += usage.seconds;
     return output;
   };

@@ -80,10 +80,11 @@ function openChains(
   }
   if (batch.kind === 'solve') return groups(set.test, batch.samples);
   const { problems, samples } = config.batch[batch.role];
-  const { stage, step } = batch.position;
-  const random = new RandomStream(config.seed, 'problems', stage, step);
-  const drawn = rates ? sampleByDifficulty(set.train, problems, rates, random) : random.sample(set.train, problems);
-  return groups(drawn, samples);
+  const { position, draw = { from: 0, count: problems } } = batch;
+  const random = new RandomStream(config.seed, 'problems', position.stage, position.step);
+  const end = draw.from + draw.count; // the first problems of a longer draw are those of a shorter one
+  const drawn = rates ? sampleByDifficulty(set.train, end, rates, random) : random.sample(set.train, end);
+  return groups(drawn.slice(draw.from), samples);
 }
 
 async function readSuccessRates(

@@ -1,4 +1,5 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
+import { firstDraw, isTrained } from '../../core/rewards/liveGroups.js';
 import type { BookRule } from '../../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
@@ -28,21 +29,23 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
   const judged = await scope.store.getJson(input.verdicts);
   const reward = input.role === 'generator' ? rewardGenerator : rewardDiscriminator;
   const { groups, replayBuffer, outcomes } = await reward(scope, input, config, judged);
-  const trajectories = toTrajectories(groups, {
+  const trained = groups.filter((_, i) => isTrained(judged[i]!, input.role, config));
+  const trajectories = toTrajectories(trained, {
     trainedStage: input.position.stage,
     // a discriminator sample is one turn, which is trained whole
     credit: input.role === 'generator' ? config.credit : 'suffix',
     ...config.advantage,
     regularised: config.ppo.klCoefficient > 0 || config.ppo.entropyBonus > 0,
   });
+  const drawn = [firstDraw(groups, input.role, config), firstDraw(judged, input.role, config), input.role] as const;
   return {
     trajectories: await scope.store.putJson(trajectories),
     replayBuffer,
     rows: trajectories.length,
     metrics: {
-      ...rewardMetrics(groups, judged, input.role),
+      ...rewardMetrics(...drawn),
       outcomes,
-      standardErrors: errorsOf(groups, judged, input.role),
+      standardErrors: errorsOf(...drawn),
     },
   };
 }
@@ -62,7 +65,9 @@ async function rewardGenerator(
     return chains.get(one.problemId)!.map(({ turns }, c) => ({ turns, reward: rewards[c]! }));
   });
   const outcomes = countOutcomes(
-    judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
+    firstDraw(judged, 'generator', config).flatMap(({ candidates, verdicts }) =>
+      candidates.map((one, c) => programOutcome(one, verdicts[c] ?? [])),
+    ),
   );
   if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, outcomes };
   let buffer = await scope.store.getJson(input.replayBuffer);

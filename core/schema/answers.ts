@@ -15,8 +15,11 @@ export type AnswerShares = z.infer<typeof answerSharesSchema>;
 
 export const warningSchema = z.strictObject({
   role: roleSchema,
-  /** Answers are cut by a limit or by the end of the context, prompts do not fit, answers are empty, or no row is trained. */
-  kind: z.enum(['cut', 'context', 'unfit', 'empty', 'untrained']),
+  /**
+   * Answers are cut by a limit or by the end of the context, prompts do not fit, answers are empty, or no row is trained. The
+   * others are alarms, see core/alarms.ts.
+   */
+  kind: z.enum(['cut', 'context', 'unfit', 'empty', 'untrained', 'literal', 'length', 'term', 'validity', 'faults']),
   field: z.string(), // of the configuration, to change
   message: z.string(),
 });

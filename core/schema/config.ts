@@ -12,6 +12,7 @@ const positiveInt = z.int().positive();
 const share = z.number().min(0).max(1);
 const batchSchema = (problems: number) =>
   z.strictObject({ problems: positiveInt.default(problems), samples: positiveInt.default(4) }).prefault({});
+const MAX_REFILL = 10;
 const stagesSchema = z
   .array(stageSchema)
   .min(1)
@@ -180,6 +181,7 @@ const fieldsSchema = z.strictObject({
     .strictObject({
       generator: batchSchema(32),
       discriminator: batchSchema(16),
+      refill: z.int().min(0).max(MAX_REFILL).optional(), // rounds of further problems; absent, so in no digest: 0
     })
     .prefault({}),
   curriculum: z.boolean().default(false), // draw problems by the success rate of their difficulty
@@ -280,6 +282,11 @@ const checkedSchema = fieldsSchema
     path: ['discriminator', 'writer'],
     message: 'random needs discriminator.expected: reference',
   })
+  .refine(({ batch, advantage: { estimator } }) => !batch.refill || ['group', 'leave-one-out'].includes(estimator), {
+    path: ['batch', 'refill'],
+    message:
+      'needs advantage.estimator group or leave-one-out, because the others also learn from groups with one outcome',
+  })
   .superRefine((config, context) => {
     const message = tooManyActivities(config);
     if (message !== undefined) context.addIssue({ code: 'custom', path: ['engine', 'shards'], message });
@@ -298,7 +305,7 @@ function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undef
   const roles: Role[] = trainsDiscriminator(config) ? ['generator', 'discriminator'] : ['generator'];
   const counts = roles.map((role) => countMinibatches(batch[role].problems * batch[role].samples, ppo));
   const most = Math.max(...counts);
-  const activities = countStepActivities(engine.shards, most);
+  const activities = countStepActivities(engine.shards, most, batch.refill);
   if (activities <= MAX_STEP_ACTIVITIES) return undefined;
   const fields = `ppo.epochs × batch.${roles[counts.indexOf(most)]} / ppo.minibatch`;
   return `${engine.shards} shards of ${most} minibatches (${fields}) make ${activities} activities in a step, more than ${MAX_STEP_ACTIVITIES}: lower it, or raise ppo.minibatch`;
@@ -311,9 +318,11 @@ export function runIdentity(config: RunConfig): RunConfig {
     ...(activationMegabytes !== undefined && { activationMegabytes }),
     ...(precision !== undefined && precision !== 'f32' && { precision }),
   };
+  const { refill, ...batch } = config.batch;
   return {
     ...config,
     ...REMOVED,
+    batch: refill ? config.batch : batch,
     engine: engineSchema.parse({ quantization, groupSize, ...parts }),
     budget: budgetSchema.parse({}),
     failure: failureSchema.parse({}),

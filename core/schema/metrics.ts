@@ -39,6 +39,22 @@ const rewardMetricsSchema = z.strictObject({
 });
 export type RewardMetrics = z.infer<typeof rewardMetricsSchema>;
 
+/** What else a step shows about its samples. No reward depends on it. Records of earlier versions have none of it. */
+const stepFiguresSchema = z
+  .strictObject({
+    groups: z.int().nonnegative(), // problems, or targets of tests; further ones of refilled batches included
+    allRightGroups: z.int().nonnegative(), // every program passes its suite, or every turn catches the program
+    allWrongGroups: z.int().nonnegative(), // no program does, or no turn
+    allEqualGroups: z.int().nonnegative(), // all samples have the same results, test by test
+    // of generator steps
+    programTokens: z.number(), // mean answer with a program, cut ones left out; absent if all are cut
+    literalRate: rate, // programs that contain a value of their tests, see core/parse/telling.ts
+    // of discriminator steps
+    termShares: z.record(z.string(), rate), // of each term of the reward, in the sum of absolute terms
+  })
+  .partial();
+export type StepFigures = z.infer<typeof stepFiguresSchema>;
+
 /** metrics/<step>.json */
 export const stepMetricsSchema = z.strictObject({
   kind: z.literal('step'),
@@ -48,7 +64,10 @@ export const stepMetricsSchema = z.strictObject({
   epoch: z.int(),
   role: roleSchema,
   ...rewardMetricsSchema.shape,
+  ...stepFiguresSchema.shape,
   ...answerFields,
+  refillRounds: z.int().nonnegative().optional(), // of further problems; absent without `batch.refill`
+  sandboxFaultRate: rate.optional(), // attempts of calls of the sandbox that failed; absent if none did
   update: policyStatsSchema,
   rows: z.int(), // sequences in the update
   learningRate: z.number(),

@@ -21,6 +21,14 @@ const TITLES: Readonly<Record<string, string>> = {
   'step.bugCatchRate': 'Bugs caught',
   'step.uniqueInputs': 'Distinct inputs',
   'step.suiteSize': 'Tests in a suite',
+  'step.groups': 'Groups',
+  'step.allRightGroups': 'Groups that are all right',
+  'step.allWrongGroups': 'Groups that are all wrong',
+  'step.allEqualGroups': 'Groups with equal results',
+  'step.refillRounds': 'Rounds of refill',
+  'step.programTokens': 'Tokens of an answer with a program',
+  'step.literalRate': 'Programs with a value of their tests',
+  'step.sandboxFaultRate': 'Failed attempts of the sandbox',
   'answers.answers': 'Answers',
   'answers.cutRate': 'Cut answers',
   'answers.emptyRate': 'Answers without text',
@@ -59,6 +67,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   step: 'Rollouts',
   answers: 'Answers',
   outcome: 'Samples by outcome',
+  term: 'Terms of the reward',
   update: 'Updates',
   warmStart: 'Warm start',
   cost: 'Cost',
@@ -73,8 +82,14 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
   const found = new Map<string, Chart>();
   const add = (group: string, name: string, line: string, point: Point): void => {
     const id = `${group}.${name}`;
-    const percent = PERCENT.test(name) && name !== 'learningRate';
-    const chart = found.get(id) ?? { id, group: GROUPS[group]!, title: TITLES[id] ?? name, percent, lines: [] };
+    const percent = group === 'term' || (PERCENT.test(name) && name !== 'learningRate');
+    const chart = found.get(id) ?? {
+      id,
+      group: GROUPS[group]!,
+      title: TITLES[id] ?? (group === 'term' ? capitalised(name) : name),
+      percent,
+      lines: [],
+    };
     found.set(id, chart);
     const points = chart.lines.find((each) => each.name === line)?.points;
     if (points) points.push(point);
@@ -95,6 +110,7 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
       for (const [name, value] of numbersOf({ loss, validationLoss })) add('warmStart', name, role, { step, value });
     } else if (record.kind === 'step') {
       const { update, role, standardErrors, outcomes } = record;
+      for (const [name, value] of numbersOf(record.termShares ?? {})) add('term', name, role, { step, value });
       for (const name of outcomesOf[role]) add('outcome', name, role, { step, value: outcomes[name] ?? 0 });
       for (const [writer, shares] of Object.entries(record.answers ?? {}))
         for (const [name, value] of numbersOf(shares)) add('answers', name, writer, { step, value });

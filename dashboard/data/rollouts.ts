@@ -11,6 +11,7 @@ import {
 } from '../../chains/train/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
+import { isTrained } from '../../core/rewards/liveGroups.js';
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean } from '../../core/rewards/rates.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
@@ -62,7 +63,9 @@ export async function readRollouts(store: Store, record: StepMetrics): Promise<R
   const batch = artifacts.tests === undefined ? undefined : await store.getJson(artifacts.tests);
   const rewardsOf = role === 'generator' ? generatorRewards : discriminatorRewards;
   const rewards_P_G = judged.map((one) => rewardsOf(one, config));
-  const advantages_P_G = sequenceAdvantages(rewards_P_G, config.advantage);
+  const advantages_P_G = sequenceAdvantages(rewards_P_G, config.advantage)?.map((own, i) =>
+    isTrained(judged[i]!, role, config) ? own : own.map(() => 0),
+  );
   return {
     record,
     config,

@@ -1,4 +1,5 @@
 // One run: its schedule, its curves, its control requests and its checkpoints.
+import { firstAlarms } from '../../core/alarms.js';
 import { recordedWarnings, warningText } from '../../core/answerShares.js';
 import { fieldsText, isLiveField, leaves } from '../../core/liveConfig.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -26,7 +27,7 @@ export async function readRunView(store: ObjectStore, id: string, reader: Metric
     charts: charts(metrics),
     steps: stepsOf(records).map(stepRow),
     warnings: recordedWarnings(metrics).map((warning) => ({ field: warning.field, text: warningText(warning) })),
-    events: controlsOf(records).map(eventOf),
+    events: [...controlsOf(records).map(eventOf), ...firstAlarms(stepsOf(records)).map(alarmEvent)],
     checkpoints: checkpoints.map(({ name, step, score, digest }) => ({ name, step, score, digest })),
     rates: result ? ratesOf(result) : [],
     example: chain && exampleOf(chain, result?.best),
@@ -72,3 +73,11 @@ function eventOf({ step, action, fields, reason, at }: ControlMetrics): RunEvent
   const text = [fields && fieldsText(fields), reason].filter(Boolean).join(' ');
   return { step, kind: action, text, at };
 }
+
+/** The first step of an alarm, as a mark in the schedule and in the charts. */
+const alarmEvent = ({ step, kind, message }: ReturnType<typeof firstAlarms>[number]): RunEvent => ({
+  step,
+  kind: `alarm (${kind})`,
+  text: message,
+  at: '',
+});

@@ -5,7 +5,7 @@ import { openStore } from '../../store/openStore.js';
 import { readMetrics, readResult } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
 
-const CLOCKED = ['seconds', 'tokensPerSecond', 'trainingSeconds', 'report'];
+const CLOCKED = ['seconds', 'tokensPerSecond', 'trainingSeconds', 'report', 'sandboxFaultRate'];
 
 const timeless = (record: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !CLOCKED.includes(name)));

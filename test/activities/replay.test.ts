@@ -36,13 +36,24 @@ describe('replay of rewards', () => {
 
   it('names the differences', async () => {
     const [, step] = await recordedSteps(world.deps, 'run');
-    const other = { ...step!, reward: step!.reward + 1, artifacts: { ...step!.artifacts!, trajectories: 'sha256:0' } };
+    const other = {
+      ...step!,
+      reward: step!.reward + 1,
+      groups: 99,
+      artifacts: { ...step!.artifacts!, trajectories: 'sha256:0' },
+    };
     const replay = await replayStep(world.deps, 'run', other);
-    assert.deepEqual([replay.matches, replay.differs], [false, ['trajectories', 'reward']]);
+    assert.deepEqual([replay.matches, replay.differs], [false, ['trajectories', 'reward', 'groups']]);
     const run = world.sandbox.run.bind(world.sandbox);
     world.sandbox.run = answerWith(() => ({ kind: 'value', value: -1 }));
     assert.deepEqual((await replayStep(world.deps, 'run', step!, true)).differs, ['verdicts']);
     world.sandbox.run = run;
+  });
+
+  it('compares no figures that an earlier version did not record', async () => {
+    const [step] = await recordedSteps(world.deps, 'run');
+    const { groups: _, allEqualGroups: __, ...older } = step!;
+    assert.deepEqual((await replayStep(world.deps, 'run', older)).differs, []);
   });
 
   it('refuses a run that does not exist', async () => {

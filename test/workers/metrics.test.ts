@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
+import { ALARM_KINDS } from '../../core/alarms.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { choosePorts } from '../../infra/ports.js';
 import { scriptArguments } from '../../infra/scripts.js';
@@ -81,9 +82,14 @@ describe('metrics for Prometheus', function () {
       const measured = await startRun(host.client, 'measured', TINIEST_RUN);
       const sampling = { ...TINIEST_RUN.sampling, maxNewTokens: 3, maxTestTokens: 3 };
       const cut = await startRun(host.client, 'cut', { ...TINIEST_RUN, sampling });
+      const alarmed = await startRun(host.client, 'alarmed', {
+        ...TINIEST_RUN,
+        schedule: { stages: [5], discriminatorSteps: 5, generatorSteps: 0, alternatingSteps: 0 },
+        reward: { scheme: 'shifted', weights: { valid: 1, invalid: 0, caught: 0 } },
+      });
       const ppo = { ...TINIEST_RUN.ppo, learningRate: 0.5, schedule: 'constant', warmupSteps: 0 };
       const waiting = await startRun(host.client, 'waiting', { ...TINIEST_RUN, ppo });
-      await Promise.all([measured.result(), cut.result()]);
+      await Promise.all([measured.result(), cut.result(), alarmed.result()]);
       while (((await waiting.query('progress')) as RunProgress).state !== 'waiting') await sleep(100);
       samples = await scrape(address);
       await waiting.executeUpdate('decide', { args: ['abort'] });
@@ -113,6 +119,12 @@ describe('metrics for Prometheus', function () {
         assert.equal(read(name, { run: 'measured', role }), 0, name);
       assert.equal(read('gauntlet_answers_cut', { run: 'cut', role }), 1);
     }
+  });
+
+  it('has the alarms of a run', () => {
+    for (const alarm of ALARM_KINDS) assert.equal(read('gauntlet_alarm', { run: 'measured', alarm }), 0, alarm);
+    assert.equal(read('gauntlet_alarm', { run: 'alarmed', alarm: 'term' }), 1);
+    assert.equal(read('gauntlet_alarm', { run: 'alarmed', alarm: 'validity' }), 0);
   });
 
   it('says which run waits for a decision', () => {

@@ -208,7 +208,7 @@ function Events({ events }: { events: RunEvent[] }) {
   if (events.length === 0) return null;
   return (
     <>
-      <h2>Control requests and failures</h2>
+      <h2>Control requests, failures and alarms</h2>
       <ul class="events">
         {events.map(({ step, kind, text, at }) => (
           <li key={`${at} ${kind} ${text}`}>

@@ -1,0 +1,86 @@
+// Figures of a step that no reward depends on. The alarms watch them (core/alarms.ts).
+import { tellingLiterals, tellingValues } from '../../core/parse/telling.js';
+import { countGroups, type SampleResult } from '../../core/rewards/liveGroups.js';
+import { turnOutcome } from '../../core/rewards/outcomes.js';
+import { mean } from '../../core/rewards/rates.js';
+import { REWARD_RULES } from '../../core/rewards/rewards.js';
+import { type JudgedTurn, passesAll, type Term } from '../../core/rewards/rule.js';
+import type { Chain } from '../../core/schema/chain.js';
+import type { Verdict } from '../../core/schema/execution.js';
+import type { StepFigures } from '../../core/schema/metrics.js';
+import type { Problem } from '../../core/schema/problem.js';
+import type { MeasureStepInput } from '../../method/types.js';
+import { problemOf, readConfig, readProblems } from '../artifacts.js';
+import { codeOf, groupByProblem } from '../chainLists.js';
+import type { Scope } from '../scope.js';
+import { judgedTurns } from './computeRewards.js';
+
+export async function measureStep({ store }: Pick<Scope, 'store'>, input: MeasureStepInput): Promise<StepFigures> {
+  const config = await readConfig(store, input.run);
+  const judged = await store.getJson(input.verdicts);
+  if (input.role === 'discriminator') {
+    const groups = judged.map(judgedTurns);
+    const terms = groups.flatMap((turns) =>
+      REWARD_RULES[config.reward.scheme].discriminatorTerms(turns, config.reward),
+    );
+    return { ...countGroups(groups.map((turns) => turns.map(resultOfTurn))), termShares: termShares(terms) };
+  }
+  const { byId } = await readProblems(store, input.run.problems);
+  const chains = groupByProblem(input.chains ? await store.getJson(input.chains) : []);
+  const hardCoded = judged.flatMap(({ problemId, suite }) => {
+    const problem = problemOf(byId, problemId);
+    const programs = (chains.get(problemId) ?? []).map((chain) => codeOf(chain, problem, config));
+    return areHardCoded(
+      programs,
+      problem,
+      suite.flatMap(({ test }) => [...test.args, test.expected]),
+    );
+  });
+  const lengths = [...chains.values()].flat().flatMap(tokensOfProgram);
+  return {
+    ...countGroups(judged.map(({ verdicts }) => verdicts.map(resultOfProgram))),
+    ...(lengths.length > 0 && { programTokens: mean(lengths) }),
+    ...(hardCoded.length > 0 && { literalRate: mean(hardCoded.map(Number)) }),
+  };
+}
+
+const resultOfProgram = (verdicts: Verdict[]): SampleResult => ({
+  right: passesAll(verdicts),
+  tests: verdicts.join(),
+});
+
+const resultOfTurn = (turn: JudgedTurn): SampleResult => ({
+  right: turnOutcome(turn) === 'caught',
+  tests: [...turn.tests.map(({ valid, caught }) => `${valid} ${caught}`).sort(), turn.lost].join(),
+});
+
+/** The share of each term in the sum of absolute terms. A sample whose reward has one term only compares nothing. */
+function termShares(terms_S: readonly Term[][]): Record<string, number> {
+  const sizes: Record<string, number> = {};
+  for (const { name, weight, share } of terms_S.filter(({ length }) => length > 1).flat())
+    sizes[name] = (sizes[name] ?? 0) + Math.abs(weight * share);
+  const sum = Object.values(sizes).reduce((total, size) => total + size, 0);
+  return sum === 0 ? {} : Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, size / sum]));
+}
+
+/** Of each program: whether it contains a value of its tests that the reference does not contain. */
+function areHardCoded(programs: string[], problem: Problem, values: Parameters<typeof tellingValues>[0][]): boolean[] {
+  const { entry, calling, referenceSolution } = problem;
+  const own = calling?.style === 'stdio' ? undefined : entry; // a whole program is not a function
+  const honest = tellingLiterals(referenceSolution, undefined);
+  const telling = new Set(values.flatMap(tellingValues).filter((value) => !honest.has(value)));
+  const known = new Map<string, boolean>();
+  return programs.map((code) => {
+    if (!known.has(code)) known.set(code, telling.size > 0 && intersects(tellingLiterals(code, own), telling));
+    return known.get(code)!;
+  });
+}
+
+const intersects = (some: Iterable<string>, others: ReadonlySet<string>): boolean =>
+  [...some].some((value) => others.has(value));
+
+/** Of the answer that has the program. A cut one says nothing about the length that the model wants. */
+function tokensOfProgram({ turns }: Chain): number[] {
+  const last = turns.findLast(({ stage }) => stage === 5);
+  return last === undefined || last.truncated ? [] : [last.answerTokens.length];
+}

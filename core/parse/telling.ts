@@ -1,0 +1,71 @@
+// Literals of a program that tell where it comes from: values of its tests, which a program that computes its answers need not
+// contain.
+import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common';
+import type { Value } from '../schema/value.js';
+import { LiteralProblem } from './arithmetic.js';
+import { Evaluation } from './evaluation.js';
+import { formatValue } from './format.js';
+import { parsePython } from './tree.js';
+
+const LITERAL = /^(?:Number|String|ContinuedString|UnaryExpression|(?:Array|Tuple|Set|Dictionary)Expression)$/;
+const LEAST = { number: 100, text: 4, items: 3 }; // honest programs contain smaller ones, too
+
+/** A value, and all values in it, as text. A list is a tuple. Small values are left out, see LEAST. */
+export function tellingValues(value: Value): string[] {
+  if (value === null || typeof value === 'boolean') return [];
+  if (typeof value === 'number') return Math.abs(value) >= LEAST.number ? [String(value)] : [];
+  if (typeof value === 'string') return value.length >= LEAST.text ? [JSON.stringify(value)] : [];
+  const items = itemsOf(value);
+  if (items === undefined) return formatValue(value).length >= LEAST.text ? [formatValue(value)] : [];
+  const own = items.length >= LEAST.items ? [`[${items.map(formatValue).join()}]`] : [];
+  return [...own, ...items.flatMap(tellingValues)];
+}
+
+function itemsOf(value: Exclude<Value, null | boolean | number | string>): Value[] | undefined {
+  if (Array.isArray(value)) return value;
+  if ('t' in value) return value.t;
+  if ('s' in value) return value.s;
+  return 'd' in value ? value.d.flat() : undefined;
+}
+
+/**
+ * The telling values of the literals of a program. Checks and examples do not count: asserts, calls of `entry`, and, if it is a
+ * function, what is outside of functions and classes.
+ */
+export function tellingLiterals(code: string, entry?: string): Set<string> {
+  const found = new Set<string>();
+  const name = entry?.split('.').at(-1);
+  let definitions = entry === undefined ? 1 : 0; // around the node
+  const isDefinition = (node: SyntaxNodeRef): boolean => /^(?:Function|Class)Definition$/.test(node.name);
+  try {
+    const { text, top } = parsePython(code);
+    top.cursor().iterate(
+      (node) => {
+        if (node.name === 'AssertStatement' || (node.name === 'CallExpression' && calleeOf(node, text) === name))
+          return false;
+        if (isDefinition(node)) definitions++;
+        const value = definitions > 0 && LITERAL.test(node.name) ? literalOf(node.node, text) : undefined;
+        if (value === undefined) return true;
+        for (const own of tellingValues(value)) found.add(own);
+        return false;
+      },
+      (node) => void (isDefinition(node) && definitions--),
+    );
+  } catch (error) {
+    if (!(error instanceof LiteralProblem)) throw error; // it does not parse
+  }
+  return found;
+}
+
+function calleeOf({ node: { firstChild } }: SyntaxNodeRef, text: string): string | undefined {
+  return firstChild ? text.slice(firstChild.from, firstChild.to).split('.').at(-1) : undefined;
+}
+
+function literalOf(node: SyntaxNode, text: string): Value | undefined {
+  try {
+    return new Evaluation(text).value(node);
+  } catch (error) {
+    if (error instanceof LiteralProblem) return undefined; // it contains a name or a call
+    throw error;
+  }
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import {
+  ALARM_STEPS,
+  ALARMS,
+  type AlarmState,
+  firstAlarms,
+  type WatchedFigures,
+  watchStep,
+} from '../../core/alarms.js';
+
+/** Of the first 41 steps of the demo with seed 0: validity, then tokens of a program, or the shares of three terms. */
+const DEMO: (readonly [validity: number, ...number[]])[] = [
+  [0.578, 0.34, 0.39, 0.28],
+  [0.469, 0.27, 0.46, 0.27],
+  [0.578, 0.36, 0.44, 0.2],
+  [0.603, 41.5],
+  [0.613, 41.7],
+  [0.638, 43.9],
+  [0.634, 44.0],
+  [0.5, 0.3, 0.46, 0.24],
+  [0.618, 44.4],
+  [0.539, 0.33, 0.46, 0.2],
+  [0.789, 0.48, 0.21, 0.31],
+  [0.656, 0.4, 0.34, 0.25],
+  [0.781, 0.45, 0.22, 0.33],
+  [0.705, 42.6],
+  [0.775, 41.3],
+  [0.724, 41.2],
+  [0.741, 44.1],
+  [0.734, 0.45, 0.3, 0.26],
+  [0.788, 41.5],
+  [0.773, 0.4, 0.22, 0.38],
+  [0.875, 0.4, 0.11, 0.49],
+  [0.813, 0.5, 0.21, 0.28],
+  [0.875, 0.49, 0.13, 0.38],
+  [0.779, 43.9],
+  [0.803, 45.9],
+  [0.844, 45.5],
+  [0.829, 43.9],
+  [0.859, 0.5, 0.15, 0.35],
+  [0.818, 43.9],
+  [0.867, 0.4, 0.12, 0.48],
+  [0.75, 0.34, 0.16, 0.5],
+  [0.914, 0.45, 0.08, 0.47],
+  [0.805, 0.42, 0.17, 0.41],
+  [0.856, 45.3],
+  [0.817, 43.8],
+  [0.857, 42.6],
+  [0.862, 43.6],
+  [0.844, 0.42, 0.16, 0.42],
+  [0.883, 44.5],
+  [0.922, 0.42, 0.08, 0.5],
+  [0.907, 0.47, 0.09, 0.44],
+];
+
+const figuresOf = ([validity, ...rest]: (typeof DEMO)[number]): WatchedFigures => {
+  if (rest.length === 1) return { role: 'generator', validity, programTokens: rest[0]!, literalRate: 0 };
+  const [valid, invalid, caught] = rest as [number, number, number];
+  return { role: 'discriminator', validity, termShares: { valid, invalid, caught } };
+};
+
+/** The alarms of each step. */
+function alarmsOf(steps: WatchedFigures[]) {
+  let state: AlarmState = {};
+  return steps.map((step) => {
+    const watched = watchStep(JSON.parse(JSON.stringify(state)) as AlarmState, step); // as a workflow carries it
+    state = watched.state;
+    return watched.alarms;
+  });
+}
+
+const kindsOf = (steps: WatchedFigures[]): string[][] => alarmsOf(steps).map((own) => own.map(({ kind }) => kind));
+const repeated = (figures: Omit<WatchedFigures, 'role'>, times: number, role: WatchedFigures['role'] = 'generator') =>
+  Array.from({ length: times }, (): WatchedFigures => ({ role, ...figures }));
+
+describe('alarms', () => {
+  it('are none in a healthy run', () => {
+    assert.deepEqual(alarmsOf(DEMO.map(figuresOf)).flat(), []);
+  });
+
+  it('are raised by the mean of five steps, not by one', () => {
+    const literals = (rates: number[]) => kindsOf(rates.map((literalRate) => ({ role: 'generator', literalRate })));
+    assert.deepEqual(literals([1, 1, 1, 1]), [[], [], [], []], 'too few');
+    assert.deepEqual(literals([0, 0, 0, 0, 0.5]).at(-1), [], '10 % are not more');
+    assert.deepEqual(literals([0, 0, 0, 0.1, 0.5]).at(-1), ['literal']);
+    assert.deepEqual(literals([1, 0, 0, 0, 0, 0]).at(-2), ['literal']);
+    assert.deepEqual(literals([1, 0, 0, 0, 0, 0]).at(-1), [], 'and end with it');
+  });
+
+  it('compare the length of programs with that of the first steps', () => {
+    const lastOf = (tokens: number): string[] =>
+      kindsOf([...repeated({ programTokens: 40 }, 5), ...repeated({ programTokens: tokens }, 5)]).at(-1)!;
+    assert.deepEqual([lastOf(80), lastOf(20), lastOf(81), lastOf(19)], [[], [], ['length'], ['length']]);
+    const [alarm] = alarmsOf([...repeated({ programTokens: 40 }, 5), ...repeated({ programTokens: 90 }, 5)]).at(-1)!;
+    assert.match(alarm!.message, /have 90 tokens in the last 5 generator steps, and had 40 in the first 5/);
+  });
+
+  it('name the term that makes the reward', () => {
+    const lastOf = (valid: number) =>
+      alarmsOf(repeated({ termShares: { valid, caught: 1 - valid } }, 5, 'discriminator')).at(-1)!;
+    assert.deepEqual(lastOf(0.8), []);
+    assert.match(lastOf(0.81)[0]!.message, /^the term 'valid' makes 81 % of the discriminator's rewards/);
+    assert.equal(lastOf(0.81)[0]!.field, 'reward.weights');
+  });
+
+  it('compare the validity of tests with its best mean', () => {
+    const lastOf = (...parts: number[]) => kindsOf(parts.flatMap((validity) => repeated({ validity }, 5))).at(-1)!;
+    assert.deepEqual(lastOf(0.4, 0.8, 0.61), []);
+    assert.deepEqual(lastOf(0.4, 0.8, 0.59), ['validity']);
+    assert.deepEqual(lastOf(0.4, 0.31), [], 'the best so far');
+  });
+
+  it('count attempts of the sandbox that failed', () => {
+    const lastOf = (rates: (number | undefined)[]) =>
+      kindsOf(rates.map((sandboxFaultRate) => ({ role: 'generator', sandboxFaultRate }))).at(-1)!;
+    assert.deepEqual(lastOf([0.5, 0.5, undefined, undefined, undefined]), []);
+    assert.deepEqual(lastOf([0.5, 0.6, undefined, undefined, undefined]), ['faults']);
+  });
+
+  it('remember a bounded number of figures', () => {
+    let state: AlarmState = {};
+    for (const step of repeated({ validity: 0.5, programTokens: 3, literalRate: 0 }, 50))
+      state = watchStep(state, step).state;
+    assert.ok(Object.values(state).every(({ latest }) => latest.length === ALARM_STEPS));
+    assert.deepEqual(Object.keys(state).sort(), ['faults', 'length', 'literal', 'validity']);
+  });
+
+  it('are marked at their first step', () => {
+    const alarm = { role: 'generator', kind: 'length', field: 'f', message: 'm' } as const;
+    const steps = [
+      { step: 3, warnings: [{ ...alarm, message: 'later' }] },
+      { step: 2, warnings: [alarm, { ...alarm, kind: 'cut' as const }] },
+      { step: 1 },
+    ];
+    assert.deepEqual(firstAlarms(steps), [{ ...alarm, step: 2 }]);
+  });
+
+  it('are in the table of docs/how-to/monitor.md', () => {
+    const page = readFileSync('docs/how-to/monitor.md', 'utf8');
+    const rows = Object.entries(ALARMS).map(([kind, { rule, field }]) => `| \`${kind}\` | ${rule} | \`${field}\` |`);
+    assert.ok(
+      page.includes(['| alarm | if, in the mean of five steps | look at |', '|---|---|---|', ...rows, ''].join('\n')),
+      rows.join('\n'),
+    );
+    assert.equal(ALARM_STEPS, 5, 'the table says five');
+  });
+});
