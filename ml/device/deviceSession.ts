@@ -22,12 +22,6 @@ const ELEMENTS = {
 export type ElementType = DType;
 export type Elements = Float64Array | Float32Array | Uint8Array | Int32Array | BigInt64Array | Uint16Array;
 
-/** Bytes as the elements of a type. */
-export function arrayOver(type: ElementType, { buffer }: Uint8Array): Elements {
-  const [, Type] = ELEMENTS[type];
-  return new Type(buffer as ArrayBuffer);
-}
-
 export interface HostTensor {
   type: ElementType;
   dims: readonly number[];
@@ -140,6 +134,14 @@ export class DeviceTensor {
     return DeviceTensor.at(this.memory, this.type, [count, ...rest], address, host);
   }
 
+  /** The same bytes as another tensor. Dispose of it before the tensor. */
+  as(type: ElementType, dims: readonly number[]): DeviceTensor {
+    if (bytesOf(type, sizeOf(dims)) !== this.bytes) throw new RangeError(`${this.bytes} bytes are no ${type} [${dims}]`);
+    const [, Type] = ELEMENTS[type];
+    const host = this.host && new Type(this.host.buffer as ArrayBuffer, this.host.byteOffset, this.bytes / Type.BYTES_PER_ELEMENT);
+    return DeviceTensor.at(this.memory, type, dims, this.address, host);
+  }
+
   dispose(): void {
     for (const each of this.owned.splice(0)) releaseOwned(each);
   }
@@ -158,8 +160,9 @@ export interface DeviceSessionOptions {
 // An arena of its own takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32 has ten).
 const CUDA_OPTIONS = { arena_extend_strategy: 'kSameAsRequested', use_tf32: '0' };
 
-const REGION = 2 ** 28; // bytes: batches of other lengths divide large regions anew, but do not fit into those of a single tensor
-const SHARED_ARENA = { arena_extend_strategy: 0, initial_chunk_size_bytes: REGION, max_power_of_two_extend_bytes: REGION };
+// Regions of 256 MiB, 512 MiB and then 1 GiB (strategy 0). If each tensor had a region of its own, those of rows of another length would
+// fit into none, and the arena would hold the memory of both.
+const SHARED_ARENA = { arena_extend_strategy: 0, initial_chunk_size_bytes: 2 ** 28 };
 
 // The first one needs cuDNN. The second one makes splits that copy from the host, which a recorded graph must not.
 const CUDA_UNUSED = ['BiasSoftmaxFusion', 'GatherSliceToSplitFusion'];

@@ -136,7 +136,9 @@ class DeviceGraph {
     { threads, weights, memory: externalData, optimizationsDisabled }: SessionOptions,
     memory: MemoryKind,
   ) {
-    this.constants = weights === 'mapped' ? new SharedConstants(graph, memory) : undefined;
+    // on a CPU, other kernels multiply packed matrices that are no constants
+    const shares = weights === 'mapped' || (weights === 'packed' && memory === 'cuda');
+    this.constants = shares ? new SharedConstants(graph, memory) : undefined;
     this.inputs = new Set(graph.inputs.map(({ name }) => name));
     this.outputs = graph.outputs.map(({ name }) => name);
     try {

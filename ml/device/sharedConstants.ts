@@ -1,12 +1,11 @@
 // Constants that graphs have in files, on a device: each is copied there once for all graphs of a thread. As constants of a graph
 // they would be copied for every open graph, which a card has no room for.
 import type { Graph } from '../ir/graph.js';
-import { bytesOf, sizeOf } from '../ir/op.js';
-import { arrayOver, DeviceTensor, type MemoryKind } from './deviceSession.js';
+import { DeviceTensor, type MemoryKind } from './deviceSession.js';
 import { readRange } from './weightLocations.js';
 
 interface Held {
-  tensor: DeviceTensor;
+  bytes: DeviceTensor;
   graphs: number; // that use it
 }
 
@@ -20,25 +19,24 @@ export class SharedConstants {
   constructor(graph: Graph, memory: MemoryKind) {
     for (const [value, data] of [...graph.constants]) {
       if (data.kind !== 'external') continue;
-      const { name, dtype, shape } = value;
-      const dims = shape as number[];
-      const key = [memory, data.location, data.offset, dtype, ...dims].join(' ');
-      const known = held.get(key);
-      const tensor = known?.tensor ?? DeviceTensor.empty(memory, dtype, dims);
-      if (!known) tensor.write(arrayOver(dtype, readRange(data, bytesOf(dtype, sizeOf(dims)))));
-      held.set(key, { tensor, graphs: (known?.graphs ?? 0) + 1 });
+      const { location, offset, length } = data;
+      const key = [memory, location, offset, length].join(' ');
+      const { bytes, graphs } = held.get(key) ?? { bytes: DeviceTensor.empty(memory, 'uint8', [length]), graphs: 0 };
+      if (graphs === 0) bytes.write(readRange(data, length));
+      held.set(key, { bytes, graphs: graphs + 1 });
       this.keys.push(key);
-      this.feeds[name] = tensor;
+      this.feeds[value.name] = bytes.as(value.dtype, value.shape as number[]);
       graph.constants.delete(value);
       graph.inputs.push(value);
     }
   }
 
   release(): void {
+    for (const feed of Object.values(this.feeds)) feed.dispose();
     for (const key of this.keys.splice(0)) {
       const one = held.get(key)!;
       if (--one.graphs > 0) continue;
-      one.tensor.dispose();
+      one.bytes.dispose();
       held.delete(key);
     }
   }

@@ -6,6 +6,7 @@ import { ROOT } from '../../../infra/root.mjs';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import type { DecodeOptions } from '../../../ml/decode/decodeSession.js';
 import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
+import { BaseWeights } from '../../../ml/device/baseWeights.js';
 import { type RowStates, type SlotDevice, Slots } from '../../../ml/decode/slots.js';
 import { countOwned } from '../../../ml/device/owned.js';
 import type { Adapter, Engine, GenerateRequest } from '../../../ml/engine/engine.js';
@@ -54,7 +55,8 @@ function openShared(
   type: CacheType = 'float32',
 ): { device: BoundDevice; shared: DeviceWeights } {
   const session = { memory: 'cpu' } as const;
-  const shared = new DeviceWeights(c, (name) => weights.get(name)?.data, { session, type, adapter });
+  const base = new BaseWeights({ config: c, weights }, 'cpu', type);
+  const shared = new DeviceWeights(c, base, adapter);
   const rank = adapter === 'merged' ? 0 : adapter.beside;
   const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type, rank }), {
     ...{ ...SIZES, attention, type, session },
