@@ -25,7 +25,8 @@ export async function forCard(
   const gpu = await find();
   const chooses = CARDS[preset as PresetName] !== undefined && engine.gpuGigabytes === undefined;
   if (gpu === undefined) {
-    if (chooses) note(`no card answers here: the settings are those for ${DEFAULT_GIGABYTES} GB, see engine.gpuGigabytes`);
+    if (chooses)
+      note(`no card answers here: the settings are those for ${DEFAULT_GIGABYTES} GB, see engine.gpuGigabytes`);
     return input;
   }
   const chosen = chooses ? { ...input, engine: { ...engine, gpuGigabytes: gigabytesOf(gpu) } } : input;

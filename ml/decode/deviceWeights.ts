@@ -1,6 +1,6 @@
 // What the graphs of decoding bind: the weights of the base and an adapter, which is merged into a copy of the matrices that it
 // changes, or stays beside them. Another adapter changes their contents, not the tensors, so everything stays bound.
-import { type BaseWeights, runOnce, TensorWriter, type Tensors } from '../device/baseWeights.js';
+import { type BaseWeights, runOnce, type Tensors, TensorWriter } from '../device/baseWeights.js';
 import { DeviceSession, DeviceTensor } from '../device/deviceSession.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { buildMergeGraph, fuseAdapter, fusedAdapterShapes } from '../nn/fusedAdapter.js';

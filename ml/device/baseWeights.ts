@@ -31,11 +31,11 @@ export class BaseWeights {
 
   /** By the names of `fusedInputs`. They stay until `close`. */
   get fused(): Tensors {
-    return (this.opened ??= this.open()).fused;
+    return this.tensors().fused;
   }
   /** By the names of `parameterLayout`. */
   get parts(): Tensors {
-    return (this.opened ??= this.open()).parts;
+    return this.tensors().parts;
   }
 
   /** The next use copies the weights again. */
@@ -43,6 +43,11 @@ export class BaseWeights {
     for (const tensors of [this.opened?.parts, this.opened?.fused])
       for (const tensor of Object.values(tensors ?? {})) tensor.dispose();
     this.opened = undefined;
+  }
+
+  private tensors(): Opened {
+    this.opened ??= this.open();
+    return this.opened;
   }
 
   private open(): Opened {

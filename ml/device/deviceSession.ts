@@ -59,7 +59,13 @@ export class DeviceTensor {
     const room = Math.max(Type.BYTES_PER_ELEMENT, bytes);
     if (memory === 'cpu') {
       const host = new Type(new ArrayBuffer(room)); // its memory does not move
-      return DeviceTensor.at(memory, type, dims, ortApi().addressOf(host), host.subarray(0, bytes / Type.BYTES_PER_ELEMENT));
+      return DeviceTensor.at(
+        memory,
+        type,
+        dims,
+        ortApi().addressOf(host),
+        host.subarray(0, bytes / Type.BYTES_PER_ELEMENT),
+      );
     }
     const address = ortApi().cuda().allocate(room);
     return DeviceTensor.at(memory, type, dims, address, undefined, [track('memory', address)]);
@@ -136,9 +142,11 @@ export class DeviceTensor {
 
   /** The same bytes as another tensor. Dispose of it before the tensor. */
   as(type: ElementType, dims: readonly number[]): DeviceTensor {
-    if (bytesOf(type, sizeOf(dims)) !== this.bytes) throw new RangeError(`${this.bytes} bytes are no ${type} [${dims}]`);
+    if (bytesOf(type, sizeOf(dims)) !== this.bytes)
+      throw new RangeError(`${this.bytes} bytes are no ${type} [${dims}]`);
     const [, Type] = ELEMENTS[type];
-    const host = this.host && new Type(this.host.buffer as ArrayBuffer, this.host.byteOffset, this.bytes / Type.BYTES_PER_ELEMENT);
+    const host =
+      this.host && new Type(this.host.buffer as ArrayBuffer, this.host.byteOffset, this.bytes / Type.BYTES_PER_ELEMENT);
     return DeviceTensor.at(this.memory, type, dims, this.address, host);
   }
 

@@ -1,8 +1,9 @@
 // The memory of a card that a run needs, from the shapes of its model: nothing is loaded. `npm run check:cuda` compares it with
 // what a CUDA runtime counts. All numbers are bytes.
+
+import { GauntletError } from '../../core/errors.js';
 import { CONSTANT_FOLDED_PARAMETERS, hasStepGraph } from '../decode/decodeSession.js';
 import { DECODER_ROWS, deviceDecoderBytes } from '../decode/deviceDecoder.js';
-import { GauntletError } from '../../core/errors.js';
 import type { ModelConfig } from '../hf/config.js';
 import { packedLayout, type Quantization } from '../hf/packed.js';
 import { HALF, toHalf } from '../ir/half.js';
@@ -74,7 +75,8 @@ const NOTHING: CardPlan = { weights: 0, copy: 0, caches: 0, sampling: 0, trainin
 /** The largest gradient that a part may take. */
 function trainingBytes(c: ModelConfig, use: CardUse): number {
   const { activationBytes, rank } = use;
-  const fits = (sequences: number, length: number): boolean => fitsOneRun(c, { sequences, length }, rank, activationBytes);
+  const fits = (sequences: number, length: number): boolean =>
+    fitsOneRun(c, { sequences, length }, rank, activationBytes);
   const peaks = TOGETHER.map((sequences) => {
     let length = Math.min(PLANNED_TOKENS, c.contextLength);
     if (sequences > 1) while (length > 0 && !fits(sequences, length)) length -= LENGTH_STEP;
@@ -89,9 +91,20 @@ export function gradientBytes(c: ModelConfig, use: CardUse, sequences: number, l
   const half = HALF[precision];
   const shape = { sequences, length, branched: true, queryBlock: QUERY_BLOCK.device };
   const checkpointing = use.checkpointing ?? shouldRecompute(c, shape, rank, activationBytes);
-  const loss = { clip: 0.2, clipHigh: 0.2, temperature: 1, average: 'token', entropyBonus: 0, klCoefficient: 0 } as const;
+  const loss = {
+    clip: 0.2,
+    clipHigh: 0.2,
+    temperature: 1,
+    average: 'token',
+    entropyBonus: 0,
+    klCoefficient: 0,
+  } as const;
   const locations = half && !quantization ? undefined : weightsInFiles(c, quantization);
-  const graph = buildPpoGraph(c, shape, { rank, alpha: rank }, loss, { locations, checkpointing, lossScaled: half !== undefined });
+  const graph = buildPpoGraph(c, shape, { rank, alpha: rank }, loss, {
+    locations,
+    checkpointing,
+    lossScaled: half !== undefined,
+  });
   const parameters = new Set(parameterLayout(c).map(({ name }) => name));
   const isHeld = ({ name }: { name: string }): boolean => parameters.has(name) || isLora(name);
   if (half) toHalf(graph, half, new Set(graph.inputs.filter(isHeld).map(({ name }) => name)), c.vocab);
@@ -144,7 +157,8 @@ export function checkCard(model: string, plan: CardPlan, available: number, forc
 export function sumOf(plans: readonly CardPlan[]): CardPlan {
   const sum = { ...NOTHING };
   for (const name of Object.keys(sum) as (keyof CardPlan)[])
-    for (const plan of plans) sum[name] = name === 'training' ? Math.max(sum[name], plan[name]) : sum[name] + plan[name];
+    for (const plan of plans)
+      sum[name] = name === 'training' ? Math.max(sum[name], plan[name]) : sum[name] + plan[name];
   const { total: _, ...parts } = { ...sum, other: sum.other - CONTEXT * (plans.length - 1) };
   return { ...parts, total: Object.values(parts).reduce((a, b) => a + b, 0) };
 }

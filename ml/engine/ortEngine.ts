@@ -68,7 +68,8 @@ interface Tokens {
 type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
-export interface PoolOptions extends Pick<EngineOptions, 'precision' | 'checkpointing' | 'activationBytes' | 'decoderRows'> {
+export interface PoolOptions
+  extends Pick<EngineOptions, 'precision' | 'checkpointing' | 'activationBytes' | 'decoderRows'> {
   batchBytes?: number; // see WorkerInit
   keptBytes?: number | undefined; // likewise
   provider?: Provider;

@@ -72,7 +72,8 @@ function executionOrder({ nodes, outputs }: Graph): Node[] {
     visited.add(entry.index);
     stack.push({ index: entry.index, leaves: true });
     const needed = new Set(node.inputs.flatMap((value) => makers.get(value) ?? []));
-    for (const index of [...needed].sort((a, b) => a - b)) if (!visited.has(index)) stack.push({ index, leaves: false });
+    for (const index of [...needed].sort((a, b) => a - b))
+      if (!visited.has(index)) stack.push({ index, leaves: false });
   }
   return order;
 }

@@ -3,8 +3,8 @@
 import { deriveKey } from '../../../core/random.js';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
-import { BaseWeights } from '../../../ml/device/baseWeights.js';
 import { Slots } from '../../../ml/decode/slots.js';
+import { BaseWeights } from '../../../ml/device/baseWeights.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { FusedWeights } from '../../../ml/nn/fusedWeights.js';
 import { loadModel } from '../../support/loadModel.js';
