@@ -52,5 +52,6 @@ it('SmolLM2: slots give the tokens of the engine', async function () {
     }
   }
   shared.close();
+  base.close();
   await engine.close();
 });

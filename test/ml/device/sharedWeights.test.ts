@@ -16,7 +16,7 @@ import { describeModel, readWeights } from '../../../ml/hf/model.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import { adapterLayout, type IdentifiedAdapter, layoutSize, parameterLayout } from '../../../ml/nn/layout.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
-import { trajectoryOf } from '../../support/halfPrecision.js';
+import { cosine, trajectoryOf } from '../../support/halfPrecision.js';
 
 const files = describeModel(join(ROOT, 'data', 'tiny-model'));
 const { config } = files;
@@ -51,7 +51,7 @@ describe('weights that are once on a device', function () {
   it('train as those that each graph is fed, while a decoder uses them, too', async () => {
     const queryBlock = { activationBytes: 1e9 };
     const alone = new TrainSession(fed, { half: 'float16', ...queryBlock });
-    const expected = await trained(alone);
+    const fedResults = await trained(alone);
     await alone.close();
     for (const model of [fed, mapped]) {
       const base = new BaseWeights(model, 'cpu', 'float16');
@@ -66,10 +66,13 @@ describe('weights that are once on a device', function () {
       };
       decoder.use(adapter);
       const sampled = await tokens();
-      assert.deepEqual(await trained(session), expected);
+      const results = await trained(session);
+      if (model === fed) assert.deepEqual(results, fedResults);
+      // graphs of models in files are not optimized, so the last bits differ
+      else assert.ok(cosine(Float32Array.from(results), Float32Array.from(fedResults)) > 0.99999);
       assert.equal(await tokens(), sampled);
       decoder.close();
-      assert.deepEqual(await trained(session), expected, 'they are copied again');
+      assert.deepEqual(await trained(session), results, 'they are copied again');
       await session.close();
     }
   });
