@@ -7,10 +7,11 @@ import { deriveKey } from '../../core/random.js';
 import { CUDA_ACTIVATION_MEGABYTES } from '../../core/schema/config.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { DecodeSession } from '../../ml/decode/decodeSession.js';
+import { DeviceDecoder } from '../../ml/decode/deviceDecoder.js';
 import { BaseWeights } from '../../ml/device/baseWeights.js';
 import { locateWeights } from '../../ml/device/weightLocations.js';
 import type { SessionModel } from '../../ml/engine/base.js';
-import { planCard } from '../../ml/engine/cardPlan.js';
+import { CONTEXT, planCard } from '../../ml/engine/cardPlan.js';
 import { partsByLength } from '../../ml/engine/chunks.js';
 import type { Precision } from '../../ml/engine/engine.js';
 import { joinedRows } from '../../ml/engine/minibatch.js';
@@ -106,5 +107,32 @@ export function gradient(
     await session.close();
     const { weights, training } = planCard(SMOLLM2, { precision, activationBytes, checkpointing, rank: RANK });
     return { counts, left: memoryNow() - before, planned: weights + training };
+  });
+}
+
+/** The most memory while a decoder of 16 rows and the gradients of 8 rows share the weights, as in a worker on CUDA in f16. */
+export function samplingAndTraining(): Promise<{ peak: number; left: number; planned: number }> {
+  return withSmolLM2(async (model) => {
+    const [half, decoderRows, activationBytes] = ['float16' as const, 16, CUDA_ACTIVATION_MEGABYTES * 2 ** 20];
+    const { rows } = makeJob({ kind: 'ragged', problems: 2, samples: 4 }, SMOLLM2.vocab, 'device', 0) as Job & {
+      rows: Trajectory[];
+    };
+    const before = memoryNow();
+    const base = new BaseWeights(model, 'cuda', half);
+    const decoder = new DeviceDecoder(model, SMOLLM2.contextLength, { memory: 'cuda', half, rows: decoderRows, base });
+    const options = { half, base, activationBytes, keptBytes: activationBytes };
+    const session = new TrainSession(model, options);
+    const requests = rows.map(({ tokens }, i) => ({ prompt: tokens.slice(0, 64), key: deriveKey('fake-cuda', i) }));
+    const { peakMemory } = await countCuda(async () => {
+      for (let step = 0; step < 2; step++) {
+        decoder.use(newAdapter());
+        await decoder.generate(requests, { maxNewTokens: 16, temperature: 1, stopTokens: [] });
+        await session.ppo(rows, newAdapter(), { clip: 0.2, temperature: 1 });
+      }
+    });
+    decoder.close();
+    await session.close();
+    const plan = planCard(SMOLLM2, { precision: 'f16', activationBytes, decoderRows, rank: RANK });
+    return { peak: peakMemory, left: memoryNow() - before, planned: plan.total - CONTEXT };
   });
 }

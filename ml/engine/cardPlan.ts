@@ -24,7 +24,7 @@ export const PLANNED_TOKENS = 2048;
 const TOGETHER = [8, 4, 2, 1]; // sequences of a part
 const LENGTH_STEP = 32;
 /** CUDA's context, its kernels and the work space of cuBLAS: an assumption, since a runtime without a GPU has none. */
-const CONTEXT = 0.7e9;
+export const CONTEXT = 0.7e9;
 /** Of an arena: gaps into which no tensor fits. */
 const GAPS = { share: 0.05, bytes: 2 ** 28 };
 const REGIONS = { first: 2 ** 28, largest: 2 ** 30 }; // by which an arena grows: each is twice the one before
