@@ -56,10 +56,49 @@ export const PRESETS = {
   'qwen3-0.6b': { ...PUBLIC, model: 'Qwen/Qwen3-0.6B', templateArguments: { enable_thinking: false } },
   'llama-1b': { ...PUBLIC, model: 'meta-llama/Llama-3.2-1B-Instruct', engine: { quantization: 'int8' } },
   'qwen-1.5b': { ...PUBLIC, model: 'Qwen/Qwen2.5-Coder-1.5B-Instruct', engine: { quantization: 'int8' } },
+  'qwen-7b': { ...PUBLIC, model: 'Qwen/Qwen2.5-Coder-7B-Instruct', engine: { quantization: 'int4' } },
 } as const satisfies Record<string, RunConfigInput>;
 
 export type PresetName = keyof typeof PRESETS;
 export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[];
+
+const ON_GPU = { precision: 'f16', quantization: 'none' } as const;
+const RECOMPUTED = { ...ON_GPU, checkpointing: true };
+const LARGE_PARTS = { ...ON_GPU, activationMegabytes: 48_000 };
+
+/**
+ * Settings of `engine` on an NVIDIA card, by its memory in GB. They are computed, see ml/engine/cardPlan.ts: no card has run them. A
+ * smaller card recomputes activations, which changes no result, or samples fewer rows at a time.
+ */
+export const CARDS: Partial<Record<PresetName, Record<number, NonNullable<RunConfigInput['engine']>>>> = {
+  'qwen-0.5b': { 8: RECOMPUTED, 12: RECOMPUTED, 24: ON_GPU, 80: LARGE_PARTS },
+  'qwen-1.5b': { 8: { ...RECOMPUTED, decoderRows: 16 }, 12: RECOMPUTED, 24: ON_GPU, 80: LARGE_PARTS },
+  'qwen-7b': { 24: { ...RECOMPUTED, decoderRows: 16 }, 80: LARGE_PARTS },
+};
+export const DEFAULT_GIGABYTES = 24;
+
+/** The size of card, among those of CARDS, whose settings suit a card of so many GB. Undefined: it is too small. */
+export const cardFor = (preset: PresetName, gigabytes: number): number | undefined =>
+  Object.keys(CARDS[preset] ?? {})
+    .map(Number)
+    .filter((size) => size <= gigabytes)
+    .at(-1);
+
+/** What a preset sets for the card of a run. @throws GauntletError BAD_CONFIG if it needs a larger one */
+function cardFields(preset: string, engine: unknown): object {
+  const sizes = Object.hasOwn(CARDS, preset) ? CARDS[preset as PresetName] : undefined;
+  if (!sizes || !isPlainObject(engine) || engine.device !== 'cuda') return {};
+  const { gpuGigabytes = DEFAULT_GIGABYTES } = engine;
+  if (typeof gpuGigabytes !== 'number') return {}; // the schema refuses it
+  const size = cardFor(preset as PresetName, gpuGigabytes);
+  if (size !== undefined) return { engine: sizes[size] };
+  const fitting = PRESET_NAMES.filter((name) => cardFor(name, gpuGigabytes) !== undefined);
+  throw new GauntletError(
+    'BAD_CONFIG',
+    `engine.gpuGigabytes: preset ${preset} needs a card of ${Object.keys(sizes)[0]} GB, is ${gpuGigabytes}; ` +
+      `${fitting.length > 0 ? `this size fits ${fitting.join(', ')}` : 'no preset has settings for this size'}, device cpu needs none`,
+  );
+}
 
 /**
  * `input` is undefined or an object of RunConfig fields, including `preset`. The default preset is 'tiny'; 'custom'
@@ -76,7 +115,9 @@ export function resolveConfig(input?: unknown): RunConfig {
   if (typeof preset !== 'string') {
     throw new GauntletError('BAD_CONFIG', `preset: must be a name, one of ${PRESET_NAMES.join(', ')}, custom`);
   }
-  const fields = merged(presetFields(preset), given);
+  const base = presetFields(preset);
+  const { engine } = merged(base, given);
+  const fields = merged(merged(base, cardFields(preset, engine)), given);
   const config = parseAs(runConfigSchema, { ...fields, schedule: trainedStages(fields), preset }, 'BAD_CONFIG');
   const { device, activationMegabytes } = config.engine;
   if (device !== 'cuda' || activationMegabytes !== undefined) return config;

@@ -152,7 +152,16 @@ function memoryLine(path: string, opening: EngineOptions): string {
 
 /** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */
 export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {
-  const { quantization, groupSize, precision, checkpointing, kvCacheMegabytes, activationMegabytes, force } = config;
+  const {
+    quantization,
+    groupSize,
+    precision,
+    checkpointing,
+    kvCacheMegabytes,
+    activationMegabytes,
+    decoderRows,
+    force,
+  } = config;
   const cores = own.threads ?? config.threads;
   return {
     device: own.device ?? config.device,
@@ -163,6 +172,7 @@ export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'thre
     ...(force ? { force } : {}),
     ...(kvCacheMegabytes === null ? {} : { kvCacheBytes: kvCacheMegabytes * 2 ** 20 }),
     ...(activationMegabytes === undefined ? {} : { activationBytes: activationMegabytes * 2 ** 20 }),
+    ...(decoderRows === undefined ? {} : { decoderRows }),
   };
 }
 

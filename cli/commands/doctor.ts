@@ -5,12 +5,13 @@ import { access, constants, statfs } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { CARDS, cardFor, type PresetName } from '../../core/presets.js';
 import { shippedModelPath } from '../../data/paths.js';
 import { isSupportedNode, SUPPORTED_NODE } from '../../infra/node-version.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
-import { describeGpu } from '../../ml/device/gpuMemory.js';
+import { describeGpu, findGpu, gigabytesOf } from '../../ml/device/gpuMemory.js';
 import { listProviders, resolveDevice } from '../../ml/device/providers.js';
 import { allocatedMemory, memoryBudget, sourceOf } from '../../ml/engine/budget.js';
 import { availableMemory } from '../../ml/engine/memory.js';
@@ -70,6 +71,10 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
       detail: `providers installed: ${listProviders().join(', ')}`,
     }),
     'device cuda': cudaCheck,
+    'gpu presets': async () => {
+      const gpu = await findGpu();
+      return { required: false, ok: gpu !== undefined, detail: gpu ? presetsOf(gigabytesOf(gpu)) : 'no card answers' };
+    },
     'tiny model': async () => {
       const engine = await openEngine(shippedModelPath('tiny'), { workers: 1 });
       const { architecture, parameters } = engine.info;
@@ -99,10 +104,21 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
 const OPTIONAL: readonly string[] = ['device cuda', 'sandbox docker'];
 
 async function cudaCheck(): ReturnType<Check> {
-  const gpu = await describeGpu();
+  const gpu = await findGpu();
   if (gpu === undefined) return { required: false, ok: false, detail: 'no NVIDIA driver answers (nvidia-smi)' };
   await resolveDevice('cuda');
-  return { required: false, detail: `--device cuda works: it agrees with the CPU in the self-test; ${gpu}` };
+  return {
+    required: false,
+    detail: `--device cuda works: it agrees with the CPU in the self-test; ${describeGpu(gpu)}`,
+  };
+}
+
+/** Which presets have settings for a card of so many GB. */
+function presetsOf(gigabytes: number): string {
+  const names = (Object.keys(CARDS) as PresetName[]).map((name) => [name, cardFor(name, gigabytes)] as const);
+  const list = (fits: boolean): string =>
+    names.flatMap(([name, size]) => ((size !== undefined) === fits ? name : [])).join(', ') || 'none';
+  return `${gigabytes} GB fit ${list(true)}; a larger card is needed for ${list(false)} (computed)`;
 }
 
 const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));

@@ -8,6 +8,7 @@ import type { RunConfigInput } from '../../core/schema/config.js';
 import { checkRunId } from '../../store/checks.js';
 import { readConfig } from '../input/config.js';
 import { type ConfigFlags, jsonOption, withConfig } from '../input/options.js';
+import { forCard } from '../run/card.js';
 import { hasPollers, type Session, type SessionFlags, withSession, withStore } from '../run/session.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { createOutput, type Output, tableText } from '../terminal/output.js';
@@ -82,7 +83,7 @@ function addCreate(group: Command): void {
   withStore(withConfig(command).addOption(jsonOption())).action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json);
     checkRunId(id);
-    const input = scheduledInput(id, await readConfig(flags), flags.fresh === true);
+    const input = scheduledInput(id, await forCard(await readConfig(flags), output.note), flags.fresh === true);
     await onServer(flags, output, async ({ client }) => {
       const next = (await createSchedule(client, { ...flags, id }, input))?.toISOString() ?? 'never';
       if (!(await hasPollers(client))) output.note(`no worker serves runs yet: start one with ${commandLine('up')}`);

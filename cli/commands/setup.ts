@@ -9,7 +9,7 @@ import { NVIDIA, PROVIDER, PROVIDER_FILES, type Wheel } from '../../infra/cudaPa
 import { FetchError, withPackage } from '../../infra/pypi.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { cudaFolder, hasLibrary } from '../../ml/device/cudaLibraries.js';
-import { describeGpu } from '../../ml/device/gpuMemory.js';
+import { describeGpu, findGpu } from '../../ml/device/gpuMemory.js';
 import { loadKoffi } from '../../ml/device/ortApi.js';
 import {
   hasCudaProvider,
@@ -34,7 +34,8 @@ export function addSetup(program: Command): void {
       const output = createOutput(json);
       if (!supportsCuda()) throw new GauntletError('DEVICE_UNAVAILABLE', 'CUDA needs Linux on x64');
       const installed = await installCuda((line) => output.note(line));
-      const gpu = await describeGpu();
+      const found = await findGpu();
+      const gpu = found && describeGpu(found);
       if (gpu === undefined) output.note('no NVIDIA driver answers here, so CUDA is not tried');
       else await resolveDevice('cuda');
       output.result({ installed, ...(gpu && { gpu }) }, () =>

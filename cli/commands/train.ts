@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { checkRunId } from '../../store/checks.js';
 import { checkRollouts, readConfig } from '../input/config.js';
 import { type ConfigFlags, jsonOption, watchOption, withConfig } from '../input/options.js';
+import { forCard } from '../run/card.js';
 import { hasServer, type SessionFlags, withSession, withStore } from '../run/session.js';
 import { conclude, startOrJoin } from '../run/training.js';
 import { createOutput } from '../terminal/output.js';
@@ -17,7 +18,8 @@ export function addTrain(program: Command): void {
     .addOption(watchOption());
   withStore(withConfig(command).addOption(jsonOption())).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
-    const input = await readConfig(flags);
+    const given = await readConfig(flags);
+    const input = await forCard(given, (line) => output.note(line));
     const id = named ?? `train-${input.preset ?? 'tiny'}-seed-${input.seed ?? 0}`;
     checkRunId(id);
     if (!hasServer(flags.store)) checkRollouts(input, flags.store); // this machine will have the workers

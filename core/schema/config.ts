@@ -68,7 +68,7 @@ export const PRECISIONS = ['f32', 'f16', 'bf16'] as const;
 const removedDevice = ({ input }: { input?: unknown }): string | undefined =>
   input === 'webgpu' ? `webgpu was removed after version 0.2.0: use ${DEVICES.join(', ')}` : undefined;
 
-/** How a worker opens the base. Quantization, group size, precision and activation memory affect results, see `runIdentity`. */
+/** How a worker opens the base. Quantization, group size, precision, activation memory and decoder rows affect results, see `runIdentity`. */
 const engineSchema = z.strictObject({
   device: z.enum(DEVICES, { error: removedDevice }).default('cpu'),
   quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
@@ -84,6 +84,8 @@ const engineSchema = z.strictObject({
   force: z.boolean().default(false), // open it even if the estimated memory exceeds the free memory
   shards: positiveInt.max(64).default(1), // of a batch, which several gpu workers compute at the same time
   activationMegabytes: positiveInt.optional(), // of sequences trained together; absent, so in no digest: the rule for CPUs
+  decoderRows: positiveInt.max(256).optional(), // that a GPU samples at the same time; absent, so in no digest: 64
+  gpuGigabytes: positiveInt.optional(), // of the card that a preset chooses its settings for; absent: 24
 });
 
 const rewardSchema = z.strictObject({
@@ -313,9 +315,10 @@ function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undef
 
 /** The fields that affect results: the configuration without device settings, budget and failure handling. */
 export function runIdentity(config: RunConfig): RunConfig {
-  const { quantization, groupSize, activationMegabytes, precision } = config.engine;
+  const { quantization, groupSize, activationMegabytes, decoderRows, precision } = config.engine;
   const parts = {
     ...(activationMegabytes !== undefined && { activationMegabytes }),
+    ...(decoderRows !== undefined && { decoderRows }),
     ...(precision !== undefined && precision !== 'f32' && { precision }),
   };
   const { refill, ...batch } = config.batch;

@@ -23,7 +23,7 @@ const TINY: Shape = { hidden: 256, layers: 4, heads: 4, kvHeads: 2, ffn: 704, vo
 export const PUBLISHED = {
   '0.5B': { hidden: 896, layers: 24, heads: 14, kvHeads: 2, ffn: 4864, vocab: 151936, context: 32768 },
   '1.5B': { hidden: 1536, layers: 28, heads: 12, kvHeads: 2, ffn: 8960, vocab: 151936, context: 32768 },
-  '7B': { hidden: 3584, layers: 28, heads: 28, kvHeads: 4, ffn: 18944, vocab: 152064, context: 32768 },
+  '7B': { hidden: 3584, layers: 28, heads: 28, kvHeads: 4, ffn: 18944, vocab: 152064, context: 32768 }, // its output projection is not tied
 } satisfies Record<string, Shape>;
 
 export const SHAPES = {

@@ -4,7 +4,7 @@ import { useProvider } from '../../ml/device/runtime.js';
 import { table } from '../bench/results.js';
 import { type Counts, launches } from './counts.js';
 import { runSelfTest, unused, withoutKernel } from './placement.js';
-import { decodingStep, gradient } from './smollm2.js';
+import { decodingStep, gradient, samplingAndTraining } from './smollm2.js';
 import { recordedSteps } from './steps.js';
 
 export interface CheckOptions {
@@ -29,6 +29,13 @@ const RECORDED = [
   ['SmolLM2-135M', 'float16', 'grouped', { topK: 40, topP: 0.9 }, 360],
   ['SmolLM2-135M', 'float32', 'scattered', {}, 660],
   ['Qwen2.5-1.5B', 'float16', 'grouped', {}, 370],
+] as const;
+
+/** What layers compute in, whether activations are recomputed, and the limit of launches. */
+const GRADIENTS = [
+  ['f32', false, 8500],
+  ['f16', false, 9600],
+  ['f16', true, 12_000],
 ] as const;
 
 /** A number may be at most its limit. A list must be exactly its limit. */
@@ -65,22 +72,40 @@ const CHECKS: { name: string; limits: Findings; find: () => Promise<Findings> }[
     },
     find: async (): Promise<Findings> => ({ ...(await recordedSteps(model, type, attention, sampling)) }),
   })),
-  ...(['f32', 'f16'] as const).map((precision) => ({
-    name: `a PPO gradient of 16 chains, SmolLM2-135M in ${precision}`,
+  ...GRADIENTS.map(([precision, checkpointing, launches]) => ({
+    name: `a PPO gradient of 16 chains, SmolLM2-135M in ${precision}${checkpointing ? ', recomputed' : ''}`,
     limits: {
-      launches: precision === 'f32' ? 8500 : 9600,
+      launches,
       'copies to the device': 110,
       'copies to the host': 6,
       allocations: 0,
-      'GB at most': precision === 'f32' ? 26 : 15,
+      'memory, in % of the plan': 120,
+      'the plan, in % of the memory': 120,
       'bytes left allocated': 0,
     },
     async find() {
-      const { counts, left } = await gradient(precision === 'f16' ? 'float16' : undefined);
-      return { ...usage(counts.direct), 'GB at most': counts.peakMemory / 1e9, 'bytes left allocated': left };
+      const { counts, left, planned } = await gradient(precision, checkpointing);
+      return {
+        ...usage(counts.direct),
+        ...compared(counts.peakMemory, planned),
+        'bytes left allocated': left,
+      };
     },
   })),
+  {
+    name: 'sampling 16 rows and a PPO gradient, SmolLM2-135M in f16',
+    limits: { 'memory, in % of the plan': 120, 'the plan, in % of the memory': 120, 'bytes left allocated': 0 },
+    async find() {
+      const { peak, left, planned } = await samplingAndTraining();
+      return { ...compared(peak, planned), 'bytes left allocated': left };
+    },
+  },
 ];
+
+const compared = (memory: number, planned: number) => ({
+  'memory, in % of the plan': (100 * memory) / planned,
+  'the plan, in % of the memory': (100 * planned) / memory,
+});
 
 /** What most limits are about. For a step that is recorded as a CUDA graph, take `counts.captured` of the run that records it. */
 export const usage = (calls: Counts['direct']) => ({

@@ -7,13 +7,17 @@ import { deriveKey } from '../../core/random.js';
 import { CUDA_ACTIVATION_MEGABYTES } from '../../core/schema/config.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { DecodeSession } from '../../ml/decode/decodeSession.js';
+import { DeviceDecoder } from '../../ml/decode/deviceDecoder.js';
+import { BaseWeights } from '../../ml/device/baseWeights.js';
 import { locateWeights } from '../../ml/device/weightLocations.js';
 import type { SessionModel } from '../../ml/engine/base.js';
+import { CONTEXT, planCard } from '../../ml/engine/cardPlan.js';
 import { partsByLength } from '../../ml/engine/chunks.js';
+import type { Precision } from '../../ml/engine/engine.js';
 import { joinedRows } from '../../ml/engine/minibatch.js';
 import { GRADIENT_SEQUENCES } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
-import type { Half } from '../../ml/ir/half.js';
+import { HALF } from '../../ml/ir/half.js';
 import { adapterLayout, type IdentifiedAdapter, layoutSize, parameterLayout } from '../../ml/nn/layout.js';
 import { fitsOneRun } from '../../ml/train/activations.js';
 import { planRows } from '../../ml/train/branches.js';
@@ -67,8 +71,14 @@ export function decodingStep(rows: number): Promise<Calls> {
   });
 }
 
-/** The gradient of PPO for 16 chains, in the parts that the engine would make with the settings of a run on CUDA. */
-export function gradient(half?: Half): Promise<{ counts: Counts; parts: number; left: number }> {
+/**
+ * The gradient of PPO for 16 chains, in the parts that the engine would make with the settings of a run on CUDA.
+ * `planned` is the memory that the plan for a card has for it.
+ */
+export function gradient(
+  precision: Precision,
+  checkpointing?: boolean,
+): Promise<{ counts: Counts; left: number; planned: number }> {
   return withSmolLM2(async (model) => {
     const activationBytes = CUDA_ACTIVATION_MEGABYTES * 2 ** 20;
     const { rows } = makeJob({ kind: 'ragged', problems: 4, samples: 4 }, SMOLLM2.vocab, 'device', 0) as Job & {
@@ -79,7 +89,9 @@ export function gradient(half?: Half): Promise<{ counts: Counts; parts: number; 
       fitsOneRun(SMOLLM2, { sequences, length }, RANK, activationBytes);
     const parts = partsByLength(joined, ({ tokens }) => tokens.length, GRADIENT_SEQUENCES, fits);
     const before = memoryNow();
-    const session = new TrainSession(model, { half, activationBytes, keptBytes: activationBytes });
+    const half = HALF[precision];
+    const base = new BaseWeights(model, 'cuda', half ?? 'float32');
+    const session = new TrainSession(model, { half, base, activationBytes, keptBytes: activationBytes, checkpointing });
     const adapter = newAdapter();
     const compute = async (): Promise<void> => {
       for (const part of parts) {
@@ -90,6 +102,39 @@ export function gradient(half?: Half): Promise<{ counts: Counts; parts: number; 
     for (let i = 0; i < 2; i++) await compute(); // opens the graphs, and fills the arena
     const counts = await countCuda(compute);
     await session.close();
-    return { counts, parts: parts.length, left: memoryNow() - before };
+    const { weights, training } = planCard(SMOLLM2, { precision, activationBytes, checkpointing, rank: RANK });
+    return { counts, left: memoryNow() - before, planned: weights + training };
+  });
+}
+
+/** The most memory while a decoder of 16 rows and the gradients of 8 rows share the weights, as in a worker on CUDA in f16. */
+export function samplingAndTraining(): Promise<{ peak: number; left: number; planned: number }> {
+  return withSmolLM2(async (model) => {
+    const [half, decoderRows, activationBytes] = ['float16' as const, 16, CUDA_ACTIVATION_MEGABYTES * 2 ** 20];
+    const { rows } = makeJob({ kind: 'ragged', problems: 2, samples: 4 }, SMOLLM2.vocab, 'device', 0) as Job & {
+      rows: Trajectory[];
+    };
+    const before = memoryNow();
+    const base = new BaseWeights(model, 'cuda', half);
+    const decoder = new DeviceDecoder(model, SMOLLM2.contextLength, {
+      memory: 'cuda',
+      type: half,
+      rows: decoderRows,
+      base,
+    });
+    const options = { half, base, activationBytes, keptBytes: activationBytes };
+    const session = new TrainSession(model, options);
+    const requests = rows.map(({ tokens }, i) => ({ prompt: tokens.slice(0, 64), key: deriveKey('fake-cuda', i) }));
+    const { peakMemory } = await countCuda(async () => {
+      for (let step = 0; step < 2; step++) {
+        decoder.use(newAdapter());
+        await decoder.generate(requests, { maxNewTokens: 16, temperature: 1, stopTokens: [] });
+        await session.ppo(rows, newAdapter(), { clip: 0.2, temperature: 1 });
+      }
+    });
+    decoder.close();
+    await session.close();
+    const plan = planCard(SMOLLM2, { precision: 'f16', activationBytes, decoderRows, rank: RANK });
+    return { peak: peakMemory, left: memoryNow() - before, planned: plan.total - CONTEXT };
   });
 }

@@ -1,9 +1,8 @@
 // Generation on one thread with the graphs of stepGraph.ts: weights and caches stay on the device. Like DecodeSession, the
 // tokens of a sequence depend on weights, prompt, key and options only.
-import { GauntletError } from '../../core/errors.js';
+import { BaseWeights } from '../device/baseWeights.js';
 import type { MemoryKind } from '../device/deviceSession.js';
-import { readLocated } from '../device/weightLocations.js';
-import type { SessionModel } from '../engine/base.js';
+import { isQuantized, type SessionModel } from '../engine/base.js';
 import type { GenerateRequest } from '../engine/engine.js';
 import { bytesOf } from '../ir/op.js';
 import type { CacheType } from '../nn/cacheAttention.js';
@@ -17,14 +16,16 @@ import { graphSampling } from './sampler.js';
 import { Slots } from './slots.js';
 import { cacheShapes } from './stepInputs.js';
 
-const SIZES = { rows: 64, steps: 16 }; // rows also decide how a GPU rounds, so they are the same for every batch
+export const DECODER_ROWS = 64; // at the same time. They also decide how a GPU rounds, so they are the same for every batch
+const STEPS = 16;
 const MOST_POSITIONS = 2048; // of a row
 const MERGED_PARAMETERS = 1e9; // a second copy of larger models takes more memory than a faster step is worth
 
 export interface DeviceDecoderOptions {
   memory: MemoryKind;
   type: CacheType; // of weights and caches
-  rows?: number; // tests have fewer
+  rows?: number; // default: DECODER_ROWS
+  base?: BaseWeights; // that training uses, too; default: its own
 }
 
 /** Sizes that depend on the model and the run only. */
@@ -34,11 +35,24 @@ const positionsOf = (contextLength: number): number => Math.min(contextLength, M
 const merges = (c: DecoderConfig, type: CacheType): boolean =>
   type !== 'bfloat16' && layoutSize(parameterLayout(c)) <= MERGED_PARAMETERS;
 
-/** Bytes on the device: weights, with their copy, and caches. */
-export function deviceDecoderBytes(c: DecoderConfig, contextLength: number, type: CacheType): number {
-  const caches = cacheShapes(c, SIZES.rows + 1, positionsOf(contextLength)).map(([, dims]) => elements(dims));
-  const weights = layoutSize(parameterLayout(c)) * (merges(c, type) ? 2 : 1);
-  return bytesOf(type, 1) * (weights + caches.reduce((sum, count) => sum + count, 0));
+/** Bytes on the device: the weights of the base, and what decoding adds, their merged copy and the caches. */
+export function deviceDecoderBytes(
+  c: DecoderConfig,
+  contextLength: number,
+  type: CacheType,
+  rows = DECODER_ROWS,
+): Record<'base' | 'merged' | 'caches', number> {
+  const caches = cacheShapes(c, rows + 1, positionsOf(contextLength)).map(([, dims]) => elements(dims));
+  const parameters = layoutSize(parameterLayout(c));
+  const matrices = parameters - (c.tied ? 1 : 2) * c.vocab * c.hidden;
+  return {
+    base: bytesOf(type, parameters),
+    merged: merges(c, type) ? bytesOf(type, matrices) : 0,
+    caches: bytesOf(
+      type,
+      caches.reduce((sum, count) => sum + count, 0),
+    ),
+  };
 }
 
 interface Opened {
@@ -52,6 +66,7 @@ export class DeviceDecoder {
   private latest: string | undefined; // digest of the adapter in the weights
   private adapter: IdentifiedAdapter | undefined;
   private readonly positions: number;
+  private readonly base: BaseWeights | undefined; // absent: they are quantized
 
   constructor(
     private readonly model: SessionModel,
@@ -59,12 +74,14 @@ export class DeviceDecoder {
     private readonly options: DeviceDecoderOptions,
   ) {
     this.positions = positionsOf(contextLength);
+    const { base, memory, type } = options;
+    this.base = base ?? (isQuantized(model) ? undefined : new BaseWeights(model, memory, type));
   }
 
   /** Whether it can generate this; DecodeSession can do everything. Quantized weights stay packed there. */
   canGenerate({ prompt }: GenerateRequest, options: DecodeOptions): boolean {
-    const { config, locations } = this.model;
-    if (locations && [...locations.values()].some((location) => 'bits' in location)) return false;
+    const { config } = this.model;
+    if (!this.base) return false;
     const length = prompt.length + Math.min(options.maxNewTokens, this.contextLength - prompt.length);
     return length <= this.positions && graphSampling(options, config.vocab) !== undefined;
   }
@@ -86,6 +103,11 @@ export class DeviceDecoder {
   }
 
   close(): void {
+    this.closeGraphs();
+    this.base?.close();
+  }
+
+  private closeGraphs(): void {
     this.opened?.device.close();
     this.opened?.weights.close();
     this.opened = undefined;
@@ -98,7 +120,7 @@ export class DeviceDecoder {
     const merged = merges(config, this.options.type);
     const rank = merged ? 0 : (adapter?.rank ?? this.opened?.rank ?? 1);
     if (this.opened?.rank !== rank) {
-      this.close();
+      this.closeGraphs();
       this.opened = this.open(rank);
     }
     if (this.latest !== adapter?.digest) {
@@ -109,19 +131,15 @@ export class DeviceDecoder {
   }
 
   private open(rank: number): Opened {
-    const { model, positions } = this;
-    const { memory, type, rows = SIZES.rows } = this.options;
-    const { config: c } = model;
+    const { positions } = this;
+    const { memory, type, rows = DECODER_ROWS } = this.options;
+    const { config: c } = this.model;
     const session = { memory, recorded: memory === 'cuda' };
-    const weights = new DeviceWeights(c, (name) => this.read(name), {
-      session: { memory },
-      type,
-      adapter: rank === 0 ? 'merged' : { beside: rank },
-    });
+    const weights = new DeviceWeights(c, this.base!, rank === 0 ? 'merged' : { beside: rank });
     try {
       const inputs = { type, ...(rank > 0 && { rank }) };
       const device = new BoundDevice(c, (g) => new FusedWeights(g, c, inputs), {
-        ...{ ...SIZES, rows, positions, type, session },
+        ...{ rows, steps: STEPS, positions, type, session },
         weights: weights.tensors,
       });
       return { weights, device, rank };
@@ -129,16 +147,6 @@ export class DeviceDecoder {
       weights.close();
       throw error;
     }
-  }
-
-  private read(name: string): Float32Array | undefined {
-    const { weights, locations, config } = this.model;
-    if (weights) return weights.get(name)?.data;
-    const location = locations.get(name);
-    if (location === undefined) return undefined;
-    if ('bits' in location) throw new GauntletError('ENGINE_FAULT', `${name} is quantized`);
-    const { shape } = parameterLayout(config).find((each) => each.name === name)!;
-    return readLocated(location, elements(shape));
   }
 }
 

@@ -1,8 +1,9 @@
 // Sessions whose inputs and outputs are tensors that stay where they are, on the host or on a GPU. What is bound as input and
 // as output at once is updated in place. A run blocks its thread, so sessions live in worker threads.
 import { GauntletError } from '../../core/errors.js';
+import { bytesOf, type DType, sizeOf } from '../ir/op.js';
 import { type Handle, ortApi } from './ortApi.js';
-import { type Owned, releaseOwned, track } from './owned.js';
+import { isOwned, type Owned, releaseOwned, track } from './owned.js';
 
 export type MemoryKind = 'cpu' | 'cuda';
 
@@ -16,8 +17,9 @@ const ELEMENTS = {
   float16: [10, Uint16Array],
   float64: [11, Float64Array],
   bfloat16: [16, Uint16Array],
-} as const;
-export type ElementType = keyof typeof ELEMENTS;
+  uint4: [21, Uint8Array], // two in a byte
+} as const satisfies Record<DType, unknown>;
+export type ElementType = DType;
 export type Elements = Float64Array | Float32Array | Uint8Array | Int32Array | BigInt64Array | Uint16Array;
 
 export interface HostTensor {
@@ -52,15 +54,20 @@ export class DeviceTensor {
 
   /** Memory that is not initialized. */
   static empty(memory: MemoryKind, type: ElementType, dims: readonly number[]): DeviceTensor {
-    const count = dims.reduce((product, size) => product * size, 1);
+    const bytes = bytesOf(type, sizeOf(dims));
     const [, Type] = ELEMENTS[type];
+    const room = Math.max(Type.BYTES_PER_ELEMENT, bytes);
     if (memory === 'cpu') {
-      const host = new Type(new ArrayBuffer(Math.max(1, count) * Type.BYTES_PER_ELEMENT)); // its memory does not move
-      return DeviceTensor.at(memory, type, dims, ortApi().addressOf(host), host.subarray(0, count));
+      const host = new Type(new ArrayBuffer(room)); // its memory does not move
+      return DeviceTensor.at(
+        memory,
+        type,
+        dims,
+        ortApi().addressOf(host),
+        host.subarray(0, bytes / Type.BYTES_PER_ELEMENT),
+      );
     }
-    const address = ortApi()
-      .cuda()
-      .allocate(Math.max(1, count) * Type.BYTES_PER_ELEMENT);
+    const address = ortApi().cuda().allocate(room);
     return DeviceTensor.at(memory, type, dims, address, undefined, [track('memory', address)]);
   }
 
@@ -85,8 +92,8 @@ export class DeviceTensor {
     host?: Elements,
     owned: Owned[] = [],
   ): DeviceTensor {
-    const [number, Type] = ELEMENTS[type];
-    const bytes = dims.reduce((product, size) => product * size, Type.BYTES_PER_ELEMENT as number);
+    const [number] = ELEMENTS[type];
+    const bytes = bytesOf(type, sizeOf(dims));
     const shape = BigInt64Array.from(dims, BigInt);
     const handle = ortApi().create(
       'CreateTensorWithDataAsOrtValue',
@@ -96,13 +103,16 @@ export class DeviceTensor {
   }
 
   get size(): number {
-    return this.dims.reduce((product, size) => product * size, 1);
+    return sizeOf(this.dims);
+  }
+  get bytes(): number {
+    return bytesOf(this.type, this.size);
   }
 
   /** Copies elements from the host. @throws RangeError if their number or their type is wrong */
   write(data: Elements): void {
     const [, Type] = ELEMENTS[this.type];
-    if (!(data instanceof Type) || data.length !== this.size)
+    if (!(data instanceof Type) || data.byteLength !== this.bytes)
       throw new RangeError(
         `${this.size} elements of ${this.type} are needed, got ${data.length} of ${data.constructor.name}`,
       );
@@ -114,7 +124,7 @@ export class DeviceTensor {
   read(): Elements {
     if (this.host) return this.host.slice();
     const [, Type] = ELEMENTS[this.type];
-    const data = new Type(this.size);
+    const data = new Type(this.bytes / Type.BYTES_PER_ELEMENT);
     ortApi().cuda().download(data, this.address);
     return data;
   }
@@ -125,10 +135,19 @@ export class DeviceTensor {
     if (first < 0 || count < 0 || first + count > rows)
       throw new RangeError(`rows ${first}..${first + count} of ${rows}`);
     const width = rest.reduce((product, size) => product * size, 1);
-    const [, Type] = ELEMENTS[this.type];
-    const address = this.address + BigInt(first * width * Type.BYTES_PER_ELEMENT);
+    const address = this.address + BigInt(bytesOf(this.type, first * width));
     const host = this.host?.subarray(first * width, (first + count) * width);
     return DeviceTensor.at(this.memory, this.type, [count, ...rest], address, host);
+  }
+
+  /** The same bytes as another tensor. Dispose of it before the tensor. */
+  as(type: ElementType, dims: readonly number[]): DeviceTensor {
+    if (bytesOf(type, sizeOf(dims)) !== this.bytes)
+      throw new RangeError(`${this.bytes} bytes are no ${type} [${dims}]`);
+    const [, Type] = ELEMENTS[type];
+    const host =
+      this.host && new Type(this.host.buffer as ArrayBuffer, this.host.byteOffset, this.bytes / Type.BYTES_PER_ELEMENT);
+    return DeviceTensor.at(this.memory, type, dims, this.address, host);
   }
 
   dispose(): void {
@@ -147,8 +166,12 @@ export interface DeviceSessionOptions {
   profile?: string; // start of the path of a JSON file with the time of every operation, which appears when the session closes
 }
 
-// The arena takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32 has ten).
+// An arena of its own takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32 has ten).
 const CUDA_OPTIONS = { arena_extend_strategy: 'kSameAsRequested', use_tf32: '0' };
+
+// Regions of 256 MiB, 512 MiB and then 1 GiB (strategy 0). If each tensor had a region of its own, those of rows of another length would
+// fit into none, and the arena would hold the memory of both.
+const SHARED_ARENA = { arena_extend_strategy: 0, initial_chunk_size_bytes: 2 ** 28 };
 
 // The first one needs cuDNN. The second one makes splits that copy from the host, which a recorded graph must not.
 const CUDA_UNUSED = ['BiasSoftmaxFusion', 'GatherSliceToSplitFusion'];
@@ -159,6 +182,7 @@ export class DeviceSession {
     private readonly handle: Handle,
     private readonly owned: Owned[],
     private readonly recorded: boolean,
+    private readonly arena: Arena | undefined,
     readonly externalData: DeviceSessionOptions['externalData'], // must not be collected before the session
   ) {}
 
@@ -178,6 +202,8 @@ export class DeviceSession {
       profile,
     } = options;
     const settings = create('CreateSessionOptions');
+    // what runs before a recorded graph is replayed must not use its memory
+    const arena = memory === 'cuda' && !recorded ? Arena.enter() : undefined;
     try {
       call('SetIntraOpNumThreads', settings, threads);
       call('SetSessionLogSeverityLevel', settings, 3);
@@ -188,6 +214,7 @@ export class DeviceSession {
       const entries = { ...config };
       if (memory === 'cuda') {
         entries[DISABLED] = [...CUDA_UNUSED, ...(config[DISABLED]?.split(';') ?? [])].join(';');
+        if (arena) entries['session.use_env_allocators'] = '1';
         appendCuda(settings, { ...CUDA_OPTIONS, ...(recorded && { enable_cuda_graph: '1' }) });
       }
       for (const [name, value] of Object.entries(entries)) call('AddSessionConfigEntry', settings, name, value);
@@ -198,8 +225,9 @@ export class DeviceSession {
         call('AddExternalInitializersFromFilesInMemory', settings, [location], addresses, lengths, 1);
       }
       const handle = create('CreateSessionFromArray', environment, model, model.byteLength, settings);
-      return new DeviceSession(handle, [track('session', handle)], recorded, externalData);
+      return new DeviceSession(handle, [track('session', handle)], recorded, arena, externalData);
     } catch (error) {
+      arena?.leave();
       const { message } = error as Error;
       throw error instanceof GauntletError && error.code !== 'ENGINE_FAULT'
         ? error
@@ -228,9 +256,45 @@ export class DeviceSession {
   }
 
   close(): void {
+    if (this.owned.length === 0) return;
     for (const each of this.owned.splice(0)) releaseOwned(each);
+    this.arena?.leave();
   }
 }
+
+/**
+ * The memory in which all sessions of the process compute that record no graph. With an arena of its own, each open graph would
+ * keep the memory of its longest run.
+ */
+class Arena {
+  private static readonly own = new Arena(); // of this thread
+  private sessions = 0; // of this thread
+  private owned: Owned | undefined; // if this thread has made it
+
+  /** Sessions that open afterwards use it until it has no owner. They keep it until they close. */
+  static enter(): Arena {
+    const { own } = Arena;
+    own.sessions++;
+    if (own.owned || isOwned('arena')) return own;
+    const { call, create, environment } = ortApi();
+    ortApi().cuda(); // loads what the provider is linked to
+    const options = Object.keys(SHARED_ARENA);
+    const numbers = BigUint64Array.from(Object.values(SHARED_ARENA), BigInt);
+    const settings = create('CreateArenaCfgV2', options, numbers, options.length);
+    const info = create('CreateMemoryInfo', 'Cuda', 1, 0, 0);
+    call('CreateAndRegisterAllocatorV2', environment, CUDA_PROVIDER, info, settings, ['device_id'], ['0'], 1);
+    call('ReleaseArenaCfg', settings);
+    own.owned = track('arena', info);
+    return own;
+  }
+
+  leave(): void {
+    if (--this.sessions > 0 || !this.owned) return;
+    releaseOwned(this.owned);
+    this.owned = undefined;
+  }
+}
+const CUDA_PROVIDER = 'CUDAExecutionProvider';
 
 function appendCuda(settings: Handle, options: Readonly<Record<string, string>>): void {
   const { call, create } = ortApi();

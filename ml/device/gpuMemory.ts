@@ -12,11 +12,24 @@ export async function freeGpuMemory(provider: Provider): Promise<number | undefi
   return Number.isNaN(mebibytes) ? undefined : mebibytes * 2 ** 20;
 }
 
-/** NVIDIA H100 80GB HBM3, 79.6 GiB, driver 580.65.06. Undefined if the driver does not answer. */
-export async function describeGpu(): Promise<string | undefined> {
-  const [name, mebibytes, driver] = (await queryGpu('name,memory.total,driver_version')) ?? [];
-  return driver && `${name}, ${(Number(mebibytes) / 1024).toFixed(1)} GiB, driver ${driver}`;
+export interface Gpu {
+  name: string;
+  bytes: number; // of memory
+  driver: string;
 }
+
+/** Undefined if the driver does not answer. */
+export async function findGpu(): Promise<Gpu | undefined> {
+  const [name, mebibytes, driver] = (await queryGpu('name,memory.total,driver_version')) ?? [];
+  return name && driver ? { name, bytes: Number(mebibytes) * 2 ** 20, driver } : undefined;
+}
+
+/** NVIDIA H100 80GB HBM3, 79.6 GiB, driver 580.65.06 */
+export const describeGpu = ({ name, bytes, driver }: Gpu): string =>
+  `${name}, ${(bytes / 2 ** 30).toFixed(1)} GiB, driver ${driver}`;
+
+/** The size by which a card is known: 24 for one of 24,564 MiB. */
+export const gigabytesOf = ({ bytes }: Gpu): number => Math.round(bytes / 2 ** 30);
 
 /** Fields of nvidia-smi --query-gpu, without units. Undefined if the driver does not answer. */
 export async function queryGpu(fields: string): Promise<string[] | undefined> {

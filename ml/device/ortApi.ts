@@ -50,11 +50,15 @@ const FUNCTIONS = {
   BindOutput: [137, HANDLE, 'str', HANDLE],
   BindOutputToDevice: [138, HANDLE, 'str', HANDLE],
   GetBoundOutputValues: [140, HANDLE, HANDLE, 'void *', 'void *'],
+  ReleaseArenaCfg: [157, HANDLE],
+  CreateArenaCfgV2: [164, 'str *', 'void *', 'size_t', 'void *'],
   AddRunConfigEntry: [165, HANDLE, 'str', 'str'],
+  UnregisterAllocator: [177, HANDLE, HANDLE],
   SessionOptionsAppendExecutionProvider_CUDA_V2: [204, HANDLE, HANDLE],
   CreateCUDAProviderOptions: [205, 'void *'],
   UpdateCUDAProviderOptions: [206, HANDLE, 'str *', 'str *', 'size_t'],
   ReleaseCUDAProviderOptions: [208, HANDLE],
+  CreateAndRegisterAllocatorV2: [259, HANDLE, 'str', HANDLE, HANDLE, 'str *', 'str *', 'size_t'],
   AddExternalInitializersFromFilesInMemory: [279, HANDLE, 'str *', 'void *', 'void *', 'size_t'],
 } as const;
 const GET_ERROR_MESSAGE = 2;

@@ -4,7 +4,7 @@ import { getEnvironmentData, isMainThread, setEnvironmentData, threadId } from '
 import { type Handle, ortApi } from './ortApi.js';
 
 /** In the order in which they are released: nothing may be released before what uses it. */
-const KINDS = ['binding', 'runOptions', 'value', 'session', 'memory'] as const;
+const KINDS = ['binding', 'runOptions', 'value', 'session', 'arena', 'memory'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** Something that this thread owns, until it is released once. */
@@ -62,7 +62,17 @@ export function releaseOwnedBy(thread: number): void {
 function release(kind: Kind, handle: Handle): void {
   const { call, cuda } = ortApi();
   if (kind === 'memory') cuda().free(handle);
+  else if (kind === 'arena') unregister(handle);
   else call(RELEASE[kind], handle);
+}
+
+function unregister(arena: Handle): void {
+  const { call, environment } = ortApi();
+  try {
+    call('UnregisterAllocator', environment, arena);
+  } catch {
+    // two threads made one at the same time, and the other one has ended: the runtime knows one at most
+  }
 }
 
 const RELEASE = {
@@ -71,6 +81,15 @@ const RELEASE = {
   value: 'ReleaseValue',
   session: 'ReleaseSession',
 } as const;
+
+/** Whether a thread owns one. */
+export function isOwned(kind: Kind): boolean {
+  for (let slot = 0; slot < SLOTS; slot++) {
+    const tag = Atomics.load(table, 2 * slot);
+    if (tag !== FREE && (tag - 1n) % BigInt(KINDS.length) === BigInt(KINDS.indexOf(kind))) return true;
+  }
+  return false;
+}
 
 /** How much all threads own. */
 export const countOwned = (): number => {

@@ -10,6 +10,7 @@ import { encodeModel } from '../onnx/encode.js';
 import { DeviceSession, DeviceTensor, type Elements, type ElementType, type MemoryKind } from './deviceSession.js';
 import type { Provider } from './providers.js';
 import { replacementsFor } from './replacements.js';
+import { SharedConstants } from './sharedConstants.js';
 import { LOCATION_ROOT } from './weightLocations.js';
 
 export type Tensor = ort.Tensor;
@@ -128,26 +129,35 @@ class DeviceGraph {
   private readonly session: DeviceSession;
   private readonly inputs: ReadonlySet<string>;
   private readonly outputs: readonly string[];
+  private readonly constants: SharedConstants | undefined; // that stay in their files, as inputs
 
   constructor(
     graph: Graph,
     { threads, weights, memory: externalData, optimizationsDisabled }: SessionOptions,
     memory: MemoryKind,
   ) {
+    // on a CPU, other kernels multiply packed matrices that are no constants
+    const shares = weights === 'mapped' || (weights === 'packed' && memory === 'cuda');
+    this.constants = shares ? new SharedConstants(graph, memory) : undefined;
     this.inputs = new Set(graph.inputs.map(({ name }) => name));
     this.outputs = graph.outputs.map(({ name }) => name);
-    this.session = DeviceSession.open(encodeModel(graph), {
-      memory,
-      threads,
-      optimizationsDisabled,
-      config: configEntries(weights),
-      externalData,
-    });
+    try {
+      this.session = DeviceSession.open(encodeModel(graph), {
+        memory,
+        threads,
+        optimizationsDisabled,
+        config: configEntries(weights),
+        externalData,
+      });
+    } catch (error) {
+      this.constants?.release();
+      throw error;
+    }
   }
 
   run(feeds: Feeds): Record<string, Tensor> {
     const hosts: DeviceTensor[] = [];
-    const bound = Object.entries(feeds).flatMap(([name, feed]) => {
+    const bound = Object.entries({ ...this.constants?.feeds, ...feeds }).flatMap(([name, feed]) => {
       if (!this.inputs.has(name)) return [];
       if (feed instanceof DeviceTensor) return [[name, feed] as const];
       const host = DeviceTensor.around(feed.type as ElementType, feed.data as Elements, feed.dims);
@@ -168,6 +178,7 @@ class DeviceGraph {
 
   release(): void {
     this.session.close();
+    this.constants?.release();
   }
 }
 

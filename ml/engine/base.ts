@@ -26,6 +26,9 @@ export type SessionModel = { config: DecoderConfig } & (
   | { weights?: undefined; locations: WeightLocations }
 );
 
+export const isQuantized = ({ locations }: SessionModel): boolean =>
+  locations !== undefined && [...locations.values()].some((location) => 'bits' in location);
+
 /** The weights for the workers, and the digest of the resulting computation. */
 export async function openBase(
   model: ModelFiles,

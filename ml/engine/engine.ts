@@ -16,7 +16,7 @@ export type { Adapter };
 export type Device = (typeof DEVICES)[number];
 export type Precision = (typeof PRECISIONS)[number];
 
-/** How a model is opened. Only `quantization`, `precision`, `activationBytes` and other hardware (`device`) can change a bit of a result. */
+/** How a model is opened. Only `quantization`, `precision`, `activationBytes`, `decoderRows` and other hardware (`device`) can change a bit of a result. */
 export interface EngineOptions {
   cores?: number; // to use; default: GAUNTLET_THREADS, else all
   workers?: number; // worker threads; default: depends on the size of the model and the number of cores
@@ -26,6 +26,7 @@ export interface EngineOptions {
   precision?: Precision; // of layers when they score and train policies and, on cuda, when they sample; default f32
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // of sequences that are trained together, for a GPU; default: what suits a CPU
+  decoderRows?: number; // that the decoder of a GPU samples at the same time; default 64
   kvCacheBytes?: number; // limit of cached keys and values, with those of the current call; 0: no cache; default: a share of the budget
   force?: boolean; // open the model even if the estimated memory is not available
 }

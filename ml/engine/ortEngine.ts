@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import { GauntletError } from '../../core/errors.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import { isIn, type Shard } from '../../core/shards.js';
-import { deviceDecoderBytes } from '../decode/deviceDecoder.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
 import { freeGpuMemory } from '../device/gpuMemory.js';
@@ -22,6 +21,7 @@ import { joinRow, planRows, type RowPlan, splitRows } from '../train/branches.js
 import { policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
 import { memoryBudget } from './budget.js';
+import { checkCard, planCard } from './cardPlan.js';
 import { byLength, inParts, partsByLength, split } from './chunks.js';
 import type {
   AdamWConfig,
@@ -68,7 +68,8 @@ interface Tokens {
 type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
-export interface PoolOptions extends Pick<EngineOptions, 'precision' | 'checkpointing' | 'activationBytes'> {
+export interface PoolOptions
+  extends Pick<EngineOptions, 'precision' | 'checkpointing' | 'activationBytes' | 'decoderRows'> {
   batchBytes?: number; // see WorkerInit
   keptBytes?: number | undefined; // likewise
   provider?: Provider;
@@ -83,10 +84,10 @@ export function openPool(
   { provider = 'cpu', graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
 ): WorkerPool {
   const { contextLength } = config;
-  const { precision, checkpointing, activationBytes, keptBytes: kept, batchBytes } = options;
+  const { precision, checkpointing, activationBytes, decoderRows, keptBytes: kept, batchBytes } = options;
   const init: WorkerInit = {
     ...{ config, contextLength, base, provider, graphBytes, alternates },
-    ...{ precision, checkpointing, activationBytes, keptBytes: kept, batchBytes },
+    ...{ precision, checkpointing, activationBytes, decoderRows, keptBytes: kept, batchBytes },
   };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
@@ -105,13 +106,14 @@ export async function openEngine(
   const model = describeModel(path);
   const half = HALF[options.precision ?? 'f32'];
   if (half) await checkHalf(provider, half, options.precision!, devices.check);
-  const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
-  const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
   const limits = { force: options.force, available: await freeGpuMemory(provider) };
-  checkMemory(path, Math.min(...needs), limits);
-  const { config } = model;
-  if (provider !== 'cpu' && !options.quantization)
-    checkMemory(path, deviceDecoderBytes(config, config.contextLength, half ?? 'float32'), limits);
+  if (provider === 'cpu') {
+    const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
+    const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
+    checkMemory(path, Math.min(...needs), limits);
+  } else if (limits.available !== undefined) {
+    checkCard(path, planCard(model.config, { ...options, rank: EXPECTED_RANK }), limits.available, options.force);
+  }
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
   const budget = memoryBudget().bytes;
   const room = limits.available === undefined ? undefined : limits.available / 2;
@@ -387,8 +389,10 @@ class OrtEngine extends EngineFiles implements Engine {
     adapter: Adapter | undefined,
     parts = 1,
   ): number {
-    const { force, available = availableMemory() } = this.limits;
-    const room = this.limits.available ?? Math.min(available, this.budget);
+    if (this.limits.available !== undefined) return 1; // a card, whose plan was checked; one worker feeds it
+    const { force } = this.limits;
+    const available = availableMemory();
+    const room = Math.min(available, this.budget);
     const use = {
       ...this.options,
       task,

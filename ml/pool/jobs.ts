@@ -20,6 +20,7 @@ export interface WorkerInit {
   batchBytes: number | undefined; // of keys and values of sequences that step together; more sequences wait. Default: any
   keptBytes: number | undefined; // see TrainSessionOptions
   provider: Provider;
+  decoderRows?: number | undefined; // as EngineOptions
   graphBytes: number; // of the graphs that a worker keeps open; 0: one at a time
   alternates: boolean; // the graphs of generation close before training, because their weights need much memory
 }

@@ -3,9 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
 import { DecodeSession } from '../decode/decodeSession.js';
 import { DeviceDecoder, generateWithBoth } from '../decode/deviceDecoder.js';
+import { BaseWeights } from '../device/baseWeights.js';
 import { OpenGraphs } from '../device/openGraphs.js';
 import { useProvider } from '../device/runtime.js';
-import type { SessionModel } from '../engine/base.js';
+import { isQuantized, type SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums } from '../engine/engine.js';
 import { collectGarbage } from '../engine/garbage.js';
 import { HALF } from '../ir/half.js';
@@ -30,11 +31,14 @@ const { precision = 'f32', checkpointing, activationBytes, keptBytes } = init;
 const half = HALF[precision];
 const graphs = new OpenGraphs(init.graphBytes);
 const decoder = new DecodeSession(model, init.contextLength, init.provider, graphs, init.batchBytes);
-const onDevice =
-  init.provider === 'cuda'
-    ? new DeviceDecoder(model, init.contextLength, { memory: 'cuda', type: half ?? 'float32' })
+const base =
+  init.provider === 'cuda' && !isQuantized(model)
+    ? new BaseWeights(model, init.provider, half ?? 'float32')
     : undefined;
-const trainer = new TrainSession(model, { half, checkpointing, activationBytes, keptBytes, graphs });
+const onDevice =
+  base &&
+  new DeviceDecoder(model, init.contextLength, { memory: base.memory, type: base.type, rows: init.decoderRows, base });
+const trainer = new TrainSession(model, { half, base, checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 

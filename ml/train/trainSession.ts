@@ -2,6 +2,7 @@
 // compiled graph. Weights and adapter are inputs of the graphs, so a new adapter needs no new graph and no copy of weights.
 import { GauntletError } from '../../core/errors.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
+import type { BaseWeights } from '../device/baseWeights.js';
 import { OpenGraphs } from '../device/openGraphs.js';
 import { type Feeds, GraphSession, HeldFeeds, type Tensor, tensor, tensors } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
@@ -13,6 +14,7 @@ import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs
 import { QUERY_BLOCK } from '../nn/attention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
+import type { WeightLocations } from '../nn/separateWeights.js';
 import { isLora } from '../nn/tensorNames.js';
 import { shouldRecompute } from './activations.js';
 import { Batch, countTrained, dropoutFeeds, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from './batch.js';
@@ -23,6 +25,7 @@ export interface TrainSessionOptions {
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // as EngineOptions
   keptBytes?: number; // of activations that are kept instead of recomputed
+  base?: BaseWeights | undefined; // on a device, in the type of `half`; default: graphs get the weights from the model
   half?: Half | undefined; // what layers compute in when they score and train policies; default: f32
   graphs?: OpenGraphs; // that stay open; default: all
 }
@@ -56,7 +59,7 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
-    this.weights = new HeldFeeds(model.weights ?? [], () => options.half);
+    this.weights = new HeldFeeds((options.base ? undefined : model.weights) ?? [], () => options.half);
     this.graphs = options.graphs ?? new OpenGraphs(Number.POSITIVE_INFINITY);
   }
 
@@ -107,11 +110,11 @@ export class TrainSession {
       this.options;
     const key = { kind: 'ppo', ...batch.shape, ...lora, loss, projected };
     const { half } = this.options;
-    const options = { locations: this.model.locations, checkpointing, lossScaled: half !== undefined };
+    const options = { locations: this.locations, checkpointing, lossScaled: half !== undefined };
     const build = (): Graph => buildPpoGraph(this.config, batch.shape, lora, loss, options, projected);
     const session = await this.session(key, build, { checkpointing, half });
     const feeds = {
-      ...this.weights.feeds,
+      ...this.weightFeeds,
       ...this.adapterFeeds(adapter),
       ...ppoFeeds(batch, sequences, loss),
       ...(trained && { trained }),
@@ -142,6 +145,7 @@ export class TrainSession {
   async close(): Promise<void> {
     await this.graphs.close(OWN);
     this.weights.dispose();
+    this.options.base?.close();
     this.adapter?.held.dispose();
     this.adapter = undefined;
   }
@@ -155,7 +159,7 @@ export class TrainSession {
     if (sequences.length === 0) return { logprobs: [], entropies: [], values: [] };
     const batch = this.pack(sequences);
     const lora = adapter && shapeOf(adapter);
-    const { locations } = this.model;
+    const { locations } = this;
     const masked = sequences.flatMap(({ mask }) => (mask ? [{ mask }] : []));
     const all = outputs.values || masked.length < sequences.length;
     const trained = all ? undefined : this.projected(batch, masked);
@@ -170,7 +174,7 @@ export class TrainSession {
       ...batch.layout,
       ...(outputs.temperature !== undefined && { target: batch.target }),
       ...(trained && { trained }),
-      ...this.weights.feeds,
+      ...this.weightFeeds,
       ...this.adapterFeeds(adapter),
     });
     return Object.fromEntries(
@@ -181,6 +185,14 @@ export class TrainSession {
   /** The positions that go through the output projection; undefined: all. */
   private projected(batch: Batch, sequences: readonly { mask: readonly number[] }[]): Tensor | undefined {
     return trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
+  }
+
+  /** The weights that are constants of the graphs, in files. */
+  private get locations(): WeightLocations | undefined {
+    return this.options.base ? undefined : this.model.locations;
+  }
+  private get weightFeeds(): Feeds {
+    return this.options.base?.parts ?? this.weights.feeds;
   }
 
   private adapterFeeds(adapter: Adapter | undefined): Feeds {
@@ -197,7 +209,7 @@ export class TrainSession {
   /** Weights and LoRA tensors. */
   private halfInputs({ inputs }: Graph): ReadonlySet<string> {
     const names = inputs.map(({ name }) => name);
-    return new Set(names.filter((name) => this.model.weights?.has(name) || isLora(name)));
+    return new Set(names.filter((name) => name in this.weightFeeds || isLora(name)));
   }
 
   private pack(sequences: readonly Tokens[]): Batch {
@@ -205,7 +217,8 @@ export class TrainSession {
       tokens.length === 0 || tokens.some((id) => !(id >= 0 && id < this.config.vocab));
     if (sequences.some(invalid))
       throw new GauntletError('BAD_INPUT', `a row is empty or has a token outside 0..${this.config.vocab - 1}`);
-    return new Batch(sequences, this.options.activationBytes === undefined ? undefined : QUERY_BLOCK.device);
+    const { activationBytes, base } = this.options;
+    return new Batch(sequences, activationBytes === undefined && !base ? undefined : QUERY_BLOCK.device);
   }
 
   /** The compiled graph of a key. */
@@ -216,7 +229,7 @@ export class TrainSession {
   ): Promise<GraphSession> {
     const { threads, model } = this;
     const optimizationsDisabled = checkpointing || model.locations !== undefined;
-    const weights = model.locations && ('mapped' as const);
+    const weights = this.locations && ('mapped' as const);
     return this.graphs.open(OWN + JSON.stringify({ ...key, threads }), () => {
       const graph = build();
       if (half) toHalf(graph, half, this.halfInputs(graph), model.config.vocab);

@@ -80,6 +80,7 @@ describe('docs', () => {
       'qwen3-0.6b': 'qwen-0.5b',
       'llama-1b': 'qwen-0.5b',
       'qwen-1.5b': 'qwen-0.5b',
+      'qwen-7b': 'qwen-0.5b',
     };
     for (const preset of PRESET_NAMES) {
       const ground = new Map(leaves(resolveConfig({ preset: others[preset] ?? 'custom' })));

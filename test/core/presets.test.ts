@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/errors.js';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
-import { adapterRole, modelOf, runIdentity, templateArgumentsOf } from '../../core/schema/config.js';
+import { adapterRole, type EngineConfig, modelOf, runIdentity, templateArgumentsOf } from '../../core/schema/config.js';
 import { digestJson } from '../../store/canonicalJson.js';
 
 function refusal(input: unknown): string {
@@ -104,12 +104,13 @@ describe('presets', () => {
     const models = PRESET_NAMES.map((preset) => resolveConfig({ preset })).filter(
       ({ problems }) => problems === 'steps',
     );
-    assert.equal(models.length, 5);
+    assert.equal(models.length, 6);
     for (const { preset, model, prompts, problems, warmStart, discriminator, engine } of models) {
       assert.match(model, /^[\w-]+\/[\w.-]+$/);
       assert.deepEqual([prompts, problems, discriminator.expected], ['instruct', 'steps', 'reference'], preset);
       assert.ok(warmStart.generatorSteps > 0);
-      assert.equal(engine.quantization, /1(\.5)?b$/.test(preset) ? 'int8' : 'none', preset);
+      const quantization = /-7b$/.test(preset) ? 'int4' : /1(\.5)?b$/.test(preset) ? 'int8' : 'none';
+      assert.equal(engine.quantization, quantization, preset);
     }
     assert.deepEqual(resolveConfig({ preset: 'qwen3-0.6b' }).templateArguments, { enable_thinking: false });
   });
@@ -148,6 +149,36 @@ describe('presets', () => {
     assert.ok(!('activationMegabytes' in runIdentity(config).engine), 'absent, so digests of other runs are as before');
     const precise = (precision: string) => runIdentity(resolveConfig({ engine: { precision } })).engine.precision;
     assert.deepEqual(['f16', 'f32'].map(precise), ['f16', undefined]);
+  });
+
+  it('has settings for a card, chosen by its memory and part of the identity of a run', () => {
+    const on = (gpuGigabytes?: number, more: object = {}, preset = 'qwen-1.5b') =>
+      resolveConfig({ preset, engine: { device: 'cuda', gpuGigabytes, ...more } }).engine;
+    const chosen = ({ precision, quantization, activationMegabytes, checkpointing, decoderRows }: EngineConfig) => [
+      ...[precision, quantization, activationMegabytes, checkpointing, decoderRows],
+    ];
+    assert.deepEqual(chosen(on(8)), ['f16', 'none', 16_000, true, 16]);
+    assert.deepEqual(chosen(on(12)), ['f16', 'none', 16_000, true, undefined]);
+    assert.deepEqual(chosen(on(16)), chosen(on(12)), 'the next smaller one');
+    assert.deepEqual(chosen(on(24)), ['f16', 'none', 16_000, null, undefined]);
+    assert.deepEqual(chosen(on()), chosen(on(24)), 'the default');
+    assert.deepEqual(chosen(on(96)), ['f16', 'none', 48_000, null, undefined]);
+    assert.deepEqual(chosen(on(8, { precision: 'f32', decoderRows: 4 })), ['f32', 'none', 16_000, true, 4]);
+    assert.deepEqual(chosen(on(24, {}, 'qwen-7b')), ['f16', 'none', 16_000, true, 16]);
+    const onCpu = (engine: object) => runIdentity(resolveConfig({ preset: 'qwen-1.5b', engine }));
+    assert.deepEqual(onCpu({ gpuGigabytes: 8 }), onCpu({}), 'a CPU has no card');
+    assert.deepEqual(onCpu({}).engine.quantization, 'int8');
+    const identity = (gpuGigabytes: number) =>
+      runIdentity(resolveConfig({ preset: 'qwen-1.5b', engine: { device: 'cuda', gpuGigabytes } }));
+    assert.deepEqual(identity(12), identity(24), 'recomputation changes no result');
+    assert.equal(identity(8).engine.decoderRows, 16);
+    assert.notDeepEqual(identity(24), identity(80));
+    assert.throws(() => on(4), {
+      code: 'BAD_CONFIG',
+      message:
+        'engine.gpuGigabytes: preset qwen-1.5b needs a card of 8 GB, is 4; no preset has settings for this size, device cpu needs none',
+    });
+    assert.throws(() => on(0), { code: 'BAD_CONFIG', message: /engine\.gpuGigabytes/ });
   });
 
   it('uses one adapter in unified mode, and allows a separate base for the discriminator', () => {

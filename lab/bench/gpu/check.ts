@@ -6,6 +6,7 @@ import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
 import { Slots } from '../../../ml/decode/slots.js';
+import { BaseWeights } from '../../../ml/device/baseWeights.js';
 import type { MemoryKind } from '../../../ml/device/deviceSession.js';
 import { checkHere } from '../../../ml/device/providers.js';
 import { useProvider } from '../../../ml/device/runtime.js';
@@ -87,8 +88,8 @@ function open(
   session: { memory: MemoryKind; recorded: boolean },
 ) {
   const { memory } = session;
-  const read = (name: string) => weights.get(name)?.data;
-  const own = new DeviceWeights(c, read, { session: { memory }, type, adapter: 'merged' });
+  const base = new BaseWeights({ config: c, weights }, memory, type);
+  const own = new DeviceWeights(c, base, 'merged');
   const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type }), {
     ...{ ...SIZES, type, session },
     weights: own.tensors,
@@ -101,6 +102,7 @@ function open(
     close() {
       device.close();
       own.close();
+      base.close();
     },
   };
 }

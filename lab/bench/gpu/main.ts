@@ -3,7 +3,7 @@ import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:chi
 import { delimiter, join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
 import { scriptArguments } from '../../../infra/scripts.js';
-import { describeGpu } from '../../../ml/device/gpuMemory.js';
+import { describeGpu, findGpu } from '../../../ml/device/gpuMemory.js';
 import { hasCudaProvider, providerFolder, runtimeVersion } from '../../../ml/device/providers.js';
 import { currentCommit, describeMachine, say } from '../machine.js';
 import { BenchError, commandLine } from '../options.js';
@@ -85,9 +85,9 @@ async function describeCard(device: GpuOptions['device']): Promise<string> {
   const folders = [providerFolder(), ...(process.env.LD_LIBRARY_PATH ?? '').split(delimiter)];
   if (!folders.some((folder) => hasCudaProvider(folder)))
     throw new BenchError('device cuda is not installed: run gauntlet setup cuda');
-  const card = await describeGpu();
-  if (card === undefined) throw new BenchError('no NVIDIA driver answers here: nvidia-smi fails');
-  return card;
+  const gpu = await findGpu();
+  if (gpu === undefined) throw new BenchError('no NVIDIA driver answers here: nvidia-smi fails');
+  return describeGpu(gpu);
 }
 
 /** In a process group of its own, because it starts processes, too. */

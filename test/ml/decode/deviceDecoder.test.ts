@@ -115,8 +115,15 @@ describe('the decoder of a device', function () {
     const smol = { ...config, hidden: 576, layers: 30, heads: 9, kvHeads: 3, headDim: 64, ffn: 1536, vocab: 49_152 };
     const tied = { ...smol, tied: true, qkNorm: false, biases: [] };
     const caches = 65 * 2048 * 2 * 30 * 3 * 64;
-    assert.equal(deviceDecoderBytes(tied, 8192, 'float16'), 2 * (2 * parameters + caches));
-    assert.equal(deviceDecoderBytes(tied, 8192, 'bfloat16'), 2 * (parameters + caches));
-    assert.equal(deviceDecoderBytes(tied, 8192, 'float32'), 4 * (2 * parameters + caches));
+    const merged = parameters - 49_152 * 576; // the embedding is not changed
+    const bytes = { base: 2 * parameters, merged: 2 * merged, caches: 2 * caches };
+    assert.deepEqual(deviceDecoderBytes(tied, 8192, 'float16'), bytes);
+    assert.deepEqual(deviceDecoderBytes(tied, 8192, 'bfloat16'), { ...bytes, merged: 0 });
+    assert.equal(deviceDecoderBytes(tied, 8192, 'float16', 12).caches, (bytes.caches * 13) / 65);
+    assert.deepEqual(deviceDecoderBytes(tied, 8192, 'float32'), {
+      base: 4 * parameters,
+      merged: 4 * merged,
+      caches: 4 * caches,
+    });
   });
 });

@@ -4,6 +4,7 @@ import { deriveKey } from '../../../core/random.js';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
 import { Slots } from '../../../ml/decode/slots.js';
+import { BaseWeights } from '../../../ml/device/baseWeights.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { FusedWeights } from '../../../ml/nn/fusedWeights.js';
 import { loadModel } from '../../support/loadModel.js';
@@ -34,11 +35,8 @@ it('SmolLM2: slots give the tokens of the engine', async function () {
   });
   const session = { memory: 'cpu', threads: 2 } as const;
   // beside an adapter of zeros, because merged weights would be in memory twice
-  const shared = new DeviceWeights(c, (name) => weights.get(name)?.data, {
-    session,
-    type: 'float32',
-    adapter: { beside: 1 },
-  });
+  const base = new BaseWeights({ config: c, weights }, 'cpu', 'float32');
+  const shared = new DeviceWeights(c, base, { beside: 1 });
   for (const options of [{ temperature: 0 }, { temperature: 0.8 }, { temperature: 1, topK: 50, topP: 0.9 }]) {
     const more = { ...options, maxNewTokens: 32, stopTokens: eosTokens };
     const expected = await engine.generate(requests, more);
@@ -54,5 +52,6 @@ it('SmolLM2: slots give the tokens of the engine', async function () {
     }
   }
   shared.close();
+  base.close();
   await engine.close();
 });

@@ -7,6 +7,7 @@ import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import type { DecodeOptions } from '../../../ml/decode/decodeSession.js';
 import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
 import { type RowStates, type SlotDevice, Slots } from '../../../ml/decode/slots.js';
+import { BaseWeights } from '../../../ml/device/baseWeights.js';
 import { countOwned } from '../../../ml/device/owned.js';
 import type { Adapter, Engine, GenerateRequest } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
@@ -52,15 +53,16 @@ function openShared(
   attention: CacheAttention,
   adapter: 'merged' | { beside: number },
   type: CacheType = 'float32',
-): { device: BoundDevice; shared: DeviceWeights } {
+): { device: BoundDevice; shared: DeviceWeights; base: BaseWeights } {
   const session = { memory: 'cpu' } as const;
-  const shared = new DeviceWeights(c, (name) => weights.get(name)?.data, { session, type, adapter });
+  const base = new BaseWeights({ config: c, weights }, 'cpu', type);
+  const shared = new DeviceWeights(c, base, adapter);
   const rank = adapter === 'merged' ? 0 : adapter.beside;
   const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type, rank }), {
     ...{ ...SIZES, attention, type, session },
     weights: shared.tensors,
   });
-  return { device, shared };
+  return { device, shared, base };
 }
 
 function noisy(engine: Engine): Adapter {
@@ -118,7 +120,7 @@ describe('slots on bound memory', () => {
       const adapter = noisy(engine);
       for (const place of ['merged', { beside: adapter.rank }] as const)
         for (const attention of ATTENTIONS) {
-          const { device, shared } = openShared(c, weights, attention, place);
+          const { device, shared, base } = openShared(c, weights, attention, place);
           const options = { temperature: 1, maxNewTokens: 12, stopTokens };
           shared.use(adapter);
           await assertEqualsEngine(engine, weights, device, requests.slice(0, 16), options, adapter);
@@ -126,6 +128,7 @@ describe('slots on bound memory', () => {
           await assertEqualsEngine(engine, weights, device, requests.slice(0, 16), options);
           device.close();
           shared.close();
+          base.close();
         }
     });
 
@@ -145,22 +148,24 @@ describe('slots on bound memory', () => {
     });
 
     it('an adapter beside the weights has the rank of the graphs', () => {
-      const { device, shared } = openShared(c, weights, 'grouped', { beside: 8 });
+      const { device, shared, base } = openShared(c, weights, 'grouped', { beside: 8 });
       assert.throws(() => shared.use(noisy(engine)), /the rank is 4, the graphs have 8/);
       device.close();
       shared.close();
+      base.close();
     });
 
     it('with 16 bits, most greedy answers are those of the engine', async () => {
       const options = { temperature: 0, maxNewTokens: 20, stopTokens };
       const expected = await engine.generate(requests, options);
       for (const attention of ATTENTIONS) {
-        const { device, shared } = openShared(c, weights, attention, 'merged', 'float16');
+        const { device, shared, base } = openShared(c, weights, attention, 'merged', 'float16');
         const { answers } = await new Slots(device, 512).generate(requests, options);
         const same = answers.filter(({ tokens }, i) => tokens.join() === expected[i]!.tokens.join());
         assert.ok(same.length >= 0.75 * requests.length, `${same.length} of ${requests.length}`);
         device.close();
         shared.close();
+        base.close();
       }
     });
 

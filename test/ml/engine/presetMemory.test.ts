@@ -23,6 +23,7 @@ const CONFIGS: Record<string, Record<string, unknown>> = {
   'Qwen/Qwen3-0.6B': shapeConfig(QWEN3, qwen3),
   'meta-llama/Llama-3.2-1B-Instruct': shapeConfig(LLAMA, llama),
   'Qwen/Qwen2.5-Coder-1.5B-Instruct': shapeConfig(SHAPES['1.5B']),
+  'Qwen/Qwen2.5-Coder-7B-Instruct': shapeConfig(SHAPES['7B'], { tie_word_embeddings: false }),
 };
 
 /** A model of BF16 files that are not there. */
@@ -46,7 +47,7 @@ function gigabytes(model: ModelFiles, bits?: 8 | 4): string {
 describe('the presets of public models', () => {
   it('are documented with their memory', () => {
     const text = readFileSync(join(ROOT, 'docs', 'how-to', 'use-another-model.md'), 'utf8');
-    const rows = [...text.matchAll(/^\| `([a-z\d.-]+)` \| (.*) \|$/gm)].map(([, name, cells]) => [
+    const rows = [...text.matchAll(/^\| `([a-z\d.-]+)` \| (\S+\/.*) \|$/gm)].map(([, name, cells]) => [
       name,
       ...cells!.split(' | ').slice(0, 5),
     ]);

@@ -1,0 +1,46 @@
+// A run on the GPU of this machine: its settings are those for this card from its start on, and what it needs is printed first.
+import { join } from 'node:path';
+import { CARDS, DEFAULT_GIGABYTES, type PresetName, resolveConfig } from '../../core/presets.js';
+import { modelOf, type RunConfigInput } from '../../core/schema/config.js';
+import { describeGpu, findGpu, type Gpu, gigabytesOf } from '../../ml/device/gpuMemory.js';
+import { checkCard, describePlan, planCard, sumOf } from '../../ml/engine/cardPlan.js';
+import { parseModelConfig } from '../../ml/hf/config.js';
+import { readJson } from '../../ml/hf/tokenizer.js';
+import { engineOptions } from '../../workers/deps.js';
+import { provideModel } from '../input/provideModel.js';
+
+/**
+ * With device cuda, the input with the size of the card that is here, unless it names one. Workers do not choose again, so it does
+ * not matter which card computes a step.
+ * @param find the card of this machine; tests have another one
+ * @throws {GauntletError} BAD_CONFIG if the preset needs a larger card, OUT_OF_MEMORY if the models do not fit this one
+ */
+export async function forCard(
+  input: RunConfigInput,
+  note: (line: string) => void,
+  find: () => Promise<Gpu | undefined> = findGpu,
+): Promise<RunConfigInput> {
+  const { preset = '', engine } = input;
+  if (engine?.device !== 'cuda') return input;
+  const gpu = await find();
+  const chooses = CARDS[preset as PresetName] !== undefined && engine.gpuGigabytes === undefined;
+  if (gpu === undefined) {
+    if (chooses)
+      note(`no card answers here: the settings are those for ${DEFAULT_GIGABYTES} GB, see engine.gpuGigabytes`);
+    return input;
+  }
+  const chosen = chooses ? { ...input, engine: { ...engine, gpuGigabytes: gigabytesOf(gpu) } } : input;
+  const config = resolveConfig(chosen);
+  const models = [...new Set([modelOf(config, 'generator'), modelOf(config, 'discriminator')])];
+  const use = { ...engineOptions(config.engine, {}), rank: config.lora.rank };
+  const plans = await Promise.all(
+    models.map(async (model) => {
+      const path = join(await provideModel(model), 'config.json');
+      return planCard(parseModelConfig(readJson(path), path), use);
+    }),
+  );
+  const plan = sumOf(plans);
+  note(`device: ${describeGpu(gpu)}; ${config.engine.precision ?? 'f32'}; ${describePlan(plan)} (computed)`);
+  checkCard(models.join(' and '), plan, gpu.bytes, config.engine.force);
+  return chosen;
+}

@@ -1,0 +1,123 @@
+// The weights of a base model, once in the memory of a device, for decoding and for training. Decoding takes matrices that multiply
+// the same rows as one (FusedWeights); training takes their parts, which are views of rows.
+import { GauntletError } from '../../core/errors.js';
+import { isQuantized, type SessionModel } from '../engine/base.js';
+import { Graph } from '../ir/graph.js';
+import type { CacheType } from '../nn/cacheAttention.js';
+import { fusedInputs } from '../nn/fusedWeights.js';
+import { elements, type LayoutEntry } from '../nn/layout.js';
+import { encodeModel } from '../onnx/encode.js';
+import { DeviceSession, DeviceTensor, type MemoryKind } from './deviceSession.js';
+import { readLocated } from './weightLocations.js';
+
+export type Tensors = Record<string, DeviceTensor>;
+
+interface Opened {
+  fused: Tensors;
+  parts: Tensors;
+}
+
+export class BaseWeights {
+  private opened: Opened | undefined;
+
+  /** Nothing is copied before the first use. @throws {GauntletError} ENGINE_FAULT if the model is quantized */
+  constructor(
+    private readonly model: SessionModel,
+    readonly memory: MemoryKind,
+    readonly type: CacheType,
+  ) {
+    if (isQuantized(model)) throw new GauntletError('ENGINE_FAULT', 'the weights are quantized');
+  }
+
+  /** By the names of `fusedInputs`. They stay until `close`. */
+  get fused(): Tensors {
+    return this.tensors().fused;
+  }
+  /** By the names of `parameterLayout`. */
+  get parts(): Tensors {
+    return this.tensors().parts;
+  }
+
+  /** The next use copies the weights again. */
+  close(): void {
+    for (const tensors of [this.opened?.parts, this.opened?.fused])
+      for (const tensor of Object.values(tensors ?? {})) tensor.dispose();
+    this.opened = undefined;
+  }
+
+  private tensors(): Opened {
+    this.opened ??= this.open();
+    return this.opened;
+  }
+
+  private open(): Opened {
+    const { memory, type } = this;
+    const opened: Opened = { fused: {}, parts: {} };
+    const writer = new TensorWriter(memory, type);
+    for (const { name, shape, parts } of fusedInputs(this.model.config)) {
+      const tensor = DeviceTensor.empty(memory, type, shape);
+      opened.fused[name] = tensor;
+      const data = new Float32Array(elements(shape)); // a bias that the checkpoint lacks is zero
+      let row = 0;
+      for (const part of parts) {
+        const [rows = 0] = part.shape;
+        data.set(this.read(part) ?? [], (row * data.length) / shape[0]!);
+        opened.parts[part.name] = tensor.rows(row, rows);
+        row += rows;
+      }
+      writer.write(tensor, data);
+    }
+    writer.close();
+    return opened;
+  }
+
+  private read({ name, shape }: LayoutEntry): Float32Array | undefined {
+    const { weights, locations } = this.model;
+    if (weights) return weights.get(name)?.data;
+    const location = locations.get(name);
+    if (location === undefined) return undefined;
+    if ('bits' in location) throw new GauntletError('ENGINE_FAULT', `${name} is quantized`);
+    return readLocated(location, elements(shape));
+  }
+}
+
+/** Writes numbers of 32 bits into vectors and matrices of a type. */
+export class TensorWriter {
+  private readonly casts: readonly DeviceSession[]; // of vectors and of matrices
+
+  constructor(memory: MemoryKind, type: CacheType) {
+    this.casts = [['n'], ['rows', 'columns']].map((dims) =>
+      DeviceSession.open(encodeModel(castGraph(type, dims)), { memory }),
+    );
+  }
+
+  write(tensor: DeviceTensor, data: Float32Array): void {
+    if (tensor.type === 'float32') {
+      tensor.write(data);
+      return;
+    }
+    const host = DeviceTensor.around('float32', data, tensor.dims);
+    runOnce(this.casts[tensor.dims.length - 1]!, { x: host }, { y: tensor });
+    host.dispose();
+  }
+
+  close(): void {
+    for (const session of this.casts) session.close();
+  }
+}
+
+export function runOnce(session: DeviceSession, inputs: Tensors, outputs: Tensors): void {
+  const binding = session.bind(inputs, outputs);
+  try {
+    binding.run();
+  } finally {
+    binding.dispose();
+  }
+}
+
+/** x float32 → y of the type. */
+function castGraph(type: CacheType, dims: string[]): Graph {
+  const g = new Graph();
+  g.output('y', g.apply('Cast', [g.input('x', 'float32', dims)], { to: type })[0]!, { direct: true });
+  return g;
+}

@@ -1,0 +1,110 @@
+// A run on the GPU of this machine: its settings, what is printed before it starts, and what is refused.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { forCard } from '../../cli/run/card.js';
+import { resolveConfig } from '../../core/presets.js';
+import type { RunConfigInput } from '../../core/schema/config.js';
+import { PUBLISHED, shapeConfig } from '../../lab/bench/shapes.js';
+import type { Gpu } from '../../ml/device/gpuMemory.js';
+import { withEnvironment } from './support.js';
+
+const card = (name: string, mebibytes: number): Gpu => ({ name, bytes: mebibytes * 2 ** 20, driver: '580.65' });
+const RTX_4090 = card('NVIDIA GeForce RTX 4090', 24_564);
+
+describe('a run on a card', () => {
+  let folder: string;
+  let model: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gauntlet-card-'));
+    model = folder;
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(shapeConfig(PUBLISHED['1.5B'])));
+    writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\necho NVIDIA GeForce RTX 4070, 12282, 580.65\n', {
+      mode: 0o755,
+    });
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  async function start(input: RunConfigInput, gpu: Gpu | undefined) {
+    const notes: string[] = [];
+    const chosen = await forCard(
+      input,
+      (line) => notes.push(line),
+      async () => gpu,
+    );
+    return { chosen, notes };
+  }
+  const qwen = (more: object = {}): RunConfigInput => ({
+    preset: 'qwen-1.5b',
+    model,
+    engine: { device: 'cuda', ...more },
+  });
+
+  it('has the settings for the card that is here, and says what it needs', async () => {
+    const { chosen, notes } = await start(qwen(), RTX_4090);
+    assert.equal(chosen.engine?.gpuGigabytes, 24);
+    assert.equal(notes.length, 1);
+    assert.match(
+      notes[0]!,
+      /^device: NVIDIA GeForce RTX 4090, 24\.0 GiB, driver 580\.65; f16; needs 1\d\.\d GiB: weights 2\.9, .* \(computed\)$/,
+    );
+    const small = await start(qwen(), card('RTX 4060', 8188));
+    assert.equal(small.chosen.engine?.gpuGigabytes, 8);
+    assert.match(small.notes[0]!, /needs 6\.\d GiB/);
+  });
+
+  it('keeps the size of another card that its configuration names', async () => {
+    const { chosen } = await start(qwen({ gpuGigabytes: 12 }), RTX_4090);
+    assert.equal(chosen.engine?.gpuGigabytes, 12);
+  });
+
+  it('says which settings hold where no card answers', async () => {
+    const { chosen, notes } = await start(qwen(), undefined);
+    assert.deepEqual(chosen, qwen());
+    assert.deepEqual(notes, ['no card answers here: the settings are those for 24 GB, see engine.gpuGigabytes']);
+  });
+
+  it('is not looked for by runs on a CPU', async () => {
+    const fails = (): never => assert.fail('asked');
+    assert.deepEqual(await forCard({ preset: 'qwen-1.5b' }, fails, fails), { preset: 'qwen-1.5b' });
+  });
+
+  it('is refused before the start if the card is too small', async () => {
+    await assert.rejects(start({ preset: 'qwen-7b', engine: { device: 'cuda' } }, card('RTX 4070', 12_282)), {
+      code: 'BAD_CONFIG',
+      message:
+        'engine.gpuGigabytes: preset qwen-7b needs a card of 24 GB, is 12; this size fits qwen-0.5b, qwen-1.5b, device cpu needs none',
+    });
+    const whole: RunConfigInput = { preset: 'smollm2-135m', model, engine: { device: 'cuda', precision: 'f16' } };
+    await assert.rejects(start(whole, card('RTX 4060', 8188)), {
+      code: 'OUT_OF_MEMORY',
+      message: /^\S+: needs 1\d\.\d GiB: .*; the GPU has 8\.0 GiB\. .*engine\.decoderRows=16/,
+    });
+    const forced = await start({ ...whole, engine: { ...whole.engine, force: true } }, card('RTX 4060', 8188));
+    assert.equal(forced.notes.length, 1);
+  });
+
+  it('the command refuses, and doctor says which presets fit', async () => {
+    const env = { PATH: `${folder}:${process.env.PATH}` };
+    const store = join(folder, 'store');
+    const train = ['train', 'r', '--preset', 'qwen-7b', '--model', 'tiny', '--device', 'cuda', '--store', store];
+    const { code, err } = await withEnvironment(env, ...train);
+    assert.equal(code, 2);
+    assert.match(err, /preset qwen-7b needs a card of 24 GB, is 12/);
+    const { out } = await withEnvironment(env, 'doctor', '--json', '--store', store);
+    const { findings } = JSON.parse(out) as { findings: { name: string; detail: string }[] };
+    assert.equal(
+      findings.find(({ name }) => name === 'gpu presets')?.detail,
+      '12 GB fit qwen-0.5b, qwen-1.5b; a larger card is needed for qwen-7b (computed)',
+    );
+  });
+
+  it('starts with the same configuration on every machine', () => {
+    const config = resolveConfig(qwen({ gpuGigabytes: 8 }));
+    assert.deepEqual(
+      [config.engine.precision, config.engine.quantization, config.engine.decoderRows],
+      ['f16', 'none', 16],
+    );
+  });
+});
