@@ -273,7 +273,7 @@ class Arena {
 
   /** Sessions that open afterwards use it until it has no owner. They keep it until they close. */
   static enter(): Arena {
-    const { own } = Arena;
+    const own = Arena.own;
     own.sessions++;
     if (own.owned || isOwned('arena')) return own;
     const { call, create, environment } = ortApi();
