@@ -11,13 +11,15 @@ import { containerOf, unpacked } from './unpacked.js';
 export interface SourceRecord {
   file: string;
   place: string; // 'line 3', 'problem 3' of a JSON list, or 'row 3' of a Parquet file
+  index?: number; // from 1, over all files of a set
   json: unknown;
   /** The same with numbers and the order of keys as written (exactJson.ts): 1.0 is a float, long ints keep their digits. */
   exact(): unknown;
 }
 
+/** @param file empty if the message names it */
 export const refuse = (file: string, message: string): GauntletError =>
-  new GauntletError('BAD_INPUT', `${basename(file)}: ${printable(message)}`);
+  new GauntletError('BAD_INPUT', `${file && `${basename(file)}: `}${printable(message)}`);
 
 /** One line of at most `most` characters that is safe to print: control and format characters become spaces. */
 export function printable(text: string, most = 400): string {

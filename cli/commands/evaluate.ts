@@ -1,5 +1,4 @@
 // `gauntlet evaluate`: all metrics of a checkpoint on held-out problems, with intervals, and compared with another one.
-import { resolve } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { countAnswers } from '../../chains/sample/countAnswers.js';
@@ -7,7 +6,7 @@ import { type Comparison, compare, type Estimate, estimate } from '../../core/ev
 import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { type ProblemResult, problemResultSchema } from '../../core/schema/evaluation.js';
-import { isBuiltIn, SPLITS, type Split } from '../../core/schema/problem.js';
+import { SPLITS, type Split } from '../../core/schema/problem.js';
 import { portableName } from '../../data/modelFolder.js';
 import type { CountAnswersOutput, EvaluateCheckpointInput, EvaluateCheckpointResult } from '../../method/types.js';
 import { digestJson } from '../../store/canonicalJson.js';
@@ -18,13 +17,20 @@ import type { Store } from '../../store/store.js';
 import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
 import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../input/naming.js';
 import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../input/options.js';
-import { noteProblems, noteSkipped } from '../input/problemSource.js';
+import {
+  noteProblems,
+  noteSkipped,
+  PROBLEM_SOURCE,
+  type ReadingFlags,
+  sourceWith,
+  withReading,
+} from '../input/problemSource.js';
 import { notingActivities } from '../run/activityNotes.js';
 import { noteUnused, type SessionFlags, withSession, withStore } from '../run/session.js';
 import { counted, createOutput, type Output, percent, tableText } from '../terminal/output.js';
 import { warningLine } from '../terminal/progress.js';
 
-interface Flags extends SessionFlags {
+interface Flags extends SessionFlags, ReadingFlags {
   against?: string;
   problems?: string;
   split?: Split;
@@ -46,7 +52,7 @@ export function addEvaluate(program: Command): void {
     .description('measure a checkpoint on held-out problems, with intervals, and compare it with another one')
     .argument(...CHECKPOINT)
     .option('--against <checkpoint>', "compare with this checkpoint, or with 'base', the same model untrained")
-    .option('--problems <file>', "problem file or built-in problems (default: the run's)")
+    .option('--problems <problems>', `${PROBLEM_SOURCE}; or built-in problems (default: the run's)`)
     .addOption(
       new Option(
         '--split <split>',
@@ -60,13 +66,13 @@ export function addEvaluate(program: Command): void {
     .addOption(sandboxOption(OF_RUN))
     .addOption(deviceOption())
     .addOption(jsonOption());
-  withStore(command).action(async (named: string | undefined, flags: Flags) => {
+  withStore(withReading(command)).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     const store = await openStore(flags.store);
     const checkpoint = await exactCheckpoint(store, await chooseCheckpoint(store, named));
     const other = flags.against === undefined ? undefined : await chooseOther(store, checkpoint, flags.against);
-    const shared = await inputOf(store, checkpoint, flags);
-    await noteProblems(shared.source, output.note);
+    const input = await inputOf(store, checkpoint, flags);
+    const shared = { ...input, source: await noteProblems(input.source, output.note) };
     const [measured, reference] = await withSession(flags, output, 'if-none-poll', async (session) => {
       noteUnused(session, flags, output);
       const { client } = session;
@@ -112,11 +118,11 @@ async function chooseOther(
 async function inputOf(
   store: Store,
   { runId }: CheckpointId,
-  { problems, split, limit, samples, temperature, model }: Flags,
+  { problems, split, limit, samples, temperature, model, ...reading }: Flags,
 ): Promise<EvaluateCheckpointInput & { source: string }> {
   const { config } = await readRun(store, runId);
   return {
-    ...heldOut(config.problems, problems, split),
+    ...heldOut(config.problems, problems, split, reading),
     gateOf: runId, // also if `--against` names a checkpoint of another run
     samples,
     limit,
@@ -126,10 +132,14 @@ async function inputOf(
 }
 
 /** By default the test split of the run's own problems, since it trained on the others. The worker knows other defaults. */
-export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
-  const absolute = (problems: string): string => (isBuiltIn(problems) ? problems : resolve(problems));
-  const source = absolute(named);
-  const chosen = split ?? (source === absolute(trainedOn) ? 'test' : undefined);
+export function heldOut(
+  trainedOn: string,
+  named = trainedOn,
+  split?: Split,
+  reading: ReadingFlags = {},
+): { source: string; split?: Split } {
+  const source = sourceWith(named, reading);
+  const chosen = split ?? (source === sourceWith(trainedOn, {}) ? 'test' : undefined);
   return { source, split: chosen };
 }
 
