@@ -3,8 +3,8 @@
 import { basename } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import type { Rejected } from '../core/schema/problem.js';
-import type { Columns } from './formats/columns.js';
 import {
+  type Columns,
   type Draft,
   type FormatName,
   type ListStyle,

@@ -8,9 +8,11 @@ import { callingOf, entryOf, inShape } from '../calling.js';
 import { parseExactJson, parseJson } from '../exactJson.js';
 import type { SourceRecord } from '../records.js';
 import {
+  type Columns,
   code,
   type FormatName,
   idText,
+  type Part,
   type ProblemFormat,
   parseFields,
   problemOf,
@@ -21,27 +23,6 @@ import { type GivenTests, givenTests } from './givenTests.js';
 import { calledEntry, calledIn, signatureIn, testsFrom, withTyping } from './python.js';
 import { solutionOf } from './solutions.js';
 import { STDIO } from './stdio.js';
-
-/** The parts of a problem that a column can hold. */
-export const PARTS = [
-  'id',
-  'title',
-  'description', // text, or a conversation: its last message of a user
-  'signature', // a `def`, perhaps in a class
-  'entry', // what the tests call
-  'reference', // a program, or a list of programs (solutions.ts)
-  'preamble', // Python that comes before the reference and before tests as source
-  'tests', // any shape of givenTests.ts
-  'hidden_tests',
-  'test_source',
-  'language', // of the tests and the reference
-  'difficulty',
-  'tags',
-] as const;
-export type Part = (typeof PARTS)[number];
-
-/** For each part the columns that may hold it. The first one that a record has counts. */
-export type Columns = Partial<Record<Part, readonly string[]>>;
 
 /** @param recognises lists of columns; a record that has all of one list is of this format */
 export function columnsFormat(

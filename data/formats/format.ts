@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { type Problem, problemSchema } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import type { SourceRecord } from '../records.js';
-import type { Columns } from './columns.js';
 
 export const FORMATS = [
   'gauntlet',
@@ -23,6 +22,27 @@ export const FORMATS = [
   'columns', // those that --map names
 ] as const;
 export type FormatName = (typeof FORMATS)[number];
+
+/** The parts of a problem that a column can hold. */
+export const PARTS = [
+  'id',
+  'title',
+  'description', // text, or a conversation: its last message of a user
+  'signature', // a `def`, perhaps in a class
+  'entry', // what the tests call
+  'reference', // a program, or a list of programs (solutions.ts)
+  'preamble', // Python that comes before the reference and before tests as source
+  'tests', // any shape of givenTests.ts
+  'hidden_tests',
+  'test_source',
+  'language', // of the tests and the reference
+  'difficulty',
+  'tags',
+] as const;
+export type Part = (typeof PARTS)[number];
+
+/** For each part the columns that may hold it. The first one that a record has counts. */
+export type Columns = Partial<Record<Part, readonly string[]>>;
 
 /** How a test given as a list is read: `[arg, …, expected]` or `[[arg, …], expected]`. */
 export type ListStyle = 'flat' | 'nested';

@@ -110,7 +110,9 @@ function caseOf(test: unknown, i: number): Case {
 const isCall = ({ type, name, input }: Case): boolean =>
   CALLS.test(type) || (type === '' && name !== undefined) || (type === '' && !isLines(input));
 const isLines = (input: unknown): boolean =>
-  !Array.isArray(input) ? !isFields(input) : input.every((line) => typeof line === 'string');
+  input === null ||
+  typeof input === 'string' ||
+  (Array.isArray(input) && input.every((line) => typeof line === 'string'));
 
 function printed(given: unknown): string {
   if (typeof given === 'string') return given;
@@ -166,5 +168,8 @@ function literal(text: string): Value {
 }
 
 /** An answer that was printed: text that is no literal is the text itself. */
-const literalOr = (answer: unknown): Value =>
-  typeof answer === 'string' ? (attempt(() => literal(answer)) ?? answer) : valueOfJson(answer);
+function literalOr(answer: unknown): Value {
+  if (typeof answer !== 'string') return valueOfJson(answer);
+  const value = attempt(() => literal(answer));
+  return value === undefined ? answer : value;
+}

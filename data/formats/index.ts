@@ -1,8 +1,8 @@
 // Every format of problem files. To add one, write a file beside these and add a line here.
 import { codecontests } from './codecontests.js';
-import { type Columns, columnsFormat } from './columns.js';
+import { columnsFormat } from './columns.js';
 import { evalplus } from './evalplus.js';
-import { FORMATS, type FormatName, type ProblemFormat } from './format.js';
+import { type Columns, FORMATS, type FormatName, type ProblemFormat } from './format.js';
 import { gauntlet } from './gauntlet.js';
 import { humaneval } from './humaneval.js';
 import { livecodebench } from './livecodebench.js';

@@ -1,6 +1,6 @@
 // Public sets as tables: which columns tell the format, and which column holds which part of a problem.
-import { type Columns, columnsFormat } from './columns.js';
-import type { FormatName, ProblemFormat } from './format.js';
+import { columnsFormat } from './columns.js';
+import type { Columns, FormatName, ProblemFormat } from './format.js';
 
 const TABLE = {
   // codeparrot/apps, BAAI/TACO, and sets made of them

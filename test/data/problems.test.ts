@@ -203,7 +203,10 @@ describe('problem files', () => {
       base_input: [[1]],
       plus_input: [],
     });
-    await assert.rejects(loadProblems(file), /has inputs without expected values: `gauntlet problems import FILE --out/);
+    await assert.rejects(
+      loadProblems(file),
+      /has inputs without expected values: `gauntlet problems import FILE --out/,
+    );
   });
 
   describe('an ambiguous list test', () => {
@@ -297,7 +300,11 @@ describe('problem files', () => {
       [{ ...unsigned, id: 'b' }],
       /^p\.json: no record can be used; the first: problem 1: missing field `function_signature`$/,
     );
-    await refuses(`\n\n{"id": "c"}`, /^lines\.jsonl: line 3: unknown format \(its fields: id\); name a format/, 'lines.jsonl');
+    await refuses(
+      `\n\n{"id": "c"}`,
+      /^lines\.jsonl: line 3: unknown format \(its fields: id\); name a format/,
+      'lines.jsonl',
+    );
     await refuses([{ ...record, reference_solution: '' }], /field `reference_solution`: must not be empty/);
     await refuses([{ ...record, tags: 'x' }], /field `tags`/);
     await refuses([{ ...record, function_signature: 'two_sum' }], /field `function_signature`: no `def/);
