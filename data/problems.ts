@@ -1,11 +1,13 @@
-// Loads problem sets: a built-in one by name, or a problem file, split by a hash of the ids.
+// Loads problem sets: a built-in one by name, or one of a source (source.ts), split by a hash of the ids.
 import { GauntletError } from '../core/errors.js';
 import { deriveKey, uniformAt } from '../core/random.js';
 import { isBuiltIn, type Problem, type ProblemSet, type Rejected, SPLITS, type Split } from '../core/schema/problem.js';
+import type { FormatName, ListStyle } from './formats/format.js';
 import { gauntlet } from './formats/gauntlet.js';
 import { shippedProblemsPath } from './paths.js';
-import { openDrafts } from './problemDrafts.js';
-import { readRecords } from './records.js';
+import type { EntryFile } from './problemDrafts.js';
+import { readRecords, refuse } from './records.js';
+import { openEntries, type SourceOptions } from './source.js';
 
 const HELD_OUT = 0.1; // the share of validation, and that of test
 
@@ -56,35 +58,99 @@ function levelsOf(source: string): string[] | undefined {
   );
 }
 
-/**
- * @param source 'tiny', 'nested' or 'steps' with or without levels (built-in), or a file in the `gauntlet` format
- * @throws GauntletError BAD_INPUT, one line
- */
-export async function loadProblems(source: string): Promise<ProblemSet> {
-  if (isBuiltIn(source)) return loadBuiltIn(source);
-  const problems: Problem[] = [];
-  const rejected: Rejected[] = [];
-  for await (const entry of (await openDrafts(source, 'gauntlet')).entries()) {
-    if ('reason' in entry) rejected.push(entry);
-    else problems.push(entry.draft.problem);
-  }
-  return { ...splitByHash(problems), ...(rejected.length > 0 && { rejected }) };
+/** What a set gives while it is read. */
+export interface Reader {
+  /** Before each pass over the files. */
+  begin(): void;
+  problem(problem: Problem): void;
+  rejected(record: Rejected): void;
 }
 
 /**
- * Reads a problem file. Of a built-in set it checks the name only.
- * @returns the records that cannot be used, and the number of problems without a test
- * @throws GauntletError BAD_INPUT, one line
+ * Reads a set once; twice if records were rejected whose tests only the whole set makes clear.
+ * @throws GauntletError BAD_INPUT, one line; HUB_FAULT
  */
-export async function checkProblems(source: string): Promise<{ rejected: Rejected[]; untested: number }> {
+export async function readEntries(set: EntryFile, reader: Reader): Promise<FormatName> {
+  let style: ListStyle | undefined;
+  for (;;) {
+    const styles = new Set<ListStyle>();
+    let isRejected = false;
+    let usable = 0;
+    let first: Rejected | undefined;
+    reader.begin();
+    for await (const entry of set.entries(style)) {
+      const record = 'draft' in entry && entry.draft.inputs ? { id: entry.id, reason: UNANSWERED } : entry;
+      if ('draft' in record) {
+        for (const each of record.draft.listStyles ?? []) styles.add(each);
+        reader.problem(record.draft.problem);
+        usable++;
+      } else {
+        first ??= record;
+        isRejected = true;
+        reader.rejected(record);
+      }
+    }
+    if (isRejected && style === undefined && styles.size === 1) style = [...styles][0];
+    else if (usable > 0) return set.format;
+    else throw refuse(set.files[0]!, `no record can be used; the first: ${first?.reason}`);
+  }
+}
+
+const UNANSWERED = 'has inputs without expected values: `gauntlet problems import FILE --out own.jsonl` adds them';
+
+/**
+ * @param source 'tiny', 'nested' or 'steps' with or without levels (built-in); or a file, a folder or a data set of the hub
+ * (source.ts)
+ * @throws GauntletError BAD_INPUT, one line; HUB_FAULT
+ */
+export async function loadProblems(source: string, options?: SourceOptions): Promise<ProblemSet> {
+  if (isBuiltIn(source)) return loadBuiltIn(source);
+  return collected(async (reader) => readEntries(await openEntries(source, options), reader));
+}
+
+/** The set that a reader is given. */
+export async function collected(read: (reader: Reader) => Promise<unknown>): Promise<ProblemSet> {
+  let problems: Problem[] = [];
+  let rejected: Rejected[] = [];
+  await read({
+    begin: () => {
+      [problems, rejected] = [[], []];
+    },
+    problem: (problem) => problems.push(problem),
+    rejected: (record) => rejected.push(record),
+  });
+  return { ...splitByHash(problems), ...(rejected.length > 0 && { rejected }) };
+}
+
+export interface CheckedProblems {
+  format: FormatName;
+  total: number;
+  rejected: Rejected[]; // the records that cannot be used
+  untested: number; // problems without a test
+}
+
+/**
+ * Reads a set without keeping it. Of a built-in set it checks the name only, and returns nothing.
+ * @throws GauntletError BAD_INPUT, one line; HUB_FAULT
+ */
+export async function checkProblems(source: string, options?: SourceOptions): Promise<CheckedProblems | undefined> {
   if (isBuiltIn(source)) {
     levelsOf(source);
-    return { rejected: [], untested: 0 };
+    return undefined;
   }
-  const set = await loadProblems(source);
-  const untested = SPLITS.flatMap((split) => set[split]).filter(
-    ({ baselineTests, hiddenTests, testSource }) =>
-      baselineTests.length + hiddenTests.length === 0 && testSource === undefined,
-  );
-  return { rejected: set.rejected ?? [], untested: untested.length };
+  let rejected: Rejected[] = [];
+  let [total, untested] = [0, 0];
+  const begin = (): void => {
+    [rejected, total, untested] = [[], 0, 0];
+  };
+  const problem = ({ baselineTests, hiddenTests, testSource }: Problem): void => {
+    total++;
+    if (baselineTests.length + hiddenTests.length === 0 && testSource === undefined) untested++;
+  };
+  const reject = (record: Rejected): void => {
+    total++;
+    rejected.push(record);
+  };
+  const format = await readEntries(await openEntries(source, options), { begin, problem, rejected: reject });
+  return { format, total, rejected, untested };
 }

@@ -1,25 +1,25 @@
 // The records of a problem file in order: JSON lines (read one at a time), a JSON list, an object with `problems`, or one
-// problem; gzipped or not. Every error names the file and the place.
-import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+// problem, each packed with gzip or zstd or not; or the rows of a Parquet file. Every error names the file and the place.
 import { basename } from 'node:path';
-import { pipeline, type Readable, Transform } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import { NotText } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
 import { linesOf, MAX_LINE } from './lines.js';
+import { ParquetFault, readParquet } from './parquet.js';
+import { containerOf, unpacked } from './unpacked.js';
 
 export interface SourceRecord {
   file: string;
-  place: string; // 'line 3', or 'problem 3' of a JSON list
+  place: string; // 'line 3', 'problem 3' of a JSON list, or 'row 3' of a Parquet file
+  index?: number; // from 1, over all files of a set
   json: unknown;
   /** The same with numbers and the order of keys as written (exactJson.ts): 1.0 is a float, long ints keep their digits. */
   exact(): unknown;
 }
 
+/** @param file empty if the message names it */
 export const refuse = (file: string, message: string): GauntletError =>
-  new GauntletError('BAD_INPUT', `${basename(file)}: ${printable(message)}`);
+  new GauntletError('BAD_INPUT', `${file && `${basename(file)}: `}${printable(message)}`);
 
 /** One line of at most `most` characters that is safe to print: control and format characters become spaces. */
 export function printable(text: string, most = 400): string {
@@ -32,6 +32,24 @@ export function printable(text: string, most = 400): string {
 
 /** @throws GauntletError BAD_INPUT */
 export async function* readRecords(file: string): AsyncGenerator<SourceRecord> {
+  try {
+    yield* (await containerOf(file)) === 'parquet' ? rowsOfFile(file) : recordsOfLines(file);
+  } catch (error) {
+    if (error instanceof NotText || error instanceof ParquetFault) throw refuse(file, error.message);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof GauntletError || code === undefined) throw error;
+    const reason = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'it is a folder' : message;
+    throw new GauntletError('BAD_INPUT', `cannot read problems from ${file}: ${reason}`);
+  }
+}
+
+async function* rowsOfFile(file: string): AsyncGenerator<SourceRecord> {
+  let number = 0;
+  for await (const row of readParquet(file)) yield { file, place: `row ${++number}`, ...row };
+  if (number === 0) throw refuse(file, 'is empty');
+}
+
+async function* recordsOfLines(file: string): AsyncGenerator<SourceRecord> {
   let number = 0;
   let first = true;
   for await (const line of linesOfFile(file)) {
@@ -103,54 +121,11 @@ function listOf(json: unknown): unknown[] {
 }
 
 async function* linesOfFile(file: string): AsyncGenerator<string> {
-  try {
-    yield* linesOf((await isGzip(file)) ? await unzipped(file) : createReadStream(file), basename(file));
-  } catch (error) {
-    if (error instanceof NotText) throw refuse(file, error.message);
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (error instanceof GauntletError || code === undefined) throw error;
-    const reason = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'it is a folder' : message;
-    throw new GauntletError('BAD_INPUT', `cannot read problems from ${file}: ${reason}`);
-  }
-}
-
-/** A gzipped file may hold this many times its own size. Problems compress to a tenth; bombs to a thousandth. */
-const MAX_RATIO = 200;
-const ALWAYS_ALLOWED = 1 << 28; // bytes
-
-/** Both the file's and gunzip's errors reach the reader. */
-async function unzipped(file: string): Promise<Readable> {
-  const source = createReadStream(file);
-  const gunzip = createGunzip();
-  const most = Math.max(ALWAYS_ALLOWED, MAX_RATIO * (await stat(file)).size);
-  let read = 0;
-  const limit = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      read += chunk.length;
-      done(
-        read > most
-          ? refuse(
-              file,
-              `unpacks to more than ${most} bytes, far more than problems compress to; unpack it with gunzip if that is right`,
-            )
-          : null,
-        chunk,
-      );
-    },
-  });
-  return pipeline(source, gunzip, limit, () => undefined); // its error also reaches the reader
+  const container = await containerOf(file);
+  if (container === 'parquet') return; // another process has replaced the file
+  yield* linesOf(await unpacked(file, container, (message) => refuse(file, message)), basename(file));
 }
 
 /** What is wrong with a JSON text, without the piece of it that Node repeats: the path may come from a run. */
 const faultOf = (error: unknown): string =>
   (error as Error).message.replace(/,? ?(?:\.\.\.)?".*" ?(?:\.\.\.)? ?is not valid JSON$/s, '');
-
-async function isGzip(file: string): Promise<boolean> {
-  const handle = await open(file);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
-  } finally {
-    await handle.close();
-  }
-}

@@ -63,7 +63,7 @@ const isNamed = (inputs: unknown): inputs is Record<string, unknown> =>
   typeof inputs === 'object' && inputs !== null && !Array.isArray(inputs);
 
 /** Arguments by name, in the order of the signature. */
-function positioned(inputs: Record<string, unknown>, { entry, names }: Signature): unknown[] {
+export function positioned(inputs: Record<string, unknown>, { entry, names }: Signature): unknown[] {
   const given = names.slice(0, Object.keys(inputs).length);
   const unknown = Object.keys(inputs).find((name) => !given.includes(name));
   if (unknown !== undefined)

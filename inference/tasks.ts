@@ -7,18 +7,21 @@ import type { Problem, Rejected } from '../core/schema/problem.js';
 import { callingOfClass, USUAL_CLASS } from '../data/calling.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
-import { openDrafts, UNTESTED } from '../data/problemDrafts.js';
+import { openDrafts, type ReadingOptions, UNTESTED } from '../data/problemDrafts.js';
 
 export type Task = Pick<
   Problem,
   'id' | 'description' | 'functionSignature' | 'entry' | 'calling' | 'comparison' | 'checker' | 'baselineTests'
 >;
 
-/** The problems of a file, in its order. @throws GauntletError BAD_INPUT, one line */
-export async function readTasks(file: string): Promise<{ tasks: Task[]; rejected: Rejected[] }> {
+/** The problems of files, in their order. @throws GauntletError BAD_INPUT, one line */
+export async function readTasks(
+  files: string | readonly string[],
+  options: ReadingOptions = {},
+): Promise<{ tasks: Task[]; rejected: Rejected[] }> {
   const tasks: Task[] = [];
   const rejected: Rejected[] = [];
-  for await (const entry of (await openDrafts(file, 'gauntlet', 'optional')).entries()) {
+  for await (const entry of (await openDrafts(files, { ...options, references: 'optional' })).entries()) {
     if ('reason' in entry) rejected.push(entry);
     else tasks.push(entry.draft.problem);
   }

@@ -8,7 +8,6 @@ import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/c
 import { type Containers, containersSchema } from '../core/schema/execution.js';
 import { modelFolder } from '../data/modelFolder.js';
 import { isFamily } from '../data/paths.js';
-import { loadProblems } from '../data/problems.js';
 import { codeVersion } from '../infra/codeVersion.mjs';
 import { ROOT } from '../infra/root.mjs';
 import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
@@ -21,6 +20,7 @@ import { sandboxEnvironment } from '../sandbox/environment.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openStore } from '../store/openStore.js';
 import { currentProgress } from './hangs.js';
+import { loadInThread } from './loadProblems.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';
 import type { ReportAnswer, ReportTask } from './reportThread.js';
@@ -117,7 +117,10 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         const { info } = await sandboxes.open(kind, ...rest);
         if (kind === 'auto' && info.kind === 'wasm') await sandboxes.forget(kind, ...rest);
       },
-      loadProblems,
+      loadProblems: (source) => {
+        const progress = currentProgress();
+        return loadInThread(source, () => progress?.advance());
+      },
       codeVersion: version,
       renderReport: (run) => renderInThread({ store: options.store, run }),
       searchAttributes: options.searchAttributes ?? false,

@@ -1,9 +1,9 @@
 // Problems that a run cannot use. A problem that does not fit into the models' context is left out, and so is one of a file
 // whose reference fails its own tests (the health gate), because its rewards would be noise. The run's record gives the
-// reason. The gate runs once per run: a resumed run keeps the verdicts.
+// reason. The gate runs once per run, and once per store for equal problems: what it says is stored under their digest.
 import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
-import { refTo } from '../../core/ref.js';
+import { type Ref, refTo } from '../../core/ref.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import {
   isBuiltIn,
@@ -16,6 +16,7 @@ import {
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from '../../method/types.js';
 import { examineProblem } from '../../sandbox/healthGate.js';
 import { digestJson, renderedJson } from '../../store/canonicalJson.js';
+import { memoKey, unlessLost } from '../../store/memo.js';
 import { createRecord } from '../../store/records.js';
 import { QUARANTINE, readParsed } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
@@ -23,6 +24,8 @@ import { readConfig, readProblems } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 
 const BATCH = 8; // problems at a time
+const PART = 256; // problems whose verdicts are stored together
+const GATE_VERSION = 1; // of stored verdicts; raised whenever the gate would give others
 
 const recordSchema = z.strictObject({
   problems: refTo<ProblemSet>(), // the original set
@@ -111,7 +114,8 @@ async function recordOf(
   const out = new Set(unfit.map(({ id }) => id));
   const fitting = problems.filter(({ id }) => !out.has(id));
   // built-in problems are generated together with their references: the gate would find nothing
-  const unhealthy = isBuiltIn(config.problems) || !config.healthGate ? [] : await examineAll(scope, config, fitting);
+  const isExamined = !isBuiltIn(config.problems) && config.healthGate;
+  const unhealthy = isExamined ? await examineAll(scope, config, fitting) : [];
   const quarantined = [...rejected, ...unfit, ...unhealthy];
   const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
   for (const one of record.quarantined) deps.log?.warn(one, 'problem quarantined');
@@ -120,16 +124,42 @@ async function recordOf(
 }
 
 async function examineAll(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Rejected[]> {
+  const { deps } = scope;
+  const environment = await deps.environment?.('sandbox', config, config.engine);
+  const conditions = { limits: config.limits, sandbox: environment?.facts ?? config.sandbox };
+  const unhealthy: Rejected[] = [];
+  for (let done = 0; done < problems.length; done += PART) {
+    scope.heartbeat({ done });
+    unhealthy.push(...(await examineOnce(scope, config, problems.slice(done, done + PART), conditions)));
+  }
+  return unhealthy;
+}
+
+/** The verdicts of an earlier attempt or run on the same problems, with the same limits and an equal sandbox; else of the gate. */
+async function examineOnce(
+  scope: Scope,
+  config: RunConfig,
+  problems: Problem[],
+  conditions: object,
+): Promise<Rejected[]> {
+  const { store } = scope;
+  const key = memoKey('healthGate', GATE_VERSION, { problems: digestJson(problems), ...conditions });
+  const known = await unlessLost(async () => {
+    const digest = (await store.getMemo(key)) as Ref<Rejected[]> | undefined;
+    return digest && (await store.hasBlob(digest)) ? store.getJson(digest) : undefined;
+  });
+  if (known) return known;
   const sandbox = await scope.deps.sandbox(config);
   const unhealthy: Rejected[] = [];
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
     const options = { limits: config.limits, signal: scope.signal };
-    scope.heartbeat({ done });
+    scope.heartbeat();
     const examined = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
     for (const [i, one] of examined.entries())
       if ('reason' in one) unhealthy.push({ id: batch[i]!.id, reason: one.reason });
   }
+  await store.putMemo(key, await store.putJson(unhealthy));
   return unhealthy;
 }
 

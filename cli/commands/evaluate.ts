@@ -1,5 +1,4 @@
 // `gauntlet evaluate`: all metrics of a checkpoint on held-out problems, with intervals, and compared with another one.
-import { resolve } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { countAnswers } from '../../chains/sample/countAnswers.js';
@@ -7,7 +6,7 @@ import { type Comparison, compare, type Estimate, estimate } from '../../core/ev
 import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { type ProblemResult, problemResultSchema } from '../../core/schema/evaluation.js';
-import { isBuiltIn, SPLITS, type Split } from '../../core/schema/problem.js';
+import { SPLITS, type Split } from '../../core/schema/problem.js';
 import { portableName } from '../../data/modelFolder.js';
 import type { CountAnswersOutput, EvaluateCheckpointInput, EvaluateCheckpointResult } from '../../method/types.js';
 import { digestJson } from '../../store/canonicalJson.js';
@@ -16,15 +15,24 @@ import { openStore } from '../../store/openStore.js';
 import { readRun, writeEvaluation } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
+import { samplesOf } from '../export/samples.js';
 import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../input/naming.js';
 import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../input/options.js';
-import { noteProblems, noteSkipped } from '../input/problemSource.js';
+import {
+  noteProblems,
+  noteSkipped,
+  PROBLEM_SOURCE,
+  type ReadingFlags,
+  sourceWith,
+  withReading,
+} from '../input/problemSource.js';
 import { notingActivities } from '../run/activityNotes.js';
 import { noteUnused, type SessionFlags, withSession, withStore } from '../run/session.js';
 import { counted, createOutput, type Output, percent, tableText } from '../terminal/output.js';
 import { warningLine } from '../terminal/progress.js';
+import { openResults } from '../terminal/resultLines.js';
 
-interface Flags extends SessionFlags {
+interface Flags extends SessionFlags, ReadingFlags {
   against?: string;
   problems?: string;
   split?: Split;
@@ -32,6 +40,7 @@ interface Flags extends SessionFlags {
   samples: number;
   temperature?: number;
   model?: string;
+  out?: string;
 }
 
 interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, CountAnswersOutput {
@@ -46,7 +55,7 @@ export function addEvaluate(program: Command): void {
     .description('measure a checkpoint on held-out problems, with intervals, and compare it with another one')
     .argument(...CHECKPOINT)
     .option('--against <checkpoint>', "compare with this checkpoint, or with 'base', the same model untrained")
-    .option('--problems <file>', "problem file or built-in problems (default: the run's)")
+    .option('--problems <problems>', `${PROBLEM_SOURCE}; or built-in problems (default: the run's)`)
     .addOption(
       new Option(
         '--split <split>',
@@ -57,37 +66,52 @@ export function addEvaluate(program: Command): void {
     .option('-n, --samples <n>', 'programs per problem', integer(1), 5)
     .option('--temperature <t>', "sampling temperature (default: that of the run's evaluations)", number({ from: 0 }))
     .option('--model <folder>', 'base of the checkpoint, if it moved')
+    .option('-o, --out <file>', 'also write the programs, as JSON lines {task_id, solution} that EvalPlus reads')
     .addOption(sandboxOption(OF_RUN))
     .addOption(deviceOption())
     .addOption(jsonOption());
-  withStore(command).action(async (named: string | undefined, flags: Flags) => {
+  withStore(withReading(command)).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     const store = await openStore(flags.store);
     const checkpoint = await exactCheckpoint(store, await chooseCheckpoint(store, named));
     const other = flags.against === undefined ? undefined : await chooseOther(store, checkpoint, flags.against);
-    const shared = await inputOf(store, checkpoint, flags);
-    await noteProblems(shared.source, output.note);
+    const shared = await inputOf(store, checkpoint, flags, output.note);
+    const samples = flags.out === undefined ? undefined : await openResults(flags.out, '--out'); // fails before the work
     const [measured, reference] = await withSession(flags, output, 'if-none-poll', async (session) => {
       noteUnused(session, flags, output);
       const { client } = session;
       const { runId, name } = checkpoint;
       const context = { client, store, note: output.note };
       const own = await measure(context, `${runId}/${name}`, { ...shared, checkpoint });
+      if (samples) {
+        for (const sample of await samplesOf(store, own.artifacts)) await samples.write(sample);
+        await samples.commit();
+      }
       if (!other) return [own];
       const { untrained, ...id } = other;
       const title = untrained ? 'base' : `${id.runId}/${id.name}`;
       return [own, await measure(context, title, { ...shared, checkpoint: id, untrained })];
-    });
+    }).finally(() => samples?.close());
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
-    const { name, problems, samples, temperature, tokens, metrics, results, answers, warnings } = measured!;
-    const value = { checkpoint: name, problems, samples, temperature, tokens, metrics, results, answers, warnings };
+    const { name, problems, samples: programs, temperature, tokens, metrics, results, answers, warnings } = measured!;
+    const value = {
+      checkpoint: name,
+      problems,
+      samples: programs,
+      temperature,
+      tokens,
+      metrics,
+      results,
+      answers,
+      warnings,
+    };
     output.result(
       {
         ...value,
         against: reference && { checkpoint: reference.name, metrics: reference.metrics, comparisons },
       },
       () => {
-        const head = `${name}: ${counted(problems, 'problem')}, ${counted(samples, 'program')} each, temperature ${temperature}`;
+        const head = `${name}: ${counted(problems, 'problem')}, ${counted(programs, 'program')} each, temperature ${temperature}`;
         return `${head}\n${tableOf(measured!, reference, comparisons)}`;
       },
     );
@@ -112,11 +136,13 @@ async function chooseOther(
 async function inputOf(
   store: Store,
   { runId }: CheckpointId,
-  { problems, split, limit, samples, temperature, model }: Flags,
+  { problems, split, limit, samples, temperature, model, ...reading }: Flags,
+  note: Output['note'],
 ): Promise<EvaluateCheckpointInput & { source: string }> {
   const { config } = await readRun(store, runId);
+  const source = await noteProblems(sourceWith(problems ?? config.problems, reading), note);
   return {
-    ...heldOut(config.problems, problems, split),
+    ...heldOut(config.problems, source, split),
     gateOf: runId, // also if `--against` names a checkpoint of another run
     samples,
     limit,
@@ -127,9 +153,8 @@ async function inputOf(
 
 /** By default the test split of the run's own problems, since it trained on the others. The worker knows other defaults. */
 export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
-  const absolute = (problems: string): string => (isBuiltIn(problems) ? problems : resolve(problems));
-  const source = absolute(named);
-  const chosen = split ?? (source === absolute(trainedOn) ? 'test' : undefined);
+  const source = sourceWith(named, {});
+  const chosen = split ?? (source === sourceWith(trainedOn, {}) ? 'test' : undefined);
   return { source, split: chosen };
 }
 

@@ -2,24 +2,28 @@
 import { type Command, Option } from 'commander';
 import type { SandboxKind } from '../../core/schema/config.js';
 import type { Limits } from '../../core/schema/execution.js';
-import { FORMATS, type FormatName } from '../../data/formats/format.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
-import { type DraftEntry, openDrafts, readReferences } from '../../data/problemDrafts.js';
+import { type DraftEntry, openDrafts } from '../../data/problemDrafts.js';
 import { examineProblem, type Health } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { type LimitFlags, limitsOf, withLimits } from '../input/limitFlags.js';
 import { ANY_SANDBOX, jsonOption, sandboxOption } from '../input/options.js';
 import { inOrder } from '../input/ordered.js';
-import { withProblemFile } from '../input/problemSource.js';
+import {
+  PROBLEM_SOURCE,
+  type ProvidedProblems,
+  type ReadingFlags,
+  withProblems,
+  withReading,
+} from '../input/problemSource.js';
+import { openCounter } from '../terminal/counter.js';
 import { interruptible } from '../terminal/interrupt.js';
 import { counted, createOutput, type Output, visible } from '../terminal/output.js';
 import { openResults, type Results } from '../terminal/resultLines.js';
 import { openRowBar } from '../terminal/rowBar.js';
 
-interface Flags extends LimitFlags {
-  format: FormatName | 'auto';
-  references?: string;
+interface Flags extends LimitFlags, ReadingFlags {
   sandbox?: SandboxKind;
   packages?: 'none' | 'numpy';
   out?: string;
@@ -40,32 +44,33 @@ export function addProblems(program: Command): void {
   const check = problems
     .command('check')
     .description('run every reference of a problem file against its own tests and name what fails, with the reason');
-  shared(check).action((file: string, flags: Flags) => withProblemFile(file, (readable) => run(readable, flags)));
+  shared(check).action(examine);
   const importing = problems
     .command('import')
     .description('check a problem file and write the healthy problems for `gauntlet train --problems`')
     .requiredOption('-o, --out <file>', 'problem file to write; quarantined problems go to <file>.quarantined.jsonl');
-  shared(importing).action((file: string, flags: Flags) => withProblemFile(file, (readable) => run(readable, flags)));
+  shared(importing).action(examine);
 }
 
 function shared(command: Command): Command {
   command
-    .argument('<file>', 'problem file, JSON or JSON lines, may be gzipped; - is standard input')
-    .addOption(new Option('--format <name>', 'format of the file').choices(['auto', ...FORMATS]).default('auto'))
-    .option('--references <file>', 'solutions for a file without any: JSON lines {id, code}')
+    .argument('<problems>', `${PROBLEM_SOURCE}; - is standard input`)
     .addOption(sandboxOption(ANY_SANDBOX))
     .addOption(
       new Option('--packages <set>', 'packages that references may import').choices(['none', 'numpy']).default('none'),
     );
-  return withLimits(command, LIMITS).addOption(jsonOption());
+  return withLimits(withReading(command), LIMITS).addOption(jsonOption());
 }
 
-async function run(file: string, flags: Flags): Promise<void> {
+const examine = (problems: string, flags: Flags): Promise<void> =>
+  withProblems(problems, flags, (provided) => run(problems, provided, flags));
+
+async function run(name: string, { files, options, source }: ProvidedProblems, flags: Flags): Promise<void> {
   const output = createOutput(flags.json);
-  const references =
-    flags.references === undefined ? undefined : await withProblemFile(flags.references, readReferences);
-  const drafts = await openDrafts(file, flags.format, references);
-  output.note(`${file}: ${counted(drafts.count, 'problem')}, format ${drafts.format}`);
+  const counter = openCounter('problems read');
+  const drafts = await openDrafts(files, { ...options, onRecord: counter.update }).finally(counter.stop);
+  const shown = name.startsWith('hf:') ? source : name;
+  output.note(`${shown}: ${counted(drafts.count, 'problem')}, format ${drafts.format}`);
   await interruptible(async (stop) => {
     const files = flags.out === undefined ? undefined : await openFiles(flags.out);
     let sandbox: Sandbox | undefined;

@@ -4,13 +4,13 @@ import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTask } from '../../inference/solver.js';
 import { integer } from '../input/options.js';
-import { readSource } from '../input/problemSource.js';
+import { PROBLEM_SOURCE, type ReadingFlags, readSource, withReading } from '../input/problemSource.js';
 import { meanPassAtK, type SolvingFlags, withPolicy, withSolver } from '../run/solving.js';
 import { counted, createOutput, paint, percent, visible } from '../terminal/output.js';
 
 const SELECT_HELP = "print all programs, or of each problem the one that passes most of the model's tests";
 
-type Flags = SolvingFlags & { samples: number; select: 'all' | 'tests'; tests: boolean };
+type Flags = SolvingFlags & ReadingFlags & { samples: number; select: 'all' | 'tests'; tests: boolean };
 
 export function addSolve(program: Command): void {
   const command = program
@@ -18,19 +18,19 @@ export function addSolve(program: Command): void {
     .description('write programs for problems, and show the stages and tests while they are written')
     .argument(
       '<problems>',
-      'problem file (JSON or JSON lines), folder of such files, or - for standard input; or built-in problems: tiny, nested, steps, steps:3',
+      `${PROBLEM_SOURCE}; - is standard input; or built-in problems: tiny, nested, steps, steps:3`,
     )
     .option('-n, --samples <n>', 'programs per problem', integer(1), 1)
     .addOption(new Option('--select <which>', SELECT_HELP).choices(['all', 'tests']).default('all'))
     .option('--no-tests', 'let the model write no tests');
-  withPolicy(command, 'event: stage, tests or program').action(solve);
+  withPolicy(withReading(command), 'event: stage, tests or program').action(solve);
 }
 
 async function solve(source: string, named: string | undefined, flags: Flags): Promise<void> {
   const output = createOutput(flags.json);
   const { samples, select, tests } = flags;
   if (select === 'tests' && !tests) throw new GauntletError('BAD_INPUT', '--select tests: goes without --no-tests');
-  const tasks = await readSource(source, (id, reason) => output.note(`skipped ${id}: ${reason}`));
+  const tasks = await readSource(source, flags, (id, reason) => output.note(`skipped ${id}: ${reason}`));
   const programs: ProgramEvent[] = [];
   const [stages, written] = [
     { answers: 0, cut: 0 },

@@ -1,20 +1,20 @@
 // The configuration of a new run: a file, then flags, then --set. It is checked before anything starts.
 import { createReadStream, existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { decodeText, NotText } from '../../core/encoding.js';
 import { GauntletError } from '../../core/errors.js';
 import { isTooDeep, overflowOf } from '../../core/nesting.js';
 import { merged, resolveConfig } from '../../core/presets.js';
 import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../../core/schema/config.js';
-import { isBuiltIn } from '../../core/schema/problem.js';
 import { portableName } from '../../data/modelFolder.js';
+import { absoluteSource } from '../../data/source.js';
 import { loadChatFormat } from '../../ml/hf/chat.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../../ml/hf/tokenizer.js';
 import { rolloutTarget } from '../../workers/rolloutTarget.js';
 import { note } from '../terminal/output.js';
 import type { ConfigFlags, FieldFlags } from './options.js';
-import { noteProblems } from './problemSource.js';
+import { noteProblems, type ReadingFlags, sourceWith } from './problemSource.js';
 import { provideModel } from './provideModel.js';
 
 /** Read from the working directory if --config is not given. */
@@ -26,8 +26,13 @@ export const CONFIG_FILE = 'gauntlet.config.json';
  */
 export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
   const fromFile = await readConfigFile(flags.config);
-  return checkInput(merged(fromFile, fieldsOf(flags)) as RunConfigInput);
+  const input = merged(fromFile, fieldsOf(flags)) as RunConfigInput;
+  const { problems = 'tiny' } = input;
+  return checkInput({ ...input, ...(isReading(flags) && { problems: sourceWith(problems, flags) }) });
 }
+
+const isReading = ({ format, map, references }: ReadingFlags): boolean =>
+  [format, map, references].some((value) => value !== undefined);
 
 /** The fields that the flags of a command set; --set comes last. */
 export function fieldsOf({ preset, seed, model, problems, sandbox, device, set }: FieldFlags): Record<string, unknown> {
@@ -39,11 +44,11 @@ export function fieldsOf({ preset, seed, model, problems, sandbox, device, set }
 export async function checkInput(given: RunConfigInput): Promise<RunConfigInput> {
   const input = withPaths(given);
   const config = resolveConfig(input);
-  await noteProblems(config.problems, note); // before a model is downloaded
+  const problems = await noteProblems(config.problems, note); // before a model is downloaded
   await checkModel(config.model, templateArgumentsOf(config, 'generator'));
   const { model } = config.discriminator;
   if (model !== null) await checkModel(model, templateArgumentsOf(config, 'discriminator'));
-  return input;
+  return input.problems === undefined ? input : { ...input, problems };
 }
 
 /**
@@ -62,7 +67,7 @@ export function withPaths(input: RunConfigInput): RunConfigInput {
   return {
     ...input,
     ...(typeof model === 'string' && { model: portableName(model) }),
-    ...(typeof problems === 'string' && !isBuiltIn(problems) && { problems: resolve(problems) }),
+    ...(typeof problems === 'string' && { problems: absoluteSource(problems) }),
     ...(typeof other === 'string' && { discriminator: { ...discriminator, model: portableName(other) } }),
   };
 }

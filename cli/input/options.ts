@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PRESET_NAMES } from '../../core/presets.js';
 import { DEVICES, type RunConfig, SANDBOXES } from '../../core/schema/config.js';
 import type { Device } from '../../ml/engine/engine.js';
+import { PROBLEM_SOURCE, type ReadingFlags, withReading } from './problemSource.js';
 
 export function integer(least = 0, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
@@ -94,20 +95,17 @@ export interface FieldFlags {
   set: string[];
 }
 
-export interface ConfigFlags extends FieldFlags {
+export interface ConfigFlags extends FieldFlags, ReadingFlags {
   config?: string;
 }
 
 export function withConfig(command: Command): Command {
-  return command
+  return withReading(command)
     .option('-p, --preset <name>', `one of ${PRESET_NAMES.join(', ')}, custom (default: tiny)`)
     .option('-c, --config <file>', 'JSON file of configuration fields (default: gauntlet.config.json if it exists)')
     .option('--seed <n>', 'random seed', integer())
     .option('--model <folder>', 'model: a folder in Hugging Face layout, or an id of the Hugging Face hub')
-    .option(
-      '--problems <file>',
-      'problem file, JSON or JSON lines; or built-in problems: tiny, nested, steps, steps:3, steps:1-2',
-    )
+    .option('--problems <problems>', `${PROBLEM_SOURCE}; or built-in problems: tiny, nested, steps, steps:3, steps:1-2`)
     .addOption(sandboxOption())
     .addOption(deviceOption())
     .addOption(setOption());

@@ -1,43 +1,121 @@
-// The problems of `gauntlet solve`: built-in ones, or those of a file, a folder of files, or standard input. And what other
-// commands say about a problem file.
-import { readdir, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+// The problems that a command names: built-in ones, files, folders, standard input, or a data set of the hub. And what commands
+// say about them.
+import { stat } from 'node:fs/promises';
+import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import type { Ref } from '../../core/ref.js';
 import { isBuiltIn, type Rejected } from '../../core/schema/problem.js';
+import { FORMATS, type FormatName } from '../../data/formats/format.js';
+import { type ReadingOptions, readReferences } from '../../data/problemDrafts.js';
 import { checkProblems, loadProblems } from '../../data/problems.js';
+import { absoluteSource, parseSource, provideSource, readingOptions, sourceText } from '../../data/source.js';
 import { readTasks, type Task } from '../../inference/tasks.js';
 import type { Store } from '../../store/store.js';
+import { openCounter } from '../terminal/counter.js';
 import { counted, type Output } from '../terminal/output.js';
+import { withDownloadBar } from './downloadBar.js';
 import { rereadable } from './jsonLines.js';
 
-const PROBLEM_FILE = /\.jsonl?(\.gz)?$/;
-
-/** @param skip is told of every record that cannot be used. @throws GauntletError BAD_INPUT */
-export async function readSource(source: string, skip: (id: string, reason: string) => void): Promise<Task[]> {
-  if (isBuiltIn(source)) return (await loadProblems(source)).test;
-  const tasks: Task[] = [];
-  for (const path of await filesOf(source)) {
-    const read = await withProblemFile(path, readTasks);
-    for (const { id, reason } of read.rejected) skip(id, reason);
-    const twice = read.tasks.find(({ id }) => tasks.some((task) => task.id === id));
-    if (twice) throw new GauntletError('BAD_INPUT', `${path}: id \`${twice.id}\` is also in another file`);
-    tasks.push(...read.tasks);
-  }
-  return tasks;
+export interface ReadingFlags {
+  format?: FormatName | 'auto';
+  map?: string;
+  references?: string;
 }
 
-/** Tells what of a run's problem file is not measured. @throws GauntletError BAD_INPUT */
-export async function noteProblems(source: string, note: Output['note']): Promise<void> {
-  const kind = await stat(source).catch(() => undefined);
-  if (kind?.isFIFO() || kind?.isSocket() || (kind === undefined && basename(source) === '-')) {
+/** What a command with problems reads, in the words of its help. */
+export const PROBLEM_SOURCE =
+  'a problem file (JSON, JSON lines, Parquet; also with gzip or zstd), a folder of such files, or hf:OWNER/NAME of the hub';
+
+export const withReading = (command: Command): Command =>
+  command
+    .addOption(new Option('--format <name>', 'format of the problems (default: auto)').choices(['auto', ...FORMATS]))
+    .option('--map <columns>', 'columns of the problems, e.g. description=question,tests=test_cases')
+    .option('--references <file>', 'solutions for problems without any: JSON lines {id, code}');
+
+/** The source with what the flags say about it, and absolute paths. @throws GauntletError BAD_INPUT */
+export function sourceWith(text: string, { format, map, references }: ReadingFlags): string {
+  const [flag] = Object.entries({ format, map, references }).find(([, value]) => value !== undefined) ?? [];
+  if (flag !== undefined && isBuiltIn(text))
+    throw new GauntletError('BAD_INPUT', `--${flag}: goes with --problems that are not built in`);
+  return absoluteSource(text, { format, map, references });
+}
+
+export interface ProvidedProblems {
+  files: string[];
+  options: ReadingOptions;
+  /** The source with the commit of a data set of the hub. */
+  source: string;
+}
+
+/** The files of a source that is not built in, for as long as `use` runs: a pipe is copied, a data set downloaded. */
+export async function withProblems<T>(
+  text: string,
+  flags: ReadingFlags,
+  use: (provided: ProvidedProblems) => Promise<T>,
+): Promise<T> {
+  const { format, map } = flags;
+  const given = parseSource(text, { format, map });
+  const references =
+    flags.references === undefined ? undefined : await withProblemFile(flags.references, readReferences);
+  return withProblemFile(given.place, async (place) => {
+    const { files, source } = await withDownloadBar(given.place, (onProgress) =>
+      provideSource({ ...given, place }, onProgress),
+    );
+    const options = { ...(await readingOptions(source)), ...(references && { references }) };
+    return use({ files, options, source: sourceText(source) });
+  });
+}
+
+/** @param skip is told of every record that cannot be used. @throws GauntletError BAD_INPUT */
+export async function readSource(
+  source: string,
+  flags: ReadingFlags,
+  skip: (id: string, reason: string) => void,
+): Promise<Task[]> {
+  if (isBuiltIn(source)) return (await loadProblems(sourceWith(source, flags))).test;
+  return withProblems(source, flags, async ({ files, options }) => {
+    const { tasks, rejected } = await readTasks(files, options);
+    for (const { id, reason } of rejected) skip(id, reason);
+    return tasks;
+  });
+}
+
+const MOST_NOTED = 20; // records that cannot be used
+
+/**
+ * Tells what of a run's problems is not measured.
+ * @returns the source with the commit of a data set of the hub
+ * @throws GauntletError BAD_INPUT
+ */
+export async function noteProblems(text: string, note: Output['note']): Promise<string> {
+  if (isBuiltIn(text)) {
+    await checkProblems(text);
+    return text;
+  }
+  const { place } = parseSource(text);
+  if (place === '-' || (await isPipe(place))) {
     const why = 'a run reads its problems more than once, also after a restart';
     throw new GauntletError('BAD_INPUT', `problems: ${why}: write them to a file instead of a pipe`);
   }
-  const { rejected, untested } = await checkProblems(source);
-  for (const { id, reason } of rejected) note(`skipped ${id}: ${reason}`);
-  if (untested > 0) note(`${counted(untested, 'problem')} without tests: no program counts as a solution`);
+  return withProblems(text, {}, async ({ source }) => {
+    const counter = openCounter('problems read');
+    try {
+      const checked = await checkProblems(source, { onRecord: counter.update });
+      counter.stop();
+      const { format, total, rejected, untested } = checked!;
+      if (format !== 'gauntlet' || total > 1000)
+        note(`${place}: ${counted(total, 'problem')}, format ${format}${unusable(rejected.length)}`);
+      for (const { id, reason } of rejected.slice(0, MOST_NOTED)) note(`skipped ${id}: ${reason}`);
+      if (rejected.length > MOST_NOTED) note(`skipped ${rejected.length - MOST_NOTED} more`);
+      if (untested > 0) note(`${counted(untested, 'problem')} without tests: no program counts as a solution`);
+    } finally {
+      counter.stop();
+    }
+    return source;
+  });
 }
+
+const unusable = (count: number): string => (count === 0 ? '' : `, ${count} cannot be used`);
 
 /** Tells which problems a workflow left out. */
 export async function noteSkipped(
@@ -50,9 +128,8 @@ export async function noteSkipped(
 }
 
 /** Passes on a problem file that can be read several times: a copy of a pipe, or of standard input for `-`. */
-export async function withProblemFile<T>(path: string, use: (file: string) => Promise<T>): Promise<T> {
-  const kind = path === '-' ? undefined : await stat(path).catch(() => undefined);
-  if (path !== '-' && !kind?.isFIFO() && !kind?.isSocket()) return use(path);
+async function withProblemFile<T>(path: string, use: (file: string) => Promise<T>): Promise<T> {
+  if (path !== '-' && !(await isPipe(path))) return use(path);
   const { file, close } = await rereadable(path);
   try {
     return await use(file);
@@ -61,10 +138,7 @@ export async function withProblemFile<T>(path: string, use: (file: string) => Pr
   }
 }
 
-async function filesOf(source: string): Promise<string[]> {
-  const isFolder = source !== '-' && (await stat(source).catch(() => undefined))?.isDirectory();
-  if (!isFolder) return [source];
-  const names = (await readdir(source)).filter((name) => PROBLEM_FILE.test(name)).sort();
-  if (names.length > 0) return names.map((name) => join(source, name));
-  throw new GauntletError('BAD_INPUT', `${source}: has no problem files (*.json, *.jsonl, also with .gz)`);
+async function isPipe(path: string): Promise<boolean> {
+  const kind = await stat(path).catch(() => undefined);
+  return kind?.isFIFO() === true || kind?.isSocket() === true;
 }

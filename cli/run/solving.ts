@@ -57,13 +57,13 @@ export async function solveWith(
   output: Output,
   input: SolveProblemsInput & { source: string },
 ): Promise<ChainView[]> {
-  await noteProblems(input.source, output.note);
+  const source = await noteProblems(input.source, output.note);
   const { store, policy, name } = await choosePolicy(checkpointId, flags);
   return withSession(flags, output, 'if-none-poll', (session) => {
     noteUnused(session, flags, output);
     const { client } = session;
     output.note(`sampling from ${name}: a large model takes minutes`);
-    return solve({ client, store, note: output.note }, { ...input, ...policy });
+    return solve({ client, store, note: output.note }, { ...input, source, ...policy });
   });
 }
 

@@ -25,9 +25,15 @@ const MAX_BRACKETS = 200;
 const SHORT = 2000; // characters that need no look
 const NO_CODE = /'''[\s\S]*?'''|"""[\s\S]*?"""|'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"|#[^\n]*/g;
 
+let latest: { text: string; tree: Tree | undefined } | undefined; // readers of problems ask several things about one program
+
 /** The syntax tree of a text, perhaps with errors; undefined if its brackets are nested deeper than Python allows. */
 export function treeOf(text: string): Tree | undefined {
-  return text.length > SHORT && bracketsIn(text.replace(NO_CODE, '')) > MAX_BRACKETS ? undefined : parser.parse(text);
+  if (latest?.text === text) return latest.tree;
+  const isTooDeep = text.length > SHORT && bracketsIn(text.replace(NO_CODE, '')) > MAX_BRACKETS;
+  const tree = isTooDeep ? undefined : parser.parse(text);
+  latest = { text, tree };
+  return tree;
 }
 
 /** The depth of nested brackets, whatever their kinds. */

@@ -5,8 +5,45 @@ import { type Problem, problemSchema } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import type { SourceRecord } from '../records.js';
 
-export const FORMATS = ['gauntlet', 'humaneval', 'mbpp', 'evalplus', 'livecodebench', 'codecontests'] as const;
+export const FORMATS = [
+  'gauntlet',
+  'humaneval',
+  'mbpp',
+  'evalplus',
+  'livecodebench',
+  'codecontests',
+  'apps',
+  'prime',
+  'deepcoder',
+  'verification',
+  'acecode',
+  'kodcode',
+  'leetcode',
+  'codecontestsplus',
+  'columns', // those that --map names
+] as const;
 export type FormatName = (typeof FORMATS)[number];
+
+/** The parts of a problem that a column can hold. */
+export const PARTS = [
+  'id',
+  'title',
+  'description', // text, or a conversation: its last message of a user
+  'signature', // a `def`, perhaps in a class
+  'entry', // what the tests call
+  'reference', // a program, or a list of programs (solutions.ts)
+  'preamble', // Python that comes before the reference and before tests as source
+  'tests', // any shape of givenTests.ts
+  'hidden_tests',
+  'test_source',
+  'language', // of the tests and the reference
+  'difficulty',
+  'tags',
+] as const;
+export type Part = (typeof PARTS)[number];
+
+/** For each part the columns that may hold it. The first one that a record has counts. */
+export type Columns = Partial<Record<Part, readonly string[]>>;
 
 /** How a test given as a list is read: `[arg, …, expected]` or `[[arg, …], expected]`. */
 export type ListStyle = 'flat' | 'nested';
@@ -23,6 +60,10 @@ export interface ProblemFormat {
   readonly name: FormatName;
   /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
+  /** The id of a record, if it is not in a field that other formats use for it. */
+  idOf?(record: unknown): string | undefined;
+  /** Which columns hold which part; --map adds to them. */
+  columns?: Columns;
   /**
    * @param style how list tests that can be read in two ways are read, if the record itself does not tell
    * @throws UnusableRecord
@@ -44,13 +85,17 @@ const idString = text.refine(
 export const difficulty = z.union([z.string(), z.number()]).transform(String);
 export const idText = z.union([idString, z.int().transform(String)]);
 
-/** A field that is null counts as absent. @throws UnusableRecord naming the first field that is wrong */
-export function parseFields<T extends z.ZodType>(schema: T, json: unknown): z.output<T> {
+/**
+ * A field that is null counts as absent. @throws UnusableRecord naming the first field that is wrong
+ * @param at the field that holds `json`; absent: it is the record
+ */
+export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: string): z.output<T> {
   const fields = presentFields(json);
   const parsed = schema.safeParse(fields);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   const field = issue.path.join('.');
+  if (at !== undefined) throw new UnusableRecord(`field \`${at}\`: ${issue.message}`);
   if (field === '') throw new UnusableRecord('is not a problem: an object is expected');
   const missing = issue.path.length === 1 && !Object.hasOwn(fields as object, field);
   throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);

@@ -1,11 +1,13 @@
 // Every format of problem files. To add one, write a file beside these and add a line here.
 import { codecontests } from './codecontests.js';
+import { columnsFormat } from './columns.js';
 import { evalplus } from './evalplus.js';
-import { FORMATS, type FormatName, type ProblemFormat } from './format.js';
+import { type Columns, FORMATS, type FormatName, type ProblemFormat } from './format.js';
 import { gauntlet } from './gauntlet.js';
 import { humaneval } from './humaneval.js';
 import { livecodebench } from './livecodebench.js';
 import { mbpp } from './mbpp.js';
+import { SETS } from './sets.js';
 
 const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   gauntlet,
@@ -14,9 +16,16 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   evalplus,
   livecodebench,
   codecontests,
+  ...SETS,
+  columns: columnsFormat('columns', [], {}),
 };
 
 export const formatOf = (name: FormatName): ProblemFormat => TABLE[name];
+
+/** The same format with other columns for some parts. Undefined if it has no table of columns. */
+export function mappedFormat({ name, columns }: ProblemFormat, map: Columns): ProblemFormat | undefined {
+  return columns && columnsFormat(name, [], { ...columns, ...map });
+}
 
 /** The first format whose fields the record has. */
 export function recogniseFormat(record: unknown): ProblemFormat | undefined {

@@ -1,7 +1,6 @@
 // MBPP, its sanitized edition, and MBPP+ with tests as source: assert statements over a function of `code`.
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { definitionsOf } from '../../core/parse/definitions.js';
 import {
   hasFields,
   idText,
@@ -13,7 +12,7 @@ import {
   text,
   UnusableRecord,
 } from './format.js';
-import { signatureIn, testsFrom } from './python.js';
+import { calledIn, signatureIn, testsFrom } from './python.js';
 
 const recordSchema = z.object({
   task_id: idText,
@@ -55,12 +54,3 @@ export const mbpp: ProblemFormat = {
     return { problem };
   },
 };
-
-/** The function of `code` that the tests call; the last one defined if they call several. */
-function calledIn(tests: string, code: string): string {
-  const functions = definitionsOf(code).filter(({ kind }) => kind === 'function');
-  const called = functions.filter(({ name }) => new RegExp(`\\b${name}\\s*\\(`).test(tests)).at(-1);
-  const found = called ?? (tests.trim() === '' ? functions.at(-1) : undefined);
-  if (!found) throw new UnusableRecord('the tests call no function that `code` defines');
-  return found.name;
-}

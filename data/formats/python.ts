@@ -55,3 +55,12 @@ export function testsFrom(
   const { tests, rest } = testsOfModule(source, entry, fixedArity(signature), signature);
   return rest === undefined ? { baselineTests: tests } : { baselineTests: tests, testSource: rest };
 }
+
+/** The function of `code` that the tests call; the last one defined if they call several. */
+export function calledIn(tests: string, code: string): string {
+  const functions = definitionsOf(code).filter(({ kind }) => kind === 'function');
+  const called = functions.filter(({ name }) => new RegExp(`\\b${name}\\s*\\(`).test(tests)).at(-1);
+  const found = called ?? (tests.trim() === '' ? functions.at(-1) : undefined);
+  if (!found) throw new UnusableRecord('the tests call no function that `code` defines');
+  return found.name;
+}

@@ -1,10 +1,10 @@
-// Downloads the files of a model into the cache of the Hugging Face hub, whose layout its own tools share: blobs by digest,
+// Downloads files of a model or a data set into the cache of the Hugging Face hub, whose layout its own tools share: blobs by digest,
 // and for each commit a folder of links. A file is renamed to its digest after its content was checked, and a commit is
 // complete only when all files are there. So an interruption, or several processes at once, leave nothing half done.
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HubApiError } from '@huggingface/hub';
 import { GauntletError } from '../../core/errors.js';
@@ -27,58 +27,88 @@ const ABANDONED_MS = 600_000; // without a write by a process elsewhere
 
 const running = new Map<string, Promise<unknown>>(); // by repository: one download at a time in this process
 
+/** A model or a data set, and how messages name it and the way out. */
+export interface Repository {
+  kind: 'model' | 'dataset';
+  id: string;
+}
+
+export const cacheFolder = ({ kind, id }: Repository): string => join(hubCache(), `${kind}s--${id.replace('/', '--')}`);
+
+const WORDS = {
+  model: { code: 'BAD_MODEL', name: 'model', instead: 'or name a folder with --model' },
+  dataset: { code: 'BAD_INPUT', name: 'data set', instead: 'or name a file with --problems' },
+} as const;
+
 /** @returns the folder of the commit. @throws GauntletError BAD_MODEL, or HUB_FAULT if a retry may help */
 export async function downloadModel(
   id: string,
   revision: string,
   onProgress: (progress: DownloadProgress) => void = () => undefined,
 ): Promise<string> {
-  const earlier = running.get(id) ?? Promise.resolve();
-  const own = earlier.catch(() => undefined).then(() => download(id, revision, onProgress));
-  running.set(id, own);
+  const repository: Repository = { kind: 'model', id };
+  return inTurn(repository, async () => {
+    try {
+      const { commit, files } = await listModel(hubAddress(), id, revision);
+      return await fetchFiles(repository, { revision, commit, files }, onProgress);
+    } catch (error) {
+      throw asFault(error, repository, revision === 'main' ? id : `${id}@${revision}`);
+    }
+  });
+}
+
+/** One download of a repository at a time in this process. */
+export async function inTurn<T>({ kind, id }: Repository, work: () => Promise<T>): Promise<T> {
+  const key = `${kind} ${id}`;
+  const own = (running.get(key) ?? Promise.resolve()).catch(() => undefined).then(work);
+  running.set(key, own);
   try {
     return await own;
   } finally {
-    if (running.get(id) === own) running.delete(id);
+    if (running.get(key) === own) running.delete(key);
   }
 }
 
-async function download(
-  id: string,
-  revision: string,
-  onProgress: (progress: DownloadProgress) => void,
+/** @returns the folder of the commit. @throws an error for asFault */
+export async function fetchFiles(
+  repository: Repository,
+  { revision, commit, files }: { revision: string; commit: string; files: readonly HubFile[] },
+  onProgress: (progress: DownloadProgress) => void = () => undefined,
 ): Promise<string> {
-  const hub = hubAddress();
-  try {
-    const { commit, files } = await listModel(hub, id, revision);
-    const folder = join(hubCache(), `models--${id.replace('/', '--')}`);
-    const [blobs, snapshot] = [join(folder, 'blobs'), join(folder, 'snapshots', commit)];
-    for (const path of [blobs, snapshot, join(folder, 'refs')]) await mkdir(path, { recursive: true });
-    const missing = files.filter(({ digest }) => !existsSync(join(blobs, digest)));
-    const total = missing.reduce((sum, { size }) => sum + size, 0);
-    await checkSpace(id, blobs, total);
-    let finished = 0;
-    for (const file of missing) {
-      const report = (bytes: number): void => onProgress({ file: file.name, done: finished + bytes, total });
-      await fetchBlob(`${hub}/${id}/resolve/${commit}/${file.name}`, file, blobs, report);
-      finished += file.size;
-    }
-    for (const { name, digest } of files) await link(join('..', '..', 'blobs', digest), join(snapshot, name));
-    if (revision !== commit) {
-      await replace(join(folder, 'refs', revision), (temporary) => writeFile(temporary, commit));
-    }
-    return snapshot;
-  } catch (error) {
-    throw asFault(error, `${id}${revision === 'main' ? '' : `@${revision}`}`, hub);
+  const { kind, id } = repository;
+  const folder = cacheFolder(repository);
+  const [blobs, snapshot] = [join(folder, 'blobs'), join(folder, 'snapshots', commit)];
+  for (const path of [blobs, snapshot, dirname(join(folder, 'refs', revision))]) await mkdir(path, { recursive: true });
+  const missing = files.filter(({ digest }) => !existsSync(join(blobs, digest)));
+  const total = missing.reduce((sum, { size }) => sum + size, 0);
+  await checkSpace(repository, blobs, total);
+  const address = `${hubAddress()}/${kind === 'dataset' ? 'datasets/' : ''}${id}/resolve/${commit}`;
+  let finished = 0;
+  for (const file of missing) {
+    const report = (bytes: number): void => onProgress({ file: file.name, done: finished + bytes, total });
+    await fetchBlob(`${address}/${file.name}`, file, blobs, report);
+    finished += file.size;
   }
+  for (const { name, digest } of files) {
+    const path = join(snapshot, name);
+    await mkdir(dirname(path), { recursive: true });
+    await link(relative(dirname(path), join(blobs, digest)), path);
+  }
+  if (revision !== commit) {
+    await replace(join(folder, 'refs', revision), (temporary) => writeFile(temporary, commit));
+  }
+  return snapshot;
 }
 
-async function checkSpace(id: string, folder: string, needed: number): Promise<void> {
+async function checkSpace({ kind, id }: Repository, folder: string, needed: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (needed <= bavail * bsize) return;
   const gb = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
   const free = `${gb(bavail * bsize)} are free in ${hubCache()}`;
-  throw new GauntletError('BAD_MODEL', `${id}: needs ${gb(needed)}, but ${free}; set HF_HUB_CACHE to another disk`);
+  throw new GauntletError(
+    WORDS[kind].code,
+    `${id}: needs ${gb(needed)}, but ${free}; set HF_HUB_CACHE to another disk`,
+  );
 }
 
 /** Downloads one file, continuing what an earlier process left. */
@@ -177,7 +207,7 @@ async function isAbandoned(path: string): Promise<boolean> {
 
 const link = (target: string, path: string): Promise<void> => replace(path, (temporary) => symlink(target, temporary));
 
-async function replace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
+export async function replace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   await rm(temporary, { force: true });
   await make(temporary);
@@ -185,18 +215,19 @@ async function replace(path: string, make: (temporary: string) => Promise<void>)
 }
 
 /** One line that names what was looked up, where, and the way out. It repeats nothing that the hub wrote. */
-function asFault(error: unknown, model: string, hub: string): GauntletError {
+export function asFault(error: unknown, { kind }: Repository, model: string): GauntletError {
   if (error instanceof GauntletError) return error;
-  const instead = 'or name a folder with --model';
+  const { code: refusal, name, instead } = WORDS[kind];
+  const hub = hubAddress();
   const { code, cause, syscall } = error as NodeJS.ErrnoException & { cause?: { code?: string } };
   const absent = `${model}: not in the Hugging Face cache ${hubCache()}, and`;
   if (error instanceof HubApiError) {
     const { statusCode: status } = error;
     if (status === 401 || status === 403) {
-      const reason = `${hub} answers ${status}: the model is gated, private or does not exist`;
-      return new GauntletError('BAD_MODEL', `${model}: ${reason}; ask for access there and set HF_TOKEN, ${instead}`);
+      const reason = `${hub} answers ${status}: the ${name} is gated, private or does not exist`;
+      return new GauntletError(refusal, `${model}: ${reason}; ask for access there and set HF_TOKEN, ${instead}`);
     }
-    if (status === 404) return new GauntletError('BAD_MODEL', `${absent} ${hub} has no such model or revision`);
+    if (status === 404) return new GauntletError(refusal, `${absent} ${hub} has no such ${name} or revision`);
     return new GauntletError('HUB_FAULT', `${absent} ${hub} answers ${status}`);
   }
   if (syscall !== undefined && code !== undefined && hasPath(error)) {

@@ -1,6 +1,6 @@
-// What the hub says about a model: its commit, and the files that are needed from it. Its answers are untrusted: names and
-// digests become paths of the cache, and sizes decide how much is downloaded.
-import { listFiles, modelInfo } from '@huggingface/hub';
+// What the hub says about a model or a data set: its commit, and the files that are needed from it. Its answers are untrusted:
+// names and digests become paths of the cache, and sizes decide how much is downloaded.
+import { datasetInfo, listFiles, modelInfo } from '@huggingface/hub';
 import { proxiedFetch } from '../../infra/proxy.js';
 import { hubToken } from './environment.js';
 import { watchPace } from './pace.js';
@@ -23,7 +23,7 @@ const SHARD = /^model-(\d{5})-of-(\d{5})\.safetensors$/;
 
 const MAX_ENTRIES = 10_000;
 const MAX_TEXT = 256 * 2 ** 20;
-const MAX_WEIGHTS = 2 ** 40;
+const MAX_LARGE = 2 ** 40;
 const MAX_ANSWER = 32 * 2 ** 20;
 const MAX_REQUESTS = 100; // a page of the hub has up to 1,000 entries
 
@@ -32,22 +32,42 @@ export class InvalidAnswer extends Error {}
 
 /** @throws InvalidAnswer, if the hub refuses, or another error of parsing */
 export async function listModel(hubUrl: string, id: string, revision: string): Promise<HubModel> {
+  const { commit, files } = await list(hubUrl, { type: 'model', name: id }, revision, isNeeded);
+  return { commit, files: complete(files) };
+}
+
+/** The data files of a data set, by name. @throws what listModel throws */
+export async function listDataset(hubUrl: string, id: string, revision: string): Promise<HubModel> {
+  const { commit, files } = await list(hubUrl, { type: 'dataset', name: id }, revision, isData);
+  return { commit, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+async function list(
+  hubUrl: string,
+  repo: { type: 'model' | 'dataset'; name: string },
+  revision: string,
+  isWanted: (path: string) => boolean,
+): Promise<HubModel> {
   const fetch = hubFetch(hubUrl);
-  const { sha } = await modelInfo({ name: id, revision, additionalFields: ['sha'], hubUrl, fetch });
+  const asked = { name: repo.name, revision, hubUrl, fetch };
+  const { sha } =
+    repo.type === 'model'
+      ? await modelInfo({ ...asked, additionalFields: ['sha'] })
+      : await datasetInfo({ ...asked, additionalFields: ['sha'] });
   if (typeof sha !== 'string' || !/^[0-9a-f]{40}$/.test(sha)) throw new InvalidAnswer('it names no commit');
   const files: HubFile[] = [];
   let entries = 0;
-  for await (const { type, path, size, oid, lfs } of listFiles({
-    repo: { type: 'model', name: id },
-    revision: sha,
-    hubUrl,
-    fetch,
-  })) {
+  const recursive = repo.type === 'dataset';
+  for await (const { type, path, size, oid, lfs } of listFiles({ repo, revision: sha, recursive, hubUrl, fetch })) {
     if (++entries > MAX_ENTRIES) throw new InvalidAnswer(`it lists more than ${MAX_ENTRIES} files`);
-    if (type === 'file' && isNeeded(path)) files.push(checked({ name: path, size, digest: lfs?.oid ?? oid ?? '' }));
+    if (type === 'file' && isWanted(path)) files.push(checked({ name: path, size, digest: lfs?.oid ?? oid ?? '' }));
   }
-  return { commit: sha, files: complete(files) };
+  return { commit: sha, files };
 }
+
+/** Text and tables; no part of the path is hidden or leads out of the folder. */
+const isData = (path: string): boolean =>
+  path.length < 500 && /^(?:[\w-][\w.+=,-]*\/)*[\w-][\w.+=,-]*\.(?:jsonl?(?:\.(?:gz|zst))?|parquet)$/.test(path);
 
 /** Only these names are downloaded: none leaves the folder, none is a program or a pickle. */
 const isNeeded = (path: string): boolean => TEXT.test(path) || path === INDEX || isWeights(path);
@@ -56,7 +76,7 @@ const isWeights = (name: string): boolean => name === SINGLE || SHARD.test(name)
 
 function checked(file: HubFile): HubFile {
   const { name, size, digest } = file;
-  const max = isWeights(name) ? MAX_WEIGHTS : MAX_TEXT;
+  const max = isWeights(name) || (isData(name) && !TEXT.test(name)) ? MAX_LARGE : MAX_TEXT;
   if (!Number.isSafeInteger(size) || size < 0 || size > max) throw new InvalidAnswer(`it gives ${name} no usable size`);
   if (!/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(digest)) throw new InvalidAnswer(`it gives ${name} no digest`);
   return file;

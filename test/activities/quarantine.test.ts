@@ -62,6 +62,31 @@ describe('the health gate', () => {
     await assert.rejects(acts.quarantineProblems({ run }), /quarantine\.json of run run is damaged/);
   });
 
+  it('keeps its verdicts for other runs with equal problems, limits and sandbox', async () => {
+    const acts = createActivities(world.deps);
+    const examined = async (runId: string, fields: object = {}): Promise<{ programs: number; record: unknown }> => {
+      const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, ...fields } });
+      let programs = 0;
+      const runPrograms = world.sandbox.run;
+      world.sandbox.run = (jobs) => {
+        programs += jobs.length;
+        return runPrograms.call(world.sandbox, jobs as never) as never;
+      };
+      await acts.quarantineProblems({ run });
+      world.sandbox.run = runPrograms;
+      const { quarantined } = JSON.parse(
+        Buffer.from((await world.deps.store.readRunFile(runId, 'quarantine.json'))!).toString(),
+      );
+      return { programs, record: quarantined };
+    };
+    const first = await examined('first');
+    assert.equal(first.programs, 48);
+    assert.deepEqual(await examined('second'), { programs: 0, record: first.record });
+    assert.equal((await examined('slower', { limits: { cpuSeconds: 3 } })).programs, 48);
+    set.test.push(wrong(53));
+    assert.equal((await examined('third')).programs, 50);
+  });
+
   it('fails if a split has no healthy problem', async () => {
     set.validation = [wrong(52)];
     const acts = createActivities(world.deps);

@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { heldOut } from '../../cli/commands/evaluate.js';
+import { samplesOf } from '../../cli/export/samples.js';
+import { resolveConfig } from '../../core/presets.js';
+import { runIdentity } from '../../core/schema/config.js';
+import { addProblem, memoryDoubles } from '../support/doubles.js';
 
 describe('problems of an evaluation', () => {
   const trainedOn = resolve('own.jsonl');
@@ -24,5 +28,35 @@ describe('problems of an evaluation', () => {
   it('are those of a named split', () => {
     assert.deepEqual(heldOut(trainedOn, undefined, 'train'), { source: trainedOn, split: 'train' });
     assert.deepEqual(heldOut('tiny', 'tiny', 'validation'), { source: 'tiny', split: 'validation' });
+  });
+});
+
+describe('the programs of an evaluation', () => {
+  it('are written as EvalPlus reads samples, each with the id of its problem', async () => {
+    const { store } = (await memoryDoubles()).deps;
+    const program = (n: number): string => `def solve(x):\n    return x + ${n}\n`;
+    const chain = (n: number, sample: number, text: string) => ({
+      problemId: addProblem(n).id,
+      sample,
+      turns: [{ stage: 5, text, truncated: false, promptTokens: 0, tokens: [], logprobs: [] }],
+    });
+    const artifacts = {
+      config: await store.putJson({ ...runIdentity(resolveConfig({ preset: 'smollm2-135m' })), start: null }),
+      problems: await store.putJson({ train: [], validation: [], test: [addProblem(1), addProblem(2)] }),
+      chains: await store.putJson([
+        chain(1, 0, `\`\`\`python\n${program(1)}\`\`\``),
+        chain(1, 1, 'I do not know.'),
+        chain(2, 0, program(3)),
+      ]),
+    };
+    const samples = await samplesOf(store, artifacts as never);
+    assert.deepEqual(
+      samples.map(({ task_id, solution }) => [task_id, solution.trim()]),
+      [
+        ['add-1', program(1).trim()],
+        ['add-1', ''],
+        ['add-2', program(3).trim()],
+      ],
+    );
   });
 });

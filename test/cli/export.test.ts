@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
@@ -221,7 +221,7 @@ describe('gauntlet export', () => {
       const host = findable(await startServer());
       const workers = await workersOver(host.server, world);
       const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = process.env;
-      const argv = ['evaluate', 'run', '--samples', '3', '--store', world.folder, '--json'];
+      const argv = ['evaluate', 'run', '--samples', '3', '--store', world.folder, '--json', '--out', `${out}.samples`];
       const ended = await gauntlet(argv, { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE });
       await workers.shutdown();
       await host.close();
@@ -248,9 +248,18 @@ describe('gauntlet export', () => {
       );
       const problems = await world.deps.store.getJson(results);
       assert.equal(log!.samples.length, 3 * problems.length);
+      const samples = (await readFile(`${out}.samples`, 'utf8'))
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { task_id: string; solution: string });
+      assert.equal(samples.length, 3 * problems.length);
       for (const { id, solved } of problems) {
         const own = log!.samples.filter((sample) => sample.id === id);
         assert.equal(own.filter(({ score }) => score === 'C').length, solved, id);
+        assert.deepEqual(
+          samples.filter(({ task_id }) => task_id === id).map(({ solution }) => solution),
+          own.map(({ answer }) => answer),
+        );
         for (const { roles, completion, answer } of own) {
           assert.equal(roles.at(-1), 'assistant');
           assert.ok(completion.includes(answer));

@@ -83,7 +83,10 @@ describe('solving with the shipped model', function () {
 
   it('refuses a folder without problem files or with an id in two of them, and a choice by tests without tests', async () => {
     const twice = await temporaryFolder({ 'a.json': JSON.stringify(EVEN), 'b.json': JSON.stringify(EVEN) });
-    assert.match((await inProcess('solve', twice, ...store)).err, /b\.json: id `even` is also in another file/);
+    assert.match(
+      (await inProcess('solve', twice, ...store)).err,
+      /b\.json line 1: id `even` is taken by a\.json line 1/,
+    );
     const empty = await inProcess('solve', await temporaryFolder({ 'notes.txt': '' }), ...store);
     assert.match(empty.err, /has no problem files .*\[BAD_INPUT\]/);
     const untested = await inProcess('solve', 'tiny', '--no-tests', '--select', 'tests', ...store);

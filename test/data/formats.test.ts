@@ -93,7 +93,7 @@ describe('problem file formats', () => {
   };
   const entries = async (file: string, references?: Map<string, string>): Promise<DraftEntry[]> => {
     const out: DraftEntry[] = [];
-    for await (const entry of (await openDrafts(file, 'auto', references)).entries()) out.push(entry);
+    for await (const entry of (await openDrafts(file, { references })).entries()) out.push(entry);
     return out;
   };
   const draftOf = async (record: unknown): Promise<Draft> => {
@@ -103,7 +103,7 @@ describe('problem file formats', () => {
   };
   const problemOf = async (record: unknown): Promise<Problem> => (await draftOf(record)).problem;
   const refuses = async (content: unknown, message: RegExp): Promise<void> => {
-    await assert.rejects(openDrafts(await write(content), 'auto'), (error: GauntletError) => {
+    await assert.rejects(openDrafts(await write(content)), (error: GauntletError) => {
       assert.equal(error.code, 'BAD_INPUT');
       assert.match(error.message, message);
       assert.ok(!error.message.includes('\n'), error.message);
@@ -127,8 +127,8 @@ describe('problem file formats', () => {
       [functional, 'livecodebench'],
       [codecontests, 'codecontests'],
     ] as const)
-      assert.equal((await openDrafts(await write(record), 'auto')).format, name);
-    const late = await openDrafts(await write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`), 'auto');
+      assert.equal((await openDrafts(await write(record))).format, name);
+    const late = await openDrafts(await write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`));
     assert.deepEqual([late.format, late.count], ['mbpp', 2]);
     await refuses({ a: 1, b: 2 }, /^set\.jsonl: line 1: unknown format \(its fields: a, b\)/);
     await refuses('', /is empty/);
@@ -388,7 +388,7 @@ describe('problem file formats', () => {
     await refuses(lines, /^set\.jsonl: line 3: id `MBPP\/7` is taken by line 1$/);
     await refuses(`${JSON.stringify(mbpp)}\n{oops`, /^set\.jsonl: line 2 is not JSON/);
     await refuses(gzipSync('x').subarray(0, 12), /set\.jsonl/);
-    await assert.rejects(openDrafts(join(folder, 'none.jsonl'), 'auto'), /no such file/);
+    await assert.rejects(openDrafts(join(folder, 'none.jsonl')), /no such file/);
   });
 });
 
@@ -403,7 +403,7 @@ describe('records that cannot be used', () => {
   const rejectedIn = async (records: unknown[]): Promise<Map<string, string>> => {
     const file = join(folder, 'set.jsonl');
     await writeFile(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    const drafts = await openDrafts(file, 'mbpp');
+    const drafts = await openDrafts(file, { format: 'mbpp' });
     assert.equal(drafts.count, records.length);
     const rejected = new Map<string, string>();
     for await (const entry of drafts.entries()) if ('reason' in entry) rejected.set(entry.id, entry.reason);
@@ -464,7 +464,7 @@ describe('records that cannot be used', () => {
   it('may contain any key, and the error still has one line', async () => {
     const file = join(folder, 'keys.json');
     await writeFile(file, JSON.stringify({ ['\u001b[31m\n'.repeat(300)]: 1 }));
-    await assert.rejects(openDrafts(file, 'auto'), (error: GauntletError) => {
+    await assert.rejects(openDrafts(file), (error: GauntletError) => {
       assert.equal(error.code, 'BAD_INPUT');
       return error.message.length < 500 && !CONTROL.test(error.message);
     });
@@ -473,7 +473,7 @@ describe('records that cannot be used', () => {
   it('make the reader refuse the file in one line if no other record is usable', async () => {
     const file = join(folder, 'none.jsonl');
     await writeFile(file, `${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
-    await assert.rejects(openDrafts(file, 'mbpp'), {
+    await assert.rejects(openDrafts(file, { format: 'mbpp' }), {
       code: 'BAD_INPUT',
       message: 'none.jsonl: no record can be used; the first: line 1: field `code`: must not be empty',
     });

@@ -108,7 +108,7 @@ describe('odd problem files', function () {
     const reason = async (fields: object): Promise<string> => {
       const path = file('lcb.jsonl', `${JSON.stringify({ ...record, ...fields })}\n`);
       try {
-        await openDrafts(path, 'livecodebench');
+        await openDrafts(path, { format: 'livecodebench' });
       } catch (error) {
         return (error as Error).message;
       }

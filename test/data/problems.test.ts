@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GauntletError } from '../../core/errors.js';
@@ -36,7 +36,7 @@ describe('problem files', () => {
   };
   const readFile = async (file: string): Promise<Problem[]> => {
     const problems: Problem[] = [];
-    for await (const entry of (await openDrafts(file, 'gauntlet')).entries())
+    for await (const entry of (await openDrafts(file, { format: 'gauntlet' })).entries())
       if ('draft' in entry) problems.push(entry.draft.problem);
     return problems;
   };
@@ -184,12 +184,29 @@ describe('problem files', () => {
     assert.deepEqual(tasks[0]!.baselineTests, []);
   });
 
-  it('names the command that converts a file in another format', async () => {
+  it('may be in another format', async () => {
     const mbpp = { task_id: 1, text: 'Double.', code: 'def f(x): return 2 * x', test_list: ['assert f(1) == 2'] };
-    const message =
-      /line 1: is in the format mbpp: convert the file with `gauntlet problems import FILE --out own.jsonl`/;
-    await refuses(mbpp, message);
-    await assert.rejects(readTasks(await write(mbpp)), message);
+    const file = await write(mbpp);
+    const { train, rejected } = await loadProblems(file);
+    assert.deepEqual([train.map(({ id }) => id), rejected], [['MBPP/1'], undefined]);
+    assert.deepEqual((await readTasks(file)).tasks, train);
+    const { rejected: others } = await loadProblems(await write([record, mbpp]));
+    assert.deepEqual(others, [{ id: '1', reason: "problem 2: is in the format mbpp, the file is in gauntlet's" }]);
+  });
+
+  it('names the command that adds expected values to a file that has none', async () => {
+    const file = await write({
+      task_id: 'E/1',
+      prompt: 'def f(x):\n    "half"\n',
+      entry_point: 'f',
+      canonical_solution: '    return x / 2\n',
+      base_input: [[1]],
+      plus_input: [],
+    });
+    await assert.rejects(
+      loadProblems(file),
+      /has inputs without expected values: `gauntlet problems import FILE --out/,
+    );
   });
 
   describe('an ambiguous list test', () => {
@@ -283,11 +300,15 @@ describe('problem files', () => {
       [{ ...unsigned, id: 'b' }],
       /^p\.json: no record can be used; the first: problem 1: missing field `function_signature`$/,
     );
-    await refuses(`\n\n{"id": "c"}`, /^lines\.jsonl: no .*: line 3: missing field `description`$/, 'lines.jsonl');
+    await refuses(
+      `\n\n{"id": "c"}`,
+      /^lines\.jsonl: line 3: unknown format \(its fields: id\); name a format/,
+      'lines.jsonl',
+    );
     await refuses([{ ...record, reference_solution: '' }], /field `reference_solution`: must not be empty/);
     await refuses([{ ...record, tags: 'x' }], /field `tags`/);
     await refuses([{ ...record, function_signature: 'two_sum' }], /field `function_signature`: no `def/);
-    await refuses([3], /problem 1: is not a problem/);
+    await refuses([3], /problem 1: unknown format \(its fields: not an object\)/);
   });
 
   it('refuses broken JSON, an empty file, a duplicate id and a missing file in one line each', async () => {
@@ -299,7 +320,9 @@ describe('problem files', () => {
       loadProblems(join(folder, 'none.json')),
       /cannot read problems from .*none\.json: no such file/,
     );
-    await assert.rejects(loadProblems(folder), /it is a folder/);
+    const empty = join(folder, 'empty');
+    await mkdir(empty);
+    await assert.rejects(loadProblems(empty), /empty: has no problem files \(\*\.json, /);
   });
 
   it('names a bad test by its index', async () => {

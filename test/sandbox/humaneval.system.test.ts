@@ -34,7 +34,7 @@ describe('HumanEval+ in the sandbox', function () {
     }
     await requireDocker(this);
     [problems, bodies] = [[], []];
-    for await (const entry of (await openDrafts(file, 'auto')).entries()) {
+    for await (const entry of (await openDrafts(file)).entries()) {
       assert.ok('draft' in entry, JSON.stringify(entry));
       const { problem } = entry.draft;
       problems.push(problem);

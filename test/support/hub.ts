@@ -1,4 +1,4 @@
-// A Hugging Face hub on this machine: model info, tree, and files, of which large ones redirect to another origin.
+// A Hugging Face hub on this machine: info, tree, and files of models and data sets; large files redirect to another origin.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +10,8 @@ export interface FakeHub {
   url: string;
   cdn: string;
   files: Map<string, Buffer>;
+  /** By name, instead of one revision with `files`. Others do not exist. */
+  revisions?: Record<string, { sha: string; files: Record<string, Buffer> }>;
   /** Changes what the hub says. */
   listing: (entries: Entry[]) => unknown;
   link?: string; // header of the listing
@@ -29,7 +31,7 @@ export interface Entry {
   lfs?: { oid: string; size: number; pointerSize: number };
 }
 
-const isLarge = (name: string): boolean => name.endsWith('.safetensors');
+const isLarge = (name: string): boolean => /\.(safetensors|parquet)$/.test(name);
 const hash = (kind: string, ...parts: (string | Buffer)[]): string =>
   parts.reduce((sum, part) => sum.update(part), createHash(kind)).digest('hex');
 
@@ -67,14 +69,20 @@ export async function openHub(files: Record<string, string | Buffer>): Promise<F
       response.writeHead(status, { 'content-type': 'application/json', ...(hub.link && { link: hub.link }) });
       response.end(JSON.stringify(value));
     };
+    const revisions = Object.entries(hub.revisions ?? {});
+    const meant = revisions.find(([name, { sha }]) => path.endsWith(`/revision/${name}`) || path.includes(sha))?.[1];
+    if (hub.revisions !== undefined && origin === 'hub' && meant === undefined) return json({}, 404);
+    if (path.includes('/revision/') && meant) return json({ id: 'some/data', sha: meant.sha });
     if (path.includes('/revision/')) {
       const { status = 200, sha = COMMIT } = hub.info();
       return json({ _id: '1', id: 'some/model', sha, error: 'text\nof the hub' }, status);
     }
     if (path.includes('/tree/') && hub.drip?.(response)) return;
-    if (path.includes('/tree/')) return json(hub.listing([...hub.files].map(entryOf)));
-    const name = path.split('/').at(-1)!;
-    const content = hub.files.get(name);
+    const files = meant ? Object.entries(meant.files) : [...hub.files];
+    if (path.includes('/tree/')) return json(hub.listing(files.map(entryOf)));
+    const name = path.split(/\/resolve\/[^/]+\/|\/blob\//).at(-1)!;
+    const all = new Map([...hub.files, ...revisions.flatMap(([, one]) => Object.entries(one.files))]);
+    const content = all.get(name);
     if (content === undefined) return json({}, 404);
     if (origin === 'hub' && isLarge(name)) {
       response.writeHead(302, { location: `${hub.cdn}/blob/${name}` });

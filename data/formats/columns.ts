@@ -1,0 +1,198 @@
+// Problems of sets that keep each part in a column of its own: a table says which (sets.ts), or the flag --map. Paths like
+// `metadata.difficulty` lead into objects, also into objects that a column holds as JSON text.
+import { basename } from 'node:path';
+import { nameOf } from '../../core/parse/asserts.js';
+import { parseSignature, type Signature } from '../../core/parse/signature.js';
+import type { Problem } from '../../core/schema/problem.js';
+import { callingOf, entryOf, inShape } from '../calling.js';
+import { parseExactJson, parseJson } from '../exactJson.js';
+import type { SourceRecord } from '../records.js';
+import {
+  type Columns,
+  code,
+  type FormatName,
+  idText,
+  type Part,
+  type ProblemFormat,
+  parseFields,
+  problemOf,
+  text,
+  UnusableRecord,
+} from './format.js';
+import { type GivenTests, givenTests } from './givenTests.js';
+import { calledEntry, calledIn, signatureIn, testsFrom, withTyping } from './python.js';
+import { solutionOf } from './solutions.js';
+import { STDIO } from './stdio.js';
+
+/** @param recognises lists of columns; a record that has all of one list is of this format */
+export function columnsFormat(
+  name: FormatName,
+  recognises: readonly (readonly string[])[],
+  columns: Columns,
+): ProblemFormat {
+  return {
+    name,
+    columns,
+    recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
+    idOf: (record) => printedId(first(record, columns.id)),
+    read: (record) => ({ problem: readProblem(record, columns) }),
+  };
+}
+
+/** Undefined if it is absent or null. */
+function valueAt(record: unknown, path: string, parse: (text: string) => unknown = parseJson): unknown {
+  let at = record;
+  for (const key of path.split('.')) {
+    if (typeof at === 'string') at = parsed(at, parse);
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return at ?? undefined;
+}
+
+function parsed(given: string, parse: (text: string) => unknown): unknown {
+  try {
+    parseJson(given); // bounds lists and nesting
+    return parse(given);
+  } catch {
+    return undefined; // a path that leads nowhere
+  }
+}
+
+function first(record: unknown, paths: readonly string[] = [], parse?: (text: string) => unknown): unknown {
+  for (const path of paths) {
+    const value = valueAt(record, path, parse);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+const printedId = (value: unknown): string | undefined =>
+  (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined;
+
+function readProblem(record: SourceRecord, columns: Columns): Problem {
+  const { json, file, index = 0 } = record;
+  if (typeof json !== 'object' || json === null) throw new UnusableRecord('is not a problem: an object is expected');
+  const at = (part: Part): unknown => first(json, columns[part]);
+  const textAt = (part: Part): string | undefined => {
+    const value = part === 'description' ? lastOfUser(at(part)) : at(part);
+    if (value === undefined || value === '') return undefined;
+    const schema = part === 'signature' || part === 'preamble' ? code : text;
+    const [name = part] = columns[part] ?? [];
+    return parseFields(schema.optional(), value, name);
+  };
+  const language = textAt('language');
+  if (language !== undefined && !/^py(thon)?[23]?$/i.test(language)) {
+    throw new UnusableRecord(`its language is ${language}`);
+  }
+  const description = textAt('description');
+  if (description === undefined) throw new UnusableRecord(`missing ${named(columns.description, 'description')}`);
+  const tags = at('tags');
+  const common = {
+    id: parseFields(idText, at('id') ?? `problem-${index}`, columns.id?.[0] ?? 'id'),
+    title: textAt('title'),
+    description: description.trim(),
+    difficulty: at('difficulty') === undefined ? undefined : String(at('difficulty')),
+    tags: Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string' && tag !== '') : undefined,
+    source: basename(file),
+  };
+  const own = (json as { reference_solution?: unknown }).reference_solution; // from --references
+  const solution = typeof own === 'string' ? own : solutionOf(at('reference'));
+  if (solution === undefined) throw new UnusableRecord('no reference solution (give one with --references)');
+  const preamble = textAt('preamble');
+  const reference = withTyping(
+    parseFields(code, preamble === undefined ? solution : `${preamble}\n\n${solution}`, 'reference'),
+  );
+  const testsAt = (part: 'tests' | 'hidden_tests'): GivenTests | undefined => {
+    const value = first(record.exact(), columns[part], parseExactJson);
+    if (value === undefined) return undefined;
+    return placed(columns[part]![0]!, () => givenTests(value));
+  };
+  const [tests, hidden] = [testsAt('tests'), testsAt('hidden_tests')];
+  const given = tests ?? hidden;
+  if (given?.kind === 'program') {
+    const programs = [tests, hidden].map((one) => (one?.kind === 'program' ? one.tests : one && mixed()) ?? []);
+    return problemOf({
+      ...STDIO,
+      ...common,
+      referenceSolution: reference,
+      baselineTests: programs[0],
+      hiddenTests: programs[1],
+    });
+  }
+  const source = textAt('test_source');
+  if (given === undefined && source === undefined)
+    throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
+  const sources = [tests, hidden].map((one) => (one?.kind === 'source' ? one.source : ''));
+  const starter = textAt('signature');
+  const called = (given?.kind === 'calls' ? given.entry : undefined) ?? textAt('entry');
+  const { entry, signature, functionSignature } = entryIn(
+    called ?? (starter === undefined ? undefined : parseSignature(starter)?.entry),
+    starter,
+    reference,
+    [source ?? '', ...sources].join('\n'),
+  );
+  const calls = (one: GivenTests | undefined, part: 'tests' | 'hidden_tests') => {
+    if (one?.kind === 'program') return mixed();
+    return one?.kind === 'calls' ? placed(columns[part]![0]!, () => one.read(signature)) : [];
+  };
+  const [shownText, hiddenText] = [[source ?? '', sources[0]!].filter(Boolean).join('\n'), sources[1]!];
+  const shown = testsFrom(shownText, entry, signature);
+  const later = testsFrom(hiddenText, entry, signature);
+  const rest = [shown.testSource, later.testSource].filter((part) => part !== undefined);
+  const baselineTests = [...calls(tests, 'tests'), ...shown.baselineTests];
+  const hiddenTests = [...calls(hidden, 'hidden_tests'), ...later.baselineTests];
+  const calling = callingOf(signature, [...baselineTests, ...hiddenTests]);
+  return problemOf({
+    ...common,
+    functionSignature,
+    entry,
+    referenceSolution: reference,
+    baselineTests: baselineTests.map((test) => inShape(test, calling)),
+    hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
+    testSource: rest.length === 0 ? undefined : [...(preamble === undefined ? [] : [preamble]), ...rest].join('\n\n'),
+    calling,
+  });
+}
+
+const mixed = (): never => {
+  throw new UnusableRecord('tests of functions and of whole programs in one problem');
+};
+
+const named = (paths: readonly string[] | undefined, part: string): string =>
+  paths === undefined || paths.length === 0
+    ? `column for \`${part}\``
+    : `field ${paths.map((path) => `\`${path}\``).join(' or ')}`;
+
+function placed<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnusableRecord || error instanceof RangeError)
+      throw new UnusableRecord(`field \`${path}\`: ${error.message}`);
+    throw error;
+  }
+}
+
+/** What is called, and its signature: that of the starter code if it is called in the same way, else of the reference. */
+function entryIn(
+  called: string | undefined,
+  starter: string | undefined,
+  reference: string,
+  tests: string,
+): { entry: string; signature: Signature; functionSignature: string } {
+  const name = called === undefined ? calledIn(tests, reference) : calledEntry(called);
+  const given = starter === undefined ? undefined : parseSignature(starter, nameOf(name));
+  const entry = name.includes('.') ? name : entryOf(given ?? { entry: name }, reference);
+  if (given && starter && (given.owner !== undefined) === entry.includes('.'))
+    return { entry, signature: given, functionSignature: withTyping(starter.trim()) };
+  const { text: functionSignature, signature } = signatureIn(reference, entry);
+  return { entry, signature, functionSignature };
+}
+
+/** Sets for chat models have a conversation instead of a description. */
+function lastOfUser(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  const messages = value as { role?: unknown; content?: unknown }[];
+  return messages.filter((message) => message?.role === 'user').at(-1)?.content;
+}

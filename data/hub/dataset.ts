@@ -1,0 +1,152 @@
+// The files of one split of a data set of the hub. The hub converts every public set to Parquet, on a branch whose paths say
+// configuration and split; a set without that branch, or a revision that is named, is read as its owner wrote it. What a commit lists is
+// kept beside the cache of the hub's own tools, so that a set that was downloaded once needs no network.
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HubApiError } from '@huggingface/hub';
+import { z } from 'zod';
+import { GauntletError } from '../../core/errors.js';
+import {
+  asFault,
+  cacheFolder,
+  type DownloadProgress,
+  fetchFiles,
+  inTurn,
+  type Repository,
+  replace,
+} from './download.js';
+import { hubAddress, hubCache, isOffline } from './environment.js';
+import { type HubFile, type HubModel, InvalidAnswer, listDataset } from './listing.js';
+
+export interface Dataset {
+  id: string; // owner/name
+  config?: string | undefined;
+  split?: string | undefined;
+  revision?: string | undefined;
+}
+
+export interface DatasetFiles {
+  files: string[]; // paths, in the order of the set
+  config: string;
+  split: string;
+  revision: string; // the commit
+}
+
+const CONVERTED = 'refs/convert/parquet';
+const listingSchema = z.array(z.strictObject({ name: z.string(), size: z.int(), digest: z.string() }));
+
+/** @throws GauntletError BAD_INPUT, naming the way out; HUB_FAULT if a retry may help */
+export async function datasetFiles(
+  dataset: Dataset,
+  onProgress?: (progress: DownloadProgress) => void,
+): Promise<DatasetFiles> {
+  const { id, revision } = dataset;
+  const repository: Repository = { kind: 'dataset', id };
+  return inTurn(repository, async () => {
+    try {
+      const known = await cached(repository, revision === undefined ? [CONVERTED, 'main'] : [revision]);
+      const listed = known ?? (await askHub(repository, dataset));
+      const chosen = choose(id, listed.files, dataset);
+      const folder = join(cacheFolder(repository), 'snapshots', listed.commit);
+      const paths = chosen.files.map(({ name }) => join(folder, name));
+      if (!paths.every((path) => existsSync(path))) {
+        if (isOffline()) throw offline(id);
+        await fetchFiles(repository, { ...listed, files: chosen.files }, onProgress);
+      }
+      return { files: paths, config: chosen.config, split: chosen.split, revision: listed.commit };
+    } catch (error) {
+      throw asFault(error, repository, revision === undefined ? id : `${id}@${revision}`);
+    }
+  });
+}
+
+type Listed = HubModel & { revision: string };
+
+/** The listing of the first of these revisions that this machine knows. */
+async function cached(repository: Repository, revisions: readonly string[]): Promise<Listed | undefined> {
+  for (const revision of revisions) {
+    const ref = join(cacheFolder(repository), 'refs', revision);
+    const isSmallFile = existsSync(ref) && statSync(ref).isFile() && statSync(ref).size < 1000;
+    const commit = isSmallFile ? readFileSync(ref, 'utf8').trim() : revision;
+    if (!/^[0-9a-f]{40}$/.test(commit)) continue;
+    const path = listingPath(repository, commit);
+    if (!existsSync(path)) continue;
+    const files = listingSchema.safeParse(JSON.parse(await readFile(path, 'utf8')));
+    if (files.success) return { revision, commit, files: files.data };
+  }
+  return undefined;
+}
+
+const listingPath = (repository: Repository, commit: string): string =>
+  join(cacheFolder(repository), 'listings', `${commit}.json`);
+
+async function askHub(repository: Repository, { id, revision }: Dataset): Promise<Listed> {
+  if (isOffline()) throw offline(id);
+  const ask = async (name: string): Promise<Listed> => ({
+    revision: name,
+    ...(await listDataset(hubAddress(), id, name)),
+  });
+  const listed =
+    revision !== undefined
+      ? await ask(revision)
+      : await ask(CONVERTED).catch((error: unknown) => orOriginal(error, ask));
+  if (listed.files.length === 0) throw new InvalidAnswer('it lists no files of Parquet or JSON');
+  const path = listingPath(repository, listed.commit);
+  await mkdir(join(path, '..'), { recursive: true });
+  await replace(path, (temporary) => writeFile(temporary, JSON.stringify(listed.files)));
+  return listed;
+}
+
+/** A set that is private, or too new, has no converted branch. */
+function orOriginal(error: unknown, ask: (revision: string) => Promise<Listed>): Promise<Listed> {
+  if (error instanceof HubApiError && error.statusCode === 404) return ask('main');
+  throw error;
+}
+
+const offline = (id: string): GauntletError =>
+  new GauntletError(
+    'BAD_INPUT',
+    `${id}: not in the Hugging Face cache ${hubCache()}, and HF_HUB_OFFLINE forbids downloads; unset it, or name a file with --problems`,
+  );
+
+interface Split {
+  config: string;
+  split: string;
+  files: HubFile[];
+}
+
+/** `taco/train/0000.parquet`, `taco/train-00000-of-00004.parquet`, `data/train-….parquet`, `train.jsonl`. */
+function splitOf(name: string): { config: string; split: string } {
+  const folders = name.split('/');
+  const stem = folders.pop()!.replace(/\.(jsonl?(\.(gz|zst))?|parquet)$/, '');
+  const shard = /^(.+?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?$/.exec(stem)?.[1];
+  const isNumber = /^\d+$/.test(stem);
+  const split = isNumber ? (folders.pop() ?? 'train') : (shard ?? stem);
+  const config = folders.filter((folder) => folder !== 'data').join('/') || 'default';
+  return { config, split: split.replace(/^partial-/, '') };
+}
+
+/** @throws GauntletError BAD_INPUT, naming what there is */
+function choose(id: string, files: readonly HubFile[], { config, split }: Dataset): Split {
+  const splits = new Map<string, Split>();
+  for (const file of files) {
+    const of = splitOf(file.name);
+    const key = JSON.stringify(of);
+    splits.set(key, { ...of, files: [...(splits.get(key)?.files ?? []), file] });
+  }
+  const all = [...splits.values()];
+  const byConfig = narrowed(all, 'config', config ?? 'default', config !== undefined, id);
+  const [found] = narrowed(byConfig, 'split', split ?? 'train', split !== undefined, id);
+  return found!;
+}
+
+/** Those with this configuration or split. If none was asked for, also the only one there is. */
+function narrowed(all: Split[], key: 'config' | 'split', value: string, isAsked: boolean, id: string): Split[] {
+  const names = [...new Set(all.map((one) => one[key]))];
+  const wanted = isAsked || names.length > 1 ? value : names[0];
+  const found = all.filter((one) => one[key] === wanted);
+  if (found.length > 0) return found;
+  const safe = names.filter((name) => /^[\w.+=,/-]{1,80}$/.test(name)).slice(0, 20);
+  throw new GauntletError('BAD_INPUT', `hf:${id}: choose one with ?${key}=NAME: ${safe.join(', ')}`);
+}

@@ -1,0 +1,170 @@
+// Tests and solutions of public sets, in the shapes in which trainers exchange them.
+import assert from 'node:assert/strict';
+import { parseSignature } from '../../core/parse/signature.js';
+import type { TestCase } from '../../core/schema/problem.js';
+import { parseExactJson } from '../../data/exactJson.js';
+import { givenTests } from '../../data/formats/givenTests.js';
+import { formatOf } from '../../data/formats/index.js';
+import { solutionOf } from '../../data/formats/solutions.js';
+
+describe('the tests of a public set', () => {
+  const one = parseSignature('def f(xs):')!;
+  const two = parseSignature('def f(xs, k):')!;
+  const exact = (json: unknown): unknown => parseExactJson(typeof json === 'string' ? json : JSON.stringify(json));
+  const calls = (json: unknown, signature = one): TestCase[] => {
+    const given = givenTests(exact(json));
+    assert.ok(given.kind === 'calls');
+    return given.read(signature);
+  };
+  const refuses = (json: unknown, message: RegExp, signature = one): void =>
+    assert.throws(() => {
+      const given = givenTests(typeof json === 'string' ? json : exact(json));
+      if (given.kind === 'calls') given.read(signature);
+    }, message);
+
+  it('may be whole programs, whose lines are text or lists', () => {
+    const tests = [
+      { args: ['1\n2'], expected: '3' },
+      { args: ['4'], expected: '5\n6' },
+    ];
+    for (const json of [
+      { inputs: ['1\n2', ['4']], outputs: ['3', ['5', '6']] },
+      [
+        { input: '1\n2', output: '3', type: 'stdin_stdout' },
+        { input: '4', output: '5\n6', testtype: 'stdin', metadata: { func_name: null } },
+      ],
+      { input: ['1\n2', '4'], output: ['3', '5\n6'], fn_name: null },
+      JSON.stringify({ inputs: ['1\n2', '4'], outputs: ['3', '5\n6'] }),
+    ])
+      assert.deepEqual(givenTests(exact(JSON.stringify(json))), { kind: 'program', tests });
+    assert.deepEqual(givenTests(exact('[{"input": 1.0, "output": null}]')).kind, 'calls');
+  });
+
+  it('keep numbers as they are written', () => {
+    const [test] = calls('{"fn_name": "f", "inputs": [[[1.0, 12345678901234567890]]], "outputs": [[2.0]]}');
+    assert.deepEqual(test, { args: [[{ f: '1.0' }, { i: '0xab54a98ceb1f0ad2' }]], expected: { f: '2.0' } });
+    const [text] = calls([{ fn_name: 'f', type: 'function_call', input: '[[1.0]]', output: '2.0' }]);
+    assert.deepEqual(text, { args: [[{ f: '1.0' }]], expected: { f: '2.0' } });
+  });
+
+  it('have answers that are wrapped in a list of one, if all are', () => {
+    const answers = (outputs: unknown[]): unknown[] =>
+      calls({ fn_name: 'f', inputs: outputs.map(() => [[1]]), outputs }).map(({ expected }) => expected);
+    assert.deepEqual(answers([[3], [4]]), [3, 4]);
+    assert.deepEqual(answers([[3], [4, 5]]), [[3], [4, 5]]);
+    assert.deepEqual(answers([['5'], ['x']]), ['5', 'x']);
+    assert.deepEqual(calls([{ fn_name: 'f', type: 'call', input: [1], output: [3] }])[0]!.expected, [3]);
+  });
+
+  it('have arguments as lists, as objects, or as text: one per line or one list', () => {
+    const args = (input: unknown, type: string, signature = two): unknown =>
+      calls([{ fn_name: 'f', type, input, output: '0' }], signature)[0]!.args;
+    assert.deepEqual(args([[1], 2], 'call'), [[1], 2]);
+    assert.deepEqual(args({ xs: [1], k: 2 }, 'call'), [[1], 2]);
+    assert.deepEqual(args('[1]\n2', 'functional'), [[1], 2]);
+    assert.deepEqual(args('[[1], 2]', 'function_call'), [[1], 2]);
+    assert.deepEqual(args('[1]\n2', 'function_call'), [[1], 2]);
+    assert.deepEqual(args("[1]\n'a'", 'functional'), [[1], 'a']);
+    assert.deepEqual(args('[[1]]', 'function_call', one), [[1]]);
+    assert.deepEqual(args('[[1]]', 'functional', one), [[[1]]]);
+    assert.deepEqual(args('[1, 2]', 'functional', one), [[1, 2]]);
+  });
+
+  it('have answers as text, also of texts without quotes', () => {
+    const answer = (output: string): unknown =>
+      calls([{ fn_name: 'f', type: 'functional', input: '1', output }])[0]!.expected;
+    assert.deepEqual(['true', 'None', '(1, 2)', '"a"', 'plain words'].map(answer), [
+      true,
+      null,
+      { t: [1, 2] },
+      'a',
+      'plain words',
+    ]);
+  });
+
+  it('may be asserts, source, or the forms of baseline_tests', () => {
+    assert.deepEqual(givenTests(['assert f(1)', null, 'assert f(2)']), {
+      kind: 'source',
+      source: 'assert f(1)\nassert f(2)',
+    });
+    assert.deepEqual(givenTests('def test_f():\n    assert f(1)'), {
+      kind: 'source',
+      source: 'def test_f():\n    assert f(1)',
+    });
+    assert.deepEqual(calls([{ inputs: [1], expected: 2 }]), [{ args: [1], expected: 2 }]);
+    assert.deepEqual(calls([[1, 2]]), [{ args: [1], expected: 2 }]);
+    assert.deepEqual(givenTests([]), { kind: 'program', tests: [] });
+  });
+
+  it('are refused with what is wrong', () => {
+    refuses({ inputs: ['1'], outputs: [] }, /has 1 inputs, but 0 outputs/);
+    refuses({ inputs: 'x' }, /no lists `inputs` and `outputs`/);
+    refuses([{ input: '1' }], /test 1 has no `input` and `output`/);
+    refuses('[{"input": ', /is not JSON/);
+    refuses(7, /has no tests in it/);
+    refuses({ inputs: new Array(10_001).fill('1'), outputs: new Array(10_001).fill('1') }, /at most 10000 tests/);
+    refuses(
+      [
+        { type: 'stdin', input: '1', output: '1' },
+        { fn_name: 'f', input: [1], output: 1 },
+      ],
+      /of functions and of whole programs/,
+    );
+    refuses(
+      [
+        { fn_name: 'f', input: [1], output: 1 },
+        { fn_name: 'g', input: [1], output: 1 },
+      ],
+      /tests of several functions: f, g/,
+    );
+    refuses({ fn_name: 'f', inputs: [[1, 2]], outputs: [3] }, /gives 2 arguments, but f takes 1 argument/);
+    refuses([{ fn_name: 'f', type: 'functional', input: 'a b', output: '1' }], /a test is not a literal/);
+    refuses([{ fn_name: 'f', input: { k: 1 }, output: 1 }], /has an input `k`, but f takes \(xs\)/);
+    refuses([{ inputs: [1, 2], expected: 2 }], /test 1 gives 2 arguments/);
+  });
+
+  it('take helpers of LeetCode from its prompt, for the reference and for tests as source', () => {
+    const json = {
+      task_id: 'twice',
+      problem_description: 'Double x.',
+      starter_code: 'class Solution:\n    def twice(self, x: int) -> List[int]:\n        ',
+      prompt: 'def same(a, b):\n    return a == b\n',
+      completion: 'class Solution:\n    def twice(self, x):\n        return [2 * x]\n',
+      entry_point: 'Solution().twice',
+      test: 'def check(candidate):\n    assert candidate(x = 1) == [2]\n\ndef check_more(candidate):\n    assert same(candidate(2), [4])\n',
+    };
+    const { problem } = formatOf('leetcode').read({ file: 'x', place: 'line 1', json, exact: () => json });
+    assert.equal(problem.entry, 'Solution.twice');
+    assert.match(
+      problem.functionSignature,
+      /^from typing import List\n\nclass Solution:\n {4}def twice\(self, x: int\)/,
+    );
+    assert.match(problem.referenceSolution, /def same[\s\S]*class Solution/);
+    assert.deepEqual(problem.baselineTests, [{ args: [1], expected: [2] }]);
+    assert.match(problem.testSource!, /def same\(a, b\)[\s\S]*same\(candidate\(2\), \[4\]\)/);
+  });
+});
+
+describe('the solution of a public set', () => {
+  it('is the first one in Python 3', () => {
+    assert.equal(solutionOf('def f(): pass'), 'def f(): pass');
+    assert.equal(solutionOf(['print "old"', 'print("new")']), 'print("new")');
+    assert.equal(solutionOf(['x = raw_input()']), 'x = raw_input()');
+    assert.equal(solutionOf(JSON.stringify(['', 'print(1)'])), 'print(1)');
+    assert.equal(
+      solutionOf([
+        { language: 'cpp', code: 'int x;' },
+        { language: 'py3', code: 'x = 1' },
+      ]),
+      'x = 1',
+    );
+    assert.equal(solutionOf({ language: [2, 3], solution: ['int x;', 'x = 1'] }), 'x = 1');
+    assert.equal(solutionOf('Text\n```python\nx = 1\n```\nmore\n```\ny\n```'), 'x = 1\n');
+    const inferences = [0.5, 1, 1].map((pass_rate, i) => ({ completion: `x = ${i}`, pass_rate }));
+    assert.equal(solutionOf(inferences), 'x = 1');
+    assert.deepEqual(
+      [[], '', null, undefined, 3, [{ language: 'cpp', code: 'x' }]].map(solutionOf),
+      new Array(6).fill(undefined),
+    );
+  });
+});

@@ -1,0 +1,245 @@
+// Problem files that are Parquet, or packed with zstd. The files of ./parquet were written by pyarrow (make.py); hostile ones
+// are made here.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type FileMetaData, parquetMetadata } from 'hyparquet';
+import { ByteWriter, parquetWriteBuffer } from 'hyparquet-writer';
+import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
+import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
+import type { GauntletError } from '../../core/errors.js';
+import { valueOfJson } from '../../data/exactJson.js';
+import { PARQUET_LIMITS, type ParquetRow, readParquet } from '../../data/parquet.js';
+import { readRecords, type SourceRecord } from '../../data/records.js';
+import { ROOT } from '../../infra/root.mjs';
+
+const written = (name: string): string => join(ROOT, 'test/data/parquet', `${name}.parquet`);
+
+describe('a problem file', function () {
+  this.timeout(60_000);
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gauntlet-parquet-'));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+  const file = (name: string, content: string | Uint8Array): string => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const recordsOf = async (path: string): Promise<SourceRecord[]> => {
+    const out: SourceRecord[] = [];
+    for await (const record of readRecords(path)) out.push(record);
+    return out;
+  };
+  const refused = (path: string, message: RegExp): Promise<void> =>
+    assert.rejects(recordsOf(path), (error: GauntletError) => {
+      assert.equal(error.code, 'BAD_INPUT', error.stack);
+      assert.match(error.message, message);
+      assert.ok(!error.message.includes('\n'), error.message);
+      return true;
+    });
+
+  describe('of Parquet', () => {
+    for (const name of ['snappy', 'zstd', 'gzip', 'brotli', 'none', 'v2'])
+      it(`has the same rows with pages of kind ${name}`, async () => {
+        const records = await recordsOf(written(name));
+        assert.deepEqual(
+          records.map(({ place }) => place),
+          Array.from({ length: 10 }, (_, i) => `row ${i + 1}`),
+        );
+        const rows = records.map(({ json }) => json as Record<string, unknown>);
+        assert.deepEqual(rows[2], {
+          id: 'row-2',
+          text: 'Größe 2 数',
+          count: 2,
+          share: 2,
+          ok: true,
+          tests: ['assert f(2) == 2', null],
+          cases: [{ input: '2\n', output: '2', scores: [1, 0.5] }],
+          info: { language: 'python', deep: { name: 'n2' } },
+          both: { input: ['2'], output: ['2'] },
+          at: '2025-01-02T03:04:02.000Z',
+          raw: '/wI=',
+        });
+        assert.deepEqual([rows[3]!.text, rows[5]!.tests, rows[6]!.cases], [null, [], null]);
+        const exact = records[4]!.exact() as Record<string, unknown>;
+        assert.deepEqual(
+          [exact.count, exact.share, (exact.cases as { scores: unknown }[])[0]!.scores].map(valueOfJson),
+          [{ i: '0x1000000000000004' }, { f: '4.0' }, [{ f: '1.0' }, { f: '1.0' }]],
+        );
+      });
+
+    it('is refused if it has pages of LZ4', () =>
+      refused(written('lz4'), /^lz4\.parquet: is compressed with LZ4_RAW: use zstd or snappy$/));
+
+    const whole = (): Buffer => readFileSync(written('zstd'));
+    /** The file with another footer. */
+    const withMetadata = (bytes: Uint8Array, change: (metadata: FileMetaData) => void): Uint8Array => {
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const body = bytes.subarray(0, bytes.byteLength - 8 - view.getUint32(bytes.byteLength - 8, true));
+      const metadata = parquetMetadata(bytes);
+      change(metadata);
+      const writer = new ByteWriter();
+      writer.appendBytes(body);
+      writeMetadata(writer, metadata as Parameters<typeof writeMetadata>[1]);
+      writer.appendUint32(0x31524150);
+      return new Uint8Array(writer.getBuffer());
+    };
+    const texts = (data: string[]): Uint8Array =>
+      new Uint8Array(parquetWriteBuffer({ columnData: [{ name: 'id', data, type: 'STRING' }] }));
+
+    it('is refused if it is damaged, with one line that repeats nothing of it', async () => {
+      const bytes = whole();
+      for (const end of [4, 8, 11, 20, 600, bytes.length - 1])
+        await refused(file('cut.parquet', bytes.subarray(0, end)), /^cut\.parquet: (is|names|ends|has) /);
+      for (let at = 4; at < bytes.length; at += 397) {
+        const changed = Buffer.from(bytes);
+        for (let i = at; i < Math.min(at + 12, bytes.length); i++) changed[i] = 0xa5 ^ i;
+        const path = file('changed.parquet', changed);
+        await recordsOf(path).catch((error: GauntletError) => {
+          assert.equal(error.code, 'BAD_INPUT', error.stack);
+          assert.match(error.message, /^changed\.parquet: [^\n]{1,400}$/);
+        });
+      }
+    });
+
+    it('may be a table without rows, which is empty', () => refused(file('none.parquet', texts([])), /: is empty$/));
+
+    it('is refused if it claims gigabytes, before they are allocated', async () => {
+      const claims: [string, RegExp, (metadata: FileMetaData) => void][] = [
+        [
+          'bytes',
+          /row group of more than 1073741824 bytes/,
+          ({ row_groups: [group] }) => {
+            group!.columns[0]!.meta_data!.total_uncompressed_size = 10n ** 10n;
+          },
+        ],
+        [
+          'rows',
+          /row group of more than 10000000 rows/,
+          ({ row_groups: [group] }) => {
+            group!.num_rows = 10n ** 12n;
+          },
+        ],
+        [
+          'negative',
+          /row group of more than 10000000 rows/,
+          ({ row_groups: [group] }) => {
+            group!.num_rows = -1n;
+          },
+        ],
+        [
+          'place',
+          /names bytes that it does not have/,
+          ({ row_groups: [group] }) => {
+            group!.columns[0]!.meta_data!.total_compressed_size = 10n ** 10n;
+          },
+        ],
+        [
+          'more',
+          /: has fewer rows than it says$/,
+          ({ row_groups: [group] }) => {
+            group!.num_rows = 5n;
+          },
+        ],
+      ];
+      for (const [name, message, change] of claims)
+        await refused(file(`${name}.parquet`, withMetadata(texts(['a', 'b']), change)), message);
+      const page = (header: Parameters<typeof writePageHeader>[1]): Uint8Array =>
+        withMetadata(texts(['a', 'b']), ({ row_groups: [group] }) => {
+          const column = group!.columns[0]!.meta_data!;
+          column.total_compressed_size = BigInt(lengthOf(header));
+        });
+      const lengthOf = (header: Parameters<typeof writePageHeader>[1]): number => {
+        const writer = new ByteWriter();
+        writePageHeader(writer, header);
+        return writer.offset;
+      };
+      const header: Parameters<typeof writePageHeader>[1] = {
+        type: 'DATA_PAGE_V2',
+        uncompressed_page_size: 2 ** 31 - 1,
+        compressed_page_size: 0,
+        data_page_header_v2: {
+          num_values: 2 ** 31 - 1,
+          num_nulls: 0,
+          num_rows: 2,
+          encoding: 'PLAIN',
+          definition_levels_byte_length: 0,
+          repetition_levels_byte_length: 0,
+          is_compressed: true,
+        },
+      };
+      const claiming = page(header);
+      const writer = new ByteWriter();
+      writePageHeader(writer, header);
+      claiming.set(new Uint8Array(writer.getBuffer()), 4);
+      await refused(file('page.parquet', claiming), /row group of more than 1073741824 bytes or 50000000 values/);
+    });
+
+    it('is refused if few bytes hold many values', async () => {
+      const path = file('values.parquet', texts(new Array<string>(200_000).fill('the same')));
+      const rows = async (values: number): Promise<number> => {
+        let count = 0;
+        for await (const _ of readParquet(path, { ...PARQUET_LIMITS, values })) count++;
+        return count;
+      };
+      assert.equal(await rows(1_000_000), 200_000);
+      await assert.rejects(rows(100_000), /row group of more than \d+ bytes or 100000 values: write it with smaller/);
+    });
+
+    it('reads one row group after the other', async () => {
+      const path = file(
+        'groups.parquet',
+        new Uint8Array(
+          parquetWriteBuffer({
+            columnData: [{ name: 'id', data: Array.from({ length: 50 }, (_, i) => `${i}`), type: 'STRING' }],
+            rowGroupSize: [10],
+          }),
+        ),
+      );
+      const reading = readParquet(path)[Symbol.asyncIterator]();
+      const first = (await reading.next()).value as ParquetRow;
+      assert.deepEqual(first.json, { id: '0' });
+      const bytes = readFileSync(path);
+      const { row_groups } = parquetMetadata(new Uint8Array(bytes));
+      const from = Number(row_groups[1]!.columns[0]!.meta_data!.data_page_offset);
+      writeFileSync(path, bytes.fill(0xff, from, from + 20)); // the second group is not read yet
+      for (let i = 1; i < 10; i++) assert.deepEqual(((await reading.next()).value as ParquetRow).json, { id: `${i}` });
+      await assert.rejects(reading.next(), /is no readable Parquet file/);
+    });
+  });
+
+  describe('packed with zstd', () => {
+    // zstd -19, two frames after each other
+    const PACKED = Buffer.from('KLUv/QRokQAAeyJhIjogMX0KeyJhIjogMn0KP4Yujw==', 'base64');
+    const block = (bytes: number, last: boolean): Buffer => {
+      const head = (bytes << 3) | (1 << 1) | Number(last); // one byte, repeated
+      return Buffer.from([head & 255, (head >> 8) & 255, head >> 16, 0x20]);
+    };
+
+    it('is read like others, also in several frames', async () => {
+      const path = file('rows.jsonl.zst', Buffer.concat([PACKED, PACKED]));
+      assert.deepEqual(
+        (await recordsOf(path)).map(({ json }) => json),
+        [{ a: 1 }, { a: 2 }, { a: 1 }, { a: 2 }],
+      );
+    });
+
+    it('is refused if it is cut', async () => {
+      await refused(file('cut.jsonl.zst', PACKED.subarray(0, 20)), /^cut\.jsonl\.zst: is damaged: unexpected EOF$/);
+      await refused(
+        file('bad.jsonl.zst', Buffer.concat([PACKED.subarray(0, 6), Buffer.alloc(30, 255)])),
+        /: is damaged/,
+      );
+    });
+
+    it('is refused if it is a bomb', async () => {
+      const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]); // a window of 2 MB
+      const blocks = Array.from({ length: 4000 }, (_, i) => block(1 << 17, i === 3999)); // 512 MB in 16 kB
+      const path = file('bomb.jsonl.zst', Buffer.concat([head, ...blocks]));
+      await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 268435456 bytes, .*; unpack it with unzstd/);
+    });
+  });
+});

@@ -1,0 +1,95 @@
+// The problems of a run, read in a thread of a worker.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadProblems } from '../../data/problems.js';
+import { ROOT } from '../../infra/root.mjs';
+import { loadInThread } from '../../workers/loadProblems.js';
+
+const table = join(ROOT, 'test/data/publicSets/kodcode.parquet');
+
+describe('problems that a worker reads', function () {
+  this.timeout(60_000);
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gauntlet-thread-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+  const write = async (name: string, rows: object[]): Promise<string> => {
+    const path = join(folder, name);
+    await writeFile(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    return path;
+  };
+  const own = (id: string, fields: object = {}): object => ({
+    id,
+    description: 'Add.',
+    function_signature: 'def f(x):',
+    baseline_tests: [[1, 2]],
+    reference_solution: 'def f(x): return x + 1',
+    ...fields,
+  });
+
+  it('are those that a command reads, in several batches', async () => {
+    let calls = 0;
+    assert.deepEqual(await loadInThread(table, () => calls++), await loadProblems(table));
+    assert.ok(calls >= 3, 'it reports progress');
+    const many = await write(
+      'many.jsonl',
+      Array.from({ length: 500 }, (_, i) => own(`p${i}`)),
+    );
+    assert.deepEqual(await loadInThread(many), await loadProblems(many));
+    assert.deepEqual(await loadInThread('steps:5'), await loadProblems('steps:5'));
+  });
+
+  it('are those of the last pass if a test is clear only after the first', async () => {
+    const ambiguous = own('late', { baseline_tests: [[[5], 6]], function_signature: 'def f(x):' });
+    const file = await write('styles.jsonl', [ambiguous, own('clear'), own('bad', { description: '' })]);
+    const { train, validation, test, rejected } = await loadInThread(file);
+    assert.deepEqual([...train, ...validation, ...test].map(({ id }) => id).sort(), ['clear', 'late']);
+    assert.deepEqual(rejected, [{ id: 'bad', reason: 'line 3: field `description`: must not be empty' }]);
+  });
+
+  it('may be several files of a folder, with columns that the source names', async () => {
+    const path = join(folder, 'set');
+    await mkdir(path);
+    const row = (n: number): object => ({
+      q: `Add ${n}.`,
+      code: `def f(x): return x + ${n}`,
+      t: [`assert f(1) == ${1 + n}`],
+    });
+    await writeFile(join(path, 'b.json'), JSON.stringify([row(3)]));
+    await writeFile(join(path, 'a.jsonl'), `${JSON.stringify(row(1))}\n${JSON.stringify(row(2))}\n`);
+    await writeFile(join(path, 'notes.txt'), 'no problems');
+    const set = await loadInThread(`${path}?map=description=q,reference=code,tests=t`);
+    const all = [...set.train, ...set.validation, ...set.test].sort((a, b) => (a.id < b.id ? -1 : 1));
+    assert.deepEqual(
+      all.map(({ id, description, source }) => [id, description, source]),
+      [
+        ['problem-1', 'Add 1.', 'a.jsonl'],
+        ['problem-2', 'Add 2.', 'a.jsonl'],
+        ['problem-3', 'Add 3.', 'b.json'],
+      ],
+    );
+  });
+
+  it('leave the event loop free', async () => {
+    const many = await write(
+      'busy.jsonl',
+      Array.from({ length: 2000 }, (_, i) => own(`p${i}`)),
+    );
+    let turns = 0;
+    const timer = setInterval(() => turns++, 5);
+    await loadInThread(many);
+    clearInterval(timer);
+    assert.ok(turns >= 10, `${turns} turns`);
+  });
+
+  it('are refused with the error of their reader', async () => {
+    const refused = (source: string, message: RegExp): Promise<void> =>
+      assert.rejects(loadInThread(source), { code: 'BAD_INPUT', message });
+    await refused(join(folder, 'none.jsonl'), /none\.jsonl: no such file/);
+    await refused(await write('bad.jsonl', [{ a: 1 }]), /bad\.jsonl: line 1: unknown format/);
+    await refused(`${table}?map=nonsense`, /--map: `nonsense`: write PART=COLUMN/);
+  });
+});

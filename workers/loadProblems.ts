@@ -1,0 +1,32 @@
+// The problems of a run, read in a thread of their own.
+import { GauntletError } from '../core/errors.js';
+import { isBuiltIn, type ProblemSet } from '../core/schema/problem.js';
+import { collected, loadProblems, type Reader } from '../data/problems.js';
+import { parseSource, provideSource, sourceText } from '../data/source.js';
+import { startThread } from '../infra/scripts.js';
+import type { ProblemsMessage, ProblemsTask } from './problemsThread.js';
+
+/** @param onProgress called while a data set is downloaded, and while its problems are read */
+export async function loadInThread(text: string, onProgress: () => void = () => undefined): Promise<ProblemSet> {
+  if (isBuiltIn(text)) return loadProblems(text);
+  // downloads stay in this thread, which does one at a time for each data set
+  const { files, source } = await provideSource(parseSource(text), onProgress);
+  return collected((reader) => readInThread({ files, source: sourceText(source) }, reader, onProgress));
+}
+
+function readInThread(task: ProblemsTask, reader: Reader, onProgress: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const thread = startThread(new URL('./problemsThread.js', import.meta.url), task);
+    thread.on('message', (message: ProblemsMessage) => {
+      onProgress();
+      if ('begin' in message) reader.begin();
+      else if ('problems' in message) {
+        for (const problem of message.problems) reader.problem(problem);
+        for (const record of message.rejected) reader.rejected(record);
+      } else if ('done' in message) resolve();
+      else reject(new GauntletError(message.code, message.message));
+    });
+    thread.once('error', reject);
+    thread.once('exit', (status) => reject(new Error(`the thread of ${task.source} ended (exit status ${status})`)));
+  });
+}
