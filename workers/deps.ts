@@ -12,8 +12,9 @@ import { codeVersion } from '../infra/codeVersion.mjs';
 import { ROOT } from '../infra/root.mjs';
 import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
 import { memoryBudget, sourceOf } from '../ml/engine/budget.js';
+import { describePlan } from '../ml/engine/cardPlan.js';
 import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
-import { expectedMemory, openEngine } from '../ml/engine/ortEngine.js';
+import { expectedMemory, expectedOnCard, openEngine } from '../ml/engine/ortEngine.js';
 import { inThread } from '../ml/pool/inThread.js';
 import { RolloutServer } from '../ml/remote/rolloutServer.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
@@ -51,8 +52,9 @@ export interface OpenDeps {
 export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const { log } = options;
   const say = options.say ?? ((line: string) => void log?.warn(line));
-  const engines = once((path: string, opening: EngineOptions) => {
-    say(memoryLine(path, opening));
+  const engines = once(async (path: string, opening: EngineOptions) => {
+    const provider = await resolveDevice(opening.device);
+    say(provider === 'cpu' ? memoryLine(path, opening) : cardLine(path, opening));
     return openEngine(path, opening);
   });
   const sandboxes = once((kind: SandboxKind, containers: Containers, fallback: boolean) =>
@@ -152,6 +154,10 @@ function memoryLine(path: string, opening: EngineOptions): string {
   const gb = (count: number): string => `${(count / 1e9).toFixed(1)} GB`;
   return `memory: ${basename(path)} needs up to ${gb(bytes)} for rows of ${length} tokens; this process may use ${gb(budget.bytes)} (${sourceOf(budget)})`;
 }
+
+/** memory of the GPU: model needs 15.2 GiB: weights 2.9, keys and values 3.6, training 7.8, other 0.9 */
+const cardLine = (path: string, opening: EngineOptions): string =>
+  `memory of the GPU: ${basename(path)} ${describePlan(expectedOnCard(path, opening))}`;
 
 /** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */
 export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {

@@ -182,7 +182,7 @@ export class DeviceSession {
     private readonly handle: Handle,
     private readonly owned: Owned[],
     private readonly recorded: boolean,
-    private readonly arena: Arena | undefined,
+    private readonly inArena: boolean,
     readonly externalData: DeviceSessionOptions['externalData'], // must not be collected before the session
   ) {}
 
@@ -203,8 +203,9 @@ export class DeviceSession {
     } = options;
     const settings = create('CreateSessionOptions');
     // what runs before a recorded graph is replayed must not use its memory
-    const arena = memory === 'cuda' && !recorded ? Arena.enter() : undefined;
+    const inArena = memory === 'cuda' && !recorded;
     try {
+      if (inArena) enterArena();
       call('SetIntraOpNumThreads', settings, threads);
       call('SetSessionLogSeverityLevel', settings, 3);
       call('SetSessionGraphOptimizationLevel', settings, optimizationsDisabled ? 0 : 99);
@@ -214,7 +215,7 @@ export class DeviceSession {
       const entries = { ...config };
       if (memory === 'cuda') {
         entries[DISABLED] = [...CUDA_UNUSED, ...(config[DISABLED]?.split(';') ?? [])].join(';');
-        if (arena) entries['session.use_env_allocators'] = '1';
+        if (inArena) entries['session.use_env_allocators'] = '1';
         appendCuda(settings, { ...CUDA_OPTIONS, ...(recorded && { enable_cuda_graph: '1' }) });
       }
       for (const [name, value] of Object.entries(entries)) call('AddSessionConfigEntry', settings, name, value);
@@ -225,9 +226,9 @@ export class DeviceSession {
         call('AddExternalInitializersFromFilesInMemory', settings, [location], addresses, lengths, 1);
       }
       const handle = create('CreateSessionFromArray', environment, model, model.byteLength, settings);
-      return new DeviceSession(handle, [track('session', handle)], recorded, arena, externalData);
+      return new DeviceSession(handle, [track('session', handle)], recorded, inArena, externalData);
     } catch (error) {
-      arena?.leave();
+      if (inArena) leaveArena();
       const { message } = error as Error;
       throw error instanceof GauntletError && error.code !== 'ENGINE_FAULT'
         ? error
@@ -258,41 +259,35 @@ export class DeviceSession {
   close(): void {
     if (this.owned.length === 0) return;
     for (const each of this.owned.splice(0)) releaseOwned(each);
-    this.arena?.leave();
+    if (this.inArena) leaveArena();
   }
 }
 
+/** Of this thread: how many sessions use the arena that the process shares, and the arena if this thread has made it. */
+const shared: { sessions: number; arena: Owned | undefined } = { sessions: 0, arena: undefined };
+
 /**
- * The memory in which all sessions of the process compute that record no graph. With an arena of its own, each open graph would
- * keep the memory of its longest run.
+ * The sessions that record no graph compute in one arena: with an arena of its own, each open graph would keep the memory of its longest
+ * run. Sessions that open afterwards take it, until its owner gives it back. They keep it until they close.
  */
-class Arena {
-  private static readonly own = new Arena(); // of this thread
-  private sessions = 0; // of this thread
-  private owned: Owned | undefined; // if this thread has made it
+function enterArena(): void {
+  shared.sessions++;
+  if (shared.arena || isOwned('arena')) return;
+  const { call, create, environment } = ortApi();
+  ortApi().cuda(); // loads what the provider is linked to
+  const options = Object.keys(SHARED_ARENA);
+  const numbers = BigUint64Array.from(Object.values(SHARED_ARENA), BigInt);
+  const settings = create('CreateArenaCfgV2', options, numbers, options.length);
+  const info = create('CreateMemoryInfo', 'Cuda', 1, 0, 0);
+  call('CreateAndRegisterAllocatorV2', environment, CUDA_PROVIDER, info, settings, ['device_id'], ['0'], 1);
+  call('ReleaseArenaCfg', settings);
+  shared.arena = track('arena', info);
+}
 
-  /** Sessions that open afterwards use it until it has no owner. They keep it until they close. */
-  static enter(): Arena {
-    const own = Arena.own;
-    own.sessions++;
-    if (own.owned || isOwned('arena')) return own;
-    const { call, create, environment } = ortApi();
-    ortApi().cuda(); // loads what the provider is linked to
-    const options = Object.keys(SHARED_ARENA);
-    const numbers = BigUint64Array.from(Object.values(SHARED_ARENA), BigInt);
-    const settings = create('CreateArenaCfgV2', options, numbers, options.length);
-    const info = create('CreateMemoryInfo', 'Cuda', 1, 0, 0);
-    call('CreateAndRegisterAllocatorV2', environment, CUDA_PROVIDER, info, settings, ['device_id'], ['0'], 1);
-    call('ReleaseArenaCfg', settings);
-    own.owned = track('arena', info);
-    return own;
-  }
-
-  leave(): void {
-    if (--this.sessions > 0 || !this.owned) return;
-    releaseOwned(this.owned);
-    this.owned = undefined;
-  }
+function leaveArena(): void {
+  if (--shared.sessions > 0 || !shared.arena) return;
+  releaseOwned(shared.arena);
+  shared.arena = undefined;
 }
 const CUDA_PROVIDER = 'CUDAExecutionProvider';
 

@@ -21,7 +21,7 @@ import { joinRow, planRows, type RowPlan, splitRows } from '../train/branches.js
 import { policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
 import { memoryBudget } from './budget.js';
-import { checkCard, planCard } from './cardPlan.js';
+import { type CardPlan, checkCard, planCard } from './cardPlan.js';
 import { byLength, inParts, partsByLength, split } from './chunks.js';
 import type {
   AdamWConfig,
@@ -155,6 +155,10 @@ export function expectedMemory(path: string, options: EngineOptions): { bytes: n
   const use = { length, rank: EXPECTED_RANK, workers, trainers, budget };
   return { bytes: estimateTraining(model, options, use), length };
 }
+
+/** The same for a GPU, of its memory. */
+export const expectedOnCard = (path: string, options: EngineOptions): CardPlan =>
+  planCard(describeModel(path).config, { ...options, rank: EXPECTED_RANK });
 
 class OrtEngine extends EngineFiles implements Engine {
   readonly info: ModelInfo;

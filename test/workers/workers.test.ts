@@ -313,6 +313,7 @@ describe('the dependencies of a worker', () => {
         groupSize: 64,
         checkpointing: false,
         kvCacheMegabytes: 2,
+        decoderRows: 16,
         force: true,
       },
     }).engine;
@@ -321,6 +322,7 @@ describe('the dependencies of a worker', () => {
       checkpointing: false,
       kvCacheBytes: 2 * 1024 * 1024,
       activationBytes: 16_000 * 1024 * 1024, // set by device cuda
+      decoderRows: 16,
       force: true,
     };
     assert.deepEqual(engineOptions(asked, {}), { device: 'cuda', ...common });
