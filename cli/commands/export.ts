@@ -6,6 +6,7 @@ import { CachedStore } from '../../dashboard/data/cachedStore.js';
 import { readRunRecords } from '../../dashboard/data/records.js';
 import { openStore } from '../../store/openStore.js';
 import { MANIFEST } from '../../store/runs.js';
+import { deepcoderProblems } from '../export/deepcoder.js';
 import type { ExportedFiles, Exporter } from '../export/exporter.js';
 import { checkTarget, writeFolder } from '../export/folder.js';
 import { inspectLogs } from '../export/inspect.js';
@@ -17,10 +18,12 @@ import { jsonOption } from '../input/options.js';
 import { type StoreFlags, withStore } from '../run/session.js';
 import { createOutput } from '../terminal/output.js';
 
-const FORMATS = { jsonl: metricLines, tensorboard: eventFiles, inspect: inspectLogs } satisfies Record<
-  string,
-  Exporter
->;
+const FORMATS = {
+  jsonl: metricLines,
+  tensorboard: eventFiles,
+  inspect: inspectLogs,
+  deepcoder: deepcoderProblems,
+} satisfies Record<string, Exporter>;
 const MARKER = 'gauntlet-export.json'; // the last file; identifies a folder that may be replaced
 
 interface Flags extends StoreFlags {
@@ -33,12 +36,12 @@ interface Flags extends StoreFlags {
 export function addExport(program: Command): void {
   const command = program
     .command('export')
-    .description('write the metrics, rollouts or evaluations of a run for other tools')
+    .description('write the metrics, rollouts, evaluations or problems of a run for other tools')
     .argument(...RUN)
     .addOption(
       new Option(
         '--format <format>',
-        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect; mlflow: metrics for a tracking server',
+        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect; deepcoder: problems with the tests that were written for them; mlflow: metrics for a tracking server',
       )
         .choices([...Object.keys(FORMATS), 'mlflow'])
         .makeOptionMandatory(),
