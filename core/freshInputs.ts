@@ -1,15 +1,24 @@
 // New inputs of a function, made from those of its tests: neighbours of known values, among them edge cases. Whether an
 // input is valid is for the reference solution to say.
 import { isTuple } from './parse/arithmetic.js';
+import { salvageInputs } from './parse/inputs.js';
 import { floatValue, toFloat } from './parse/numbers.js';
 import type { RandomStream } from './random.js';
-import type { TestCase } from './schema/problem.js';
+import type { Problem, TestCase } from './schema/problem.js';
 import type { Value } from './schema/value.js';
 
 /** Problem id → tests: fresh inputs, and what the reference answers. */
 export type FreshTests = Record<string, TestCase[]>;
 
 const TRIES = 20; // draws for each wanted input
+
+const MOST_CALLS = 32; // that are read in test source
+
+/** The arguments of a problem's baseline tests; without any, those of the calls in its test source whose arguments are literals. */
+export function knownInputs({ baselineTests, testSource = '', entry }: Problem): Value[][] {
+  if (baselineTests.length > 0) return baselineTests.map(({ args }) => args);
+  return salvageInputs(testSource, { entry, limit: MOST_CALLS }).inputs;
+}
 
 /** Up to `count` distinct lists of arguments that are not among `known`. */
 export function freshInputs(known: readonly Value[][], count: number, random: RandomStream): Value[][] {

@@ -1,6 +1,6 @@
 // The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
-import { freshInputs } from '../../core/freshInputs.js';
+import { freshInputs, knownInputs } from '../../core/freshInputs.js';
 import { groupBy } from '../../core/groups.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { testRequest } from '../../core/prompts/prompts.js';
@@ -97,15 +97,18 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
   return { turns, tokens };
 }
 
-/** Inputs near those of the baseline tests, as many as a prompt asks for. Nothing is sampled. */
+/** Inputs near those of the problem's tests, as many as a prompt asks for. Nothing is sampled. */
 async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
   const { byId } = await readProblems(scope.store, input.run.problems);
   const request = testRequest(config);
   const turns = jobs.map(({ target, t, sample }) => {
-    const { id, entry, baselineTests } = problemOf(byId, target.problemId);
+    const problem = problemOf(byId, target.problemId);
+    const { id, entry } = problem;
     const random = new RandomStream(...drawPath(input.targets, config), 'inputs', t, id, target.stage, sample);
-    const known = baselineTests.map(({ args }) => args);
-    const tests = freshInputs(known, request.testsPerTurn, random).map((args) => ({ args, expected: null }));
+    const tests = freshInputs(knownInputs(problem), request.testsPerTurn, random).map((args) => ({
+      args,
+      expected: null,
+    }));
     const text = testAnswer(config.prompts, request, entry, tests);
     return { promptTokens: [], answerTokens: [], text, truncated: false };
   });

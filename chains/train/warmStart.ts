@@ -1,6 +1,7 @@
 // Examples of the warm start: for the generator reference solutions, and reasoning if the problem has some; for the
 // discriminator tests about the reference solution, whose expected values the reference computed on fresh inputs.
-import { type FreshTests, freshInputs } from '../../core/freshInputs.js';
+import { GauntletError } from '../../core/errors.js';
+import { type FreshTests, freshInputs, knownInputs } from '../../core/freshInputs.js';
 import { stageAnswer, testAnswer } from '../../core/prompts/answers.js';
 import {
   discriminatorPrompt,
@@ -40,9 +41,9 @@ export async function answerFreshInputs(
   const steps = stepProblems(set, config).slice(0, config.warmStart.discriminatorSteps);
   const problems = [...new Set([...steps.flat(), ...validationProblems(set)])];
   const sandbox = await scope.deps.sandbox(config);
-  const jobs = problems.map(({ id, referenceSolution: code, entry, calling, baselineTests }) => {
-    const known = baselineTests.map(({ args }) => args);
-    const inputs = freshInputs(known, FRESH_TESTS, new RandomStream(config.seed, 'fresh-inputs', id));
+  const jobs = problems.map((problem) => {
+    const { id, referenceSolution: code, entry, calling } = problem;
+    const inputs = freshInputs(knownInputs(problem), FRESH_TESTS, new RandomStream(config.seed, 'fresh-inputs', id));
     return { id, code, entry, calling, inputs, limits: config.limits };
   });
   const results = await sandbox.run(jobs, batchOptions(scope));
@@ -78,7 +79,10 @@ function stepProblems({ train }: ProblemSet, { warmStart, seed }: RunConfig): Pr
 const validationProblems = ({ validation }: ProblemSet): Problem[] =>
   new RandomStream('warm-start', 'validation').sample(validation, VALIDATION_PROBLEMS);
 
-/** The examples of a step or of the validation split, as rows of training. */
+/**
+ * The examples of a step or of the validation split, as rows of training.
+ * @throws GauntletError BAD_INPUT if a step has none
+ */
 export async function writeExamples(scope: Scope, input: WriteExamplesInput): Promise<WriteExamplesOutput> {
   const { run, role, step } = input;
   const { config, engine, chat } = await openRole(scope, run, role);
@@ -94,6 +98,13 @@ export async function writeExamples(scope: Scope, input: WriteExamplesInput): Pr
     .flatMap((each) => trainedRows(each, each[0]!.stage, 'suffix'))
     .filter(({ tokens }) => tokens.length <= engine.info.contextLength)
     .map((row): Trajectory => ({ ...row, oldLogprobs: row.mask.map(() => 0), advantage: 1 }));
+  if (rows.length === 0 && step !== undefined) {
+    const what = role === 'generator' ? 'no solution' : 'no test with literal arguments';
+    throw new GauntletError(
+      'BAD_INPUT',
+      `the problems of a step give the ${role} ${what} that it could learn: set warmStart.${role}Steps to 0`,
+    );
+  }
   return { examples: await scope.store.putJson(rows), rows: rows.length };
 }
 

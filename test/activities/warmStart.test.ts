@@ -206,6 +206,15 @@ describe('the warm start', () => {
       assert.ok(own.length > 5 && own.every(({ args }) => args[0] !== 0 && args[0] !== 1), id); // not the baseline's inputs
   });
 
+  it('says what to set if the problems give a role nothing to learn', async () => {
+    const { run } = await acts.prepareRun({ runId: 'run', input: WARM_RUN });
+    const tests = await world.deps.store.putJson({});
+    await assert.rejects(createActivities(world.deps).writeExamples({ run, role: 'discriminator', tests, step: 1 }), {
+      type: 'BAD_INPUT',
+      message: /no test with literal arguments that it could learn: set warmStart.discriminatorSteps to 0$/,
+    });
+  });
+
   it('trains the generator only if there is no discriminator', async () => {
     await runPipeline(acts, 'run', { ...WARM_RUN, discriminator: { enabled: false } });
     assert.deepEqual(

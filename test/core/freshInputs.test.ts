@@ -1,7 +1,8 @@
 // Variations of known inputs, for tests whose expected values a reference computes.
 import assert from 'node:assert/strict';
-import { freshInputs } from '../../core/freshInputs.js';
+import { freshInputs, knownInputs } from '../../core/freshInputs.js';
 import { RandomStream } from '../../core/random.js';
+import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 
 const fresh = (known: Value[][], count = 40) => freshInputs(known, count, new RandomStream(0, 'test'));
@@ -32,6 +33,19 @@ describe('freshInputs', () => {
     const floats = fresh([[{ f: '1.5' }]]).map(([value]) => (value as { f: string }).f);
     assert.ok(floats.includes('-1.5') && floats.includes('0.75'));
     assert.deepEqual(fresh([[{ s: ['a'] }]]), [[{ s: [] }]]);
+  });
+
+  it('come from baseline tests; without any, from calls in the test source', () => {
+    const testSource =
+      'from solution import f\n\ndef test_f():\n    x = 3\n    assert f([1], "a") == 2\n    assert f(x) == f([], "b")\n';
+    const problem = { entry: 'f', testSource, baselineTests: [] } as unknown as Problem;
+    assert.deepEqual(knownInputs(problem), [
+      [[1], 'a'],
+      [[], 'b'],
+    ]);
+    const withValues = { ...problem, baselineTests: [{ args: [[7], 'c'], expected: 0 }] };
+    assert.deepEqual(knownInputs(withValues), [[[7], 'c']]);
+    assert.deepEqual(knownInputs({ ...problem, testSource: undefined } as unknown as Problem), []);
   });
 
   it('depend on the random stream only, and end if there is nothing new', () => {
