@@ -102,6 +102,15 @@ function schemaOf(metadata: FileMetaData): SchemaTree {
   const schema = parquetSchema(metadata);
   const depth = (node: SchemaTree): number => 1 + Math.max(0, ...node.children.map(depth));
   if (depth(schema) > MAX_NESTING) throw new ParquetFault(`has columns nested more than ${MAX_NESTING} deep`);
+  // nobody would wait for a column that the schema does not have: its failure would end the process
+  const leaves = (node: SchemaTree): string[] =>
+    node.children.length === 0 ? [JSON.stringify(node.path)] : node.children.flatMap(leaves);
+  const known = schema.children.flatMap(leaves);
+  for (const { columns } of metadata.row_groups) {
+    const named = columns.map(({ meta_data: column }) => JSON.stringify(column?.path_in_schema ?? []));
+    if (new Set([...known, ...named]).size !== named.length || known.length !== named.length)
+      throw new ParquetFault('has other columns than its schema');
+  }
   return schema;
 }
 
