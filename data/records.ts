@@ -5,7 +5,8 @@ import { NotText } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
 import { linesOf, MAX_LINE } from './lines.js';
-import { ParquetFault, readParquet } from './parquet.js';
+import { readParquet } from './parquet.js';
+import { ParquetFault } from './parquetGroups.js';
 import { containerOf, unpacked } from './unpacked.js';
 
 export interface SourceRecord {

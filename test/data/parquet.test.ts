@@ -10,7 +10,8 @@ import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import type { GauntletError } from '../../core/errors.js';
 import { valueOfJson } from '../../data/exactJson.js';
-import { PARQUET_LIMITS, type ParquetRow, readParquet } from '../../data/parquet.js';
+import { type ParquetRow, readParquet } from '../../data/parquet.js';
+import { PARQUET_LIMITS } from '../../data/parquetGroups.js';
 import { readRecords, type SourceRecord } from '../../data/records.js';
 import { ROOT } from '../../infra/root.mjs';
 
@@ -187,6 +188,12 @@ describe('a problem file', function () {
       };
       assert.equal(await rows(1_000_000), 200_000);
       await assert.rejects(rows(100_000), /row group of more than \d+ bytes or 100000 values: write it with smaller/);
+    });
+
+    it('is refused if a row group takes too long, as damaged ones can', async () => {
+      const path = file('slow.parquet', texts(new Array<string>(500_000).fill('the same')));
+      const reading = readParquet(path, { ...PARQUET_LIMITS, seconds: 0.01 });
+      await assert.rejects(reading.next(), /has a row group that takes more than 0.01 s to read: is it damaged\?/);
     });
 
     it('reads one row group after the other', async () => {

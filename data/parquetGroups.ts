@@ -1,0 +1,178 @@
+// Unpacks the row groups of a Parquet file (docs/adr/0036-parquet.md). A file says itself how large its pages are and how many
+// values they hold, and a few bytes can claim gigabytes. So the headers of all pages of a row group are compared with limits
+// before any of them is unpacked.
+import { open } from 'node:fs/promises';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { decompress as unzstd } from 'fzstd';
+import {
+  type AsyncBuffer,
+  type Compressors,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  parquetSchema,
+  type RowGroup,
+  type SchemaTree,
+} from 'hyparquet';
+import { parquetHeader } from 'hyparquet/src/column.js';
+
+/** Limits of a row group, with the time that it may take, and of the footer, which lists all of them. */
+export const PARQUET_LIMITS = {
+  bytes: 1 << 30,
+  values: 50_000_000,
+  footerBytes: 16 << 20,
+  rows: 10_000_000,
+  seconds: 120,
+};
+export type ParquetLimits = typeof PARQUET_LIMITS;
+
+const MAX_NESTING = 64; // of columns
+
+/** What is wrong with a file, in words that continue its name. */
+export class ParquetFault extends Error {}
+
+/** The rows of a group as the reader gives them: ints of 64 bits are bigints, times are dates. */
+export interface RowsOfGroup {
+  rows: Record<string, unknown>[];
+  schema: SchemaTree;
+}
+
+/** @throws ParquetFault, or an error of the file system */
+export async function* readGroups(file: string, limits: ParquetLimits): AsyncGenerator<RowsOfGroup> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const slice = async (from: number, to = size): Promise<ArrayBuffer> => {
+      if (!(from >= 0 && to >= from && to <= size)) throw new ParquetFault('names bytes that it does not have');
+      const bytes = new Uint8Array(to - from);
+      for (let at = 0; at < bytes.length; ) {
+        const { bytesRead } = await handle.read(bytes, at, bytes.length - at, from + at);
+        if (bytesRead === 0) throw new ParquetFault('ends too early');
+        at += bytesRead;
+      }
+      return bytes.buffer;
+    };
+    const source: AsyncBuffer = { byteLength: size, slice };
+    const metadata = await readable(() => readMetadata(source, limits));
+    const schema = await readable(async () => schemaOf(metadata));
+    let rowStart = 0;
+    for (const group of metadata.row_groups) {
+      const rowEnd = rowStart + Number(group.num_rows);
+      const rows = await readable(async () => {
+        await checkGroup(group, source, limits);
+        return parquetReadObjects({
+          file: source,
+          metadata,
+          rowStart,
+          rowEnd,
+          utf8: false,
+          compressors: COMPRESSORS,
+          parsers: PARSERS,
+        });
+      });
+      yield { rows, schema };
+      rowStart = rowEnd;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Errors of the reader are faults of the file. */
+async function readable<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ParquetFault || (error as NodeJS.ErrnoException).syscall !== undefined) throw error;
+    throw new ParquetFault(`is no readable Parquet file: ${(error as Error).message}`);
+  }
+}
+
+async function readMetadata(source: AsyncBuffer, { footerBytes, rows }: ParquetLimits): Promise<FileMetaData> {
+  const { byteLength } = source;
+  if (byteLength < 12) throw new ParquetFault('is a Parquet file that ends too early');
+  const tail = new DataView(await source.slice(byteLength - 8, byteLength));
+  if (tail.getUint32(0, true) > footerBytes) {
+    throw new ParquetFault(`has a footer of more than ${footerBytes} bytes`);
+  }
+  const metadata = await parquetMetadataAsync(source, { geoparquet: false });
+  const counts = metadata.row_groups.map(({ num_rows }) => Number(num_rows));
+  if (counts.some((count) => !(count >= 0 && count <= rows)))
+    throw new ParquetFault(`has a row group of more than ${rows} rows`);
+  return metadata;
+}
+
+function schemaOf(metadata: FileMetaData): SchemaTree {
+  const schema = parquetSchema(metadata);
+  const depth = (node: SchemaTree): number => 1 + Math.max(0, ...node.children.map(depth));
+  if (depth(schema) > MAX_NESTING) throw new ParquetFault(`has columns nested more than ${MAX_NESTING} deep`);
+  // nobody would wait for a column that the schema does not have: its failure would end the process
+  const leaves = (node: SchemaTree): string[] =>
+    node.children.length === 0 ? [JSON.stringify(node.path)] : node.children.flatMap(leaves);
+  const known = schema.children.flatMap(leaves);
+  for (const { columns } of metadata.row_groups) {
+    const named = columns.map(({ meta_data: column }) => JSON.stringify(column?.path_in_schema ?? []));
+    if (new Set([...known, ...named]).size !== named.length || known.length !== named.length)
+      throw new ParquetFault('has other columns than its schema');
+  }
+  return schema;
+}
+
+async function checkGroup({ columns, num_rows }: RowGroup, source: AsyncBuffer, limits: ParquetLimits): Promise<void> {
+  let bytes = 0;
+  let values = 0;
+  const take = (size: number, count: number): void => {
+    if (!(size >= 0 && count >= 0)) throw new ParquetFault('has a page of a negative size');
+    bytes += size;
+    values += count;
+    if (bytes > limits.bytes || values > limits.values)
+      throw new ParquetFault(
+        `has a row group of more than ${limits.bytes} bytes or ${limits.values} values: write it with smaller row groups`,
+      );
+  };
+  const sizes = columns.map(({ meta_data: column }) => Number(column?.total_uncompressed_size ?? 0));
+  for (const size of sizes) take(size, 0); // what the footer says, before anything is read
+  bytes = 0;
+  for (const { meta_data: column, file_path, crypto_metadata, encrypted_column_metadata } of columns) {
+    if (!column || file_path || crypto_metadata || encrypted_column_metadata)
+      throw new ParquetFault('is encrypted, or has columns in other files');
+    if (!CODECS.has(column.codec)) throw new ParquetFault(`is compressed with ${column.codec}: use zstd or snappy`);
+    const from = Number(column.dictionary_page_offset || column.data_page_offset);
+    const view = new DataView(await source.slice(from, from + Number(column.total_compressed_size)));
+    const reader = { view, offset: 0 };
+    let rows = 0; // at most: a row has one value of a column or more
+    while (reader.offset < view.byteLength - 1) {
+      const header = parquetHeader(reader);
+      const { data_page_header: first, data_page_header_v2: second, dictionary_page_header: dictionary } = header;
+      const inRows = first?.num_values ?? second?.num_values ?? 0;
+      take(header.uncompressed_page_size, inRows + (dictionary?.num_values ?? 0));
+      rows += inRows;
+      if (!(header.compressed_page_size >= 0)) throw new ParquetFault('has a page of a negative size');
+      reader.offset += header.compressed_page_size;
+    }
+    if (rows < num_rows) throw new ParquetFault('has fewer rows than it says');
+  }
+}
+
+/** Sizes were checked. The reader itself knows snappy, and compares the length of each page. */
+const COMPRESSORS: Compressors = {
+  GZIP: (packed, length) => gunzipSync(packed, { maxOutputLength: Math.max(1, length) }),
+  BROTLI: (packed, length) => brotliDecompressSync(packed, { maxOutputLength: Math.max(1, length) }),
+  ZSTD: (packed, length) => unzstd(packed, new Uint8Array(length)),
+};
+const CODECS = new Set(['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)]);
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+export const textOf = (bytes: Uint8Array): string => {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new ParquetFault('has text that is not UTF-8');
+  }
+};
+
+/** JSON columns stay text, as in files of JSON lines. */
+const PARSERS = {
+  stringFromBytes: (bytes: Uint8Array) => bytes && textOf(bytes), // undefined for null
+  jsonFromBytes: (bytes: Uint8Array) => bytes && textOf(bytes),
+};

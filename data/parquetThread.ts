@@ -1,0 +1,25 @@
+// The thread that unpacks a Parquet file for parquet.ts. It sends the next row group when it is asked to, so that memory holds
+// one or two. Errors lose their class between threads, so a fault is a message.
+import { parentPort, workerData } from 'node:worker_threads';
+import { ParquetFault, type ParquetLimits, type RowsOfGroup, readGroups } from './parquetGroups.js';
+
+export interface GroupsTask {
+  file: string;
+  limits: ParquetLimits;
+}
+export type GroupMessage = RowsOfGroup | { fault: string } | { end: true };
+
+const { file, limits } = workerData as GroupsTask;
+const groups = readGroups(file, limits);
+
+async function next(): Promise<GroupMessage> {
+  try {
+    const { done, value } = await groups.next();
+    return done ? { end: true } : value;
+  } catch (error) {
+    if (error instanceof ParquetFault) return { fault: error.message };
+    throw error;
+  }
+}
+
+parentPort!.on('message', async () => parentPort!.postMessage(await next()));
