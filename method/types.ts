@@ -226,7 +226,7 @@ export interface SelectChainsOutput {
   executions: number; // of programs
 }
 
-/** What was sampled for problems of a generator step, and the verdicts on it. */
+/** Some problems of a generator step: their chains, the tests for them, and the verdicts. */
 export interface DrawnProblems {
   chains: Ref<Chain[]>;
   tests?: Ref<TestBatch>;

@@ -54,7 +54,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const say = options.say ?? ((line: string) => void log?.warn(line));
   const engines = once(async (path: string, opening: EngineOptions) => {
     const provider = await resolveDevice(opening.device);
-    say(provider === 'cpu' ? memoryLine(path, opening) : cardLine(path, opening));
+    say(provider === 'cpu' ? memoryLine(path, opening) : await cardLine(path, opening));
     return openEngine(path, opening);
   });
   const sandboxes = once((kind: SandboxKind, containers: Containers, fallback: boolean) =>
@@ -156,8 +156,8 @@ function memoryLine(path: string, opening: EngineOptions): string {
 }
 
 /** memory of the GPU: model needs 15.2 GiB: weights 2.9, keys and values 3.6, training 7.8, other 0.9 */
-const cardLine = (path: string, opening: EngineOptions): string =>
-  `memory of the GPU: ${basename(path)} ${describePlan(expectedOnCard(path, opening))}`;
+const cardLine = async (path: string, opening: EngineOptions): Promise<string> =>
+  `memory of the GPU: ${basename(path)} ${describePlan(await expectedOnCard(path, opening))}`;
 
 /** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */
 export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {

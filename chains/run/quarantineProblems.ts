@@ -135,7 +135,7 @@ async function examineAll(scope: Scope, config: RunConfig, problems: Problem[]):
   return unhealthy;
 }
 
-/** The verdicts of an earlier attempt or run on the same problems, with the same limits and an equal sandbox; else of the gate. */
+/** Runs the gate, unless the store has its verdicts on equal problems, with the same limits and an equal sandbox. */
 async function examineOnce(
   scope: Scope,
   config: RunConfig,

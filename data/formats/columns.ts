@@ -1,5 +1,5 @@
-// Problems of sets that keep each part in a column of its own: a table says which (sets.ts), or the flag --map. Paths like
-// `metadata.difficulty` lead into objects, also into objects that a column holds as JSON text.
+// Reads sets that keep each part of a problem in a column of its own. A table (sets.ts) or the flag --map says which column
+// holds which part. A path like `metadata.difficulty` leads into an object, also if the column holds it as JSON text.
 import { basename } from 'node:path';
 import { nameOf } from '../../core/parse/asserts.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';

@@ -1,4 +1,4 @@
-// Where ONNX Runtime finds the parameters that it maps, and what is there.
+// The files that hold the parameters, as ONNX Runtime names them, and how to read from them.
 import { closeSync, openSync, readSync, realpathSync } from 'node:fs';
 import { join, parse, relative, sep } from 'node:path';
 import { GauntletError } from '../../core/errors.js';

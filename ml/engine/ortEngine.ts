@@ -12,6 +12,7 @@ import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
 import { HALF, type Half } from '../ir/half.js';
 import type { IdentifiedAdapter } from '../nn/layout.js';
+import { inThread } from '../pool/inThread.js';
 import type { Job, JobResults, WorkerInit } from '../pool/jobs.js';
 import { WorkerPool } from '../pool/pool.js';
 import { shareVector } from '../pool/shared.js';
@@ -21,7 +22,8 @@ import { joinRow, planRows, type RowPlan, splitRows } from '../train/branches.js
 import { policyStats } from '../train/statistics.js';
 import { type Base, isLarge, openBase } from './base.js';
 import { memoryBudget } from './budget.js';
-import { type CardPlan, checkCard, planCard } from './cardPlan.js';
+import { type CardPlan, checkCard } from './cardPlan.js';
+import type { CardTask } from './cardPlanThread.js';
 import { byLength, inParts, partsByLength, split } from './chunks.js';
 import type {
   AdamWConfig,
@@ -112,7 +114,7 @@ export async function openEngine(
     const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
     checkMemory(path, Math.min(...needs), limits);
   } else if (limits.available !== undefined) {
-    checkCard(path, planCard(model.config, { ...options, rank: EXPECTED_RANK }), limits.available, options.force);
+    checkCard(path, await expectedOnCard(path, options), limits.available, options.force);
   }
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
   const budget = memoryBudget().bytes;
@@ -157,8 +159,11 @@ export function expectedMemory(path: string, options: EngineOptions): { bytes: n
 }
 
 /** The same for a GPU, of its memory. */
-export const expectedOnCard = (path: string, options: EngineOptions): CardPlan =>
-  planCard(describeModel(path).config, { ...options, rank: EXPECTED_RANK });
+export const expectedOnCard = (path: string, options: EngineOptions): Promise<CardPlan> =>
+  inThread(new URL('./cardPlanThread.js', import.meta.url), {
+    config: describeModel(path).config,
+    use: { ...options, rank: EXPECTED_RANK },
+  } satisfies CardTask);
 
 class OrtEngine extends EngineFiles implements Engine {
   readonly info: ModelInfo;

@@ -1,17 +1,15 @@
 // Data sets of a hub on this machine, honest and hostile.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DatasetFiles, datasetFiles } from '../../data/hub/dataset.js';
 import { checkProblems, loadProblems } from '../../data/problems.js';
 import { absoluteSource, parseSource, provideSource, sourceText } from '../../data/source.js';
 import { ROOT } from '../../infra/root.mjs';
-import { type FakeHub, openHub, TOKEN } from '../support/hub.js';
+import { type FakeHub, TOKEN, useHub } from '../support/hub.js';
 import { PUBLIC_SETS } from '../support/publicSets.js';
 
-const VARIABLES = ['HF_ENDPOINT', 'HF_HUB_CACHE', 'HF_HOME', 'HF_TOKEN', 'HF_TOKEN_PATH', 'HF_HUB_OFFLINE'];
 const [CONVERTED, MAIN, OLD] = ['c'.repeat(40), 'a'.repeat(40), 'b'.repeat(40)];
 const table = readFileSync(join(ROOT, 'test/data/publicSets/acecode.parquet'));
 const { records } = PUBLIC_SETS.find(({ format }) => format === 'acecode')!;
@@ -19,9 +17,9 @@ const text = Buffer.from(records.map((row) => `${JSON.stringify(row)}\n`).join('
 
 describe('a data set of the Hugging Face hub', function () {
   this.timeout(30_000);
-  const before = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
   let hub: FakeHub;
   let place: string;
+  let leave: () => Promise<void>;
   const folder = () => join(place, 'hub', 'datasets--some--data');
   const refused = async (code: 'BAD_INPUT' | 'HUB_FAULT', message: RegExp, work: () => Promise<unknown>) => {
     await assert.rejects(work(), (error: Error & { code?: string }) => {
@@ -35,9 +33,7 @@ describe('a data set of the Hugging Face hub', function () {
     datasetFiles({ id: 'some/data', ...options });
 
   beforeEach(async () => {
-    for (const name of VARIABLES) delete process.env[name];
-    place = await mkdtemp(join(tmpdir(), 'gauntlet-hub-'));
-    hub = await openHub({});
+    ({ hub, place, leave } = await useHub({}));
     hub.revisions = {
       main: {
         sha: MAIN,
@@ -57,16 +53,8 @@ describe('a data set of the Hugging Face hub', function () {
         files: { 'data/train-00000-of-00002.parquet': table, 'data/train-00001-of-00002.parquet': table },
       },
     };
-    process.env.HF_HOME = place;
-    process.env.HF_ENDPOINT = `${hub.url}/`;
   });
-  afterEach(async () => {
-    for (const [name, value] of Object.entries(before))
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    await hub.close();
-    await rm(place, { recursive: true, force: true });
-  });
+  afterEach(() => leave());
 
   it("is its conversion to Parquet, in the cache's layout, and needs no network afterwards", async () => {
     const seen: number[] = [];

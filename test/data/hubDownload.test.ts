@@ -2,25 +2,23 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PACE } from '../../data/hub/pace.js';
 import { commitOf, modelFolder } from '../../data/modelFolder.js';
 import { NODE_FLAGS } from '../../infra/scripts.js';
-import { COMMIT, digestOf, type Entry, type FakeHub, openHub, TOKEN } from '../support/hub.js';
+import { COMMIT, digestOf, type Entry, type FakeHub, TOKEN, useHub } from '../support/hub.js';
 import { type FakeProxy, openProxy, withVariables } from '../support/proxy.js';
 
 const WEIGHTS = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 8)) % 256));
 const FILES = { 'config.json': '{"a": 1}', 'tokenizer.json': '{}', 'model.safetensors': WEIGHTS };
-const VARIABLES = ['HF_ENDPOINT', 'HF_HUB_CACHE', 'HF_HOME', 'HF_TOKEN', 'HF_TOKEN_PATH', 'HF_HUB_OFFLINE'];
 
 describe('a model of the Hugging Face hub', function () {
   this.timeout(30_000);
-  const before = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
   let hub: FakeHub;
   let place: string;
+  let leave: () => Promise<void>;
   const repository = () => join(place, 'hub', 'models--some--model');
   const blobs = (): string[] =>
     existsSync(join(repository(), 'blobs')) ? readdirSync(join(repository(), 'blobs')) : [];
@@ -34,19 +32,9 @@ describe('a model of the Hugging Face hub', function () {
   };
 
   beforeEach(async () => {
-    for (const name of VARIABLES) delete process.env[name];
-    place = await mkdtemp(join(tmpdir(), 'gauntlet-hub-'));
-    hub = await openHub(FILES);
-    process.env.HF_HOME = place;
-    process.env.HF_ENDPOINT = `${hub.url}/`;
+    ({ hub, place, leave } = await useHub(FILES));
   });
-  afterEach(async () => {
-    for (const [name, value] of Object.entries(before))
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    await hub.close();
-    await rm(place, { recursive: true, force: true });
-  });
+  afterEach(() => leave());
 
   it("is downloaded into the cache's layout, and found there afterwards", async () => {
     hub.files.set('pytorch_model.bin', Buffer.from('pickle')).set('run.py', Buffer.from('code'));

@@ -1,7 +1,10 @@
 // A Hugging Face hub on this machine: info, tree, and files of models and data sets; large files redirect to another origin.
 import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 export const COMMIT = 'c0ffee'.padEnd(40, '0');
 export const TOKEN = 'hf_secretsecret';
@@ -43,6 +46,30 @@ function entryOf([path, content]: [string, Buffer]): Entry {
   const oid = hash('sha1', `blob ${size}\0`, content);
   const lfs = isLarge(path) ? { lfs: { oid: digestOf(path, content), size, pointerSize: 130 } } : {};
   return { type: 'file', path, size, oid, ...lfs };
+}
+
+const VARIABLES = ['HF_ENDPOINT', 'HF_HUB_CACHE', 'HF_HOME', 'HF_TOKEN', 'HF_TOKEN_PATH', 'HF_HUB_OFFLINE'];
+
+/** A hub that this process uses, with a cache of its own in `place`. */
+export async function useHub(files: Record<string, string | Buffer>): Promise<{
+  hub: FakeHub;
+  place: string;
+  leave(): Promise<void>;
+}> {
+  const before = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
+  for (const name of VARIABLES) delete process.env[name];
+  const place = await mkdtemp(join(tmpdir(), 'gauntlet-hub-'));
+  const hub = await openHub(files);
+  process.env.HF_HOME = place;
+  process.env.HF_ENDPOINT = `${hub.url}/`;
+  const leave = async (): Promise<void> => {
+    for (const [name, value] of Object.entries(before))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    await hub.close();
+    await rm(place, { recursive: true, force: true });
+  };
+  return { hub, place, leave };
 }
 
 export async function openHub(files: Record<string, string | Buffer>): Promise<FakeHub> {

@@ -50,7 +50,7 @@ describe('problems that a worker reads', function () {
     assert.deepEqual(rejected, [{ id: 'bad', reason: 'line 3: field `description`: must not be empty' }]);
   });
 
-  it('may be several files of a folder, with columns that the source names', async () => {
+  it('are read from all files of a folder, by the columns that --map names', async () => {
     const path = join(folder, 'set');
     await mkdir(path);
     const row = (n: number): object => ({

@@ -7,7 +7,9 @@ import { CARDS, type PresetName, resolveConfig } from '../../../core/presets.js'
 import { ROOT } from '../../../infra/root.mjs';
 import { PUBLISHED, SHAPES, shapeConfig } from '../../../lab/bench/shapes.js';
 import { arena, type CardUse, checkCard, planCard, sumOf } from '../../../ml/engine/cardPlan.js';
+import { expectedOnCard } from '../../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
+import { describeModel } from '../../../ml/hf/model.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import { peakBytes } from '../../../ml/ir/liveBytes.js';
 import { engineOptions } from '../../../workers/deps.js';
@@ -74,6 +76,15 @@ describe('the memory of a card', () => {
     assert.equal(two.training, plan.training, 'they train one after the other');
     assert.equal(two.weights, 2 * plan.weights);
     assert.ok(two.total < 2 * plan.total);
+  });
+
+  it('is planned in a thread when a worker opens a model', async () => {
+    const path = join(ROOT, 'data', 'tiny-model');
+    const { config } = describeModel(path);
+    assert.deepEqual(
+      await expectedOnCard(path, { precision: 'f16' }),
+      planCard(config, { precision: 'f16', rank: 16 }),
+    );
   });
 
   it('is refused in one line that says what is needed, what there is, and the way out', () => {
