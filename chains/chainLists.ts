@@ -22,14 +22,21 @@ export function preferComplete(chains: Chain[], indices: number[]): number[] {
 }
 
 /**
- * Targets may refer to several lists, because archived chains come from earlier batches. Lists are large: one is read at a
- * time, and only the chains of targets are kept.
+ * The chain of a target, and all chains of its problem in the same list. Targets may refer to several lists, because archived
+ * chains come from earlier batches. Lists are large: one is read at a time, and only these chains are kept.
  */
-export async function chainReader(scope: Scope, targets: TestTarget[]): Promise<(target: TestTarget) => Chain> {
-  const found = new Map<TestTarget, Chain>();
+export async function chainReader(
+  scope: Scope,
+  targets: TestTarget[],
+): Promise<(target: TestTarget) => { chain: Chain; group: Chain[] }> {
+  const found = new Map<TestTarget, { chain: Chain; group: Chain[] }>();
   for (const [digest, own] of groupBy(targets, ({ chain }) => chain.chains)) {
     const list = await scope.store.getJson(digest);
-    for (const target of own) found.set(target, list[target.chain.index]!);
+    const groups = groupByProblem(list);
+    for (const target of own) {
+      const chain = list[target.chain.index]!;
+      found.set(target, { chain, group: groups.get(chain.problemId)! });
+    }
   }
   return (target) => found.get(target)!;
 }

@@ -171,7 +171,7 @@ export interface GroupView {
   step: number;
   role: Role;
   index: number;
-  problem: { id: string; description: string; signature: string; difficulty: string; reference: string };
+  problem: { id: string; description: string; signature: string; difficulty: string; reference?: string };
   suite: ShownCase[];
   programs: ProgramView[]; // the samples of the generator, or the one program that tests are written for
   turns: TestTurnView[]; // the samples of the discriminator, or tests written for the programs

@@ -19,7 +19,7 @@ export type DraftEntry = { id: string; draft: Draft } | Rejected;
 
 export type References = ReadonlyMap<string, string> | 'optional';
 
-/** What stands for the solution and the tests of a problem that has none. Solving uses no solution. */
+/** What stands for the solution and the tests of a problem that lacks them, so that its format can read it. */
 export const UNTESTED = { reference_solution: 'pass', baseline_tests: [] };
 
 export interface DraftFile {
@@ -160,8 +160,10 @@ function readDraft(record: SourceRecord, format: ProblemFormat, references: Refe
     return format.read(record, style);
   } catch (error) {
     if (!(error instanceof UnusableRecord)) throw error;
-    const { json } = record; // once more, with a solution and tests for a problem that lacks them
-    return format.read({ ...record, json: { ...UNTESTED, ...(presentFields(json) as object) } }, style);
+    const json = { ...UNTESTED, ...(presentFields(record.json) as Partial<typeof UNTESTED>) };
+    const draft = format.read({ ...record, json }, style);
+    const { referenceSolution, ...problem } = draft.problem;
+    return json.reference_solution === UNTESTED.reference_solution ? { ...draft, problem } : draft;
   }
 }
 

@@ -127,6 +127,7 @@ export interface CheckedProblems {
   total: number;
   rejected: Rejected[]; // the records that cannot be used
   untested: number; // problems without a test
+  unreferenced: number; // problems without a reference solution
 }
 
 /**
@@ -139,12 +140,13 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
     return undefined;
   }
   let rejected: Rejected[] = [];
-  let [total, untested] = [0, 0];
+  let [total, untested, unreferenced] = [0, 0, 0];
   const begin = (): void => {
-    [rejected, total, untested] = [[], 0, 0];
+    [rejected, total, untested, unreferenced] = [[], 0, 0, 0];
   };
-  const problem = ({ baselineTests, hiddenTests, testSource }: Problem): void => {
+  const problem = ({ baselineTests, hiddenTests, testSource, referenceSolution }: Problem): void => {
     total++;
+    if (referenceSolution === undefined) unreferenced++;
     if (baselineTests.length + hiddenTests.length === 0 && testSource === undefined) untested++;
   };
   const reject = (record: Rejected): void => {
@@ -152,5 +154,5 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
     rejected.push(record);
   };
   const format = await readEntries(await openEntries(source, options), { begin, problem, rejected: reject });
-  return { format, total, rejected, untested };
+  return { format, total, rejected, untested, unreferenced };
 }

@@ -21,6 +21,8 @@ export interface GateOptions {
   signal?: AbortSignal;
 }
 
+export const NO_REFERENCE = 'no reference solution: give one with --references, or train with --set reference=none';
+
 const RUNS = 2; // a reference that answers twice the same counts as deterministic
 const MOST_SHOWN = 100_000; // bytes of an answer that a reason may quote
 
@@ -44,13 +46,15 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
 
 async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
   const { inputs, signal } = options;
+  const { referenceSolution: code } = problem;
+  if (code === undefined) return { reason: NO_REFERENCE };
   const limits = limitsSchema.parse(options.limits ?? {});
   const unanswered = [...(inputs?.baseline ?? []), ...(inputs?.hidden ?? [])];
   const given = [...problem.baselineTests, ...problem.hiddenTests];
   if (given.length + unanswered.length === 0 && problem.testSource === undefined) return { reason: 'no tests' };
   const job = {
     id: problem.id,
-    code: problem.referenceSolution,
+    code,
     entry: problem.entry,
     calling: problem.calling,
     inputs: [...given.map(({ args }) => args), ...unanswered],
@@ -70,7 +74,8 @@ async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions)
     baselineTests: [...problem.baselineTests, ...answered.slice(0, inputs?.baseline.length ?? 0)],
     hiddenTests: [...problem.hiddenTests, ...answered.slice(inputs?.baseline.length ?? 0)],
   };
-  const fault = problem.testSource === undefined ? undefined : await faultOfSource(problem, sandbox, limits, signal);
+  const fault =
+    problem.testSource === undefined ? undefined : await faultOfSource(problem, code, sandbox, limits, signal);
   return fault === undefined ? { problem: examined } : { reason: fault };
 }
 
@@ -155,11 +160,12 @@ async function faultOfFunctions(
 
 async function faultOfSource(
   problem: Problem,
+  code: string,
   sandbox: Sandbox,
   limits: Limits,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const job = sourceJob(problem, { id: problem.id, code: problem.referenceSolution, limits });
+  const job = sourceJob(problem, { id: problem.id, code, limits });
   const runs = await sandbox
     .runTests(
       Array.from({ length: RUNS }, () => job),

@@ -216,12 +216,12 @@ export async function sourceTestsOf(
   limits: Limits,
   options: RunOptions = {},
 ): Promise<Map<string, SourceOutcome[]>> {
-  const withSource = problems.filter(countsSource);
+  const withSource = problems.filter((problem) => countsSource(problem) && problem.referenceSolution !== undefined);
   const sourced = [...new Map(withSource.map((problem) => [problem.id, problem])).values()];
   if (sourced.length === 0) return new Map();
   const runs = await sandbox.runTests(
     sourced.map((problem) =>
-      sourceJob(problem, { id: `reference:${problem.id}`, code: problem.referenceSolution, limits }),
+      sourceJob(problem, { id: `reference:${problem.id}`, code: problem.referenceSolution ?? '', limits }),
     ),
     options,
   );

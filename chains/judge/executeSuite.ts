@@ -32,9 +32,10 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
     const chainOf = await chainReader(scope, batch.targets);
     return batch.targets.map((target, t) => {
       const problem = problemOf(byId, target.problemId);
+      const { chain, group } = chainOf(target);
       const first = t * batch.samples;
       const turns = batch.turns.slice(first, first + batch.samples).map((sample, g) => ({ turn: first + g, sample }));
-      return { problem, candidates: [chainOf(target)], turns, suite: input.suite };
+      return { problem, candidates: [chain], voters: group, turns, suite: input.suite };
     });
   }
   if (!input.chains) throw new TypeError("executeSuite per 'problem' needs chains");

@@ -1,5 +1,4 @@
 // Runs programs in the sandbox and judges them. No process that holds a program receives an expected value or a test.
-import { groupBy } from '../../core/groups.js';
 import { nameOf } from '../../core/parse/asserts.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../../core/parse/salvage.js';
@@ -15,19 +14,20 @@ import {
 } from '../../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import type { CallResult, ExecutionJob, Limits, Verdict } from '../../core/schema/execution.js';
+import type { Verdict } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
-import type { Value } from '../../core/schema/value.js';
 import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
 import { judgeSuites, type SuiteJob, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import { codeOf } from '../chainLists.js';
 import { batchOptions, type Scope } from '../scope.js';
-import { type ParsedTest, ruleTests, type TestRuling, timeOfTurns } from './rulings.js';
+import { askOracle } from './oracle.js';
+import { type ParsedTest, ruleTests, type TestRuling } from './rulings.js';
 
 /** Candidates that share a suite, and the test turns written for them. */
 export interface JudgingTask {
   problem: Problem;
   candidates: Chain[];
+  voters?: Chain[]; // of the problem, if its programs vote on answers; default: the candidates
   turns: { turn: number; sample: TestTurn }[];
   suite: 'baseline' | 'hidden'; // which tests of the problem the suite begins with
   pool?: TestCase[]; // tests of earlier steps, which come next
@@ -40,7 +40,7 @@ interface ParsedTurn {
   lost: number;
 }
 
-/** References on generated inputs and on test source, validators and checkers on the results, then candidates on their suites. */
+/** References or votes on generated inputs, references on test source, validators and checkers on the results, then candidates on their suites. */
 export async function judgeTasks(
   scope: Scope,
   config: RunConfig,
@@ -51,17 +51,14 @@ export async function judgeTasks(
   const parsed = tasks.map(({ problem, turns }) =>
     turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTests(sample.text, problem, config) })),
   );
-  const references = referenceJobs(tasks, parsed, config.limits);
-  const referenceList = [...references.values()];
-  const jobs = referenceList.map(({ job }) => job);
-  const answers = await sandbox.run(jobs, options);
-  const answerOf = new Map(jobs.map((job, i) => [job, answers[i]!]));
-  const reference = (problem: Problem, args: Value[]): CallResult => {
-    const { job, positions } = references.get(problem.id)!;
-    return answerOf.get(job)!.calls[positions.get(inputKey(args))!]!;
-  };
-  const written = tasks.map(({ problem }, t) => ({ problem, turns: parsed[t]! }));
-  const rulingOf = await ruleTests(sandbox, config.limits, written, reference, options);
+  const written = tasks.map(({ problem, suite, candidates, voters = candidates }, t) => ({
+    problem,
+    turns: parsed[t]!,
+    votes: isVotedOn(problem, suite, config),
+    programs: voters.map((chain) => codeOf(chain, problem, config)),
+  }));
+  const oracle = await askOracle(sandbox, config, written, options);
+  const rulingOf = await ruleTests(sandbox, config.limits, written, oracle.answer, options);
   const sources = await sourceTestsOf(
     sandbox,
     tasks.map(({ problem }) => problem),
@@ -81,6 +78,7 @@ export async function judgeTasks(
   const results = await judgeSuites(sandbox, candidates.jobs, options);
   const judged = tasks.map((task, t): SuiteVerdicts => {
     const { suite, turns } = built[t]!;
+    const votes = oracle.votes(task.problem);
     const runOf = (c: number): SuiteRun | undefined => results[candidates.indexOf[t]![c] ?? -1];
     return {
       problemId: task.problem.id,
@@ -92,9 +90,10 @@ export async function judgeTasks(
       suite,
       verdicts: task.candidates.map((_, c): Verdict[] => runOf(c)?.verdicts ?? suite.map(() => 'error')), // no program, no pass
       turns,
+      ...(votes && { votes }),
     };
   });
-  return { judged, executions: jobs.length + sources.size + candidates.jobs.length };
+  return { judged, executions: oracle.executions + sources.size + candidates.jobs.length };
 }
 
 type Called = Pick<Problem, 'functionSignature' | 'entry' | 'calling'>;
@@ -123,35 +122,9 @@ export function parseTests(text: string, problem: Called, config: RunConfig): { 
   return { tests, lost: unusableTests(salvage, testsPerTurn) };
 }
 
-interface ReferenceJob {
-  job: ExecutionJob;
-  positions: Map<string, number>; // input key → index in `job.inputs`
-}
-
-/** One job per problem: its reference solution on every distinct generated input. */
-function referenceJobs(tasks: JudgingTask[], parsed: ParsedTurn[][], limits: Limits): Map<string, ReferenceJob> {
-  const references = new Map<string, ReferenceJob>();
-  for (const [id, own] of groupBy(tasks.keys(), (t) => tasks[t]!.problem.id)) {
-    const turns = own.flatMap((t) => parsed[t]!).filter(({ tests }) => tests.length > 0);
-    if (turns.length === 0) continue;
-    const inputs = new Map<string, Value[]>();
-    for (const { args } of turns.flatMap(({ tests }) => tests))
-      if (!inputs.has(inputKey(args))) inputs.set(inputKey(args), args);
-    const { referenceSolution: code, entry, calling } = tasks[own[0]!]!.problem;
-    references.set(id, {
-      job: {
-        id: `reference:${id}`,
-        code,
-        entry,
-        calling,
-        inputs: [...inputs.values()],
-        limits: timeOfTurns(limits, turns.length),
-      },
-      positions: new Map([...inputs.keys()].map((key, i) => [key, i])),
-    });
-  }
-  return references;
-}
+/** Measurements use the reference wherever there is one; rewards only if the run allows it. */
+const isVotedOn = (problem: Problem, suite: JudgingTask['suite'], { reference }: RunConfig): boolean =>
+  problem.referenceSolution === undefined || (reference === 'none' && suite === 'baseline');
 
 /**
  * Valid tests join the given tests, and so do corrected ones if the reward scheme `corrects`.

@@ -16,24 +16,24 @@ export async function withMutants(
 ): Promise<{ judged: SuiteVerdicts[]; executions: number }> {
   const sandbox = await scope.deps.sandbox(config);
   const options = batchOptions(scope);
-  const references = [...new Set(problems.map(({ referenceSolution }) => referenceSolution))];
+  const references = [...new Set(problems.flatMap(({ referenceSolution }) => referenceSolution ?? []))];
   const mutants = await mutantsOf(sandbox, references, limit, options);
-  const mutantsOfProblem = new Map(references.map((reference, i) => [reference, mutants[i]!]));
+  const mutantsOfReference = new Map(references.map((reference, i) => [reference, mutants[i]!]));
+  const mutantsOfProblem = ({ referenceSolution = '' }: Problem): string[] =>
+    mutantsOfReference.get(referenceSolution) ?? [];
   const jobs = judged.flatMap(({ suite }, t) => {
     const problem = problems[t]!;
     const tests = suite.map(({ test }) => test);
     if (tests.length === 0) return [];
-    return mutantsOfProblem
-      .get(problem.referenceSolution)!
-      .map((code, m): SuiteJob & { task: number; mutant: number } => ({
-        id: `mutant:${t}:${m}`,
-        task: t,
-        mutant: m,
-        code,
-        problem,
-        tests,
-        limits: config.limits,
-      }));
+    return mutantsOfProblem(problem).map((code, m): SuiteJob & { task: number; mutant: number } => ({
+      id: `mutant:${t}:${m}`,
+      task: t,
+      mutant: m,
+      code,
+      problem,
+      tests,
+      limits: config.limits,
+    }));
   });
   const results = await judgeSuites(sandbox, jobs, options);
   const kills = judged.map(({ suite }) => suite.map((): number[] => []));
@@ -44,7 +44,7 @@ export async function withMutants(
   });
   return {
     judged: judged.map((one, t) => {
-      const count = mutantsOfProblem.get(problems[t]!.referenceSolution)!.length;
+      const count = mutantsOfProblem(problems[t]!).length;
       return { ...one, mutants: { count, kills: kills[t]! } };
     }),
     executions: references.length + jobs.length,

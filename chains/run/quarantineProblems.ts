@@ -14,7 +14,7 @@ import {
   type Split,
 } from '../../core/schema/problem.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from '../../method/types.js';
-import { examineProblem } from '../../sandbox/healthGate.js';
+import { examineProblem, NO_REFERENCE } from '../../sandbox/healthGate.js';
 import { digestJson, renderedJson } from '../../store/canonicalJson.js';
 import { memoKey, unlessLost } from '../../store/memo.js';
 import { createRecord } from '../../store/records.js';
@@ -115,12 +115,20 @@ async function recordOf(
   const fitting = problems.filter(({ id }) => !out.has(id));
   // built-in problems are generated together with their references: the gate would find nothing
   const isExamined = !isBuiltIn(config.problems) && config.healthGate;
-  const unhealthy = isExamined ? await examineAll(scope, config, fitting) : [];
-  const quarantined = [...rejected, ...unfit, ...unhealthy];
+  const referenced = fitting.filter(({ referenceSolution }) => referenceSolution !== undefined);
+  const unhealthy = isExamined ? await examineAll(scope, config, referenced) : [];
+  const quarantined = [...rejected, ...unfit, ...fitting.flatMap((one) => withoutReference(one, config)), ...unhealthy];
   const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
   for (const one of record.quarantined) deps.log?.warn(one, 'problem quarantined');
   await createRecord(store, run.runId, QUARANTINE, renderedJson(record));
   return (await readQuarantine(scope, run)) ?? record; // the first of two concurrent attempts wins
+}
+
+/** Why a problem cannot be used without a reference, if it has none. */
+function withoutReference({ id, referenceSolution, baselineTests }: Problem, { reference }: RunConfig): Rejected[] {
+  if (referenceSolution !== undefined) return [];
+  if (reference !== 'none') return [{ id, reason: NO_REFERENCE }];
+  return baselineTests.length > 0 ? [] : [{ id, reason: 'no reference solution, and no test with an expected value' }];
 }
 
 async function examineAll(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Rejected[]> {

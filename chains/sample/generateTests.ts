@@ -29,7 +29,10 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
   const targets = await resolveTargets(scope, input.targets, config);
   const chainOf = await chainReader(scope, targets);
   const all = targets.flatMap((target, t) =>
-    Array.from({ length: input.samples }, (_, sample): TestJob => ({ target, t, sample, chain: chainOf(target) })),
+    Array.from(
+      { length: input.samples },
+      (_, sample): TestJob => ({ target, t, sample, chain: chainOf(target).chain }),
+    ),
   );
   const jobs = input.shard ? sliceOf(all, input.shard) : all;
   const write = config.discriminator.writer === 'random' ? drawTurns : sampleJobs;

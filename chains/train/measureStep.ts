@@ -9,6 +9,7 @@ import type { Chain } from '../../core/schema/chain.js';
 import type { Verdict } from '../../core/schema/execution.js';
 import type { StepFigures } from '../../core/schema/metrics.js';
 import type { Problem } from '../../core/schema/problem.js';
+import type { SuiteVerdicts, VoteCounts } from '../../core/schema/verdicts.js';
 import type { MeasureStepInput } from '../../method/types.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { codeOf, groupByProblem } from '../chainLists.js';
@@ -23,7 +24,11 @@ export async function measureStep({ store }: Pick<Scope, 'store'>, input: Measur
     const terms = groups.flatMap((turns) =>
       REWARD_RULES[config.reward.scheme].discriminatorTerms(turns, config.reward),
     );
-    return { ...countGroups(groups.map((turns) => turns.map(resultOfTurn))), termShares: termShares(terms) };
+    return {
+      ...countGroups(groups.map((turns) => turns.map(resultOfTurn))),
+      termShares: termShares(terms),
+      ...voteFigures(judged),
+    };
   }
   const { byId } = await readProblems(store, input.run.problems);
   const chains = groupByProblem(input.chains ? await store.getJson(input.chains) : []);
@@ -41,6 +46,7 @@ export async function measureStep({ store }: Pick<Scope, 'store'>, input: Measur
     ...countGroups(judged.map(({ verdicts }) => verdicts.map(resultOfProgram))),
     ...(lengths.length > 0 && { programTokens: mean(lengths) }),
     ...(hardCoded.length > 0 && { literalRate: mean(hardCoded.map(Number)) }),
+    ...voteFigures(judged),
   };
 }
 
@@ -54,6 +60,19 @@ const resultOfTurn = (turn: JudgedTurn): SampleResult => ({
   tests: [...turn.tests.map(({ valid, caught }) => `${valid} ${caught}`).sort(), turn.lost].join(),
 });
 
+/** Each problem counts once. */
+function voteFigures(judged: readonly SuiteVerdicts[]): StepFigures {
+  const counts = [...new Map(judged.map(({ problemId, votes }) => [problemId, votes])).values()].flatMap(
+    (one) => one ?? [],
+  );
+  const sumOf = (field: keyof VoteCounts): number => counts.reduce((sum, one) => sum + one[field], 0);
+  const [inputs, given] = [sumOf('inputs'), sumOf('given')];
+  return {
+    ...(inputs > 0 && { voteAgreement: sumOf('agreement') / inputs, voteDropped: sumOf('dropped') / inputs }),
+    ...(given > 0 && { voteErrors: sumOf('wrong') / given }),
+  };
+}
+
 /** The share of each term in the sum of absolute terms. A sample whose reward has one term only compares nothing. */
 function termShares(terms_S: readonly Term[][]): Record<string, number> {
   const sizes: Record<string, number> = {};
@@ -65,7 +84,7 @@ function termShares(terms_S: readonly Term[][]): Record<string, number> {
 
 /** Of each program: whether it contains a value of its tests that the reference does not contain. */
 function areHardCoded(programs: string[], problem: Problem, values: Parameters<typeof tellingValues>[0][]): boolean[] {
-  const { entry, calling, referenceSolution } = problem;
+  const { entry, calling, referenceSolution = '' } = problem;
   const own = calling?.style === 'stdio' ? undefined : entry; // a whole program is not a function
   const honest = tellingLiterals(referenceSolution, undefined);
   const telling = new Set(values.flatMap(tellingValues).filter((value) => !honest.has(value)));

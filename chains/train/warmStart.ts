@@ -39,10 +39,12 @@ export async function answerFreshInputs(
   const config = await readConfig(scope.store, run);
   const { set } = await readProblems(scope.store, run.problems);
   const steps = stepProblems(set, config).slice(0, config.warmStart.discriminatorSteps);
-  const problems = [...new Set([...steps.flat(), ...validationProblems(set)])];
+  const problems = [...new Set([...steps.flat(), ...validationProblems(set)])].filter(
+    ({ referenceSolution }) => referenceSolution !== undefined,
+  );
   const sandbox = await scope.deps.sandbox(config);
   const jobs = problems.map((problem) => {
-    const { id, referenceSolution: code, entry, calling } = problem;
+    const { id, referenceSolution: code = '', entry, calling } = problem;
     const inputs = freshInputs(knownInputs(problem), FRESH_TESTS, new RandomStream(config.seed, 'fresh-inputs', id));
     return { id, code, entry, calling, inputs, limits: config.limits };
   });
@@ -134,6 +136,7 @@ function discriminatorTurns(
 ): TokenTurn[][] {
   const { prompts, stages } = config;
   const known = stages.filter((stage) => stageAnswer(prompts, problem, stage) !== undefined);
+  if (known.length === 0) return [];
   const stage: Stage = random.choice(known);
   const request = testRequest(config);
   const chosen = random.sample(tests, request.testsPerTurn);

@@ -44,7 +44,7 @@ export function fieldsOf({ preset, seed, model, problems, sandbox, device, set }
 export async function checkInput(given: RunConfigInput): Promise<RunConfigInput> {
   const input = withPaths(given);
   const config = resolveConfig(input);
-  const problems = await noteProblems(config.problems, note); // before a model is downloaded
+  const problems = await noteProblems(config.problems, note, config.reference !== 'none'); // before a model is downloaded
   await checkModel(config.model, templateArgumentsOf(config, 'generator'));
   const { model } = config.discriminator;
   if (model !== null) await checkModel(model, templateArgumentsOf(config, 'discriminator'));

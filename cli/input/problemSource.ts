@@ -10,6 +10,7 @@ import { type ReadingOptions, readReferences } from '../../data/problemDrafts.js
 import { checkProblems, loadProblems } from '../../data/problems.js';
 import { absoluteSource, parseSource, provideSource, readingOptions, sourceText } from '../../data/source.js';
 import { readTasks, type Task } from '../../inference/tasks.js';
+import { NO_REFERENCE } from '../../sandbox/healthGate.js';
 import type { Store } from '../../store/store.js';
 import { openCounter } from '../terminal/counter.js';
 import { counted, type Output } from '../terminal/output.js';
@@ -84,10 +85,11 @@ const MOST_NOTED = 20; // records that cannot be used
 
 /**
  * Tells what of a run's problems is not measured.
+ * @param needsReferences a problem without a reference solution cannot be used
  * @returns the source with the commit of a data set of the hub
  * @throws GauntletError BAD_INPUT
  */
-export async function noteProblems(text: string, note: Output['note']): Promise<string> {
+export async function noteProblems(text: string, note: Output['note'], needsReferences = false): Promise<string> {
   if (isBuiltIn(text)) {
     await checkProblems(text);
     return text;
@@ -102,11 +104,14 @@ export async function noteProblems(text: string, note: Output['note']): Promise<
     try {
       const checked = await checkProblems(source, { onRecord: counter.update });
       counter.stop();
-      const { format, total, rejected, untested } = checked!;
+      const { format, total, rejected, untested, unreferenced } = checked!;
+      if (needsReferences && unreferenced === total - rejected.length)
+        throw new GauntletError('BAD_INPUT', `${place}: every problem has ${NO_REFERENCE}`);
       if (format !== 'gauntlet' || total > 1000)
         note(`${place}: ${counted(total, 'problem')}, format ${format}${unusable(rejected.length)}`);
       for (const { id, reason } of rejected.slice(0, MOST_NOTED)) note(`skipped ${id}: ${reason}`);
       if (rejected.length > MOST_NOTED) note(`skipped ${rejected.length - MOST_NOTED} more`);
+      if (needsReferences && unreferenced > 0) note(`skipped ${counted(unreferenced, 'problem')}: ${NO_REFERENCE}`);
       if (untested > 0) note(`${counted(untested, 'problem')} without tests: no program counts as a solution`);
     } finally {
       counter.stop();

@@ -9,7 +9,8 @@ import { fenced, type TestRequest } from './prompts.js';
 /** The answer of a stage; undefined if the problem does not provide it. */
 export function stageAnswer(style: PromptStyle, problem: Problem, stage: Stage): string | undefined {
   if (stage < 5) return problem.reasoning?.[stage - 1];
-  const code = problem.referenceSolution.trimEnd();
+  const code = problem.referenceSolution?.trimEnd();
+  if (code === undefined) return undefined;
   return style === 'instruct' ? fenced(code) : code;
 }
 

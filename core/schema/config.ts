@@ -165,6 +165,7 @@ const fieldsSchema = z.strictObject({
   model: z.string().default('tiny'), // 'tiny' or 'nested' (shipped), a folder in Hugging Face layout, or an id of the hub
   templateArguments: templateArgumentsSchema.default({}), // of the model's chat template
   problems: z.string().default('tiny'), // 'tiny', 'nested' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
+  reference: z.literal('none').optional(), // the sampled programs vote on generated tests; absent: references judge them
   healthGate: z.boolean().default(true), // leave out problems of a file whose reference fails its own tests
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles

@@ -51,6 +51,10 @@ const stepFiguresSchema = z
     literalRate: rate, // programs that contain a value of their tests, see core/parse/telling.ts
     // of discriminator steps
     termShares: z.record(z.string(), rate), // of each term of the reward, in the sum of absolute terms
+    // with `reference: none`
+    voteAgreement: rate, // weight of the programs that agree on an answer, mean over generated inputs
+    voteDropped: rate, // generated inputs without an answer that counts
+    voteErrors: rate, // votes on given tests that are wrong; if it rises, so do mistakes that the programs share
   })
   .partial();
 export type StepFigures = z.infer<typeof stepFiguresSchema>;

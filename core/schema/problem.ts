@@ -20,7 +20,7 @@ export const problemSchema = z.strictObject({
   entry: z.string().min(1), // 'solve', 'Solution.solve', or a class of operations
   baselineTests: z.array(testCaseSchema),
   hiddenTests: z.array(testCaseSchema).default([]), // used in evaluations only, never for rewards
-  referenceSolution: z.string().min(1),
+  referenceSolution: z.string().min(1).optional(), // absent: `reference: none` trains without
   reasoning: z.array(z.string().min(1)).length(4).optional(), // stages 1 to 4; a warm start teaches it, no prompt shows it
   difficulty: z.string().default('unknown'),
   tags: z.array(z.string()).default([]),

@@ -17,6 +17,15 @@ export interface ValidatedTurn {
   lost: number; // unreadable or missing tests
 }
 
+/** How the programs of a problem voted on the answers to generated inputs, see core/rewards/agreement.ts. */
+export interface VoteCounts {
+  inputs: number;
+  dropped: number; // inputs without an answer that counts
+  agreement: number; // sum over the inputs
+  given: number; // votes on given tests
+  wrong: number; // of these
+}
+
 /** One suite and the verdicts of its candidates: all samples of a problem, or the one chain of a target. */
 export interface SuiteVerdicts {
   problemId: string;
@@ -24,5 +33,6 @@ export interface SuiteVerdicts {
   suite: SuiteTest[]; // baseline or hidden tests (origin 'baseline'), then valid generated ones
   verdicts: Verdict[][]; // candidate × suite
   turns: ValidatedTurn[];
+  votes?: VoteCounts; // absent: the reference answers
   mutants?: { count: number; kills: number[][] }; // of the reference; those that fail each test of the suite
 }

@@ -98,11 +98,11 @@ function readProblem(record: SourceRecord, columns: Columns): Problem {
   };
   const own = (json as { reference_solution?: unknown }).reference_solution; // from --references
   const solution = typeof own === 'string' ? own : solutionOf(at('reference'));
-  if (solution === undefined) throw new UnusableRecord('no reference solution (give one with --references)');
   const preamble = textAt('preamble');
-  const reference = withTyping(
-    parseFields(code, preamble === undefined ? solution : `${preamble}\n\n${solution}`, 'reference'),
-  );
+  const reference =
+    solution === undefined
+      ? undefined
+      : withTyping(parseFields(code, preamble === undefined ? solution : `${preamble}\n\n${solution}`, 'reference'));
   const testsAt = (part: 'tests' | 'hidden_tests'): GivenTests | undefined => {
     const value = first(record.exact(), columns[part], parseExactJson);
     if (value === undefined) return undefined;
@@ -129,7 +129,7 @@ function readProblem(record: SourceRecord, columns: Columns): Problem {
   const { entry, signature, functionSignature } = entryIn(
     called ?? (starter === undefined ? undefined : parseSignature(starter)?.entry),
     starter,
-    reference,
+    reference ?? '',
     [source ?? '', ...sources].join('\n'),
   );
   const calls = (one: GivenTests | undefined, part: 'tests' | 'hidden_tests') => {

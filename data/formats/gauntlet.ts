@@ -47,7 +47,7 @@ const recordSchema = z.object({
   validator: functionNamed('validator').optional(),
   checker: functionNamed('checker').optional(),
   generated_checker: program.optional(),
-  reference_solution: program,
+  reference_solution: program.optional(),
   reasoning: z.array(text).length(4, 'must have 4 texts, those of stages 1 to 4').optional(),
   difficulty: difficulty.optional(),
   tags: z.array(z.string()).optional(),
@@ -72,7 +72,7 @@ export const gauntlet: ProblemFormat = {
     if (!signature) throw new UnusableRecord('field `function_signature`: no `def name(arguments):` in it');
     if (!isDef && givenEntry === undefined)
       throw new UnusableRecord('missing field `entry`, which this `calling` needs');
-    const entry = givenEntry ?? entryOf(signature, reference_solution);
+    const entry = givenEntry ?? entryOf(signature, reference_solution ?? '');
     const given = [...record.baseline_tests, ...record.hidden_tests];
     const listStyles = certainStyles(given, signature);
     const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;

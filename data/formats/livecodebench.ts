@@ -45,13 +45,11 @@ export const livecodebench: ProblemFormat = {
     const kinds = new Set([...shown, ...hidden].map(({ testtype }) => testtype));
     if (kinds.size > 1) throw new UnusableRecord('tests of functions and of whole programs in one problem');
     const { reference_solution = '' } = record;
-    if (reference_solution.trim() === '')
-      throw new UnusableRecord('no reference solution (give one with --references)');
     const common = {
       id: record.question_id,
       title: record.question_title,
       description: record.question_content.trim(),
-      referenceSolution: withTyping(reference_solution),
+      referenceSolution: reference_solution.trim() === '' ? undefined : withTyping(reference_solution),
       difficulty: record.difficulty,
       tags: record.platform === undefined ? undefined : [record.platform],
       source: basename(file),

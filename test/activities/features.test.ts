@@ -7,12 +7,13 @@ import { openScope } from '../../chains/scope.js';
 import { lossOf } from '../../chains/train/update.js';
 import { meanStats, updatePolicy } from '../../chains/train/updatePolicy.js';
 import { resolveConfig } from '../../core/presets.js';
+import type { Problem } from '../../core/schema/problem.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Activities } from '../../method/activities.js';
 import type { UpdatePolicyInput } from '../../method/types.js';
 import { loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
-import { type Doubles, memoryDoubles as doubles, FakeEngine, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, FakeEngine, problemSet, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline, solve } from '../support/runs.js';
 
 const POSITION = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
@@ -174,6 +175,33 @@ describe('optional features', () => {
       { ...plain, kl: 3, tokens: 30 },
     ]);
     assert.deepEqual([mean.kl, mean.explainedVariance, mean.valueLoss, mean.tokens], [2.5, 0.5, undefined, 40]);
+  });
+
+  it('trains, repeats a step and solves without any reference', async () => {
+    const { train, validation, test } = problemSet();
+    const open = (problems: Problem[]) => problems.map(({ referenceSolution: _, ...problem }) => problem);
+    const set = { train: open(train), validation: open(validation), test: open(test) };
+    const own = await doubles({ loadProblems: async () => set });
+    const ids = new Set<string>();
+    const execute = own.sandbox.run.bind(own.sandbox);
+    own.sandbox.run = (jobs) => {
+      for (const { id } of jobs) ids.add(id.split(':')[0]!);
+      return execute(jobs);
+    };
+    const activities = createActivities(own.deps);
+    const input = { ...SMALL_RUN, problems: 'own.jsonl', reference: 'none' as const };
+    const result = await runPipeline(activities, 'run', input);
+    assert.ok(result.after.passRate > result.before.passRate, `${result.after.passRate} > ${result.before.passRate}`);
+    const updates = (await readMetrics(own.deps.store, 'run')).filter((record) => record.kind === 'step');
+    for (const { voteAgreement, voteDropped, voteErrors } of updates)
+      assert.ok([voteAgreement, voteDropped, voteErrors].every((share) => share! >= 0 && share! <= 1));
+    assert.ok(
+      updates.some(({ voteDropped }) => voteDropped! < 1),
+      'some tests count',
+    );
+    assert.ok(ids.has('vote') && !ids.has('reference'));
+    assert.equal((await solve(activities, { checkpoint: { runId: 'run', name: 'latest' }, tests: true })).problems, 6);
+    await rm(own.folder, { recursive: true, force: true });
   });
 
   it('shares one adapter and one optimizer in unified mode', async () => {

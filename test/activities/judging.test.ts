@@ -274,6 +274,90 @@ describe('judging', () => {
     });
   });
 
+  describe('without a reference', () => {
+    const WRONG_LATER = 'def solve(x):\n    return x + 1 if x < 3 else 0';
+    const alone = async (input: object = {}) =>
+      (await acts.prepareRun({ runId: 'votes', input: { ...SMALL_RUN, reference: 'none', ...input } })).run;
+
+    it('tests count if the sampled programs agree, not all of them', async () => {
+      const run = await alone();
+      const ids: string[] = [];
+      const execute = world.sandbox.run.bind(world.sandbox);
+      world.sandbox.run = (jobs) => {
+        ids.push(...jobs.map(({ id }) => id));
+        return execute(jobs);
+      };
+      const chains = [chain(0, GOOD), chain(1, GOOD), chain(2, WRONG_LATER), chain(3, '')];
+      const written = await tests(chains, [['((7,), 8)\n((2,), 3)', '((9,), 0)']]); // all agree on 2; 9 gives 10
+      const out = await acts.executeSuite({
+        run,
+        per: 'problem',
+        suite: 'baseline',
+        chains: await put(chains),
+        tests: written,
+      });
+      const [cell] = await get(out.verdicts);
+      assert.deepEqual(
+        cell!.turns.flatMap((turn) => turn.tests).map(({ args, suite }) => [args, suite]),
+        [
+          [[7], 2],
+          [[2], 3], // the sample without a program does not agree
+          [[9], null],
+        ],
+      );
+      assert.deepEqual(
+        cell!.verdicts.map((own) => own[2]),
+        ['pass', 'pass', 'fail', 'error'],
+      );
+      assert.deepEqual(
+        ids.filter((id) => !/^\d/.test(id)),
+        ['vote:add-1:0', 'vote:add-1:1'],
+      );
+      assert.equal(out.executions, 4);
+      const { dropped, given, wrong, inputs } = cell!.votes!;
+      assert.deepEqual({ dropped, given, wrong, inputs }, { dropped: 0, given: 2, wrong: 0, inputs: 3 });
+      const figures = await acts.measureStep({ run, role: 'generator', verdicts: out.verdicts });
+      assert.deepEqual([figures.voteDropped, figures.voteErrors], [0, 0]);
+      assert.ok(figures.voteAgreement! > 0.6 && figures.voteAgreement! < 1);
+    });
+
+    it('all chains of the problem vote on tests of one of them', async () => {
+      const run = await alone();
+      const list = await put([chain(0, WRONG_LATER), chain(1, GOOD), chain(2, GOOD), chain(0, WRONG, 'add-2')]);
+      const target: TestTarget = { problemId: 'add-1', chain: { chains: list, index: 0 }, stage: 5 };
+      const written = await put({
+        targets: [target],
+        samples: 2,
+        turns: [testTurn('((7,), 8)'), testTurn('((7,), 0)', 1)],
+      });
+      const out = await acts.executeSuite({ run, per: 'target', suite: 'baseline', tests: written });
+      const [cell] = await get(out.verdicts);
+      assert.deepEqual(
+        cell!.turns.map((turn) => turn.tests[0]!.suite),
+        [2, null],
+      );
+      assert.deepEqual(cell!.verdicts, [['pass', 'pass', 'fail']]);
+    });
+
+    it('measurements use the reference where there is one', async () => {
+      const run = await alone();
+      const chains = [chain(0, WRONG), chain(1, WRONG), chain(2, GOOD)];
+      const written = await tests(chains, [['((5,), 6)']]);
+      const list = await put(chains);
+      const judge = (suite: 'baseline' | 'hidden') =>
+        acts.executeSuite({ run, per: 'problem', suite, chains: list, tests: written });
+      const [rewarded] = await get((await judge('baseline')).verdicts);
+      assert.deepEqual(
+        rewarded!.turns[0]!.tests[0]!.suite,
+        2,
+        'the wrong programs pass no given test: they have no weight',
+      );
+      const [measured] = await get((await judge('hidden')).verdicts);
+      assert.equal(measured!.votes, undefined);
+      assert.deepEqual(measured!.turns[0]!.tests[0]!.suite, 3);
+    });
+  });
+
   it('counts a problem without tests neither as solved nor as failed (curriculum)', async () => {
     const { run, replayBuffer } = await acts.prepareRun({ runId: 'pools', input: { ...SMALL_RUN, curriculum: true } });
     const chains = await put([chain(0, GOOD)]);

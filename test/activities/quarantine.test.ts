@@ -52,6 +52,27 @@ describe('the health gate', () => {
     assert.deepEqual(quarantined[0], { id: addProblem(1).id, reason });
   });
 
+  it('removes problems without a reference, unless the run needs none; then they need a test', async () => {
+    const { referenceSolution: _, ...open } = addProblem(60);
+    set.train.push(open, { ...open, id: 'untested', baselineTests: [] });
+    const acts = createActivities(world.deps);
+    const reasons = async (runId: string, input: object): Promise<Record<string, string>> => {
+      const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, ...input } });
+      await acts.quarantineProblems({ run });
+      const text = Buffer.from((await world.deps.store.readRunFile(runId, 'quarantine.json'))!).toString();
+      const { quarantined } = JSON.parse(text) as { quarantined: { id: string; reason: string }[] };
+      return Object.fromEntries(quarantined.map(({ id, reason }) => [id, reason]));
+    };
+    for (const healthGate of [true, false]) {
+      const given = await reasons(`given-${healthGate}`, { healthGate });
+      assert.match(given['add-60']!, /^no reference solution: give one with --references/);
+      assert.match(given.untested!, /^no reference solution: give one/);
+      const none = await reasons(`none-${healthGate}`, { healthGate, reference: 'none' });
+      assert.equal(none['add-60'], undefined);
+      assert.equal(none.untested, 'no reference solution, and no test with an expected value');
+    }
+  });
+
   it('runs once: a later attempt reuses the record', async () => {
     const acts = createActivities(world.deps);
     const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });

@@ -36,7 +36,8 @@ describe('command-line validation', () => {
       'broken.json': '{"preset": "tiny",',
       'list.json': '[1]',
       'field.json': '{"ppo": {"learningrate": 1}}',
-      'problems.json': '[{"id": "a", "description": "b", "function_signature": "def f(x):", "baseline_tests": []}]',
+      'problems.json': '[{"id": "a", "description": "b", "reference_solution": "x", "baseline_tests": []}]',
+      'unsolved.json': '[{"id": "a", "description": "b", "function_signature": "def f(x):", "baseline_tests": []}]',
       'programs.jsonl': '{"id": "a", "code": "", "entry": "f"}\n',
     });
     store = ['--store', join(folder, 'store')];
@@ -84,8 +85,13 @@ describe('command-line validation', () => {
     it(`refuses a problem file with a missing field (${command})`, () =>
       refuses(
         [...command.split(' '), file('problems.json'), ...store],
-        /problems\.json: no record can be used; the first: problem 1: missing field `reference_solution` \[BAD_INPUT\]/,
+        /problems\.json: no record can be used; the first: problem 1: missing field `function_signature` \[BAD_INPUT\]/,
       ));
+  it('refuses to train on problems without references, and names the ways out', () =>
+    refuses(
+      ['train', '--problems', file('unsolved.json'), ...store],
+      /unsolved\.json: every problem has no reference solution: give one with --references, or train with --set reference=none/,
+    ));
   it('solve names a bad problem and skips it', async () => {
     const good = { id: 'b', description: 'b', function_signature: 'def f(x):', baseline_tests: [] };
     const records = [

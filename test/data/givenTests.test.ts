@@ -139,7 +139,7 @@ describe('the tests of a public set', () => {
       problem.functionSignature,
       /^from typing import List\n\nclass Solution:\n {4}def twice\(self, x: int\)/,
     );
-    assert.match(problem.referenceSolution, /def same[\s\S]*class Solution/);
+    assert.match(problem.referenceSolution!, /def same[\s\S]*class Solution/);
     assert.deepEqual(problem.baselineTests, [{ args: [1], expected: [2] }]);
     assert.match(problem.testSource!, /def same\(a, b\)[\s\S]*same\(candidate\(2\), \[4\]\)/);
   });

@@ -119,7 +119,7 @@ describe('a data set of the Hugging Face hub', function () {
     const references = join(place, 'r.jsonl');
     await writeFile(references, `${JSON.stringify({ id: 'ace_0', code: 'def total(xs): return 1' })}\n`);
     const { train: other } = await loadProblems(`${pinned}&references=${references}`);
-    assert.match([...other, ...train].find(({ id }) => id === 'ace_0')!.referenceSolution, /return 1/);
+    assert.match([...other, ...train].find(({ id }) => id === 'ace_0')!.referenceSolution!, /return 1/);
   });
 
   it('is continued after an interruption', async () => {

@@ -279,12 +279,12 @@ describe('problem files', () => {
   it('skips the bad records of a file and names them', async () => {
     const bad = [
       { ...record, id: 'bad', description: '' },
-      { ...record, id: 'worse', reference_solution: undefined },
+      { ...record, id: 'worse', function_signature: undefined },
     ];
     const set = await loadProblems(await write([record, ...bad, one].map((line) => JSON.stringify(line)).join('\n')));
     assert.deepEqual(set.rejected, [
       { id: 'bad', reason: 'line 2: field `description`: must not be empty' },
-      { id: 'worse', reason: 'line 3: missing field `reference_solution`' },
+      { id: 'worse', reason: 'line 3: missing field `function_signature`' },
       { id: 'one', reason: 'line 4: baseline_tests[0] calls `two_sum`, but the entry is `f`' },
     ]);
     assert.deepEqual(

@@ -42,14 +42,14 @@ export function hostileJudges(get: () => Sandbox, every: number): void {
       const [run] = await judge(
         { ...PROBLEM, checker },
         [value(1, 2), value(2, 3)],
-        [PROBLEM.referenceSolution],
+        [PROBLEM.referenceSolution!],
         SHORT,
       );
       assert.deepEqual(run!.verdicts, ['fail', 'fail'], what);
       const health = await examineProblem({ ...PROBLEM, checker }, get(), { limits: SHORT });
       assert.ok('reason' in health && /^baseline test 1: the checker fails: /.test(health.reason), what);
       assert.ok(!health.reason.includes('\n'), what);
-      const [next] = await judge(control, [value(1, 2)], [PROBLEM.referenceSolution]);
+      const [next] = await judge(control, [value(1, 2)], [PROBLEM.referenceSolution!]);
       assert.deepEqual(next!.verdicts, ['pass'], `after: ${what}`);
     }
   });
@@ -76,7 +76,7 @@ export function hostileJudges(get: () => Sandbox, every: number): void {
   });
 
   it('no program is accepted by a checker that it cannot satisfy, and none affects the next', async () => {
-    const codes = some(PROGRAMS).flatMap(([, code]) => [code, PROBLEM.referenceSolution]);
+    const codes = some(PROGRAMS).flatMap(([, code]) => [code, PROBLEM.referenceSolution!]);
     const runs = await judge(control, [value(1, 2), value(2, 3)], codes);
     for (const [i, [what]] of some(PROGRAMS).entries()) {
       assert.ok(

@@ -38,7 +38,7 @@ describe('HumanEval+ in the sandbox', function () {
       assert.ok('draft' in entry, JSON.stringify(entry));
       const { problem } = entry.draft;
       problems.push(problem);
-      bodies.push(problem.referenceSolution.slice(problem.referenceSolution.lastIndexOf('"""') + 3));
+      bodies.push(problem.referenceSolution!.slice(problem.referenceSolution!.lastIndexOf('"""') + 3));
     }
     sandbox = await openSandbox('docker', { packages: 'numpy' });
   });
@@ -68,7 +68,7 @@ describe('HumanEval+ in the sandbox', function () {
     const mutants = sampleMutants(bodies, to, SEED).slice(from);
     assert.equal(mutants.length, to - from);
     const sources = mutants.map(({ program, mutation }) => {
-      const { referenceSolution } = problems[program]!;
+      const referenceSolution = problems[program]!.referenceSolution!;
       const head = referenceSolution.slice(0, referenceSolution.length - bodies[program]!.length);
       return head + applyMutation(bodies[program]!, mutation);
     });

@@ -27,7 +27,9 @@ function Contents({ view }: { view: GroupView }) {
         )}
       </p>
       <LongText label="Problem" text={`${problem.description}\n\n${problem.signature}`} />
-      <Details summary="Reference solution">{() => <LongText label="Reference" text={problem.reference} />}</Details>
+      {problem.reference !== undefined && (
+        <Details summary="Reference solution">{() => <LongText label="Reference" text={problem.reference!} />}</Details>
+      )}
       <h2>{isGenerator ? 'Programs' : 'Program that the tests are written for'}</h2>
       <Scroll label="Programs side by side">
         <div class="side">
