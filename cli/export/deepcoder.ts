@@ -96,7 +96,7 @@ function rowOf(problem: Problem, tests: PrintedTest[]): object {
     uid: id,
     problem: description,
     starter_code: isProgram ? '' : functionSignature,
-    solutions: [referenceSolution],
+    solutions: referenceSolution === undefined ? [] : [referenceSolution],
     metadata: JSON.stringify({ func_name: tests[0]!.metadata.func_name }),
     tests: JSON.stringify(tests),
   };

@@ -105,7 +105,7 @@ function sampleOf(
     id: chain.problemId,
     epoch: chain.sample + 1,
     input,
-    target: problem.referenceSolution,
+    target: problem.referenceSolution ?? '',
     messages: [...input, ...answers],
     output: { model, choices: [{ message: answers.at(-1), stop_reason }] },
     scores: {

@@ -120,7 +120,7 @@ describe('generated pages', () => {
     const schema = configJsonSchema() as { properties: object; additionalProperties: boolean };
     assert.deepEqual(
       Object.keys(schema.properties).sort(),
-      ['$schema', 'rollouts', ...Object.keys(resolveConfig())].sort(),
+      ['$schema', 'rollouts', 'reference', ...Object.keys(resolveConfig())].sort(),
     );
     assert.equal(schema.additionalProperties, false);
   });
