@@ -1,7 +1,5 @@
 // Intervals and p-values by resampling problems (Efron 1979): problems differ more than samples of one problem.
 import { RandomStream } from '../random.js';
-import type { ProblemResult } from '../schema/evaluation.js';
-import type { Metric } from './metrics.js';
 
 const DRAWS = 2000;
 const LEVEL = 0.95;
@@ -12,13 +10,16 @@ export interface Estimate {
   high: number;
 }
 
+/** A figure of results of problems; undefined if there is nothing to count. */
+type MetricOf<T> = (problems: readonly T[]) => number | undefined;
+
 /** `b` minus `a` on the same problems. */
 export interface Comparison extends Estimate {
   p: number; // two-sided; at least 1 / DRAWS
 }
 
 /** Undefined if the metric is. Percentile intervals; the same problems always give the same interval. */
-export function estimate(problems: readonly ProblemResult[], metric: Metric): Estimate | undefined {
+export function estimate<T>(problems: readonly T[], metric: MetricOf<T>): Estimate | undefined {
   const value = metric(problems);
   if (value === undefined) return undefined;
   const draws = resamples(problems.length).flatMap((picked) => metric(picked.map((i) => problems[i]!)) ?? []);
@@ -26,10 +27,10 @@ export function estimate(problems: readonly ProblemResult[], metric: Metric): Es
 }
 
 /** Paired: a resample has the same problems on both sides. @throws RangeError if the problems differ */
-export function compare(
-  a: readonly ProblemResult[],
-  b: readonly ProblemResult[],
-  metric: Metric,
+export function compare<T extends { id: string }>(
+  a: readonly T[],
+  b: readonly T[],
+  metric: MetricOf<T>,
 ): Comparison | undefined {
   if (a.length !== b.length || a.some(({ id }, i) => id !== b[i]!.id))
     throw new RangeError('only results on the same problems can be compared');

@@ -1,10 +1,11 @@
 // How well sampled programs are judged without a reference: `node dist/lab/experiments/noReference.js STORE RUN…`. For the latest
 // evaluation of each run, programs are judged by given tests and by generated inputs, whose answers come from several sources.
-// The truth is whether a program passes the hidden tests. Prints a table.
+// The truth is whether a program passes the hidden tests. Prints a table, with 95 % bootstrap intervals over the problems of all runs.
 
 import { codeOf } from '../../chains/chainLists.js';
 import { parseTests } from '../../chains/judge/judging.js';
 import { equalValues, judge } from '../../core/compare.js';
+import { compare, type Estimate, estimate } from '../../core/evaluation/bootstrap.js';
 import { freshInputs, knownInputs } from '../../core/freshInputs.js';
 import { groupBy } from '../../core/groups.js';
 import { RandomStream } from '../../core/random.js';
@@ -19,12 +20,14 @@ import { openStore } from '../../store/openStore.js';
 import { readEvaluations } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { openSandbox } from '../../workers/openSandbox.js';
+import { table } from '../bench/results.js';
 
 const RANDOM_INPUTS = 15; // of a problem
 const ROUNDS = 5; // of pass counts
 
 /** The programs of a problem, and what they answer. */
 interface Sampled {
+  id: string; // of run and problem
   problem: Problem;
   right: boolean[]; // by program: passes the hidden tests
   ballots: Ballot[]; // on the baseline tests and the generated inputs
@@ -35,16 +38,19 @@ interface Sampled {
 /** The answers that count, by input. */
 type Source = (sampled: Sampled) => (Value | undefined)[];
 
+const GIVEN = 'given tests only';
+const MAJORITY = 'majority vote';
+const WRITTEN = 'values of the discriminator';
 const SOURCES: Record<string, Source> = {
-  'given tests only': ({ reference }) => reference.map(() => undefined),
-  'majority vote': (own) =>
+  [GIVEN]: ({ reference }) => reference.map(() => undefined),
+  [MAJORITY]: (own) =>
     majority(
       own,
       own.ballots.map(() => 1),
     ),
   'pass counts': passCounts,
   'calibrated vote': ({ ballots, problem }) => takeVote(ballots, problem.baselineTests, problem.comparison).answers,
-  'values of the discriminator': ({ written }) => written,
+  [WRITTEN]: ({ written }) => written,
   'the reference': ({ reference }) => reference.map((call) => (call.kind === 'value' ? call.value : undefined)),
 };
 
@@ -127,6 +133,7 @@ async function sample(store: Store, sandbox: Sandbox, run: string, kind: 'random
       results[distinct.indexOf(code)]?.calls ??
       [...given, ...inputs].map((): CallResult => ({ kind: 'error', message: 'no program' }));
     sampled.push({
+      id: `${run} ${problemId}`,
       problem,
       right: verdicts.map((own) => own.every((verdict, i) => suite[i]!.origin !== 'baseline' || verdict === 'pass')),
       ballots: codes.map((code) => {
@@ -140,49 +147,97 @@ async function sample(store: Store, sandbox: Sandbox, run: string, kind: 'random
   return sampled;
 }
 
-/** Precision and recall of "the program is right", and the share of problems solved by the program that passes most tests. */
-function measure(all: readonly Sampled[], source: Source): string {
-  let [claimed, right, both, chosen, usable, correct] = [0, 0, 0, 0, 0, 0];
-  for (const own of all) {
-    const { problem, ballots } = own;
-    const answers = source(own);
-    const known = answers.flatMap((answer, i) => (isAbsent(answer) ? [] : [{ answer, i }]));
-    usable += known.length;
-    correct += known.filter(({ answer, i }) => passes(own.reference[i]!, answer, problem)).length;
-    const passed = ballots.map(({ given, inputs }) => [
-      ...problem.baselineTests.map(({ expected }, g) => passes(given[g]!, expected, problem)),
-      ...known.map(({ answer, i }) => passes(inputs[i]!, answer, problem)),
-    ]);
-    const counts = passed.map((each) => each.filter(Boolean).length);
-    const best = own.right.filter((_, p) => counts[p] === Math.max(...counts));
-    chosen += best.filter(Boolean).length / best.length / all.length;
-    for (const [p, each] of passed.entries()) {
-      const isClaimed = each.every(Boolean);
-      claimed += Number(isClaimed);
-      right += Number(own.right[p]);
-      both += Number(isClaimed && own.right[p]);
-    }
-  }
-  const percent = (part: number, of: number): string => (of === 0 ? '–' : `${((100 * part) / of).toFixed(1)} %`);
-  return [
-    percent(both, claimed),
-    percent(both, right),
-    percent(chosen, 1),
-    String(usable),
-    percent(correct, usable),
-  ].join(' | ');
+/** What is counted of a problem. */
+interface Counts {
+  id: string;
+  claimed: number; // programs that pass everything that counts
+  right: number;
+  both: number;
+  best: number; // of the programs that pass most, those that are right
+  tests: number; // that count
+  correct: number; // of these, with the answer of the reference
 }
+
+function countsOf(own: Sampled, source: Source): Counts {
+  const { problem, ballots, right, reference } = own;
+  const known = source(own).flatMap((answer, i) => (isAbsent(answer) ? [] : [{ answer, i }]));
+  const passed = ballots.map(({ given, inputs }) => [
+    ...problem.baselineTests.map(({ expected }, g) => passes(given[g]!, expected, problem)),
+    ...known.map(({ answer, i }) => passes(inputs[i]!, answer, problem)),
+  ]);
+  const scores = passed.map((each) => each.filter(Boolean).length);
+  const best = right.filter((_, p) => scores[p] === Math.max(...scores));
+  const claimed = passed.map((each) => each.every(Boolean));
+  const count = (list: readonly boolean[]): number => list.filter(Boolean).length;
+  return {
+    id: own.id,
+    claimed: count(claimed),
+    right: count(right),
+    both: count(claimed.map((is, p) => is && right[p]!)),
+    best: count(best) / best.length,
+    tests: known.length,
+    correct: count(known.map(({ answer, i }) => passes(reference[i]!, answer, problem))),
+  };
+}
+
+type Figure = (problems: readonly Counts[]) => number | undefined;
+const ratio =
+  (part: keyof Omit<Counts, 'id'>, of?: keyof Omit<Counts, 'id'>): Figure =>
+  (problems) => {
+    const sum = (field: keyof Omit<Counts, 'id'>): number => problems.reduce((total, one) => total + one[field], 0);
+    const whole = of === undefined ? problems.length : sum(of);
+    return whole === 0 ? undefined : (100 * sum(part)) / whole;
+  };
+const FIGURES: Record<string, Figure> = {
+  precision: ratio('both', 'claimed'),
+  recall: ratio('both', 'right'),
+  'best of the samples': ratio('best'),
+};
 
 const [place, ...runs] = process.argv.slice(2);
 const store = await openStore(place);
 const sandbox = await openSandbox('docker');
-console.log('| run | inputs | answers from | precision | recall | best of the samples | tests | right answers |');
-for (const run of runs)
-  for (const kind of ['random', 'written'] as const) {
-    const all = await sample(store, sandbox, run, kind);
-    for (const [name, source] of Object.entries(SOURCES)) {
-      if (name.startsWith('values') && kind === 'random') continue;
-      console.log(`| ${run} | ${kind} | ${name} | ${measure(all, source)} |`);
-    }
+const interval = ({ value, low, high }: Estimate): string =>
+  `${value.toFixed(1)} (${low.toFixed(1)} to ${high.toFixed(1)})`;
+const rows: string[][] = [];
+let control: Counts[] = []; // the majority vote on random inputs
+for (const kind of ['random', 'written'] as const) {
+  const all = (await Promise.all(runs.map((run) => sample(store, sandbox, run, kind)))).flat();
+  for (const [name, source] of Object.entries(SOURCES)) {
+    if (kind === 'random' ? name === WRITTEN : name === GIVEN) continue;
+    const counts = all.map((own) => countsOf(own, source));
+    if (name === MAJORITY && kind === 'random') control = counts;
+    const figures = Object.values(FIGURES).map((figure) => {
+      const known = estimate(counts, figure);
+      return known ? interval(known) : '–';
+    });
+    const gains =
+      control.length === 0
+        ? []
+        : [compare(control, counts, FIGURES.precision!), compare(control, counts, FIGURES['best of the samples']!)];
+    rows.push([
+      name === GIVEN ? '–' : kind,
+      name,
+      ...figures,
+      ...[0, 1].map((g) => (gains[g] ? interval(gains[g]) : '')),
+      String(counts.reduce((sum, { tests }) => sum + tests, 0)),
+      ratio('correct', 'tests')(counts)?.toFixed(1) ?? '–',
+    ]);
   }
+}
+const gain = (of: string): string => `${of}, more than the ${MAJORITY} on random inputs`;
+console.log(
+  table(
+    [
+      'inputs',
+      'answers from',
+      ...Object.keys(FIGURES),
+      gain('precision'),
+      gain('best'),
+      'tests that count',
+      'right answers',
+    ],
+    rows,
+  ),
+);
 await sandbox.close();
