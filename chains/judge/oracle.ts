@@ -62,11 +62,15 @@ export async function askOracle(
       const question = questions.get(problem.id)!;
       return answers.get(question)![question.places.get(inputKey(args))!]!;
     },
-    votes: (problem) => counts.get(questions.get(problem.id)!),
+    votes(problem) {
+      const question = questions.get(problem.id)!;
+      return counts.get(question) ?? (question.votes ? NO_VOTES : undefined);
+    },
     executions: jobs.flat().length,
   };
 }
 
+const NO_VOTES: VoteCounts = { inputs: 0, dropped: 0, agreement: 0, given: 0, wrong: 0 };
 const NO_ANSWER: CallResult = { kind: 'error', message: 'the programs do not agree on an answer' };
 
 interface Question {

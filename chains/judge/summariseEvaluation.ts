@@ -16,10 +16,13 @@ export async function summariseEvaluation(scope: Scope, input: SummariseEvaluati
   if (input.sampled) add(await store.getJson(input.sampled), sampledRates);
   if (input.greedy) add(await store.getJson(input.greedy), (judged) => ({ greedyPassRate: passRate(judged) }));
   if (input.tests) {
-    const judged = await store.getJson(input.tests);
+    // an evaluation has one program of a problem: without a reference, nothing judges its tests
+    const judged = (await store.getJson(input.tests)).filter(({ votes }) => votes === undefined);
     const given = (some: SuiteVerdicts[]) => testRates(some.map(judgedTurns));
-    add(judged, (some) => ({ testValidity: given(some).validity ?? 0 }));
-    add(judged.filter(failsGiven), (some) => ({ bugCatchRate: given(some).bugCatchRate ?? 0 }));
+    if (judged.length > 0) {
+      add(judged, (some) => ({ testValidity: given(some).validity ?? 0 }));
+      add(judged.filter(failsGiven), (some) => ({ bugCatchRate: given(some).bugCatchRate ?? 0 }));
+    }
   }
   const { reward: _, ...errors } = Object.assign({}, ...parts.map((part) => part.errors)) as Record<string, number>;
   return { ...Object.assign({}, ...parts.map(({ rates }) => rates)), standardErrors: errors };

@@ -13,14 +13,15 @@ export function resultTable(result: RunResult): string {
   const { warmStart } = result;
   const rows = ROWS.map(([label, key]) => {
     const [before, after] = [result.before[key], result.after[key]];
-    const points = tenths(after) - tenths(before); // of the figures as shown
+    const known = before !== undefined && after !== undefined;
+    const points = known ? tenths(after) - tenths(before) : 0; // of the figures as shown
     const warm = warmStart ? [percent(warmStart[key])] : [];
     return [
       label,
       percent(before),
       ...warm,
       percent(after),
-      `${points >= 0 ? '+' : ''}${(points / 10).toFixed(1)} points`,
+      known ? `${points >= 0 ? '+' : ''}${(points / 10).toFixed(1)} points` : '–',
     ];
   });
   const table = tableText(

@@ -9,8 +9,8 @@ const rate = z.number().min(0).max(1);
 export const evaluationRatesSchema = z.strictObject({
   passRate: rate, // sampled programs that pass all hidden tests
   greedyPassRate: rate,
-  testValidity: rate,
-  bugCatchRate: rate,
+  testValidity: rate.optional(), // absent: no problem has a reference that could judge tests
+  bugCatchRate: rate.optional(),
 });
 export type EvaluationRates = z.infer<typeof evaluationRatesSchema>;
 

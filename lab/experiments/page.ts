@@ -36,7 +36,7 @@ function familyTables(records: readonly ExperimentRecord[]): string[] {
 }
 
 function seedTable(method: readonly ExperimentRecord[]): string {
-  const change = (before: number, after: number): string => `${percent(before)} → ${percent(after)}`;
+  const change = (before = Number.NaN, after = Number.NaN): string => `${percent(before)} → ${percent(after)}`;
   const rows = method.map(({ seed, metrics, before, after, seconds }) => [
     ...[`${seed}`, percent(metrics['pass@1'] ?? Number.NaN), change(before.greedyPassRate, after.greedyPassRate)],
     ...[change(before.testValidity, after.testValidity), change(before.bugCatchRate, after.bugCatchRate)],
@@ -45,7 +45,7 @@ function seedTable(method: readonly ExperimentRecord[]): string {
   const mean = (of: (record: ExperimentRecord) => number): string => withInterval(meanOf(method.map(of)));
   const total = [
     ...['**mean**', mean(({ metrics }) => metrics['pass@1']!), mean(({ after }) => after.greedyPassRate)],
-    ...[mean(({ after }) => after.testValidity), mean(({ after }) => after.bugCatchRate), ''],
+    ...[mean(({ after }) => after.testValidity ?? 0), mean(({ after }) => after.bugCatchRate ?? 0), ''],
   ];
   return table(['seed', 'pass@1', 'greedy', 'valid tests', 'bugs caught', 'training'], [...rows, total]);
 }

@@ -4,7 +4,7 @@ import type { FamilyName } from '../families/index.js';
 import type { Recipe } from './recipe.js';
 import type { TrainingResult } from './train.js';
 
-export type BaseRates = EvaluationRates & { problems: number };
+export type BaseRates = Required<EvaluationRates> & { problems: number };
 
 export interface CardFacts {
   family: FamilyName;

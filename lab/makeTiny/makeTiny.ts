@@ -106,7 +106,7 @@ export async function measure(
       });
       const samples = await activities.generateEvaluation({ run, split: 'test', problems, stages, greedy: true });
       const target = { split: 'test', step: 0, checkpoint: 'base' } as const;
-      const found = (await activities.judgeEvaluation({ run, samples, target })).rates as EvaluationRates;
+      const found = (await activities.judgeEvaluation({ run, samples, target })).rates as Required<EvaluationRates>;
       output.note(`${split}: ${percent(found.passRate)} pass, ${percent(found.greedyPassRate)} greedy`);
       return { ...found, problems };
     };

@@ -200,6 +200,11 @@ describe('optional features', () => {
       'some tests count',
     );
     assert.ok(ids.has('vote') && !ids.has('reference'));
+    assert.deepEqual(
+      [result.after.testValidity, result.after.bugCatchRate],
+      [undefined, undefined],
+      'nothing judges them',
+    );
     assert.equal((await solve(activities, { checkpoint: { runId: 'run', name: 'latest' }, tests: true })).problems, 6);
     await rm(own.folder, { recursive: true, force: true });
   });

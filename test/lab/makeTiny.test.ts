@@ -145,7 +145,7 @@ describe('make:tiny', () => {
     const [, sampled] = stated('programs that pass all hidden tests');
     assert.ok(Math.abs(test.passRate - sampled!) < 0.1, `${test.passRate}`); // 0.1: three standard errors
     const [, valid] = stated('valid tests, of the two asked for in a turn');
-    assert.ok(Math.abs(test.testValidity - valid!) < 0.1, `${test.testValidity}`);
+    assert.ok(Math.abs(test.testValidity! - valid!) < 0.1, `${test.testValidity}`);
   });
 
   it('refuses a bad number, sandbox or folder in one line before it starts to train', async () => {

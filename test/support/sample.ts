@@ -26,7 +26,7 @@ export function sampleData() {
       if (plan[at + 1]?.epoch === planned.epoch) continue;
       const rates = ratesAt(step / total, random);
       const name = checkpointName(stage, planned.epoch);
-      const score = 0.7 * (rates.passRate - 0.5) + 0.3 * rates.testValidity;
+      const score = 0.7 * (rates.passRate - 0.5) + 0.3 * rates.testValidity!;
       metrics.push({ ...evaluation(step, name, rates), score });
       if (score > best.score) best = { name, score };
     }
