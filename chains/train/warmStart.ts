@@ -135,7 +135,7 @@ function discriminatorTurns(
   const { prompts, stages } = config;
   const known = stages.filter((stage) => stageAnswer(prompts, problem, stage) !== undefined);
   const stage: Stage = random.choice(known);
-  const request = testRequest(config);
+  const request = testRequest(config, problem);
   const chosen = random.sample(tests, request.testsPerTurn);
   if (chosen.length === 0) return [];
   const work = config.discriminator.seesWork ? stageAnswer(prompts, problem, stage) : undefined;
