@@ -1,9 +1,11 @@
 // Judges programs by suites. Answers are compared here, or judged by the problem's checker in a process of its own; tests of
-// the source run in two processes. So no process holds a program together with a test, an expected value or a checker.
+// the source, and test functions that a discriminator wrote, run in two processes. So no process holds a program together with
+// a test, an expected value or a checker.
 import { comparesWith, judgeProgram, parses, truthTests, verdictOf } from '../core/compare.js';
+import { FUNCTION_NAME } from '../core/parse/functions.js';
 import type { GivenTest } from '../core/rewards/suite.js';
 import type { CallResult, ExecutionJob, Limits, TestJob, TestRun, Verdict } from '../core/schema/execution.js';
-import type { Problem, TestCase } from '../core/schema/problem.js';
+import type { FunctionTest, Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 import { BATCH_BYTES, PROGRAM_BYTES } from './answers.js';
 import type { RunOptions, Sandbox } from './sandbox.js';
@@ -61,20 +63,23 @@ async function judgeGroup(
   { show, ...options }: JudgeOptions,
 ): Promise<SuiteRun[]> {
   const rule = (isRight: boolean, answer: Value): Ruling => isRight || (show?.(answer) ?? false);
-  const tests = jobs.map((job) => job.tests.flatMap((test): TestCase[] => ('source' in test ? [] : [test])));
+  const tests = jobs.map((job) => job.tests.flatMap((test): TestCase[] => ('args' in test ? [test] : [])));
   const answers = await answersOf(sandbox, jobs, tests, rule, options);
   const rulings = await checked(sandbox, jobs, tests, answers, rule, options);
-  const sources = await sourceRuns(sandbox, jobs, options);
+  const coded = await codeRuns(sandbox, jobs, options);
   return jobs.map((job, i): SuiteRun => {
-    const [calls, run] = [rulings[i]!, sources[i]];
+    const [calls, { source, functions }] = [rulings[i]!, coded[i]!];
     const ofValues = calls.map((call) =>
       verdictOf(call.kind === 'value' ? { ...call, value: call.value === true } : call),
     );
     const values = ofValues.values();
     return {
-      verdicts: job.tests.map((test) => ('source' in test ? verdictIn(run!, test.source) : values.next().value!)),
+      verdicts: job.tests.map((test): Verdict => {
+        if ('source' in test) return verdictIn(source!, test.source);
+        return 'code' in test ? verdictIn(functions.get(test)!, FUNCTION_NAME) : values.next().value!;
+      }),
       calls,
-      parses: parses([...calls, ...(run ? callsOf(run) : [])]),
+      parses: parses([...calls, ...[...(source ? [source] : []), ...functions.values()].flatMap(callsOf)]),
     };
   });
 }
@@ -237,23 +242,42 @@ export async function sourceTestsOf(
 const countsSource = ({ testSource, testStyle }: Problem): boolean =>
   testSource !== undefined && testStyle !== undefined;
 
-async function sourceRuns(
-  sandbox: Sandbox,
-  jobs: readonly SuiteJob[],
-  options: RunOptions,
-): Promise<(TestRun | undefined)[]> {
-  const some = jobs.flatMap((job, at) => {
+/**
+ * A job that runs one test function of a discriminator. Its processes are its own, so it can affect no other test. It sees the
+ * entry only: no name in a program decides the test.
+ */
+const functionJob = ({ id, code, problem: { entry }, limits }: SuiteJob, test: FunctionTest): TestJob => ({
+  id,
+  code,
+  entry,
+  style: 'assert',
+  files: { 'test_generated.py': test.code },
+  entryOnly: true,
+  limits,
+});
+
+/** What the tests of a suite that are code say about one program. */
+interface CodeRuns {
+  source: TestRun | undefined; // undefined: the suite has no test of the source
+  functions: Map<FunctionTest, TestRun>;
+}
+
+async function codeRuns(sandbox: Sandbox, jobs: readonly SuiteJob[], options: RunOptions): Promise<CodeRuns[]> {
+  const plans = jobs.map((job) => {
     const only = job.tests.flatMap((test) => ('source' in test ? [test.source] : []));
-    return only.length > 0 ? [{ at, job: sourceJob(job.problem, { ...job, only }) }] : [];
+    const functions = job.tests.flatMap((test) => ('code' in test ? [{ test, run: functionJob(job, test) }] : []));
+    return { source: only.length > 0 ? sourceJob(job.problem, { ...job, only }) : undefined, functions };
   });
-  const runs: (TestRun | undefined)[] = jobs.map(() => undefined);
-  if (some.length === 0) return runs;
-  const results = await sandbox.runTests(
-    some.map(({ job }) => job),
-    options,
-  );
-  for (const [i, { at }] of some.entries()) runs[at] = results[i];
-  return runs;
+  const all = plans.flatMap(({ source, functions }) => [
+    ...(source ? [source] : []),
+    ...functions.map(({ run }) => run),
+  ]);
+  const results = all.length === 0 ? [] : await sandbox.runTests(all, options);
+  const runOf = new Map(all.map((job, i) => [job, results[i]!]));
+  return plans.map(({ source, functions }) => ({
+    source: source && runOf.get(source),
+    functions: new Map(functions.map(({ test, run }) => [test, runOf.get(run)!])),
+  }));
 }
 
 /** A test that a program keeps from being reported does not pass: it has the worst outcome of the others, or error. */

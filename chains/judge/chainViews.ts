@@ -8,10 +8,10 @@ import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Verdict } from '../../core/schema/execution.js';
-import type { Problem } from '../../core/schema/problem.js';
-import type { SuiteVerdicts, ValidatedTest } from '../../core/schema/verdicts.js';
+import type { FunctionTest, Problem } from '../../core/schema/problem.js';
+import type { SuiteVerdicts, ValidatedCase, ValidatedTest } from '../../core/schema/verdicts.js';
 import { problemOf } from '../artifacts.js';
-import { generatorTerms, judgeTurn } from '../train/computeRewards.js';
+import { generatorTerms, isValid, judgeTurn } from '../train/computeRewards.js';
 
 /** One view per chain, in the order of `chains`. Tests are shown with the chain that they were written for. */
 export function chainViews(
@@ -67,25 +67,27 @@ export function chainViews(
   });
 }
 
-/** A test as text; a test of the source has a name only. */
-export const shownCall = (
+/** A test as text: a call; the code of a test function; the name of a test of the source. */
+export function shownCall(
   entry: string,
-  test: Pick<ValidatedTest, 'args' | 'expected'> | SourceTest,
-): Pick<ShownTest, 'call' | 'expected'> =>
-  'source' in test
-    ? { call: test.source, expected: 'pass' }
-    : {
-        call: `${entry}${formatArguments(test.args)}`,
-        expected: test.expected === undefined ? 'illegal input' : formatValue(test.expected),
-      };
+  test: ValidatedCase | FunctionTest | SourceTest,
+): Pick<ShownTest, 'call' | 'expected'> {
+  if ('source' in test) return { call: test.source, expected: 'pass' };
+  if ('code' in test) return { call: test.code, expected: 'pass' };
+  const { args, expected } = test;
+  return {
+    call: `${entry}${formatArguments(args)}`,
+    expected: expected === undefined ? 'illegal input' : formatValue(expected),
+  };
+}
 
 /** A test and what it says about a program. @param verdicts of the program on the suite */
 export const shownTest = (
-  { args, expected, suite, corrected }: ValidatedTest,
+  test: ValidatedTest,
   { entry }: Pick<Problem, 'entry'>,
   verdicts: readonly Verdict[],
 ): ShownTest => ({
-  ...shownCall(entry, { args, expected }),
-  valid: suite !== null && !corrected,
-  verdict: suite === null ? undefined : verdicts[suite],
+  ...shownCall(entry, test),
+  valid: isValid(test),
+  verdict: test.suite === null ? undefined : verdicts[test.suite],
 });

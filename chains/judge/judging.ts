@@ -1,27 +1,23 @@
 // Runs programs in the sandbox and judges them. No process that holds a program receives an expected value or a test.
 import { nameOf } from '../../core/parse/asserts.js';
+import { salvageFunctions } from '../../core/parse/functions.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../../core/parse/salvage.js';
 import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
+import { testRequest } from '../../core/prompts/prompts.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
-import {
-  assembleSuite,
-  type GivenTest,
-  givenTests,
-  inputKey,
-  type SuiteTest,
-  testKey,
-} from '../../core/rewards/suite.js';
+import { assembleSuite, type GivenTest, givenTests, type SuiteTest, testKey } from '../../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Verdict } from '../../core/schema/execution.js';
-import type { Problem, TestCase } from '../../core/schema/problem.js';
-import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
+import type { FunctionTest, GeneratedTest, Problem } from '../../core/schema/problem.js';
+import type { SuiteVerdicts, ValidatedCase, ValidatedTurn } from '../../core/schema/verdicts.js';
 import { judgeSuites, type SuiteJob, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import { codeOf } from '../chainLists.js';
 import { batchOptions, type Scope } from '../scope.js';
 import { askOracle } from './oracle.js';
-import { type ParsedTest, ruleTests, type TestRuling } from './rulings.js';
+import { type ParsedTest, ruleTests } from './rulings.js';
+import { findValidFunctions } from './testFunctions.js';
 
 /** Candidates that share a suite, and the test turns written for them. */
 export interface JudgingTask {
@@ -30,15 +26,17 @@ export interface JudgingTask {
   voters?: Chain[]; // of the problem, if its programs vote on answers; default: the candidates
   turns: { turn: number; sample: TestTurn }[];
   suite: 'baseline' | 'hidden'; // which tests of the problem the suite begins with
-  pool?: TestCase[]; // tests of earlier steps, which come next
-  book?: TestCase[]; // tests of the mistake book
+  pool?: GeneratedTest[]; // tests of earlier steps, which come next
+  book?: GeneratedTest[]; // tests of the mistake book
 }
 
 interface ParsedTurn {
   turn: number;
   tests: ParsedTest[];
+  functions: FunctionTest[]; // instead of `tests`, if the prompt asks for them
   lost: number;
 }
+type WrittenTest = ParsedTest | FunctionTest;
 
 /** References or votes on generated inputs, references on test source, validators and checkers on the results, then candidates on their suites. */
 export async function judgeTasks(
@@ -49,7 +47,7 @@ export async function judgeTasks(
   const sandbox = await scope.deps.sandbox(config);
   const options = batchOptions(scope);
   const parsed = tasks.map(({ problem, turns }) =>
-    turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTests(sample.text, problem, config) })),
+    turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTurn(sample.text, problem, config) })),
   );
   const written = tasks.map(({ problem, suite, candidates, voters = candidates }, t) => ({
     problem,
@@ -59,6 +57,7 @@ export async function judgeTasks(
   }));
   const oracle = await askOracle(sandbox, config, written, options);
   const rulingOf = await ruleTests(sandbox, config.limits, written, oracle.answer, options);
+  const functions = await findValidFunctions(sandbox, config.limits, written, options);
   const sources = await sourceTestsOf(
     sandbox,
     tasks.map(({ problem }) => problem),
@@ -68,7 +67,14 @@ export async function judgeTasks(
   const { corrects = false } = REWARD_RULES[config.reward.scheme];
   const built = tasks.map((task, t) => {
     const given = [...givenTests(task.problem, task.suite, sources.get(task.problem.id)), ...(task.pool ?? [])];
-    return buildSuite(given, task.book, parsed[t]!, (test) => rulingOf(task.problem, test), corrects);
+    const use = (test: WrittenTest): UsableTest | undefined => {
+      if ('code' in test) return functions.isValid(task.problem, test) ? test : undefined;
+      const ruling = rulingOf(task.problem, test);
+      if (!ruling || !(ruling.isRight || corrects)) return undefined;
+      // the answer of the reference is expected, which may be a float where the test has an int
+      return { args: test.args, expected: ruling.answer, ...(!ruling.isRight && { corrected: true }) };
+    };
+    return buildSuite(given, task.book, parsed[t]!, use);
   });
   const candidates = candidateJobs(
     tasks,
@@ -93,7 +99,8 @@ export async function judgeTasks(
       ...(votes && { votes }),
     };
   });
-  return { judged, executions: oracle.executions + sources.size + candidates.jobs.length };
+  const runs = candidates.jobs.reduce((sum, { tests }) => sum + 1 + tests.filter((test) => 'code' in test).length, 0);
+  return { judged, executions: oracle.executions + functions.executions + sources.size + runs };
 }
 
 type Called = Pick<Problem, 'functionSignature' | 'entry' | 'calling'>;
@@ -105,7 +112,18 @@ function signatureOf(problem: Called): Signature | undefined {
   return signatures.get(problem);
 }
 
-/** The tests in an answer of the discriminator. */
+const testsOfTurn = ({ tests, functions }: ParsedTurn): WrittenTest[] => [...tests, ...functions];
+
+/** The tests in a turn of the discriminator: values or functions, as its prompt asks for. */
+function parseTurn(text: string, problem: Problem, config: RunConfig): Omit<ParsedTurn, 'turn'> {
+  const { functions: asked, testsPerTurn } = testRequest(config, problem);
+  if (!asked) return { ...parseTests(text, problem, config), functions: [] };
+  const { functions, malformed } = salvageFunctions(text, testsPerTurn);
+  const lost = Math.max(malformed, testsPerTurn - functions.length);
+  return { tests: [], functions: functions.map((code) => ({ code })), lost };
+}
+
+/** The values in an answer of the discriminator. */
 export function parseTests(text: string, problem: Called, config: RunConfig): { tests: ParsedTest[]; lost: number } {
   const { testsPerTurn, discriminator, prompts } = config;
   const style = problem.calling?.style ?? 'call';
@@ -126,36 +144,37 @@ export function parseTests(text: string, problem: Called, config: RunConfig): { 
 const isVotedOn = (problem: Problem, suite: JudgingTask['suite'], { reference }: RunConfig): boolean =>
   problem.referenceSolution === undefined || (reference === 'none' && suite === 'baseline');
 
+type UsableTest =
+  | FunctionTest
+  | (Required<Pick<ValidatedCase, 'args' | 'expected'>> & Pick<ValidatedCase, 'corrected'>);
+
 /**
- * Valid tests join the given tests, and so do corrected ones if the reward scheme `corrects`.
- * @param rule absent: the test cannot be used
+ * Valid tests join the given tests, and so do corrected ones if the reward scheme corrects tests.
+ * @param use a valid or corrected test; undefined: it cannot be used
  */
 function buildSuite(
   given: readonly GivenTest[],
-  book: readonly TestCase[] | undefined,
+  book: readonly GeneratedTest[] | undefined,
   parsed: ParsedTurn[],
-  rule: (test: ParsedTest) => TestRuling | undefined,
-  corrects: boolean,
+  use: (test: WrittenTest) => UsableTest | undefined,
 ): { suite: SuiteTest[]; turns: ValidatedTurn[] } {
-  const usable = new Map<ParsedTest, TestCase & Partial<ValidatedTest>>();
-  for (const test of parsed.flatMap(({ tests }) => tests)) {
-    const ruling = rule(test);
-    if (!ruling) continue;
-    // the answer of the reference is expected, which may be a float where the test has an int
-    const { args } = test;
-    if (ruling.isRight) usable.set(test, { args, expected: ruling.answer });
-    else if (corrects) usable.set(test, { args, expected: ruling.answer, corrected: true });
+  const usable = new Map<WrittenTest, UsableTest>();
+  for (const test of parsed.flatMap(testsOfTurn)) {
+    const used = use(test);
+    if (used) usable.set(test, used);
   }
-  const generated = [...usable.values()].map(({ args, expected }) => ({ args, expected }));
+  const generated = [...usable.values()].map(
+    (test): GeneratedTest => ('code' in test ? test : { args: test.args, expected: test.expected }),
+  );
   const suite = assembleSuite(given, generated, book);
   const positions = new Map(suite.map(({ test }, i) => [testKey(test), i]));
   const turns = parsed.map(
-    ({ turn, lost, tests }): ValidatedTurn => ({
-      turn,
-      lost,
-      tests: tests.map((test) => {
+    (own): ValidatedTurn => ({
+      turn: own.turn,
+      lost: own.lost,
+      tests: testsOfTurn(own).map((test) => {
         const known = usable.get(test);
-        return known ? { ...known, suite: positions.get(inputKey(test.args))! } : { ...test, suite: null };
+        return known ? { ...known, suite: positions.get(testKey(known))! } : { ...test, suite: null };
       }),
     }),
   );

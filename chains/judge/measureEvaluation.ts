@@ -9,7 +9,7 @@ import type { MeasureEvaluationInput, MeasureEvaluationOutput } from '../../meth
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { codeOf, groupByProblem } from '../chainLists.js';
 import type { Scope } from '../scope.js';
-import { judgedTurns } from '../train/computeRewards.js';
+import { isValid, judgedTurns } from '../train/computeRewards.js';
 
 export async function measureEvaluation(scope: Scope, input: MeasureEvaluationInput): Promise<MeasureEvaluationOutput> {
   const { store } = scope;
@@ -48,7 +48,7 @@ const onGivenTests = ({ suite, verdicts }: SuiteVerdicts): Verdict[][] =>
 
 /** The places in the suite of the written tests that are valid, in their order. Some are also given. */
 const validTests = ({ turns }: SuiteVerdicts): Set<number> =>
-  new Set(turns.flatMap(({ tests }) => tests).flatMap(({ suite, corrected }) => (corrected ? [] : (suite ?? []))));
+  new Set(turns.flatMap(({ tests }) => tests.flatMap((test) => (isValid(test) ? test.suite! : []))));
 
 function programsOf(
   hidden: SuiteVerdicts,

@@ -1,5 +1,6 @@
 // Whether a problem fits into the context of the models. One that does not gets no answer, which would look like a failed program.
 import { setImmediate } from 'node:timers/promises';
+import { testRequest } from '../../core/prompts/prompts.js';
 import { promptOf } from '../../core/rl/trajectories.js';
 import type { Turn } from '../../core/schema/chain.js';
 import { type RunConfig, templateArgumentsOf } from '../../core/schema/config.js';
@@ -55,8 +56,9 @@ export function misfitOf(
   }
   if (discriminator === undefined) return undefined;
   const limit = discriminator.engine.info.contextLength;
+  const request = testRequest(config, problem);
   const longest = Math.max(
-    ...config.stages.map((stage) => testPrompt(discriminator.chat, config, problem, [], stage).length),
+    ...config.stages.map((stage) => testPrompt(discriminator.chat, config, problem, [], stage, request).length),
   );
   if (longest < limit) return undefined;
   return `the prompt for tests has ${longest} tokens, the model reads fewer than ${limit}: shorten the problem`;

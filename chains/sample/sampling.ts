@@ -81,10 +81,11 @@ export function testPrompt(
   problem: PromptProblem,
   turns: readonly Turn[],
   stage: Stage,
+  request = testRequest(config),
 ): number[] {
   const work = turns.findLast((turn) => turn.stage === stage)?.text ?? '';
   const shown = config.discriminator.seesWork ? work : undefined;
-  return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, shown, testRequest(config)));
+  return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, shown, request));
 }
 
 export async function sampleTurns(

@@ -6,12 +6,12 @@ import { mean, passRates, standardErrors, testRates } from '../../core/rewards/r
 import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardScheme, rewardOf, type Term } from '../../core/rewards/rule.js';
-import { addToPool, inputKey } from '../../core/rewards/suite.js';
+import { addToPool, testKey } from '../../core/rewards/suite.js';
 import { withOutcomes } from '../../core/rl/curriculum.js';
 import { type RewardedSample, toTrajectories } from '../../core/rl/trajectories.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { RewardMetrics } from '../../core/schema/metrics.js';
-import type { SuiteVerdicts, ValidatedTurn } from '../../core/schema/verdicts.js';
+import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
 import type { ComputeRewardsInput, ComputeRewardsOutput } from '../../method/types.js';
 import type { Ref } from '../../store/store.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
@@ -137,7 +137,7 @@ async function rewardDiscriminator(
     pool = addToPool(
       pool,
       one.problemId,
-      valid.map(({ args, expected }) => ({ args, expected: expected! })),
+      valid.map((test) => ('code' in test ? { code: test.code } : { args: test.args, expected: test.expected! })),
     );
     return one.turns.map(
       ({ turn }, i): RewardedSample => ({
@@ -160,12 +160,16 @@ export const judgedTurns = (one: SuiteVerdicts): JudgedTurn[] => one.turns.map((
 /** A turn's tests against the chain that they were written for. A target has one candidate only. */
 export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
   const verdicts = one.verdicts[candidate];
-  const judged = tests.map(({ args, suite, corrected = false }) => ({
-    inputs: inputKey(args),
-    valid: suite !== null && !corrected,
-    caught: suite !== null && verdicts?.[suite] !== 'pass',
-    kills: suite === null || corrected ? undefined : one.mutants?.kills[suite],
-  }));
+  const judged = tests.map((test) => {
+    const { suite } = test;
+    const valid = isValid(test);
+    return {
+      inputs: testKey(test),
+      valid,
+      caught: suite !== null && verdicts?.[suite] !== 'pass',
+      kills: valid ? one.mutants?.kills[suite!] : undefined,
+    };
+  });
   const book = (verdicts ?? []).filter((_, i) => one.suite[i]!.origin === 'book');
   const bookFailRate = book.length === 0 ? undefined : 1 - passShare(book);
   const mutants = one.mutants && {
@@ -174,6 +178,9 @@ export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, ca
   };
   return { tests: judged, lost, target: { parses: isProgram(one.candidates[candidate]), bookFailRate, mutants } };
 }
+
+/** A corrected test is part of the suite, but not valid. */
+export const isValid = (test: ValidatedTest): boolean => test.suite !== null && !('args' in test && test.corrected);
 
 function errorsOf(groups: RewardedSample[][], judged: SuiteVerdicts[], role: ComputeRewardsInput['role']) {
   const { rewardStd: _, ...errors } = standardErrors(

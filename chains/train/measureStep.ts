@@ -38,7 +38,7 @@ export async function measureStep({ store }: Pick<Scope, 'store'>, input: Measur
     return areHardCoded(
       programs,
       problem,
-      suite.flatMap(({ test }) => ('source' in test ? [] : [...test.args, test.expected])),
+      suite.flatMap(({ test }) => ('args' in test ? [...test.args, test.expected] : [])),
     );
   });
   const lengths = [...chains.values()].flat().flatMap(tokensOfProgram);

@@ -1,10 +1,10 @@
 // The mistake book keeps tests that programs failed. Later programs are judged on them too, so that old bugs stay fixed.
 import { type RandomStream, weightedSample } from '../random.js';
-import type { TestCase } from '../schema/problem.js';
-import { inputKey, type SuiteTest } from './suite.js';
+import type { GeneratedTest } from '../schema/problem.js';
+import { type SuiteTest, testKey } from './suite.js';
 
 export interface BookEntry {
-  test: TestCase;
+  test: GeneratedTest;
   weight: number; // > 0
 }
 
@@ -18,7 +18,7 @@ export interface ExecutedTest extends SuiteTest {
 
 export interface BookRule {
   /** The tests of a problem that join a suite. */
-  replay(entries: readonly BookEntry[], random: Pick<RandomStream, 'uniform'>): TestCase[];
+  replay(entries: readonly BookEntry[], random: Pick<RandomStream, 'uniform'>): GeneratedTest[];
   /** The book after a problem's suite was judged. Baseline tests never join: they are in every suite anyway. */
   update(book: MistakeBook, problemId: string, outcomes: readonly ExecutedTest[]): MistakeBook;
 }
@@ -63,10 +63,10 @@ function reweighed(
   outcomes: readonly ExecutedTest[],
   weigh: (weight: number, failed: boolean) => number,
 ): MistakeBook {
-  const entries = new Map(entriesOf(book, problemId).map((entry) => [inputKey(entry.test.args), entry]));
+  const entries = new Map(entriesOf(book, problemId).map((entry) => [testKey(entry.test), entry]));
   for (const { origin, test, failed } of outcomes) {
     if (origin === 'baseline' || 'source' in test) continue;
-    const key = inputKey(test.args);
+    const key = testKey(test);
     const weight = weigh(entries.get(key)?.weight ?? 0, failed);
     if (weight > 0) entries.set(key, { test, weight });
     else entries.delete(key);

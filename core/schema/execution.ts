@@ -101,6 +101,7 @@ export interface TestJob {
   style: TestStyle;
   files: Record<string, string>; // of the tests, by relative path; one file in style assert
   only?: readonly string[] | undefined; // names of the tests to run; default: all
+  entryOnly?: boolean | undefined; // the tests see no other name of the program
   limits?: Limits | undefined;
 }
 

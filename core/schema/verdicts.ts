@@ -1,13 +1,17 @@
 // What the sandbox says about programs and the tests that were written for them.
 import type { SuiteTest } from '../rewards/suite.js';
 import type { Verdict } from './execution.js';
+import type { FunctionTest } from './problem.js';
 import type { Value } from './value.js';
 
 /** A generated test after validation. */
-export interface ValidatedTest {
+export type ValidatedTest = (ValidatedCase | FunctionTest) & {
+  suite: number | null; // index in the suite; null: not part of it, because it is invalid
+};
+
+export interface ValidatedCase {
   args: Value[];
   expected?: Value; // absent: the reference has no value for an input
-  suite: number | null; // index in the suite; null: not part of it, because it is invalid
   corrected?: true; // it is invalid: `expected` is the reference's, not what was written
 }
 

@@ -77,7 +77,7 @@ describe('addToPool', () => {
     const before: TestPool = { other: [test(7)], p: [test(0)] };
     const after = addToPool(before, 'p', [test(0), ...Array.from({ length: 9 }, (_, i) => test(i + 1)), test(9)]);
     assert.deepEqual(
-      after.p!.map((entry) => entry.expected),
+      after.p!.map((entry) => 'args' in entry && entry.expected),
       [2, 3, 4, 5, 6, 7, 8, 9],
     );
     assert.deepEqual([after.other, before.p], [[test(7)], [test(0)]]);

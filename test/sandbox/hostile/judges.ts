@@ -85,3 +85,44 @@ export const SOURCES: Record<string, string> = {
   'an exit': 'import os\ndef test_a():\n  f(1)\n  os._exit(0)\n',
   'a generator': 'def test_a():\n  assert f(2) == 3\n  yield\n',
 };
+
+const CHANNEL = `import sys
+  frame = sys._getframe()
+  while "channel" not in frame.f_globals: frame = frame.f_back
+  judge = frame.f_globals`;
+
+/** Test functions that a reader would refuse, as if it had let them pass. None counts: each fails the reference, or passes a program that never answers. */
+export const FUNCTIONS: Record<string, string> = {
+  'checks nothing': 'pass',
+  'does not call the entry': 'assert 1 + 1 == 2',
+  'accepts any end': 'try: f(1)\n  except BaseException: pass',
+  loops: 'while True: pass',
+  'exhausts memory': 'keep = [bytearray(64 << 20) for _ in range(64)]\n  assert keep and f(1) == 2',
+  recurses: 'def again(): return again()\n  again()',
+  'floods its output': 'while True: print("pass" * 100000)',
+  'prints a verdict': 'print(\'{"end": ["test", "pass", null]}\')\n  assert f(1) == 9',
+  'ends its process': 'import os\n  os._exit(0)',
+  exits: 'raise SystemExit(0)',
+  'skips itself': 'import unittest\n  raise unittest.SkipTest("pass")',
+  yields: 'assert f(1) == 2\n  yield',
+  'forges its report': `${CHANNEL}\n  judge["channel"].send('{"end": ["test", "pass", null]}')\n  assert f(1) == 9`,
+  'forges the report of another test': `${CHANNEL}\n  for name in ("line 1", "other"):\n    judge["channel"].send('{"begin": "' + name + '"}')\n    judge["channel"].send('{"end": ["' + name + '", "pass", null]}')`,
+  'forges the end of the job': `${CHANNEL}\n  judge["channel"].send('{"done": true}')\n  while True: pass`,
+  'writes into every file':
+    'import os, struct\n  for fd in range(1, 20):\n    try: os.write(fd, struct.pack(">I", 33) + b\'{"end": ["test", "pass", null]}  \')\n    except OSError: pass\n  assert f(1) == 9',
+  'patches the judge': `${CHANNEL}\n  judge["verdict_of"] = lambda error: "pass"\n  assert f(1) == 9`,
+  'patches the report': `${CHANNEL}\n  send = judge["channel"].send\n  judge["channel"].send = lambda text: send(text.replace('"error"', '"pass"').replace('"fail"', '"pass"'))\n  assert f(1) == 9`,
+  'replaces the program': 'global f\n  f = lambda x: x + 1\n  assert f(1) == 2',
+  'replaces the module of the program':
+    'import sys, types\n  sys.modules["solution"] = types.SimpleNamespace(f=lambda x: x + 1)\n  from solution import f as own\n  assert own(1) == 2',
+  'patches builtins':
+    'import builtins\n  builtins.AssertionError = builtins.isinstance = lambda *a: True\n  assert f(1) == 9',
+  'looks for other tests':
+    'import gc, sys\n  texts = [one for one in gc.get_objects() if isinstance(one, (str, dict, list, tuple))]\n  assert any("f(2) == 3" in str(one)[:10000] for one in texts if one is not texts)',
+  'asks for a helper of the reference': 'assert f(1) == 2 and plus(1, 1) == 2',
+  'asks for a helper through the module': 'import solution\n  assert f(1) == 2 and solution.plus(1, 1) == 2',
+  'leaves a module':
+    'import os\n  for folder in ("/tmp", os.getcwd()):\n    for name in ("json.py", "ast.py", "solution.py", "unittest.py"):\n      try: open(os.path.join(folder, name), "w").write("f = lambda x: x + 1")\n      except OSError: pass',
+  'leaves a process':
+    'import os, time\n  if hasattr(os, "fork") and os.fork() == 0:\n    end = time.time() + 20\n    while time.time() < end:\n      for fd in range(1, 20):\n        try: os.write(fd, b"pass")\n        except OSError: pass\n    os._exit(0)',
+};

@@ -1,0 +1,57 @@
+// Which test functions of a discriminator are valid: the reference passes them, and a program that never answers does not.
+import { groupBy } from '../../core/groups.js';
+import { testKey } from '../../core/rewards/suite.js';
+import type { Limits } from '../../core/schema/execution.js';
+import type { FunctionTest, Problem } from '../../core/schema/problem.js';
+import { judgeSuites, type SuiteJob } from '../../sandbox/judgeSuites.js';
+import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
+
+interface Written {
+  problem: Problem;
+  functions: readonly FunctionTest[];
+}
+
+/** Equal functions of a problem run once. Each has the time of a program of its own. */
+export async function findValidFunctions(
+  sandbox: Sandbox,
+  limits: Limits,
+  written: readonly { problem: Problem; turns: readonly { functions: readonly FunctionTest[] }[] }[],
+  options: RunOptions,
+): Promise<{ isValid(problem: Problem, test: FunctionTest): boolean; executions: number }> {
+  let executions = 0;
+  /** The functions that a program of each problem passes. */
+  const passed = async (given: readonly Written[], what: string, codeOf: (problem: Problem) => string) => {
+    const some = given.filter(
+      ({ problem, functions }) => functions.length > 0 && problem.referenceSolution !== undefined,
+    );
+    const jobs = some.map(({ problem, functions }): SuiteJob => {
+      executions += functions.length;
+      return { id: `${what}:${problem.id}`, code: codeOf(problem), problem, tests: functions, limits };
+    });
+    const runs = await judgeSuites(sandbox, jobs, options);
+    return some.map(({ problem, functions }, j): Written => {
+      const { verdicts } = runs[j]!;
+      return { problem, functions: functions.filter((_, i) => verdicts[i] === 'pass') };
+    });
+  };
+  const distinct = [...groupBy(written, ({ problem }) => problem.id).values()].map((own): Written => {
+    const functions = own.flatMap(({ turns }) => turns).flatMap((turn) => turn.functions);
+    return { problem: own[0]!.problem, functions: [...new Map(functions.map((one) => [testKey(one), one])).values()] };
+  });
+  const right = await passed(distinct, 'reference', ({ referenceSolution = '' }) => referenceSolution);
+  const vacuous = keysOf(await passed(right, 'silent', ({ entry }) => silentProgram(entry)));
+  const valid = new Set([...keysOf(right)].filter((key) => !vacuous.has(key)));
+  return { isValid: (problem, test) => valid.has(keyOf(problem, test)), executions };
+}
+
+const keysOf = (written: readonly Written[]): Set<string> =>
+  new Set(written.flatMap(({ problem, functions }) => functions.map((test) => keyOf(problem, test))));
+const keyOf = ({ id }: Problem, test: FunctionTest): string => JSON.stringify([id, testKey(test)]);
+
+/** A program whose entry raises in every call. A test function cannot name the exception. */
+function silentProgram(entry: string): string {
+  const [owner, method] = entry.split('.');
+  const definition = (name: string | undefined): string => `def ${name}(*args, **kwargs): raise Silence()\n`;
+  const ofMethod = `class ${owner}:\n    def __init__(self, *args, **kwargs): pass\n    ${definition(method)}`;
+  return `class Silence(Exception): pass\n${method === undefined ? definition(owner) : ofMethod}`;
+}
