@@ -169,7 +169,7 @@ describe('prompts for test functions', () => {
     assert.match(identity({ discriminator: { tests: 'functions' } }), /"tests":"functions"/);
   });
 
-  it('need a model that writes, and prompts in plain English', () => {
+  it('need a model that writes, prompts in plain English, and references', () => {
     const refused = (input: object): string =>
       runConfigSchema
         .safeParse(input)
@@ -181,6 +181,7 @@ describe('prompts for test functions', () => {
       refused({ prompts: 'tiny', discriminator: { tests: 'functions' } }),
       /^functions needs prompts: instruct/,
     );
+    assert.match(refused({ reference: 'none', discriminator: { tests: 'functions' } }), /^functions needs references/);
   });
 });
 
