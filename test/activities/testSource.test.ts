@@ -332,6 +332,50 @@ describe('tests as code', () => {
     });
   });
 
+  describe('inputs without expected values', () => {
+    const unanswered = (problem: Problem, n: number): Problem => ({
+      ...problem,
+      baselineTests: [],
+      hiddenTests: [],
+      inputs: { baseline: [[0], [n]], hidden: [[7]] },
+      ...(n === 2 && { referenceSolution: 'def solve(x):\n    while True: pass' }),
+    });
+
+    it('are answered by the reference before a run stores its problems', async () => {
+      await open(mapped(unanswered));
+      const set = await get(prepared.run.problems);
+      const stored = SPLITS.flatMap((split) => set[split]);
+      assert.equal(stored.length, SPLITS.flatMap((split) => problemSet()[split]).length - 1);
+      for (const { id, inputs, baselineTests, hiddenTests } of stored) {
+        const n = Number(id.split('-')[1]);
+        assert.equal(inputs, undefined);
+        assert.deepEqual(
+          [baselineTests, hiddenTests],
+          [
+            [
+              { args: [0], expected: n },
+              { args: [n], expected: n + n },
+            ],
+            [{ args: [7], expected: 7 + n }],
+          ],
+        );
+      }
+      assert.deepEqual(set.rejected, [{ id: 'add-2', reason: 'input 1: timeout: endless' }]);
+      const { quarantined } = await acts.quarantineProblems({ run: prepared.run });
+      assert.equal(quarantined, 1);
+    });
+
+    it('are answered for an evaluation of other problems, too', async () => {
+      await open(mapped((problem) => problem));
+      world.deps.loadProblems = async () => mapped(unanswered);
+      const { views } = await solve(acts, { source: 'other.jsonl', limit: 1 });
+      assert.deepEqual(
+        (await get(views))[0]!.baseline.map(({ valid }) => valid),
+        [true, true],
+      );
+    });
+  });
+
   describe('validators and checkers', () => {
     /** Inputs below 5 are legal; an answer is right if it has the parity of the expected one. */
     const parity = (): void => {
