@@ -79,15 +79,15 @@ export async function readEntries(set: EntryFile, reader: Reader): Promise<Forma
     let first: Rejected | undefined;
     reader.begin();
     for await (const entry of set.entries(style)) {
-      const record = 'draft' in entry && entry.draft.inputs ? { id: entry.id, reason: UNANSWERED } : entry;
-      if ('draft' in record) {
-        for (const each of record.draft.listStyles ?? []) styles.add(each);
-        reader.problem(record.draft.problem);
+      if ('draft' in entry) {
+        const { problem, inputs, listStyles = [] } = entry.draft;
+        for (const each of listStyles) styles.add(each);
+        reader.problem(inputs ? { ...problem, inputs } : problem);
         usable++;
       } else {
-        first ??= record;
+        first ??= entry;
         isRejected = true;
-        reader.rejected(record);
+        reader.rejected(entry);
       }
     }
     if (isRejected && style === undefined && styles.size === 1) style = [...styles][0];
@@ -95,8 +95,6 @@ export async function readEntries(set: EntryFile, reader: Reader): Promise<Forma
     else throw refuse(set.files[0]!, `no record can be used; the first: ${first?.reason}`);
   }
 }
-
-const UNANSWERED = 'has inputs without expected values: `gauntlet problems import FILE --out own.jsonl` adds them';
 
 /**
  * @param source 'tiny', 'nested' or 'steps' with or without levels (built-in); or a file, a folder or a data set of the hub
@@ -144,10 +142,10 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
   const begin = (): void => {
     [rejected, total, untested, unreferenced] = [[], 0, 0, 0];
   };
-  const problem = ({ baselineTests, hiddenTests, testSource, referenceSolution }: Problem): void => {
+  const problem = ({ baselineTests, hiddenTests, testSource, referenceSolution, inputs }: Problem): void => {
     total++;
     if (referenceSolution === undefined) unreferenced++;
-    if (baselineTests.length + hiddenTests.length === 0 && testSource === undefined) untested++;
+    if (baselineTests.length + hiddenTests.length === 0 && testSource === undefined && !inputs) untested++;
   };
   const reject = (record: Rejected): void => {
     total++;

@@ -15,6 +15,7 @@ import { adapterShape, encodeOptimizerState, modelDigests, roleState, writeAdapt
 import { partByFit, readersOf } from '../sample/problemFit.js';
 import { withModelDefaults } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
+import { loadAnswered } from './loadAnswered.js';
 import { findOrigin, loadInitialState, originRef } from './origin.js';
 import { requireFitting } from './quarantineProblems.js';
 
@@ -24,7 +25,7 @@ export async function prepareRun(
 ): Promise<PrepareRunOutput> {
   const { store, deps } = scope;
   const given = resolveConfig(input);
-  const problems = await deps.loadProblems(given.problems);
+  const problems = await loadAnswered(scope, given);
   requireSplits(problems, given.problems);
   const { info } = await deps.engine(given.model, given.engine);
   const config = withModelDefaults(seeded(given, runId), info);

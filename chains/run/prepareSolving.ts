@@ -15,6 +15,7 @@ import { adapterShape, readProblems, writeAdapter } from '../artifacts.js';
 import { partByFit, type Readers, readersOf } from '../sample/problemFit.js';
 import { withModelDefaults } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
+import { loadAnswered } from './loadAnswered.js';
 import { frozenAdapters } from './origin.js';
 import { withoutQuarantined } from './quarantineProblems.js';
 
@@ -29,7 +30,7 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   const { config, run, generator, discriminator } = await choosePolicies(scope, input);
   const loaded = input.run
     ? (await readProblems(scope.store, input.run.problems)).set
-    : await scope.deps.loadProblems(config.problems);
+    : await loadAnswered(scope, config);
   const { measures, gateOf, limit } = input;
   const set = gateOf === undefined ? loaded : await withoutQuarantined(scope.store, gateOf, loaded);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);

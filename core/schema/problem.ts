@@ -20,6 +20,12 @@ export type FunctionTest = z.infer<typeof functionTestSchema>;
 export const generatedTestSchema = z.union([testCaseSchema, functionTestSchema]);
 export type GeneratedTest = z.infer<typeof generatedTestSchema>;
 
+/** Inputs of tests whose expected values the reference gives. */
+const unansweredSchema = z.strictObject({
+  baseline: z.array(z.array(valueSchema)),
+  hidden: z.array(z.array(valueSchema)),
+});
+
 export const problemSchema = z.strictObject({
   id: z.string().min(1),
   title: z.string().optional(),
@@ -29,6 +35,7 @@ export const problemSchema = z.strictObject({
   baselineTests: z.array(testCaseSchema),
   hiddenTests: z.array(testCaseSchema).default([]), // used in evaluations only, never for rewards
   referenceSolution: z.string().min(1).optional(), // absent: `reference: none` trains without
+  inputs: unansweredSchema.optional(), // of a set that was just read; a run answers them and stores tests
   reasoning: z.array(z.string().min(1)).length(4).optional(), // stages 1 to 4; a warm start teaches it, no prompt shows it
   difficulty: z.string().default('unknown'),
   tags: z.array(z.string()).default([]),

@@ -71,8 +71,30 @@ const printedId = (value: unknown): string | undefined =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined;
 
 function readProblem(record: SourceRecord, columns: Columns): Problem {
-  const { json, file, index = 0 } = record;
-  if (typeof json !== 'object' || json === null) throw new UnusableRecord('is not a problem: an object is expected');
+  if (typeof record.json !== 'object' || record.json === null)
+    throw new UnusableRecord('is not a problem: an object is expected');
+  const cells = cellsOf(record, columns);
+  requirePython(cells);
+  const common = commonFields(cells, record);
+  const reference = referenceIn(cells);
+  const [tests, hidden] = [testsIn(cells, 'tests'), testsIn(cells, 'hidden_tests')];
+  return (tests ?? hidden)?.kind === 'program'
+    ? programProblem(common, reference, [tests, hidden])
+    : functionProblem(common, reference, [tests, hidden], cells);
+}
+
+/** What a record says about each part of a problem. */
+interface Cells {
+  columns: Columns;
+  json: object;
+  at(part: Part): unknown;
+  /** @throws UnusableRecord if it is not text */
+  textAt(part: Part): string | undefined;
+  /** With numbers as written. */
+  exactAt(part: Part): unknown;
+}
+
+function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
   const at = (part: Part): unknown => first(json, columns[part]);
   const textAt = (part: Part): string | undefined => {
     const value = part === 'description' ? lastOfUser(at(part)) : at(part);
@@ -81,14 +103,27 @@ function readProblem(record: SourceRecord, columns: Columns): Problem {
     const [name = part] = columns[part] ?? [];
     return parseFields(schema.optional(), value, name);
   };
+  return {
+    columns,
+    json: json as object,
+    at,
+    textAt,
+    exactAt: (part) => first(exact(), columns[part], parseExactJson),
+  };
+}
+
+function requirePython({ textAt }: Cells): void {
   const language = textAt('language');
-  if (language !== undefined && !/^py(thon)?[23]?$/i.test(language)) {
+  if (language !== undefined && !/^py(thon)?[23]?$/i.test(language))
     throw new UnusableRecord(`its language is ${language}`);
-  }
+}
+
+/** The fields that do not depend on what is called. */
+function commonFields({ columns, at, textAt }: Cells, { file, index = 0 }: SourceRecord) {
   const description = textAt('description');
   if (description === undefined) throw new UnusableRecord(`missing ${named(columns.description, 'description')}`);
   const tags = at('tags');
-  const common = {
+  return {
     id: parseFields(idText, at('id') ?? `problem-${index}`, columns.id?.[0] ?? 'id'),
     title: textAt('title'),
     description: description.trim(),
@@ -96,50 +131,59 @@ function readProblem(record: SourceRecord, columns: Columns): Problem {
     tags: Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string' && tag !== '') : undefined,
     source: basename(file),
   };
-  const own = (json as { reference_solution?: unknown }).reference_solution; // from --references
+}
+type CommonFields = ReturnType<typeof commonFields>;
+
+/** The solution that --references gives, else that of the record, after the preamble. */
+function referenceIn({ json, at, textAt }: Cells): string | undefined {
+  const own = (json as { reference_solution?: unknown }).reference_solution;
   const solution = typeof own === 'string' ? own : solutionOf(at('reference'));
+  if (solution === undefined) return undefined;
   const preamble = textAt('preamble');
-  const reference =
-    solution === undefined
-      ? undefined
-      : withTyping(parseFields(code, preamble === undefined ? solution : `${preamble}\n\n${solution}`, 'reference'));
-  const testsAt = (part: 'tests' | 'hidden_tests'): GivenTests | undefined => {
-    const value = first(record.exact(), columns[part], parseExactJson);
-    if (value === undefined) return undefined;
-    return placed(columns[part]![0]!, () => givenTests(value));
-  };
-  const [tests, hidden] = [testsAt('tests'), testsAt('hidden_tests')];
-  const given = tests ?? hidden;
-  if (given?.kind === 'program') {
-    const programs = [tests, hidden].map((one) => (one?.kind === 'program' ? one.tests : one && mixed()) ?? []);
-    return problemOf({
-      ...STDIO,
-      ...common,
-      referenceSolution: reference,
-      baselineTests: programs[0],
-      hiddenTests: programs[1],
-    });
-  }
-  const source = textAt('test_source');
-  if (given === undefined && source === undefined)
+  const whole = preamble === undefined ? solution : `${preamble}\n\n${solution}`;
+  return withTyping(parseFields(code, whole, 'reference'));
+}
+
+type TestPart = 'tests' | 'hidden_tests';
+/** Those of the part `tests`, and those of `hidden_tests`. */
+type BothTests = readonly [tests: GivenTests | undefined, hidden: GivenTests | undefined];
+
+function testsIn({ columns, exactAt }: Cells, part: TestPart): GivenTests | undefined {
+  const value = exactAt(part);
+  return value === undefined ? undefined : placed(columns[part]![0]!, () => givenTests(value));
+}
+
+/** A whole program, which reads text and prints text. */
+function programProblem(common: CommonFields, referenceSolution: string | undefined, both: BothTests): Problem {
+  const [baselineTests, hiddenTests] = both.map((one) => (one?.kind === 'program' ? one.tests : one && mixed()) ?? []);
+  return problemOf({ ...STDIO, ...common, referenceSolution, baselineTests, hiddenTests });
+}
+
+/** A function or a method, whose tests are calls with values, Python source, or both. */
+function functionProblem(
+  common: CommonFields,
+  reference: string | undefined,
+  [tests, hidden]: BothTests,
+  cells: Cells,
+): Problem {
+  const { columns, textAt } = cells;
+  const column = textAt('test_source');
+  if (tests === undefined && hidden === undefined && column === undefined)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
-  const sources = [tests, hidden].map((one) => (one?.kind === 'source' ? one.source : ''));
-  const starter = textAt('signature');
-  const called = (given?.kind === 'calls' ? given.entry : undefined) ?? textAt('entry');
+  const shownSource = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
+  const hiddenSource = sourceOf(hidden);
   const { entry, signature, functionSignature } = entryIn(
-    called ?? (starter === undefined ? undefined : parseSignature(starter)?.entry),
-    starter,
+    calledBy(tests ?? hidden, cells),
+    textAt('signature'),
     reference ?? '',
-    [source ?? '', ...sources].join('\n'),
+    [shownSource, hiddenSource].join('\n'),
   );
-  const calls = (one: GivenTests | undefined, part: 'tests' | 'hidden_tests') => {
+  const calls = (one: GivenTests | undefined, part: TestPart) => {
     if (one?.kind === 'program') return mixed();
     return one?.kind === 'calls' ? placed(columns[part]![0]!, () => one.read(signature)) : [];
   };
-  const [shownText, hiddenText] = [[source ?? '', sources[0]!].filter(Boolean).join('\n'), sources[1]!];
-  const shown = testsFrom(shownText, entry, signature);
-  const later = testsFrom(hiddenText, entry, signature);
-  const rest = [shown.testSource, later.testSource].filter((part) => part !== undefined);
+  const shown = testsFrom(shownSource, entry, signature);
+  const later = testsFrom(hiddenSource, entry, signature);
   const baselineTests = [...calls(tests, 'tests'), ...shown.baselineTests];
   const hiddenTests = [...calls(hidden, 'hidden_tests'), ...later.baselineTests];
   const calling = callingOf(signature, [...baselineTests, ...hiddenTests]);
@@ -150,9 +194,25 @@ function readProblem(record: SourceRecord, columns: Columns): Problem {
     referenceSolution: reference,
     baselineTests: baselineTests.map((test) => inShape(test, calling)),
     hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
-    testSource: rest.length === 0 ? undefined : [...(preamble === undefined ? [] : [preamble]), ...rest].join('\n\n'),
+    testSource: joinedSource(textAt('preamble'), [shown.testSource, later.testSource]),
     calling,
   });
+}
+
+const sourceOf = (one: GivenTests | undefined): string => (one?.kind === 'source' ? one.source : '');
+
+/** What the tests call, if a column says so: that of the tests, that of the entry, the starter code. */
+function calledBy(given: GivenTests | undefined, { textAt }: Cells): string | undefined {
+  const called = (given?.kind === 'calls' ? given.entry : undefined) ?? textAt('entry');
+  const starter = textAt('signature');
+  return called ?? (starter === undefined ? undefined : parseSignature(starter)?.entry);
+}
+
+/** Tests that stay source may use what the preamble defines. */
+function joinedSource(preamble: string | undefined, sources: (string | undefined)[]): string | undefined {
+  const rest = sources.filter((source) => source !== undefined);
+  if (rest.length === 0) return undefined;
+  return [...(preamble === undefined ? [] : [preamble]), ...rest].join('\n\n');
 }
 
 const mixed = (): never => {

@@ -304,6 +304,39 @@ describe('tests as code', () => {
       assert.deepEqual(later.judged.verdicts, [['pass', 'pass', 'pass']]);
     });
 
+    it('train a run, whose rewards can be computed again', async () => {
+      await open(
+        mapped((_, n) => inSource(n)),
+        FUNCTIONS,
+      );
+      const { engine } = world;
+      engine.generate = async (rows: { prompt: number[]; key: readonly [number, number] }[]) =>
+        rows.map(({ prompt, key }) => {
+          const text = engine.decode(prompt);
+          const n = Number(/add (\d+)/.exec(text)![1]);
+          const isOdd = key[0] % 2 === 1;
+          const test = isOdd ? written('test_large', `assert solve(7) == ${7 + n}`) : FALSE;
+          const program = `def solve(x):\n    return x + ${n}${isOdd ? '' : ' if x < 3 else 0'}`;
+          const answer = text.includes('one test function for each test') ? test + EMPTY : program;
+          return { tokens: [...engine.encode(answer), 0], finished: true };
+        });
+      const schedule = { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 };
+      await runPipeline(acts, 'whole', { ...SMALL_RUN, ...FUNCTIONS, schedule });
+      const steps = await recordedSteps(world.deps, 'whole');
+      assert.deepEqual(
+        steps.map(({ role }) => role),
+        ['discriminator', 'generator', 'generator'],
+      );
+      for (const step of steps) {
+        assert.deepEqual((await replayStep(world.deps, 'whole', step, true)).differs, []);
+        assert.ok(step.validity! > 0 && step.validity! < 0.5, String(step.validity));
+      }
+      assert.ok(steps.some(({ outcomes }) => outcomes.caught! > 0));
+      assert.ok(steps.some(({ role, generatedPassRate = 1 }) => role === 'generator' && generatedPassRate < 1));
+      const { suite } = await readGroup(world.deps.store, 'whole', await readRollouts(world.deps.store, steps[0]!), 0);
+      assert.ok(suite.some(({ call, origin }) => origin === 'generated' && call.startsWith('def test():')));
+    });
+
     it('are asked for if all tests of a problem are source, and a warm start teaches them', async () => {
       const steps = { warmStart: { problems: 2, discriminatorSteps: 1, generatorSteps: 1 } };
       await open(
@@ -329,6 +362,50 @@ describe('tests as code', () => {
         }
       }
       assert.equal(seen.size, 2);
+    });
+  });
+
+  describe('inputs without expected values', () => {
+    const unanswered = (problem: Problem, n: number): Problem => ({
+      ...problem,
+      baselineTests: [],
+      hiddenTests: [],
+      inputs: { baseline: [[0], [n]], hidden: [[7]] },
+      ...(n === 2 && { referenceSolution: 'def solve(x):\n    while True: pass' }),
+    });
+
+    it('are answered by the reference before a run stores its problems', async () => {
+      await open(mapped(unanswered));
+      const set = await get(prepared.run.problems);
+      const stored = SPLITS.flatMap((split) => set[split]);
+      assert.equal(stored.length, SPLITS.flatMap((split) => problemSet()[split]).length - 1);
+      for (const { id, inputs, baselineTests, hiddenTests } of stored) {
+        const n = Number(id.split('-')[1]);
+        assert.equal(inputs, undefined);
+        assert.deepEqual(
+          [baselineTests, hiddenTests],
+          [
+            [
+              { args: [0], expected: n },
+              { args: [n], expected: n + n },
+            ],
+            [{ args: [7], expected: 7 + n }],
+          ],
+        );
+      }
+      assert.deepEqual(set.rejected, [{ id: 'add-2', reason: 'input 1: timeout: endless' }]);
+      const { quarantined } = await acts.quarantineProblems({ run: prepared.run });
+      assert.equal(quarantined, 1);
+    });
+
+    it('are answered for an evaluation of other problems, too', async () => {
+      await open(mapped((problem) => problem));
+      world.deps.loadProblems = async () => mapped(unanswered);
+      const { views } = await solve(acts, { source: 'other.jsonl', limit: 1 });
+      assert.deepEqual(
+        (await get(views))[0]!.baseline.map(({ valid }) => valid),
+        [true, true],
+      );
     });
   });
 

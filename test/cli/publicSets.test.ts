@@ -15,7 +15,7 @@ describe('a public set', function () {
   this.timeout(180_000);
   after(removeFolders);
 
-  for (const { format, records, healthy, quarantined } of PUBLIC_SETS) {
+  for (const { format, records, healthy, asCode = 0, quarantined } of PUBLIC_SETS) {
     it(`in the format ${format} has healthy problems, and a reason for each other one`, async () => {
       const folder = await temporaryFolder({ 'references.jsonl': lines(PRIME_REFERENCES) });
       const references = format === 'prime' ? ['--references', join(folder, 'references.jsonl')] : [];
@@ -30,7 +30,9 @@ describe('a public set', function () {
       for (const [id, message] of Object.entries(quarantined)) assert.match(reasons[id]!, message);
       assert.equal(result.healthy, healthy);
       const { train, validation, test } = await loadProblems(out);
-      assert.equal(train.length + validation.length + test.length, healthy);
+      const problems = [...train, ...validation, ...test];
+      assert.equal(problems.length, healthy);
+      assert.equal(problems.filter(({ testSource }) => testSource !== undefined).length, asCode);
     });
 
     it(`in the format ${format} has the same problems in Parquet and in JSON lines`, async () => {

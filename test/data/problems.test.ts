@@ -194,7 +194,7 @@ describe('problem files', () => {
     assert.deepEqual(others, [{ id: '1', reason: "problem 2: is in the format mbpp, the file is in gauntlet's" }]);
   });
 
-  it('names the command that adds expected values to a file that has none', async () => {
+  it('keeps inputs without expected values, which a run answers', async () => {
     const file = await write({
       task_id: 'E/1',
       prompt: 'def f(x):\n    "half"\n',
@@ -203,10 +203,10 @@ describe('problem files', () => {
       base_input: [[1]],
       plus_input: [],
     });
-    await assert.rejects(
-      loadProblems(file),
-      /has inputs without expected values: `gauntlet problems import FILE --out/,
-    );
+    const { train, rejected } = await loadProblems(file);
+    assert.deepEqual([train.map(({ inputs }) => inputs), rejected], [[{ baseline: [[1]], hidden: [] }], undefined]);
+    assert.deepEqual(train[0]!.baselineTests, []);
+    assert.equal((await checkProblems(file))!.untested, 0);
   });
 
   describe('an ambiguous list test', () => {

@@ -1,0 +1,43 @@
+// Loads the problems of a run. Some sets, such as EvalPlus, have inputs without expected values: the reference answers them here,
+// so that every stored problem has whole tests.
+import type { RunConfig } from '../../core/schema/config.js';
+import { type Problem, type ProblemSet, type Rejected, SPLITS } from '../../core/schema/problem.js';
+import { examineProblem } from '../../sandbox/healthGate.js';
+import type { Scope } from '../scope.js';
+
+const BATCH = 8; // problems at a time
+
+/** A problem whose reference does not answer an input, or answers it differently a second time, cannot be used. */
+export async function loadAnswered(
+  scope: Scope,
+  config: Pick<RunConfig, 'problems' | 'sandbox' | 'containers' | 'limits'>,
+): Promise<ProblemSet> {
+  const set = await scope.deps.loadProblems(config.problems);
+  const unanswered = SPLITS.flatMap((split) => set[split]).filter(({ inputs }) => inputs !== undefined);
+  if (unanswered.length === 0) return set;
+  const sandbox = await scope.deps.sandbox(config);
+  const answered = new Map<string, Problem>();
+  const rejected: Rejected[] = [...(set.rejected ?? [])];
+  for (let done = 0; done < unanswered.length; done += BATCH) {
+    scope.heartbeat({ done });
+    const batch = unanswered.slice(done, done + BATCH);
+    const examined = await Promise.all(
+      batch.map(({ inputs, ...problem }) =>
+        examineProblem(problem, sandbox, { inputs, limits: config.limits, signal: scope.signal }),
+      ),
+    );
+    for (const [i, one] of examined.entries()) {
+      const { id } = batch[i]!;
+      if ('problem' in one) answered.set(id, one.problem);
+      else rejected.push({ id, reason: one.reason });
+    }
+  }
+  const usable = (problems: Problem[]): Problem[] =>
+    problems.flatMap((problem) => (problem.inputs ? (answered.get(problem.id) ?? []) : [problem]));
+  return {
+    train: usable(set.train),
+    validation: usable(set.validation),
+    test: usable(set.test),
+    ...(rejected.length > 0 && { rejected }),
+  };
+}
