@@ -94,7 +94,7 @@ function Better({ view: { names, charts } }: { view: DiffView }) {
   );
 }
 
-const GONE = 30; // problems of a list
+const GONE = 15; // problems of a list
 
 /** The last group of programs of each problem on both sides. */
 function Problems({ view: { runs, names }, ranges }: { view: DiffView; ranges: string[] }) {
