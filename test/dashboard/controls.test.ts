@@ -77,6 +77,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await isListed('paused');
 
     await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByText('Change settings').click();
     const settings = page.getByRole('textbox', { name: 'Settings, one field=value per line' });
     await settings.fill('seed=3');
     await button('Change from the next step on').click();
@@ -155,6 +156,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await isState('finished');
     assert.deepEqual(faults, []);
     await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByText('Fork a new run').click();
     const id = page.getByRole('textbox', { name: 'Id of the new run' });
     assert.deepEqual(await violationsOf(page), []);
     await id.fill('no name');

@@ -13,7 +13,7 @@ import type {
 import { decimal, signed, stageName, visible } from '../format.js';
 import { clipped, LongText } from '../parts/common.js';
 
-type Turn = Pick<TestTurnView, 'tests' | 'lost'> & Rewarded & { name?: string };
+type Turn = Pick<TestTurnView, 'tests' | 'lost'> & Rewarded;
 
 interface Stage {
   stage: number;
@@ -41,10 +41,21 @@ export const programChain = (program: ProgramView, suite: GroupView['suite'], tu
   stages: program.stages.map((stage, i) => {
     const isReplaced = program.stages[i + 1]?.repairs !== undefined; // tests were written for the repaired program
     const own = isReplaced ? [] : turns.filter((turn) => turn.stage === stage.stage);
-    return { ...stage, turns: own.map((turn) => ({ ...turn, name: `tests ${turn.sample + 1}` })) };
+    return { ...stage, turns: own.length > 1 ? [joined(own)] : own };
   }),
   program: { ...program, tests: suite.map((test, i) => ({ ...test, verdict: program.verdicts[i] })) },
 });
+
+const ORDER = ['caught', 'valid', 'corrected', 'invalid'];
+
+/** Tests without a reward of their own, each once: those that caught the program come first. */
+function joined(turns: readonly Turn[]): Turn {
+  const tests = new Map(turns.flatMap((turn) => turn.tests).map((test) => [`${test.call} ${test.expected}`, test]));
+  return {
+    tests: [...tests.values()].sort((a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome)),
+    lost: turns.reduce((sum, { lost }) => sum + lost, 0),
+  };
+}
 
 export function Chain({ of: { description, stages, program } }: { of: ShownChain }) {
   return (
@@ -67,7 +78,6 @@ export function Chain({ of: { description, stages, program } }: { of: ShownChain
             <LongText label={`${stageName(stage.stage)}: ${stage.title}`} text={stage.text} />
             {stage.turns.map((turn, t) => (
               <div key={t} class="turn">
-                {stage.turns.length > 1 && <h4>{turn.name}</h4>}
                 <WrittenTests of={turn} />
                 <Reward of={turn} whose="tests" />
               </div>
@@ -87,7 +97,7 @@ function Verdicts({ of: { program, stages } }: { of: ShownChain }) {
   const total = program.tests.length;
   const writerOf = ({ call, origin }: (typeof failed)[number]): string => {
     const stage = stages.find(({ turns }) => turns.some(({ tests }) => tests.some((test) => test.call === call)));
-    if (origin === 'generated') return stage ? `written for stage ${stage.stage}` : 'by the discriminator';
+    if (origin === 'generated') return stage ? `written for stage ${stage.stage}` : 'from another sample';
     return origin === 'baseline' ? 'given' : origin;
   };
   return (
@@ -168,6 +178,16 @@ export function Reward({ of, whose }: { of: Rewarded; whose: 'program' | 'tests'
     </div>
   );
 }
+
+const QUALITY: Readonly<Record<string, string>> = {
+  passed: 'good',
+  valid: 'good',
+  caught: 'caught',
+  timeout: 'mixed',
+  untested: 'mixed',
+};
+
+export const outcomeClass = (outcome: string): string => QUALITY[outcome] ?? 'bad';
 
 const VERDICTS: Readonly<Record<Verdict, [mark: string, quality: string]>> = {
   pass: ['✓ pass', 'good'],

@@ -1,12 +1,12 @@
 // A group: its samples as columns, what each test says about each, and the chosen sample as a chain.
+import { useState } from 'preact/hooks';
 import type { GroupSummary, GroupView } from '../../api.js';
 import { useResource } from '../data.js';
 import { signed, stageName, visible } from '../format.js';
 import { Card, clipped, Details, LongText, Scroll, Show } from '../parts/common.js';
 import { link } from '../route.js';
 import { resource, source } from '../source.js';
-import { Chain, programChain, Reward, VerdictMark, WrittenTests } from './Chain.js';
-import { outcomeClass } from './Rollouts.js';
+import { Chain, outcomeClass, programChain, Reward, VerdictMark, WrittenTests } from './Chain.js';
 import { Tokens } from './Tokens.js';
 
 interface Props {
@@ -66,6 +66,8 @@ function Programs({ view, chosen }: { view: GroupView; chosen: number | undefine
   const { programs, suite } = view;
   const failures = (test: number): number => programs.filter(({ verdicts }) => verdicts[test] !== 'pass').length;
   const order = suite.map((_, test) => test).sort((a, b) => failures(b) - failures(a));
+  const failed = order.filter((test) => failures(test) > 0);
+  const [isWhole, setWhole] = useState(false);
   return (
     <Scroll label="Tests of the programs">
       <table class="matrix">
@@ -87,7 +89,7 @@ function Programs({ view, chosen }: { view: GroupView; chosen: number | undefine
           </tr>
         </thead>
         <tbody>
-          {order.map((test) => (
+          {(isWhole ? order : failed).map((test) => (
             <tr key={test}>
               <th scope="row">
                 <code>
@@ -104,6 +106,13 @@ function Programs({ view, chosen }: { view: GroupView; chosen: number | undefine
           ))}
         </tbody>
       </table>
+      {failed.length < suite.length && (
+        <button type="button" onClick={() => setWhole(!isWhole)}>
+          {isWhole
+            ? 'Show failed tests only'
+            : `Show the ${suite.length - failed.length} tests that every program passes`}
+        </button>
+      )}
     </Scroll>
   );
 }

@@ -8,8 +8,7 @@ import { LineChart } from '../parts/LineChart.js';
 import { Schedule } from '../parts/Schedule.js';
 import { link } from '../route.js';
 import { report, resource, source } from '../source.js';
-import { Chain, exampleChain } from './Chain.js';
-import { outcomeClass } from './Rollouts.js';
+import { Chain, exampleChain, outcomeClass } from './Chain.js';
 
 export function Overview({ view, failure }: { view: RunView; failure: RunEvent | undefined }) {
   const events = failure === undefined ? view.events : [...view.events, failure];
@@ -81,7 +80,7 @@ const Figure = ({ title, value, note, children }: FigureProps) => (
     <dd>
       <span class="figure">{value}</span>
       {children}
-      <span class="muted">{note}</span>
+      <span class="note">{note}</span>
     </dd>
   </div>
 );
@@ -213,8 +212,7 @@ function LeftOut({ view, limit }: { view: RunView; limit: number }) {
   return (
     <p class="muted">
       This report has the rollouts of {shown.length} of {view.steps.length} steps: the newest, up to {limit / 1e6} MB.
-      Trained tokens, problems over time and the archive are left out. <code>npx gauntlet dashboard</code> shows all of
-      them.
+      Trained tokens and problems over time are left out. <code>npx gauntlet dashboard</code> shows all of them.
     </p>
   );
 }

@@ -6,19 +6,10 @@ import { decimal, percent, signed, stageName, visible } from '../format.js';
 import { ResourceLink, Search, Show } from '../parts/common.js';
 import { link } from '../route.js';
 import { resource, source } from '../source.js';
+import { outcomeClass } from './Chain.js';
 import { Group } from './Group.js';
 
 const PAGE = 40; // groups
-
-const QUALITY: Readonly<Record<string, string>> = {
-  passed: 'good',
-  valid: 'good',
-  caught: 'caught',
-  timeout: 'mixed',
-  untested: 'mixed',
-};
-
-export const outcomeClass = (outcome: string): string => QUALITY[outcome] ?? 'bad';
 
 const isBad = ({ outcome }: SampleSummary): boolean => outcomeClass(outcome) === 'bad' || outcome === 'timeout';
 

@@ -1,21 +1,22 @@
 // What a run was given: changes, forks, checkpoints, where its inputs come from, and its configuration.
 import type { LiveView, RunView } from '../../api.js';
 import { decimal, time, visible } from '../format.js';
-import { Card, LongText, Table } from '../parts/common.js';
+import { Card, Details, LongText, Table } from '../parts/common.js';
 import { Change, Fork } from './Controls.js';
 
 export function Settings({ view, live, refresh }: { view: RunView; live: LiveView | undefined; refresh: () => void }) {
   const canAsk = live !== undefined && live.problem === undefined;
   return (
     <>
-      {canAsk && live.actions.includes('change') && (
-        <Card title="Change settings">
-          <Change view={view} refresh={refresh} />
-        </Card>
-      )}
-      {canAsk && view.checkpoints.length > 0 && (
-        <Card title="Fork a new run">
-          <Fork view={view} refresh={refresh} />
+      {canAsk && (
+        <Card title="Requests">
+          {live.actions.includes('change') && (
+            <Details summary="Change settings">{() => <Change view={view} refresh={refresh} />}</Details>
+          )}
+          {view.checkpoints.length > 0 && (
+            <Details summary="Fork a new run">{() => <Fork view={view} refresh={refresh} />}</Details>
+          )}
+          {view.checkpoints.length === 0 && <p class="empty">A run can be forked at its first checkpoint.</p>}
         </Card>
       )}
       <Card title="Checkpoints">
