@@ -24,6 +24,7 @@ export interface RunSummary {
   seconds: number; // of all steps
   secondsLeft?: number; // of an unfinished run, if it has steps
   recordedAt: number; // ms since 1970
+  curves: { passRate: number[]; validity: number[] }; // of all steps, as a few means
 }
 
 /** `runs/ID` */
@@ -95,7 +96,7 @@ export interface Chart {
   group: string; // heading
   title: string;
   percent: boolean;
-  lines: { name: string; points: Point[]; colour?: string; dashed?: boolean }[]; // colour: default is the name
+  lines: { name: string; points: Point[]; colour?: string }[]; // colour: default is the name
 }
 
 export interface Point {
@@ -113,6 +114,8 @@ export interface StepRow {
   reward: number;
   passRate: number;
   validity?: number;
+  bugCatchRate?: number;
+  outcomes: Record<string, number>; // samples with each
   rows: number;
 }
 
@@ -129,9 +132,7 @@ export interface StepView extends StepRow {
   run: string;
   previous?: number;
   next?: number;
-  metrics: { name: string; value: number }[];
   groups: GroupSummary[];
-  hardest: HardTest[];
 }
 
 /** The samples of one problem (generator), or of one program of a problem (discriminator). */
@@ -146,17 +147,11 @@ export interface GroupSummary {
 export interface SampleSummary {
   sample: number;
   reward: number;
+  outcome: string; // as in `Rewarded`
   advantage?: number; // of the whole sequence; absent with GAE
   good: number; // passed tests of a program, valid tests of a discriminator's sample
   of: number;
   empty?: boolean; // no program, or no readable test
-}
-
-export interface HardTest extends ShownCase {
-  problemId: string;
-  group: number;
-  failed: number; // programs
-  of: number;
 }
 
 export interface ShownCase {
@@ -212,7 +207,7 @@ export interface Rewarded {
   reward?: number;
   outcome?: string; // why, in one word: docs/method.md lists them
   /** value = weight · share; the sum of the values is the reward, unless that exceeds −1 … 1. */
-  terms?: { name: string; weight: number; share: number; value: number }[];
+  terms?: { name: string; weight: number; share: number; value: number; reason?: string }[]; // reason: its share in words
   advantage?: number;
 }
 
@@ -221,18 +216,15 @@ export interface ProblemHistory {
   problems: { id: string; points: { step: number; role: Role; group: number; reward: number; good: number }[] }[];
 }
 
-/** `runs/ID/archive`: the faulty programs that the discriminator sees again, after the last recorded step */
-export interface ArchiveView {
-  step: number;
-  programs: ArchivedProgram[];
-}
-
-export interface ArchivedProgram {
-  problemId: string;
-  program: string;
-  found?: { step: number; group: number }; // the first group of tests for it; absent: before the records of this run
-  groups: number; // that wrote tests for it
-  caught: number; // of these groups: a generated test fails it
+/** `runs/ID/stages`: tests by the stage whose answer they were written for, over all steps of the discriminator */
+export interface StageHistory {
+  stages: {
+    stage: number;
+    samples: number;
+    caught: number; // samples with a valid test that the program fails
+    tests: number;
+    valid: number;
+  }[];
 }
 
 /** `diff/ID/ID`, or `diff/ID/ID/FROM-TO/FROM-TO` with the steps to compare; their charts begin at step 1 */
@@ -240,7 +232,7 @@ export interface DiffView {
   runs: [string, string];
   names: [string, string]; // of the two sides
   facts: { name: string; values: [string, string] }[]; // configuration, models, problems, code: those that differ
-  charts: Chart[]; // with the lines of both runs
+  charts: Chart[]; // one for each line of a chart, with the curves of both sides
   commonSteps?: number; // absent for ranges of steps, whose samples are not compared
   tokens?: TokenDifference; // absent: all common steps sampled the same tokens
   reward?: RewardDifference; // absent: all rewards are equal

@@ -8,6 +8,7 @@ import type { ObjectStore } from '../store/objectStore.js';
 import type { Store } from '../store/store.js';
 import type { RunView } from './api.js';
 import { CachedStore } from './data/cachedStore.js';
+import { History } from './data/history.js';
 import { MetricsReader } from './data/metricsReader.js';
 import { stepsOf } from './data/records.js';
 import { readGroup, readRollouts, stepView } from './data/rollouts.js';
@@ -27,7 +28,12 @@ export async function renderReport(files: ObjectStore, run: string, rolloutBytes
   const metrics = new MetricsReader(store);
   const view = await readRunView(store, run, metrics);
   const steps = stepsOf({ metrics: await metrics.read(run) });
-  const resources = [resource(pathOf(run), view), ...(await newestRollouts(store, run, steps, rolloutBytes))];
+  const stages = await unlessLost(() => new History(store).stages(steps));
+  const resources = [
+    resource(pathOf(run), view),
+    ...(stages ? [resource(`${pathOf(run)}/stages`, stages)] : []),
+    ...(await newestRollouts(store, run, steps, rolloutBytes)),
+  ];
   // ReportContents
   const contents = `{"run":${json(run)},"rolloutBytes":${rolloutBytes},"resources":{${resources.join(',')}}}`;
   return pageOf(view, contents);

@@ -17,7 +17,7 @@ const PHONE = { width: 390, height: 844 };
 
 interface Choice {
   run: string;
-  group: string; // with the most different rewards
+  sample: string; // a program that fails, in the group with the most different rewards
   tokens: { group: string; sample: number }; // with the most clipped tokens
 }
 
@@ -28,13 +28,14 @@ async function choose(resources: Resources): Promise<Choice> {
   if (run === undefined) throw new Error('the store has no run with steps');
   const { steps } = (await resources.read(`runs/${run}`)) as RunView;
   let [spread, most] = [-1, -1];
-  const choice: Choice = { run, group: '', tokens: { group: '', sample: 0 } };
+  const choice: Choice = { run, sample: '', tokens: { group: '', sample: 0 } };
   for (const { step } of steps.filter(({ role }) => role === 'generator').slice(0, 4)) {
     const { groups } = (await resources.read(`runs/${run}/steps/${step}`)) as StepView;
     for (const { index, samples } of groups) {
       const group = `runs/${run}/steps/${step}/groups/${index}`;
       const rewards = new Set(samples.map(({ reward }) => reward));
-      if (rewards.size > spread) [spread, choice.group] = [rewards.size, group];
+      const failed = samples.find(({ outcome }) => outcome === 'failed');
+      if (failed && rewards.size > spread) [spread, choice.sample] = [rewards.size, `${group}?sample=${failed.sample}`];
       const tokens = (await resources.read(`${group}/tokens`)) as TokensView;
       for (const [sample, { rows }] of tokens.samples.entries()) {
         const clipped = rows.flatMap((row) => row.clipped ?? []).filter((bit) => bit === 1).length;
@@ -53,14 +54,14 @@ async function showRatios(page: Page, sample: number): Promise<void> {
     .selectOption(`${sample}`);
   const colours = await page.getByLabel('Colour').locator('option').allTextContents();
   await page.getByLabel('Colour').selectOption(colours.at(-1)!); // the last one: the ratio, if it was recorded
-  await page.evaluate("[...document.querySelectorAll('h2')].at(-1).scrollIntoView()");
+  await page.locator('summary', { hasText: 'Trained sequences' }).evaluate((summary) => summary.scrollIntoView());
 }
 
 async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Promise<void> {
   if (place === undefined) throw new Error('usage: npm run screenshots -- STORE [FOLDER]');
   if (!(await storeExists(place))) throw new Error(`no store at ${place}`);
   const resources = openResources(await openStore(place));
-  const { run, group, tokens } = await choose(resources);
+  const { run, sample, tokens } = await choose(resources);
   const controls = {
     states: async () => ({ states: {} }),
     live: async () => ({ notes: [], actions: [] }), // as of a run that has ended
@@ -69,7 +70,16 @@ async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Prom
   const dashboard = await startDashboard({ resources, controls, host: '127.0.0.1', port: 0 });
   const browser = await openChromium();
   const pictures = [
-    { name: 'dashboard', path: group },
+    { name: 'dashboard', path: `runs/${run}` },
+    {
+      name: 'dashboard-group',
+      path: sample,
+      act: (page: Page) =>
+        page
+          .locator('.card')
+          .first()
+          .evaluate((card) => card.scrollIntoView()),
+    },
     {
       name: 'dashboard-tokens',
       path: tokens.group,
@@ -83,7 +93,8 @@ async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Prom
     for (const { name, path, dark, act, viewport = DESKTOP } of pictures) {
       const page = await browser.newPage({ viewport, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' });
       await page.goto(`${dashboard.url}#/${path}`);
-      await page.locator('main .side article, main .charts').first().waitFor();
+      await page.locator('main .chain, main .card').first().waitFor();
+      await page.waitForLoadState('networkidle');
       await act?.(page);
       const file = join(folder, `${name}.png`);
       await page.screenshot({ path: file });

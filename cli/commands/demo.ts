@@ -6,11 +6,13 @@ import { readResult } from '../../store/runs.js';
 import { checkInput, fieldsOf } from '../input/config.js';
 import { deviceOption, integer, jsonOption, sandboxOption, setOption } from '../input/options.js';
 import { type SessionFlags, withSession, withStore } from '../run/session.js';
+import { findStory } from '../run/story.js';
 import { follow, startOrJoin } from '../run/training.js';
 import { chainText } from '../terminal/chainText.js';
 import { commandLine, quoted } from '../terminal/commandLine.js';
 import { createOutput } from '../terminal/output.js';
 import { resultTable } from '../terminal/results.js';
+import { storyText } from '../terminal/storyText.js';
 import { checkpointFolder } from './checkpoints.js';
 
 interface Flags extends SessionFlags {
@@ -47,14 +49,17 @@ export function addDemo(program: Command): void {
       if (result === undefined) return;
       const store = await openStore(flags.store);
       const report = result.report ?? store.locate(`runs/${id}/report.html`);
-      const { chain } = output.json ? {} : await readResult(store, id);
+      const story = output.json ? undefined : await findStory(store, id);
+      const { chain } = output.json || story ? {} : await readResult(store, id);
       const again = session.server.owned ? `  (open again with: ${commandLine('up')})` : '';
       output.result({ ...result, report }, () =>
         [
-          `\n${resultTable(result)}\n`,
+          `\n${resultTable({ ...result, report: undefined })}\n`,
+          ...(story ? [`${storyText(result, story)}\n`] : []),
           ...(chain ? [`${chainText(chain)}\n`] : []),
           `best checkpoint  ${checkpointFolder(store, id, result.best)}`,
-          `report           ${report}`,
+          `report           ${report}  (open it in a browser)`,
+          `every program    ${commandLine('dashboard')}`,
           `Temporal UI      ${ui}${again}`,
         ].join('\n'),
       );

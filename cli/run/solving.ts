@@ -13,6 +13,7 @@ import { portableName } from '../../data/modelFolder.js';
 import type { Solver } from '../../inference/policies.js';
 import type { ProgramEvent } from '../../inference/solver.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
+import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import type { Store } from '../../store/store.js';
 import type { solveProblems } from '../../workflows/solveProblems.js';
@@ -59,13 +60,19 @@ export async function solveWith(
 ): Promise<ChainView[]> {
   const source = await noteProblems(input.source, output.note);
   const { store, policy, name } = await choosePolicy(checkpointId, flags);
+  const run = policy.checkpoint?.runId;
+  const hasReport = run !== undefined && (await store.runFileUsedAt(run, REPORT)) !== undefined;
+  const report = hasReport ? store.locate(`runs/${run}/${REPORT}`) : undefined;
   return withSession(flags, output, 'if-none-poll', (session) => {
     noteUnused(session, flags, output);
     const { client } = session;
     output.note(`sampling from ${name}: a large model takes minutes`);
+    if (report !== undefined) output.note(`report of its run: ${report}`);
     return solve({ client, store, note: output.note }, { ...input, source, ...policy });
   });
 }
+
+const REPORT = 'report.html';
 
 type PolicyInput = Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments'>;
 
@@ -73,7 +80,7 @@ type PolicyInput = Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateAr
 async function choosePolicy(
   checkpointId: string | undefined,
   flags: SolvingFlags,
-): Promise<{ store: Store; policy: PolicyInput; name: string }> {
+): Promise<{ store: ObjectStore; policy: PolicyInput; name: string }> {
   const { base, model = base } = flags;
   if (base !== undefined && checkpointId !== undefined)
     throw new GauntletError('BAD_INPUT', `--base ${base}: goes without a checkpoint, which is '${checkpointId}'`);

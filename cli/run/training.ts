@@ -13,7 +13,9 @@ import { resolveConfig } from '../../core/presets.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { type RunConfigInput, runIdentity } from '../../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../../core/schema/run.js';
+import { bandsOf, readRunRecords } from '../../dashboard/data/records.js';
 import { differingKeys } from '../../store/canonicalJson.js';
+import { openStore } from '../../store/openStore.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { EXIT } from '../terminal/exitCodes.js';
@@ -99,8 +101,13 @@ export async function follow(
     const { signal } = watching;
     const { client, server } = session;
     const { note } = output;
+    const schedule = async () => bandsOf(await readRunRecords(await openStore(session.store), handle.workflowId));
     const gone = watchServer({ ask: asker(client), address: server.address, note, signal });
-    const ended = notingActivities(watchRun(handle, { ...options, signal }), { client, id: handle.workflowId, note });
+    const ended = notingActivities(watchRun(handle, { ...options, signal, schedule }), {
+      client,
+      id: handle.workflowId,
+      note,
+    });
     const result = await Promise.race([ended, session.lost, gone]);
     return runResultSchema.parse(result);
   } catch (error) {

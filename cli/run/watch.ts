@@ -1,23 +1,30 @@
-// Follows a run with its `progress` query until it ends: a bar in a terminal, otherwise a line per step.
+// Follows a run with its `progress` query until it ends: a live view in a terminal, otherwise a line per step.
 import { setTimeout } from 'node:timers/promises';
 import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from '@temporalio/client';
 import type { RunProgress } from '../../core/schema/run.js';
+import type { Band } from '../../dashboard/api.js';
+import { LEAST_COLUMNS, liveView } from '../terminal/liveView.js';
 import { duration, isUnanswered, paint } from '../terminal/output.js';
 import { attentionOf, Pace, progressBar, progressLine, warningsIn } from '../terminal/progress.js';
 import { openStatusLine } from '../terminal/statusLine.js';
 import { throughOutages } from './outage.js';
 
 const POLL_MS = 500;
+const LIVE_LINES = 3;
 
 export interface WatchOptions {
   signal?: AbortSignal; // ends watching, not the run
   stream?: NodeJS.WriteStream; // default: standard error
   quiet?: boolean; // shows nothing
+  schedule?: () => Promise<readonly Band[]>; // of the run, as far as it is known
 }
 
 /** Shows progress until the workflow ends; resolves to its result. @throws the signal's reason when it aborts */
-export async function watchRun(handle: WorkflowHandle, { signal, stream, quiet }: WatchOptions = {}): Promise<unknown> {
-  const display = quiet ? { update: noop, stop: noop } : openDisplay(stream ?? process.stderr);
+export async function watchRun(
+  handle: WorkflowHandle,
+  { signal, stream, quiet, schedule }: WatchOptions = {},
+): Promise<unknown> {
+  const display = quiet ? { update: noop, stop: noop } : openDisplay(stream ?? process.stderr, { schedule });
   let finished = false;
   let lost = false; // no server answers the last query
   const result = throughOutages(() => handle.result())
@@ -65,8 +72,18 @@ export interface Display {
   stop(): void;
 }
 
-export function openDisplay(stream: NodeJS.WriteStream, now: () => number = Date.now): Display {
-  return stream.isTTY ? barDisplay(stream, now) : lineDisplay(stream, now);
+interface DisplayOptions extends Pick<WatchOptions, 'schedule'> {
+  now?: () => number;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Logs of CI are no place for a view that is redrawn, also if they call themselves a terminal. */
+export function openDisplay(
+  stream: NodeJS.WriteStream,
+  { now = Date.now, env = process.env, schedule }: DisplayOptions = {},
+): Display {
+  const isLive = stream.isTTY && !env.CI && env.TERM !== 'dumb';
+  return isLive ? liveDisplay(stream, now, schedule) : lineDisplay(stream, now);
 }
 
 /** The warnings whose topic was not shown before. Their figures change with every step. */
@@ -79,20 +96,37 @@ function newWarnings(): (progress: RunProgress) => string[] {
   };
 }
 
-function barDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
+function liveDisplay(stream: NodeJS.WriteStream, now: () => number, schedule: WatchOptions['schedule']): Display {
   const pace = new Pace();
   let shown: RunProgress | undefined;
   let attention: string | undefined;
   const warningsOf = newWarnings();
+  const [passRates, validities]: [number[], number[]] = [[], []];
+  let bands: readonly Band[] = [];
+  let phase = '';
   const text = (): string => {
     if (shown === undefined) return '';
-    const line = progressBar(shown, pace.left(shown, now()), stream.columns || 80);
-    return line.replace(/^[█░]+/, (bar) => paint('cyan', bar, stream));
+    const [columns, left] = [stream.columns || 80, pace.left(shown, now())];
+    if (bands.length > 0 && columns >= LEAST_COLUMNS)
+      return liveView({ progress: shown, left, bands, passRates, validities }, columns, stream);
+    return progressBar(shown, left, columns).replace(/^[█░]+/, (bar) => paint('cyan', bar, stream));
   };
-  const line = openStatusLine(text, stream);
+  const line = openStatusLine(text, stream, LIVE_LINES);
+  /** The schedule of a run changes with its settings; what is over keeps its length. */
+  const readSchedule = async ({ stage, phase: name, totalSteps }: RunProgress): Promise<void> => {
+    const next = `${stage} ${name} ${totalSteps}`;
+    if (stage === undefined || next === phase) return;
+    phase = next;
+    bands = (await schedule?.().catch(noop)) ?? bands;
+  };
   return {
     update(progress) {
+      if (progress.step > (shown?.step ?? 0)) {
+        if (progress.passRate !== undefined) passRates.push(progress.passRate);
+        if (progress.validity !== undefined) validities.push(progress.validity);
+      }
       shown = progress;
+      void readSchedule(progress);
       pace.update(progress, now());
       for (const warning of warningsOf(progress)) line.printAbove(warning);
       const asks = attentionOf(progress);

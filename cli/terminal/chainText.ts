@@ -1,5 +1,6 @@
 // A whole chain as text.
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
+import { countsOf, programReason, type TestCounts, testReason } from '../../core/rewards/explain.js';
 import { OUTCOMES, type Outcome } from '../../core/rewards/outcomes.js';
 import { type Term, termsText } from '../../core/rewards/rule.js';
 import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
@@ -16,7 +17,7 @@ export function chainText(view: ChainView): string {
   const { terms, scheme } = view.rewards;
   const rewards = view.rewards.discriminator.map((reward, i) => ({
     text: rewardText(reward, view.outcomes.discriminator[i]!),
-    sum: sumLines(reward, terms?.discriminator[i], '    '),
+    sum: (counts: TestCounts) => sumLines(reward, terms?.discriminator[i], '    ', (own) => testReason(own, counts)),
   }));
   for (const { stage, repairs, text, tests, lost } of view.stages) {
     const title = `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`;
@@ -26,7 +27,7 @@ export function chainText(view: ChainView): string {
     if (tests.length + lost > 0) {
       const reward = rewards.shift();
       lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward.text})`}:`);
-      lines.push(...(reward?.sum ?? []));
+      lines.push(...(reward?.sum(countsOf(tests, lost)) ?? []));
       lines.push(...tests.map(testLine));
       if (lost > 0) lines.push(`    ${lost} unreadable`);
     }
@@ -34,16 +35,30 @@ export function chainText(view: ChainView): string {
   }
   lines.push(paint('cyan', 'baseline tests'), ...view.baseline.map(testLine));
   lines.push(`generator reward ${rewardText(view.rewards.generator, view.outcomes.generator)}`);
-  lines.push(...sumLines(view.rewards.generator, terms?.generator, '  '));
+  lines.push(...sumLines(view.rewards.generator, terms?.generator, '  ', programReason));
   if (scheme !== undefined) lines.push(`reward scheme ${visible(scheme)}, see docs/method.md#rewards`);
   return lines.join('\n');
 }
 
 const rewardText = (reward: number, outcome: Outcome): string => `${reward.toFixed(2)}: ${OUTCOMES[outcome]}`;
 
-/** How the reward comes about. Shares are of the tests of the answer, or of the suite of the program. */
-const sumLines = (reward: number, terms: readonly Term[] | undefined, margin: string): string[] =>
-  terms === undefined ? [] : [`${margin}${reward.toFixed(2)} = ${visible(termsText(terms))}`];
+/** How the reward comes about: its formula, and what made each term. Shares are of the tests of the answer, or of the suite. */
+function sumLines(
+  reward: number,
+  terms: readonly Term[] | undefined,
+  margin: string,
+  reasonOf: (term: Term) => string | undefined,
+): string[] {
+  if (terms === undefined) return [];
+  const reasons = terms.flatMap((own) => {
+    const reason = reasonOf(own);
+    const value = own.weight * own.share;
+    return reason === undefined
+      ? []
+      : [`${margin}  ${`${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`}  ${reason}`];
+  });
+  return [`${margin}${reward.toFixed(2)} = ${visible(termsText(terms))}`, ...reasons];
+}
 
 const indent = (text: string): string =>
   text

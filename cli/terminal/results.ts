@@ -32,7 +32,8 @@ export function resultTable(result: RunResult): string {
   const { generator, discriminator } = result.digests;
   const adapters = [generator, discriminator].map((digest) => digest.replace('sha256:', '').slice(0, 8)).join(', ');
   const steps = `training steps ${duration(result.trainingSeconds)}`;
-  return `${table}${stopped}\nbest checkpoint ${result.best} · ${steps} · seed ${result.seed}\nadapters ${adapters}`;
+  const report = result.report === undefined ? '' : `\nreport ${result.report}`;
+  return `${table}${stopped}\nbest checkpoint ${result.best} · ${steps} · seed ${result.seed}\nadapters ${adapters}${report}`;
 }
 
 const tenths = (rate: number): number => Math.round(1000 * rate);

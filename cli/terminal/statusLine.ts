@@ -1,5 +1,5 @@
-// The last line of a terminal, redrawn in place. Notes are printed above it.
-import { SingleBar } from 'cli-progress';
+// The last lines of a terminal, redrawn in place. Notes are printed above it.
+import { MultiBar } from 'cli-progress';
 import { holdLine } from './output.js';
 
 const REDRAWS_PER_SECOND = 4;
@@ -16,26 +16,19 @@ export interface StatusLine {
   close(): void;
 }
 
-/** @param text must be shorter than the terminal is wide */
-export function openStatusLine(text: () => string, stream: NodeJS.WriteStream): StatusLine {
-  const bar = new SingleBar({
-    stream,
-    format: text,
-    hideCursor: true,
-    linewrap: false,
-    clearOnComplete: true,
-    fps: REDRAWS_PER_SECOND,
-    gracefulExit: false, // the command handles signals
-  });
-  let drawn = false;
+/**
+ * @param text its lines must be shorter than the terminal is wide
+ * @param lines how many it has at most
+ */
+export function openStatusLine(text: () => string, stream: NodeJS.WriteStream, lines = 1): StatusLine {
+  let bars: MultiBar | undefined;
   const clear = (): void => {
-    if (drawn) bar.stop();
-    drawn = false;
+    bars?.stop();
+    bars = undefined;
   };
   const draw = (): void => {
-    if (drawn) bar.update(0);
-    else bar.start(1, 0);
-    drawn = true;
+    bars ??= openBars(text, stream, lines);
+    bars.update();
   };
   holdLine({ clear, redraw: draw });
   return {
@@ -50,4 +43,18 @@ export function openStatusLine(text: () => string, stream: NodeJS.WriteStream): 
       clear();
     },
   };
+}
+
+/** A bar for each line; it draws itself again and again. */
+function openBars(text: () => string, stream: NodeJS.WriteStream, lines: number): MultiBar {
+  const bars = new MultiBar({
+    stream,
+    hideCursor: true,
+    linewrap: false,
+    clearOnComplete: true,
+    fps: REDRAWS_PER_SECOND,
+    gracefulExit: false, // the command handles signals
+  });
+  for (let i = 0; i < lines; i++) bars.create(1, 0, {}, { format: () => text().split('\n')[i] ?? '' });
+  return bars;
 }

@@ -26,7 +26,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'step.allWrongGroups': 'Groups that are all wrong',
   'step.allEqualGroups': 'Groups with equal results',
   'step.refillRounds': 'Rounds of refill',
-  'step.programTokens': 'Tokens of an answer with a program',
+  'step.programTokens': 'Length of a program (tokens)',
   'step.literalRate': 'Programs with a value of their tests',
   'step.voteAgreement': 'Agreement of programs',
   'step.voteDropped': 'Tests dropped by the vote',
@@ -39,27 +39,27 @@ const TITLES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(OUTCOME_NAMES.map((name) => [`outcome.${name}`, capitalised(name)])),
   'update.loss': 'Loss',
   'update.ratio': 'Ratio of probabilities',
-  'update.approxKl': 'KL divergence to the old policy',
+  'update.approxKl': 'KL divergence to the old policy (nats)',
   'update.clipFraction': 'Clipped tokens',
-  'update.entropy': 'Entropy of sampled tokens',
+  'update.entropy': 'Entropy of sampled tokens (nats)',
   'update.gradNorm': 'Gradient norm',
   'update.tokens': 'Trained tokens',
   'update.rows': 'Sequences in the update',
   'update.learningRate': 'Learning rate',
   'update.policyLoss': 'Policy loss',
-  'update.exactEntropy': 'Exact entropy',
-  'update.kl': 'KL divergence to the base',
+  'update.exactEntropy': 'Exact entropy (nats)',
+  'update.kl': 'KL divergence to the base (nats)',
   'update.valueLoss': 'Value loss',
   'update.valueClipFraction': 'Clipped values',
   'update.explainedVariance': 'Explained variance',
-  'update.rolloutKl': 'KL divergence of the rollout server',
+  'update.rolloutKl': 'KL divergence of the rollout server (nats)',
   'update.rolloutDifference': 'Difference to the rollout server',
   'update.truncatedFraction': 'Truncated importance weights',
-  'warmStart.loss': 'Loss, warm start',
-  'warmStart.validationLoss': 'Validation loss, warm start',
+  'warmStart.loss': 'Loss, warm start (nats)',
+  'warmStart.validationLoss': 'Validation loss, warm start (nats)',
   'cost.sampledTokens': 'Sampled tokens',
   'cost.tokensPerSecond': 'Sampled tokens per second',
-  'cost.seconds': 'Seconds per update',
+  'cost.seconds': 'Time of an update (s)',
 };
 
 /** Of a chart or of a rate, such as `evaluation.passRate`. */
@@ -141,5 +141,5 @@ function outcomeNames(metrics: readonly RunMetrics[], role: Role): Outcome[] {
 }
 
 /** The fields of an object that are finite numbers. */
-export const numbersOf = (fields: object): [name: string, value: number][] =>
+const numbersOf = (fields: object): [name: string, value: number][] =>
   Object.entries(fields).filter((entry): entry is [string, number] => Number.isFinite(entry[1]));

@@ -72,21 +72,22 @@ function differentFacts(sides: Pair<Side>): DiffView['facts'] {
     .map((name) => ({ name, values: [a!.get(name) ?? '–', b!.get(name) ?? '–'] }));
 }
 
-/** The charts of both runs in one, those of the second run alone at the end; the lines of the second run are dashed. */
+/** A chart for each line of each chart: the curve of the first side and that of the second. */
 function bothCharts([a, b]: Pair<Side>): Chart[] {
-  const linesOf = ({ name: side }: Side, { lines }: Chart, dashed: boolean): Chart['lines'] =>
-    lines.map(({ name, points }) => ({
-      name: `${side}, ${name}`,
-      colour: name,
-      dashed,
-      points: points.map(({ step, value }) => ({ step, value })),
+  const titles = [...a.charts, ...b.charts.filter(({ id }) => !a.charts.some((chart) => chart.id === id))];
+  const curveOf = ({ name, charts }: Side, id: string, line: string, colour: string): Chart['lines'] =>
+    (charts.find((chart) => chart.id === id)?.lines ?? [])
+      .filter((own) => own.name === line)
+      .map(({ points }) => ({ name, colour, points }));
+  return titles.flatMap((chart) => {
+    const lines = [a, b].flatMap(({ charts }) => charts.find(({ id }) => id === chart.id)?.lines ?? []);
+    return [...new Set(lines.map(({ name }) => name))].map((line) => ({
+      ...chart,
+      id: `${chart.id}.${line}`,
+      title: `${chart.title}, ${line}`,
+      lines: [...curveOf(a, chart.id, line, 'one'), ...curveOf(b, chart.id, line, 'two')],
     }));
-  const inBoth = a.charts.map((chart) => {
-    const other = b.charts.find(({ id }) => id === chart.id);
-    return { ...chart, lines: [...linesOf(a, chart, false), ...(other ? linesOf(b, other, true) : [])] };
   });
-  const onlyInB = b.charts.filter(({ id }) => !a.charts.some((chart) => chart.id === id));
-  return [...inBoth, ...onlyInB.map((chart) => ({ ...chart, lines: linesOf(b, chart, true) }))];
 }
 
 async function firstTokens(store: Store, steps: readonly Pair<StepMetrics>[]): Promise<TokenDifference | undefined> {

@@ -1,5 +1,6 @@
 // The example of a run: the chain of its best checkpoint that the end of the run recorded.
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
+import { countsOf, programReason, testReason } from '../../core/rewards/explain.js';
 import type { ChainView } from '../../core/schema/chainView.js';
 import type { ExampleView } from '../api.js';
 import { shownTerm, writtenTest } from './rollouts.js';
@@ -23,12 +24,12 @@ export function exampleOf({ rewards, outcomes, ...chain }: ChainView, by?: strin
         lost,
         reward: rewards.discriminator[at],
         outcome: outcomes.discriminator[at],
-        terms: rewards.terms?.discriminator[at]?.map(shownTerm),
+        terms: rewards.terms?.discriminator[at]?.map((own) => shownTerm(own, testReason(own, countsOf(tests, lost)))),
       };
     }),
     given: chain.baseline.map(({ call, expected, verdict }) => ({ call, expected, verdict })),
     reward: rewards.generator,
     outcome: outcomes.generator,
-    terms: rewards.terms?.generator.map(shownTerm),
+    terms: rewards.terms?.generator.map((own) => shownTerm(own, programReason(own))),
   };
 }

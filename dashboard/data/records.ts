@@ -1,5 +1,6 @@
 // The records of one run, parsed, and its summary in the list of runs.
 import { withRecordedChanges } from '../../core/liveConfig.js';
+import { mean } from '../../core/rewards/rates.js';
 import { PHASES, type Phase, type PlannedStep, planStage, planWarmStart } from '../../core/schedule.js';
 import type { ChainView } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -39,8 +40,8 @@ export const controlsOf = ({ metrics }: Pick<RunRecords, 'metrics'>) =>
 export const stepsOf = ({ metrics }: Pick<RunRecords, 'metrics'>) => recordsOf(metrics, 'step');
 
 export const stepRow = (record: StepMetrics): StepRow => {
-  const { step, stage, phase, epoch, role, reward, passRate, validity, rows } = record;
-  return { step, stage, phase, epoch, role, reward, passRate, rows, validity };
+  const { step, stage, phase, epoch, role, reward, passRate, validity, bugCatchRate, outcomes, rows } = record;
+  return { step, stage, phase, epoch, role, reward, passRate, rows, validity, bugCatchRate, outcomes };
 };
 
 const supervisedOf = ({ metrics }: Pick<RunRecords, 'metrics'>) => recordsOf(metrics, 'supervised');
@@ -101,7 +102,20 @@ export async function summarise(store: ObjectStore, id: string, records: RunReco
     seconds: sum([...supervised, ...steps].map(({ seconds }) => seconds)),
     ...(result === undefined && recent.length > 0 && { secondsLeft: secondsPerStep * (totalSteps - step) }),
     recordedAt: (await lastRecord(store, id)).at,
+    curves: {
+      passRate: curveOf(steps.filter(({ role }) => role === 'generator').map(({ passRate }) => passRate)),
+      validity: curveOf(steps.flatMap(({ validity = [] }) => validity)),
+    },
   };
+}
+
+const CURVE = 40; // points
+
+/** Means of about equally many values each. */
+function curveOf(values: readonly number[]): number[] {
+  const size = Math.ceil(values.length / CURVE);
+  const starts = values.map((_, i) => i).filter((i) => i % size === 0);
+  return starts.map((i) => mean(values.slice(i, i + size)));
 }
 
 /** When a run recorded something last, and a text that changes with every record. */

@@ -2,12 +2,12 @@
 import { GauntletError } from '../../core/errors.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readRun } from '../../store/runs.js';
-import { archiveView } from './archive.js';
 import { CachedStore } from './cachedStore.js';
 import { readDiff } from './diff.js';
+import { History } from './history.js';
 import { MetricsReader } from './metricsReader.js';
 import { stepsOf } from './records.js';
-import { problemHistory, readGroup, readRollouts, stepView } from './rollouts.js';
+import { readGroup, readRollouts, stepView } from './rollouts.js';
 import { readRunView } from './run.js';
 import { RunLister } from './runs.js';
 import { readTokens, ScoredRows } from './tokens.js';
@@ -24,6 +24,7 @@ export function openResources(files: ObjectStore): Resources {
   const metrics = new MetricsReader(store);
   const lister = new RunLister(store, metrics);
   const scored = new ScoredRows(store);
+  const history = new History(store);
 
   async function read(path: string): Promise<unknown> {
     const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
@@ -34,8 +35,8 @@ export function openResources(files: ObjectStore): Resources {
     if (part === undefined) return readRunView(store, run, metrics);
     await readRun(store, run); // reports an unknown run
     const steps = stepsOf({ metrics: await metrics.read(run) });
-    if (part === 'problems' && step === undefined) return problemHistory(store, steps);
-    if (part === 'archive' && step === undefined) return archiveView(store, steps);
+    if (part === 'problems' && step === undefined) return history.problems(steps);
+    if (part === 'stages' && step === undefined) return history.stages(steps);
     if (part !== 'steps' || step === undefined) throw unknown(path);
     const record = steps.find((each) => String(each.step) === step);
     if (record === undefined) throw new GauntletError('NOT_FOUND', `no step ${step} of run '${run}' is recorded`);

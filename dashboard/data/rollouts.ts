@@ -11,9 +11,9 @@ import {
 } from '../../chains/train/computeRewards.js';
 import { GauntletError } from '../../core/errors.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
+import { countsOf, programReason, testReason } from '../../core/rewards/explain.js';
 import { isTrained } from '../../core/rewards/liveGroups.js';
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
-import { mean } from '../../core/rewards/rates.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { countPassed, type Term } from '../../core/rewards/rule.js';
 import type { SuiteTest } from '../../core/rewards/suite.js';
@@ -28,8 +28,6 @@ import type { Store } from '../../store/store.js';
 import type {
   GroupSummary,
   GroupView,
-  HardTest,
-  ProblemHistory,
   ProgramView,
   Rewarded,
   SampleSummary,
@@ -38,10 +36,7 @@ import type {
   TestTurnView,
   WrittenTest,
 } from '../api.js';
-import { numbersOf } from './charts.js';
 import { stepRow } from './records.js';
-
-const HARDEST = 12;
 
 /** The artifacts of a step, with the reward and the advantage of every sample. */
 export interface Rollouts {
@@ -86,56 +81,35 @@ export function stepView(run: string, steps: readonly StepMetrics[], rollouts: R
     ...stepRow(record),
     previous,
     next,
-    metrics: [...numbersOf(record), ...answerNumbers(record), ...numbersOf(record.update)].map(([name, value]) => ({
-      name,
-      value,
-    })),
     groups: rollouts.judged.map((one, index) => groupSummary(rollouts, one, index)),
-    hardest: hardestTests(rollouts),
   };
 }
 
-const answerNumbers = ({ answers = {} }: StepMetrics): [name: string, value: number][] =>
-  Object.entries(answers).flatMap(([role, shares]) =>
-    numbersOf(shares).map(([name, value]): [string, number] => [`${role}.${name}`, value]),
-  );
-
-function groupSummary({ record, batch, ...rollouts }: Rollouts, one: SuiteVerdicts, index: number): GroupSummary {
+export function groupSummary(
+  { record, batch, ...rollouts }: Rollouts,
+  one: SuiteVerdicts,
+  index: number,
+): GroupSummary {
   const rewards = rollouts.rewards_P_G[index]!;
   const advantages = rollouts.advantages_P_G?.[index];
   const samples = rewards.map((reward, i): SampleSummary => {
     const advantage = advantages?.[i];
     const credit = { reward, advantage };
     if (record.role === 'generator') {
-      const { sample, empty } = one.candidates[i]!;
+      const candidate = one.candidates[i]!;
       const verdicts = one.verdicts[i] ?? [];
-      return { sample, ...credit, good: countPassed(verdicts), of: verdicts.length, empty };
+      const outcome = programOutcome(candidate, verdicts);
+      const { sample, empty } = candidate;
+      return { sample, ...credit, outcome, good: countPassed(verdicts), of: verdicts.length, empty };
     }
-    const turn = one.turns[i]!;
-    const { tests, lost } = judgeTurn(one, turn);
+    const turn = judgeTurn(one, one.turns[i]!);
+    const { tests, lost } = turn;
     const good = tests.filter(({ valid }) => valid).length;
-    return { sample: i, ...credit, good, of: tests.length + lost, ...(tests.length === 0 && { empty: true }) };
+    const outcome = turnOutcome(turn);
+    return { sample: i, ...credit, outcome, good, of: tests.length + lost, ...(tests.length === 0 && { empty: true }) };
   });
   const stage = record.role === 'discriminator' ? batch?.turns[one.turns[0]?.turn ?? -1]?.stage : undefined;
   return { index, problemId: one.problemId, stage, tests: one.suite.length, samples };
-}
-
-/** Tests that the most programs fail, if at least one does. */
-function hardestTests({ judged, byId }: Rollouts): HardTest[] {
-  const all = judged.flatMap(({ suite, verdicts, problemId }, group) =>
-    suite.map((test, i) => ({
-      test,
-      problemId,
-      group,
-      failed: verdicts.filter((own) => own[i] !== 'pass').length,
-      of: verdicts.length,
-    })),
-  );
-  return all
-    .filter(({ failed }) => failed > 0)
-    .sort((a, b) => b.failed / b.of - a.failed / a.of || b.of - a.of)
-    .slice(0, HARDEST)
-    .map(({ test, problemId, ...rest }) => ({ ...shownCase(test, problemOf(byId, problemId)), problemId, ...rest }));
 }
 
 const shownCase = ({ origin, test }: SuiteTest, { entry }: Problem): ShownCase => ({
@@ -214,12 +188,17 @@ export async function chainsOf(
 
 /** What the reward of a program consists of. */
 const programTerms = (one: SuiteVerdicts, c: number, { reward }: RunConfig): Rewarded['terms'] =>
-  generatorTerms(REWARD_RULES[reward.scheme], one, c).map(shownTerm);
+  generatorTerms(REWARD_RULES[reward.scheme], one, c).map((own) => shownTerm(own, programReason(own)));
 
-const discriminatorTerms = (one: SuiteVerdicts, { reward }: RunConfig): Rewarded['terms'][] =>
-  REWARD_RULES[reward.scheme].discriminatorTerms(judgedTurns(one), reward).map((terms) => terms.map(shownTerm));
+const discriminatorTerms = (one: SuiteVerdicts, { reward }: RunConfig): Rewarded['terms'][] => {
+  const turns = judgedTurns(one);
+  return REWARD_RULES[reward.scheme].discriminatorTerms(turns, reward).map((terms, i) => {
+    const counts = countsOf(turns[i]!.tests, turns[i]!.lost);
+    return terms.map((own) => shownTerm(own, testReason(own, counts)));
+  });
+};
 
-export const shownTerm = (own: Term) => ({ ...own, value: own.weight * own.share });
+export const shownTerm = (own: Term, reason?: string) => ({ ...own, value: own.weight * own.share, reason });
 
 function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, problem: Problem): TestTurnView {
   const { stage, text, truncated, sample, chainSample } = batch!.turns[turn.turn]!;
@@ -235,24 +214,6 @@ function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, 
 export function writtenTest({ valid, verdict, ...test }: ShownTest): WrittenTest {
   if (!valid) return { ...test, outcome: verdict === undefined ? 'invalid' : 'corrected', verdict };
   return { ...test, outcome: verdict === undefined || verdict === 'pass' ? 'valid' : 'caught', verdict };
-}
-
-/** Every group of every step. Steps whose artifacts were removed are left out. */
-export async function problemHistory(store: Store, steps: readonly StepMetrics[]): Promise<ProblemHistory> {
-  const problems = new Map<string, ProblemHistory['problems'][number]>();
-  for (const record of steps) {
-    const rollouts = await unlessRemoved(() => readRollouts(store, record));
-    const { step, role } = record;
-    for (const [group, one] of rollouts?.judged.entries() ?? []) {
-      const { problemId: id, samples } = groupSummary(rollouts!, one, group);
-      const problem = problems.get(id) ?? { id, points: [] };
-      problems.set(id, problem);
-      const reward = mean(samples.map((sample) => sample.reward));
-      const good = mean(samples.map((sample) => (sample.of === 0 ? 0 : sample.good / sample.of)));
-      problem.points.push({ step, role, group, reward, good });
-    }
-  }
-  return { problems: [...problems.values()].sort((a, b) => (a.id < b.id ? -1 : 1)) };
 }
 
 /** Undefined if an artifact was removed from the store. */

@@ -38,7 +38,7 @@ export class RunLister {
       return await summarise(this.store, id, await readRunRecords(this.store, id, this.reader));
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
-      const none = { step: 0, totalSteps: 0, sampledTokens: 0, seconds: 0 };
+      const none = { step: 0, totalSteps: 0, sampledTokens: 0, seconds: 0, curves: { passRate: [], validity: [] } };
       const { at: recordedAt } = await lastRecord(this.store, id).catch(() => UNREADABLE);
       return { id, state: 'damaged', problem, model: '', ...none, recordedAt };
     }

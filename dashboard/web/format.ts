@@ -16,6 +16,9 @@ export const signed = (value: number): string => (value > 0 ? `+${decimal(value)
 export const percent = (rate: number | undefined): string =>
   rate === undefined ? '–' : `${trimmed((100 * rate).toFixed(1))} %`;
 
+/** A difference of rates: '+12.5 points'. */
+export const points = (difference: number): string => `${signed(Math.round(1000 * difference) / 10)} points`;
+
 export const grouped = (count: number): string => Math.round(count).toLocaleString('en');
 
 export function duration(seconds: number | undefined): string {

@@ -278,6 +278,7 @@ stage 1 · informal reasoning
   them
   tests of the discriminator (reward 0.25: a turn has a valid test, but none fails the program):
     0.25 = 0.5 × 0.5 valid
+      +0.25  tests that agree with the reference: 1 of 3
     add(1, 2) == 3  pass
     add(1, 2) == 4  invalid: the reference disagrees
     1 unreadable
@@ -286,12 +287,15 @@ stage 5 · executable code
   def add(a, b): return a - b
   tests of the discriminator (reward 0.50: a valid test of a turn fails the program):
     0.50 = 0.5 caught
+      +0.50  tests that agree and fail the program: 1 of 1
     add(0, 1) == 1  fail
 
 baseline tests
     add(0, 0) == 0  pass
 generator reward -0.10: a program fails a test
   -0.10 = 0.4 passed − 0.5 shift
+    +0.40  40 % of its tests pass
+    −0.50  every program pays it
 reward scheme shifted, see docs/method.md#rewards`,
     );
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { countsOf, programReason, testReason } from '../../core/rewards/explain.js';
 import { countOutcomes, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES, type Scheme } from '../../core/rewards/rewards.js';
 import {
@@ -313,6 +314,28 @@ describe('every scheme', () => {
     const terms = discriminatorTerms([turn('v')], heavy)[0]!;
     assert.equal(rewardOf(terms), 1);
     assert.match(termsText(terms), /^3 valid .*, limited to −1 … 1$/);
+  });
+
+  it('says which tests made each term, also if equal inputs share the credit', () => {
+    const { discriminatorTerms, generatorTerms } = REWARD_RULES.shifted;
+    const valid = { inputs: '[1]', valid: true, caught: false };
+    const reasonsOf = (turn: JudgedTurn): (string | undefined)[] =>
+      discriminatorTerms([turn], shared)[0]!.map((own) => testReason(own, countsOf(turn.tests, turn.lost)));
+    assert.deepEqual(reasonsOf({ tests: [valid, valid], lost: 0 }), [
+      'tests that agree with the reference: 2 of 2; equal inputs share their credit',
+      'tests that do not: none of 2',
+      'tests that agree and fail the program: none of 2',
+    ]);
+    assert.deepEqual(reasonsOf({ tests: [{ ...valid, caught: true }], lost: 1 }), [
+      'tests that agree with the reference: 1 of 2',
+      'tests that do not: 1 of 2',
+      'tests that agree and fail the program: 1 of 2',
+    ]);
+    assert.equal(countsOf([{ valid: false, caught: true }], 0).caught, 0, 'a corrected test is not valid');
+    assert.deepEqual(generatorTerms(['pass', 'fail']).map(programReason), [
+      '50 % of its tests pass',
+      'every program pays it',
+    ]);
   });
 
   it('passShare counts passes only', () => assert.equal(passShare(['pass', 'fail', 'timeout', 'pass']), 0.5));

@@ -67,33 +67,33 @@ describe('the dashboard', () => {
     assert.equal(reward!.step, 1);
     assert.notEqual(reward!.values![0], reward!.values![1]);
     assert.ok(tokens === undefined || tokens.step > 1);
-    const lines = charts.find(({ id }) => id === 'step.reward')!.lines;
-    assert.deepEqual(
-      lines.map(({ name, dashed }) => [name, dashed]),
-      [
-        ['run, discriminator', false],
-        ['run, generator', false],
-        ['weights, discriminator', true],
-        ['weights, generator', true],
-      ],
-    );
+    for (const role of ['discriminator', 'generator']) {
+      const { lines } = charts.find(({ id }) => id === `step.reward.${role}`)!;
+      assert.deepEqual(
+        lines.map(({ name, colour }) => [name, colour]),
+        [
+          ['run', 'one'],
+          ['weights', 'two'],
+        ],
+      );
+    }
   });
 
   it('compares two ranges of steps of one run', async () => {
     const { names, facts, charts, commonSteps } = (await resources.read('diff/faster/faster/1-1/2-3')) as DiffView;
     assert.deepEqual(names, ['faster, steps 1–1', 'faster, steps 2–3']);
     assert.deepEqual(facts, [{ name: 'ppo.learningRate', values: ['0.001', '0.25'] }]);
-    const { lines } = charts.find(({ id }) => id === 'update.learningRate')!;
-    const points = Object.fromEntries(lines.map(({ name, points }) => [name, points.map(({ step }) => step)]));
-    assert.deepEqual(points, {
-      'faster, steps 1–1, discriminator': [1],
-      'faster, steps 2–3, generator': [1, 2],
-    });
+    const stepsOf = (role: string) =>
+      charts
+        .find(({ id }) => id === `update.learningRate.${role}`)!
+        .lines.map(({ name, points }) => [name, points.map(({ step }) => step)]);
+    assert.deepEqual(stepsOf('discriminator'), [['faster, steps 1–1', [1]]]);
+    assert.deepEqual(stepsOf('generator'), [['faster, steps 2–3', [1, 2]]]);
     assert.equal(commonSteps, undefined);
-    const passed = charts.find(({ id }) => id === 'outcome.passed')!; // of generator steps
+    const passed = charts.find(({ id }) => id === 'outcome.passed.generator')!;
     assert.deepEqual(
-      passed.lines.map(({ name, dashed }) => [name, dashed]),
-      [['faster, steps 2–3, generator', true]],
+      passed.lines.map(({ name, colour }) => [name, colour]),
+      [['faster, steps 2–3', 'two']],
     );
     await assert.rejects(resources.read('diff/faster/faster/3-1/1-2'), /'3-1' is no range of steps/);
   });

@@ -50,13 +50,13 @@ describe(`the controls of a run in a browser${skipped}`, function () {
 
   const button = (name: string) => page.getByRole('button', { name });
   const says = (text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor();
-  const isState = (state: string) => page.locator('.tiles .state', { hasText: new RegExp(`^${state}$`) }).waitFor();
+  const isState = (state: string) => page.locator('.status .state', { hasText: new RegExp(`^${state}$`) }).waitFor();
 
   /** The list of runs shows the run in this state, also if it is filtered by it. */
   async function isListed(state: string): Promise<void> {
     await page.getByRole('navigation').getByRole('link', { name: 'Runs' }).click();
     await page.locator('td .state', { hasText: new RegExp(`^${state}$`) }).waitFor();
-    await page.getByLabel('State').selectOption(state);
+    await page.getByLabel('Filter').fill(state);
     await page.getByText('1 of 1 runs').waitFor();
     await page.getByRole('link', { name: f.id }).click();
     await isState(state);
@@ -76,6 +76,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     assert.equal((await f.until('paused')).step, 2);
     await isListed('paused');
 
+    await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByText('Change settings').click();
     const settings = page.getByRole('textbox', { name: 'Settings, one field=value per line' });
     await settings.fill('seed=3');
@@ -98,6 +99,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
       (await f.steps()).map(({ learningRate }) => learningRate),
       [1e-4, 1e-4, 0.25, 0.25],
     );
+    await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('ppo.learningRate=0.25').waitFor(); // in the list of requests
     assert.equal(await page.locator('.schedule .mark-line').count(), 3);
     const link = page.getByRole('link', { name: 'in Temporal' });
@@ -153,6 +155,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await f.completed();
     await isState('finished');
     assert.deepEqual(faults, []);
+    await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByText('Fork a new run').click();
     const id = page.getByRole('textbox', { name: 'Id of the new run' });
     assert.deepEqual(await violationsOf(page), []);

@@ -45,6 +45,11 @@ describe(`the pages in a browser${skipped}`, () => {
     browser = await openBrowser(this);
     world = await doubles({ loadProblems: async () => hostileProblems() });
     await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
+    await runPipeline(createActivities(world.deps), 'seed', {
+      ...SMALL_RUN,
+      seed: 1,
+      schedule: { ...SMALL_RUN.schedule, stages: [1] },
+    });
     const store = await openStore(world.folder);
     const resources = openResources(store);
     const controls = openControls(store, world.folder);
@@ -91,7 +96,7 @@ describe(`the pages in a browser${skipped}`, () => {
     });
   }
 
-  it('open the rollouts of a step by a click on a chart; the histogram filters them; the title names the page', async () => {
+  it('open the rollouts of a step by a click on a chart; outcomes filter them; the title names the page', async () => {
     await page.goto(`${dashboard.url}#/runs/run`);
     const chart = page.locator('section.plot[aria-label^="Reward over"]');
     await chart.scrollIntoViewIfNeeded();
@@ -100,14 +105,61 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.getByRole('heading', { name: /^Step 6: / }).waitFor();
     assert.equal(await page.title(), 'run steps 6 · gauntlet');
     assert.equal(await page.evaluate('document.activeElement.id'), 'main', 'the keyboard goes on in the new page');
-    const bar = page.locator('.histogram button:enabled').first();
-    const count = Number(await bar.locator('.count').textContent());
     const samples = await page.locator('.groups .sample').count();
-    await bar.click();
-    const kept = await page.locator('.groups .sample:not(.faint)').count();
-    assert.ok(kept === count && count < samples, `${kept} shown, ${count} in the bar, ${samples} in all`);
-    await bar.click();
+    let counted = 0;
+    for (const chip of (await page.locator('.chips button').all()).slice(1)) {
+      await chip.click();
+      const kept = await page.locator('.groups .sample:not(.faint)').count();
+      assert.equal(kept, Number.parseInt((await chip.textContent())!, 10));
+      counted += kept;
+    }
+    assert.equal(counted, samples);
+    await page.locator('.chips button').first().click();
     assert.equal(await page.locator('.groups .sample:not(.faint)').count(), samples);
+    assert.deepEqual(faults, []);
+  });
+
+  it('lead from the list of runs to the reason why a program failed in three clicks, and on to the next one', async () => {
+    await page.goto(dashboard.url);
+    await page.getByRole('link', { name: 'run', exact: true }).click();
+    await page.getByRole('link', { name: /^\d+ failed$/ }).click();
+    await page.locator('.sample.bad:not(.faint) a').first().click();
+    const verdict = page.getByRole('heading', { name: /^The program fails \d+ of \d+ tests$/ });
+    await verdict.waitFor();
+    await page.locator('.tests .mark.bad', { hasText: '✗ fail' }).first().waitFor();
+    await page.getByText(/^Reward of the program/).waitFor();
+    const before = page.url();
+    await page.getByRole('link', { name: 'next failing program →' }).click();
+    await verdict.waitFor();
+    assert.notEqual(page.url(), before);
+    assert.deepEqual(faults, []);
+  });
+
+  it('say on the overview which stage catches most, and how the run is doing', async () => {
+    await page.goto(`${dashboard.url}#/runs/run`);
+    const stages = page.getByRole('region', { name: 'Tests by stage' });
+    await stages.getByRole('row', { name: /^stage 5 [\d.]+ % .*[\d.]+ % \d+$/ }).waitFor();
+    assert.equal(await page.locator('.tiles .figure').count(), 6);
+    await page.getByText('No alarm, no warning and no failure so far.').waitFor();
+    const [band, plot] = [page.locator('.schedule'), page.locator('.plot .u-over').first()];
+    const [axis, area] = [(await band.boundingBox())!, (await plot.boundingBox())!];
+    assert.ok(
+      Math.abs(axis.x - area.x) < 2 && Math.abs(axis.width - area.width) < 2,
+      'the band is the axis of the curves',
+    );
+    assert.deepEqual(faults, []);
+  });
+
+  it('lead from the list of runs to the problems that differ between two runs in two clicks', async () => {
+    await page.goto(dashboard.url);
+    await page.getByRole('button', { name: 'compare run' }).click();
+    await page.getByRole('link', { name: 'compare run with seed' }).click();
+    await page.getByRole('heading', { name: /^Problems lost \d+$/ }).waitFor();
+    await page.getByRole('heading', { name: /^Problems gained \d+$/ }).waitFor();
+    await page.getByRole('heading', { name: 'Which is better' }).waitFor();
+    await page.getByRole('heading', { name: 'Tokens: step 1, discriminator' }).waitFor();
+    const inputs = page.getByRole('region', { name: 'Inputs that differ' }).getByRole('row', { name: /^seed / });
+    assert.deepEqual(await inputs.getByRole('cell').allTextContents(), ['3', '1']);
     assert.deepEqual(faults, []);
   });
 
@@ -130,14 +182,14 @@ describe(`the pages in a browser${skipped}`, () => {
       });
     };
     const before = await open(0);
-    await page.goto(`${before.url}#/runs/later`);
+    await page.goto(`${before.url}#/runs/later/metrics`);
     const part = page.getByLabel('second part');
     await part.selectOption('checkpoint_stage_1_epoch_1: 1–1');
     await before.close();
     await record(3); // in a new phase
     const again = await open(Number(new URL(before.url).port));
     try {
-      await page.getByText('3 steps with rollouts').waitFor();
+      await page.getByText('step 3 of 6').waitFor();
       assert.equal(await part.inputValue(), 'checkpoint_stage_1_epoch_1');
     } finally {
       await again.close();
@@ -146,7 +198,7 @@ describe(`the pages in a browser${skipped}`, () => {
   });
 
   it('draw every chart when they are printed', async () => {
-    await page.goto(`${dashboard.url}#/runs/run`);
+    await page.goto(`${dashboard.url}#/runs/run/metrics`);
     const [all, drawn] = [page.locator('section.plot'), page.locator('section.plot canvas')];
     await all.first().waitFor();
     assert.ok((await drawn.count()) < (await all.count()));
@@ -173,6 +225,17 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.goto(`${dashboard.url}#/runs/run/problems`);
     const column = page.getByRole('columnheader', { name: 'Problem', exact: true });
     const names = () => page.locator('tbody th').allTextContents();
+    const changes = page.locator('tbody td:nth-child(2)');
+    await changes.first().waitFor();
+    const points = (await changes.allTextContents()).map((text) =>
+      Number.parseFloat(text.replace(/^\D*?(−?)(\d)/, '$1$2').replace('−', '-')),
+    );
+    const known = points.filter((value) => !Number.isNaN(value));
+    assert.deepEqual(
+      known,
+      known.toSorted((a, b) => a - b),
+      'the problems that got worse come first',
+    );
     await column.getByRole('button').click();
     const ascending = await names();
     assert.deepEqual(ascending, ascending.toSorted());
@@ -181,8 +244,8 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(await names(), ascending.toReversed());
     assert.equal(await column.getAttribute('aria-sort'), 'descending');
     await page.locator('tbody th a').first().click();
-    await page.getByRole('heading', { level: 1, name: /^add-\d+ <img/ }).waitFor();
-    await page.locator('.plot .u-over').waitFor();
+    await page.getByRole('heading', { name: /^add-\d+ <img/ }).waitFor();
+    await page.getByRole('region', { name: 'Groups of the problem' }).waitFor();
     assert.deepEqual(await violationsOf(page), []);
     assert.deepEqual(faults, []);
   });
@@ -206,8 +269,8 @@ describe(`the pages in a browser${skipped}`, () => {
     try {
       for (const step of [2, 4]) {
         await page.goto(`${hostile.url}#/runs/run/steps/${step}/groups/0`);
-        await page.getByRole('heading', { name: 'Stages' }).first().waitFor();
-        for (const details of await page.locator('article details summary').all()) await details.click();
+        await page.getByRole('list', { name: 'Stages of the chain' }).waitFor();
+        for (const details of await page.locator('main details summary').all()) await details.click();
         const text = (await page.locator('main').textContent()) ?? '';
         assert.ok(text.split('<script>window.hacked=1</script>\\u{202e}\\u{7}\\u{1b}[2J').length > 10);
         assert.equal(await page.locator('main img, main script').count(), 0);
@@ -228,12 +291,16 @@ describe(`the pages in a browser${skipped}`, () => {
     'runs/run/steps/4',
     'runs/run/steps/4/groups/0',
     'runs/run/problems',
-    'runs/run/archive',
+    'runs/run/problems?id=add-1',
+    'runs/run/metrics',
+    'runs/run/settings',
     'diff/run/run/1-3/4-6',
+    'diff/run/seed',
   ];
   async function open(path: string): Promise<void> {
     await page.goto(`${dashboard.url}#/${path}`);
-    await page.locator('main .scroll, main .charts, main .plot').first().waitFor();
+    await page.locator('main .scroll, main .charts, main .groups').first().waitFor();
+    await page.locator('main [aria-live]', { hasText: 'Loading' }).waitFor({ state: 'detached' });
     await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true");
     if (path.endsWith('groups/0')) await page.locator('.tokens').first().waitFor();
   }
@@ -254,7 +321,7 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.getByText('No controls: no Temporal server runs for this store').waitFor();
     assert.equal(await page.getByRole('region', { name: 'Controls' }).count(), 0);
     await page.goto(base('report'));
-    await page.getByRole('heading', { name: 'Schedule' }).waitFor();
+    await page.getByRole('heading', { name: 'Schedule and curves' }).waitFor();
     assert.equal(await page.getByText('No controls').count(), 0);
     assert.deepEqual(faults, []);
   });
@@ -265,16 +332,16 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.goto(urlOf('small'));
     await page.getByText('has the rollouts of 1 of 6 steps: the newest, up to 7.5 MB').waitFor();
     await page.getByRole('heading', { name: 'One chain of reasoning' }).waitFor();
-    await page.getByText('6 steps', { exact: true }).click();
+    await page.getByRole('region', { name: 'Tests by stage' }).waitFor();
     await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true");
-    assert.equal(await page.getByRole('link', { name: '1', exact: true }).count(), 0, 'the first step is no link');
     assert.deepEqual(await violationsOf(page), []);
-    await page.getByRole('link', { name: 'latest step (6)' }).click();
+    assert.equal(await page.getByRole('link', { name: 'Problems' }).count(), 0);
+    await page.getByRole('link', { name: 'Rollouts' }).click();
     await page.getByText('4 of 4 groups; the report leaves out the texts of 2').waitFor();
-    assert.equal(await page.locator('.groups a').count(), 2);
-    await page.locator('.groups a').first().click();
-    await page.getByRole('heading', { name: 'Programs', exact: true }).waitFor();
-    assert.equal(await page.getByRole('heading', { name: 'Tokens' }).count(), 0);
+    assert.equal(await page.locator('.groups p a').count(), 2);
+    await page.locator('.groups p a').first().click();
+    await page.getByRole('region', { name: 'Tests of the programs' }).waitFor();
+    assert.equal(await page.getByText('Trained sequences, token by token').count(), 0);
     await page.goto(`${urlOf('small')}#/runs/run/steps/1`);
     await page.getByText('This report leaves it out').waitFor();
     assert.deepEqual([...new Set(requests)], [urlOf('small')]);
@@ -315,9 +382,9 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.goto(`${dashboard.url}#/runs`);
     await page.getByText('Unknown states: no Temporal server runs for this store').waitFor();
     const states = await page.locator('td .state').allTextContents();
-    assert.deepEqual(states.sort(), ['finished', 'unknown']);
-    await page.getByLabel('State').selectOption('unknown');
-    await page.getByText('1 of 2 runs').waitFor();
+    assert.deepEqual(states.sort(), ['finished', 'finished', 'unknown']);
+    await page.getByLabel('Filter').fill('unknown');
+    await page.getByText('1 of 3 runs').waitFor();
     assert.deepEqual(faults, []);
   });
 });

@@ -6,11 +6,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { createActivities } from '../../activities/index.js';
 import type { Ref } from '../../core/ref.js';
 import type {
-  ArchiveView,
+  GroupSummary,
   GroupView,
   ProblemHistory,
   RunList,
   RunView,
+  StageHistory,
   StepView,
   TokenRow,
   TokensView,
@@ -45,6 +46,10 @@ describe('the resources of the dashboard', () => {
       { id: 'run', state: 'finished', step: 6, totalSteps: 6, stage: 5, phase: 'alternating', secondsLeft: undefined },
     );
     assert.match(best ?? '', /^checkpoint_stage_/);
+    const { steps } = await read<RunView>('runs/run');
+    const passRates = steps.filter(({ role }) => role === 'generator').map(({ passRate }) => passRate);
+    assert.deepEqual(runs[0]!.curves.passRate, passRates);
+    assert.equal(runs[0]!.curves.validity.length, 6);
     assert.ok(sampledTokens > 0);
   });
 
@@ -239,18 +244,41 @@ describe('the resources of the dashboard', () => {
     assert.ok(problems.every(({ id }) => id.startsWith('add-')));
   });
 
-  it('list the archive with the group that found each program', async () => {
-    const { step, programs } = await read<ArchiveView>('runs/run/archive');
-    assert.equal(step, 6);
-    assert.ok(programs.length > 0);
-    for (const { problemId, program, found, groups, caught } of programs) {
-      const group = await read<GroupView>(`runs/run/steps/${found!.step}/groups/${found!.group}`);
-      assert.deepEqual(
-        [group.role, group.problem.id, group.programs[0]!.program],
-        ['discriminator', problemId, program],
+  it('count the tests for each stage over all steps of the discriminator', async () => {
+    const { stages } = await read<StageHistory>('runs/run/stages');
+    const groups: GroupSummary[] = [];
+    for (const { step, role } of (await read<RunView>('runs/run')).steps)
+      if (role === 'discriminator') groups.push(...(await read<StepView>(`runs/run/steps/${step}`)).groups);
+    assert.deepEqual(
+      stages.map(({ stage }) => stage),
+      [...new Set(groups.map(({ stage }) => stage!))].sort(),
+    );
+    for (const { stage, samples, caught, tests, valid } of stages) {
+      const own = groups.filter((group) => group.stage === stage).flatMap((group) => group.samples);
+      const sum = (of: (sample: (typeof own)[number]) => number) => own.reduce((all, one) => all + of(one), 0);
+      assert.equal(samples, own.length);
+      assert.equal(
+        caught,
+        sum(({ outcome }) => Number(outcome === 'caught')),
       );
-      assert.ok(group.programs[0]!.verdicts.some((verdict) => verdict !== 'pass'));
-      assert.ok(groups >= 1 && caught <= groups);
+      assert.deepEqual([valid, tests], [sum(({ good }) => good), sum(({ of }) => of)]);
+    }
+    assert.ok(stages.some(({ caught }) => caught > 0));
+  });
+
+  it('say how many samples of a step have each outcome, and why each sample has its reward', async () => {
+    for (const { step, outcomes } of (await read<RunView>('runs/run')).steps) {
+      const { groups } = await read<StepView>(`runs/run/steps/${step}`);
+      const counts: Record<string, number> = {};
+      for (const { outcome } of groups.flatMap(({ samples }) => samples)) counts[outcome] = (counts[outcome] ?? 0) + 1;
+      assert.deepEqual(counts, outcomes);
+    }
+    const { turns } = await read<GroupView>('runs/run/steps/4/groups/0');
+    for (const { tests, lost, terms } of turns) {
+      const valid = tests.filter(({ outcome }) => outcome === 'valid' || outcome === 'caught').length;
+      const reason = terms!.find(({ name }) => name === 'valid')!.reason!;
+      const start = `tests that agree with the reference: ${valid || 'none'} of ${tests.length + lost}`;
+      assert.ok(reason.startsWith(start), `${reason}; ${start}`);
     }
   });
 

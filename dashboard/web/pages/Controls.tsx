@@ -4,12 +4,11 @@ import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { ConfigField, ControlAnswer, ControlRequest, LiveView, RunView } from '../../api.js';
 import { visible } from '../format.js';
-import { Details } from '../parts/common.js';
 import { link } from '../route.js';
 import { loadJson, resource } from '../source.js';
 
 interface Props {
-  view: RunView;
+  view: Pick<RunView, 'id'>;
   live: LiveView;
   refresh: () => void;
 }
@@ -18,6 +17,7 @@ export function Controls({ view, live, refresh }: Props) {
   const { problem, actions, notes, failure } = live;
   if (problem !== undefined) return <p class="muted">No controls: {visible(problem)}</p>;
   const lines = [...(failure === undefined ? [] : [failure.text]), ...notes];
+  if (lines.length === 0 && actions.every((action) => action === 'change')) return null;
   return (
     <section class="controls" aria-label="Controls">
       {lines.map((line) => (
@@ -26,12 +26,6 @@ export function Controls({ view, live, refresh }: Props) {
         </p>
       ))}
       <Buttons run={view.id} actions={actions} refresh={refresh} />
-      {actions.includes('change') && (
-        <Details summary="Change settings">{() => <Change view={view} refresh={refresh} />}</Details>
-      )}
-      {view.checkpoints.length > 0 && (
-        <Details summary="Fork a new run">{() => <Fork view={view} refresh={refresh} />}</Details>
-      )}
     </section>
   );
 }
@@ -67,7 +61,7 @@ function Buttons({ run, actions, refresh }: { run: string; actions: LiveView['ac
   );
 }
 
-function Change({ view, refresh }: { view: RunView; refresh: () => void }) {
+export function Change({ view, refresh }: { view: RunView; refresh: () => void }) {
   const { send, isPending, answer } = useControl(view.id, refresh);
   const [text, setText] = useState('');
   return (
@@ -83,7 +77,7 @@ function Change({ view, refresh }: { view: RunView; refresh: () => void }) {
   );
 }
 
-function Fork({ view, refresh }: { view: RunView; refresh: () => void }) {
+export function Fork({ view, refresh }: { view: RunView; refresh: () => void }) {
   const { send, isPending, answer } = useControl(view.id, refresh);
   const [text, setText] = useState('');
   const [name, setName] = useState('');

@@ -1,150 +1,251 @@
-// Two runs, or two ranges of steps, compared: what differs in their inputs, where their samples and rewards differ first, and their curves.
-import type { DiffView } from '../../api.js';
+// What changed? Two runs, or two ranges of steps: which is better, problems gained and lost, where they part, their curves as
+// an overlay, and what they were given.
+import type { Chart, DiffView, ProblemHistory } from '../../api.js';
 import { useResource } from '../data.js';
-import { decimal, stageName, visible } from '../format.js';
-import { Crumbs, LongText, Scroll, Show } from '../parts/common.js';
+import { decimal, percent, points, stageName, visible } from '../format.js';
+import { Card, Details, LongText, Show, Table } from '../parts/common.js';
 import { LineChart } from '../parts/LineChart.js';
 import { link } from '../route.js';
 import { resource } from '../source.js';
+import { Change } from './ProblemsPage.js';
 
 export function DiffPage({ sides }: { sides: string[] }) {
   const loaded = useResource<DiffView>(resource('diff', ...sides));
-  return (
-    <>
-      <Crumbs />
-      <Show of={loaded}>{(view) => <Diff view={view} />}</Show>
-    </>
-  );
+  return <Show of={loaded}>{(view) => <Diff view={view} ranges={sides.slice(2)} />}</Show>;
 }
 
-function Diff({ view }: { view: DiffView }) {
-  const { runs, names, facts, charts, commonSteps } = view;
-  const groups = [...new Set(charts.map(({ group }) => group))];
+const MAIN = ['evaluation.passRate', 'step.passRate', 'step.validity', 'step.reward'];
+
+function Diff({ view, ranges }: { view: DiffView; ranges: string[] }) {
+  const { names, charts, commonSteps } = view;
+  const isMain = ({ id, lines }: Chart): boolean =>
+    MAIN.some((name) => id.startsWith(`${name}.`)) && lines.some((line) => line.points.length > 1);
   return (
     <>
-      <h1>
-        {names[0]} and {names[1]}
+      <h1 class="sides">
+        {titles(names)[0]} and {titles(names)[1]}
       </h1>
-      {commonSteps !== undefined && (
-        <>
-          <h2>First differences</h2>
-          <p class="muted">Compared are the {commonSteps} steps that both runs have.</p>
-          <Tokens view={view} />
-          <Reward view={view} />
-        </>
-      )}
-      <h2>Inputs that differ</h2>
-      {facts.length === 0 ? (
-        <p>None.</p>
-      ) : (
-        <Scroll label="Inputs that differ">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Input</th>
-                {names.map((name, i) => (
-                  <th key={name} scope="col">
-                    <a href={link('runs', runs[i]!)}>{name}</a>
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {facts.map(({ name, values }) => (
-                <tr key={name}>
-                  <th scope="row" class="key">
-                    {name}
-                  </th>
-                  <td>{visible(values[0])}</td>
-                  <td>{visible(values[1])}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      )}
-      {groups.map((group) => (
-        <section key={group}>
-          <h2>{group}</h2>
-          {group === groups[0] && <p class="muted">Dashed: {names[1]}.</p>}
-          <div class="charts">
-            {charts
-              .filter((chart) => chart.group === group)
-              .map((chart) => (
+      <div class="columns">
+        <Better view={view} />
+        {commonSteps !== undefined && <Parting view={view} />}
+      </div>
+      <Problems view={view} ranges={ranges} />
+      <Card title="Curves">
+        <div class="charts">
+          {charts.filter(isMain).map((chart) => (
+            <LineChart key={chart.id} chart={chart} bands={[]} />
+          ))}
+        </div>
+        <Details summary={`All ${charts.length} curves`}>
+          {() => (
+            <div class="charts">
+              {charts.map((chart) => (
                 <LineChart key={chart.id} chart={chart} bands={[]} />
               ))}
-          </div>
-        </section>
-      ))}
+            </div>
+          )}
+        </Details>
+      </Card>
+      <Inputs view={view} />
     </>
   );
 }
 
-function Problems({ one, two }: { one: string | undefined; two: [string, string] | undefined }) {
-  if (two) return <> (problems {two.map(visible).join(' and ')})</>;
-  return one === undefined ? null : <> for {visible(one)}</>;
+const titles = (names: readonly string[]) =>
+  names.map((name, i) => <span class={i === 0 ? 'one' : 'two'}>{name}</span>);
+
+const RATES = ['passRate', 'greedyPassRate', 'testValidity', 'bugCatchRate'];
+
+/** The last evaluation of each side. */
+function Better({ view: { names, charts } }: { view: DiffView }) {
+  const rows = RATES.flatMap((name) => {
+    for (const split of ['test', 'validation']) {
+      const chart = charts.find(({ id }) => id === `evaluation.${name}.${split}`);
+      const lines = names.map((side) => chart?.lines.find((line) => line.name === side)?.points ?? []);
+      if (split === 'test' && lines.some((own) => own.length < 2)) continue; // the end of both runs, or of neither
+      const [one, two] = lines.map((own) => own.at(-1));
+      if (chart && one && two) return [{ title: chart.title, one, two }];
+    }
+    return [];
+  });
+  return (
+    <Card title="Which is better">
+      <Table
+        label="Rates of both"
+        head={['Last evaluation', ...titles(names), 'Difference']}
+        numbers={[1, 2, 3]}
+        rows={rows.map(({ title, one, two }) => {
+          const noise = Math.hypot(one.interval ?? 0, two.interval ?? 0);
+          const difference = two.value - one.value;
+          return [
+            title,
+            percent(one.value),
+            percent(two.value),
+            Math.abs(difference) <= noise ? (
+              <span class="muted">{points(difference)}, within the noise</span>
+            ) : (
+              <Change of={difference} />
+            ),
+          ];
+        })}
+        empty="Rates appear when both sides have an evaluation."
+      />
+    </Card>
+  );
 }
 
-function Tokens({ view: { runs, tokens, commonSteps } }: { view: DiffView }) {
-  if (tokens === undefined) return commonSteps === 0 ? null : <p>All sampled tokens of these steps are equal.</p>;
-  const { step, role, what, problemId, problems, sample, stage, token, ids, texts } = tokens;
+const GONE = 15; // problems of a list
+
+/** The last group of programs of each problem on both sides. */
+function Problems({ view: { runs, names }, ranges }: { view: DiffView; ranges: string[] }) {
+  const histories = runs.map((run) => useResource<ProblemHistory>(resource('runs', run, 'problems')));
+  const lastOf = (i: number) => {
+    const [from, to] = (ranges[i] ?? '0-Infinity').split('-').map(Number);
+    const isShown = ({ step, role }: ProblemHistory['problems'][number]['points'][number]): boolean =>
+      role === 'generator' && step >= from! && step <= to!;
+    return new Map(
+      histories[i]!.data?.problems.flatMap(({ id, points: all }) => {
+        const point = all.findLast(isShown);
+        return point ? [[id, point] as const] : [];
+      }),
+    );
+  };
+  const [one, two] = [lastOf(0), lastOf(1)];
+  const both = [...one].flatMap(([id, before]) => {
+    const after = two.get(id);
+    return after === undefined ? [] : [{ id, before, after, change: after.good - before.good }];
+  });
+  const changed = both.filter(({ change }) => change !== 0).sort((a, b) => a.change - b.change);
+  const lost = changed.filter(({ change }) => change < 0);
+  const table = (title: string, rows: typeof changed) => (
+    <Card
+      title={
+        <>
+          {title} <span class="muted">{rows.length}</span>
+        </>
+      }
+    >
+      <Table
+        label={title}
+        head={['Problem', ...titles(names), 'Change']}
+        numbers={[1, 2, 3]}
+        rows={rows
+          .slice(0, GONE)
+          .map(({ id, before, after, change }) => [
+            visible(id),
+            ...[before, after].map(({ step, group, good }, i) => (
+              <a href={link('runs', runs[i]!, 'steps', step, 'groups', group)}>{percent(good)}</a>
+            )),
+            <Change of={change} />,
+          ])}
+        empty="None."
+      />
+      {rows.length > GONE && <p class="muted">The {GONE} with the largest change.</p>}
+    </Card>
+  );
   return (
-    <>
-      <h3>
-        Tokens: step {step}
-        {role && `, ${role}`}
-      </h3>
-      <p>
-        {what}
-        {token !== undefined && ` (from token ${token} on: ids ${ids?.map((id) => id ?? 'none').join(' and ')})`}
-        {stage !== undefined && ` in ${stageName(stage)}`}
-        {sample !== undefined && ` of sample ${sample}`}
-        <Problems one={problemId} two={problems} />
-      </p>
-      <p class="bar">
-        {runs.map((run) => (
-          <a key={run} href={link('runs', run, 'steps', step)}>
-            step {step} of {run}
-          </a>
-        ))}
-      </p>
-      {texts && (
-        <Scroll label="Texts side by side">
+    <Show
+      of={{
+        error: histories.find(({ error }) => error)?.error,
+        data: histories.every(({ data }) => data) || undefined,
+      }}
+    >
+      {() => (
+        <>
+          <p class="muted">
+            {both.length} problems were sampled on both sides: the share of tests that the programs of their last group
+            pass.
+          </p>
+          <div class="columns">
+            {table('Problems lost', lost)}
+            {table('Problems gained', changed.filter(({ change }) => change > 0).reverse())}
+          </div>
+        </>
+      )}
+    </Show>
+  );
+}
+
+function Inputs({ view: { runs, names, facts } }: { view: DiffView }) {
+  return (
+    <Card title="Inputs that differ">
+      <Table
+        label="Inputs that differ"
+        head={['Input', ...names.map((name, i) => <a href={link('runs', runs[i]!)}>{name}</a>)]}
+        rows={facts.map(({ name, values }) => [name, ...values.map((value) => <code>{visible(value)}</code>)])}
+        empty="None."
+      />
+    </Card>
+  );
+}
+
+/** Where two runs part: the first token and the first reward that differ. */
+function Parting({ view }: { view: DiffView }) {
+  const { runs, tokens, reward, commonSteps } = view;
+  const links = (step: number, group?: number) => (
+    <span class="bar">
+      {runs.map((run, i) => (
+        <a key={run} class={i === 0 ? 'one' : 'two'} href={link('runs', run, 'steps', step, ...groupOf(group))}>
+          {group === undefined ? `step ${step}` : 'this group'} of {run}
+        </a>
+      ))}
+    </span>
+  );
+  return (
+    <Card title="First differences">
+      <p class="muted">Compared are the {commonSteps} steps that both runs have.</p>
+      {tokens === undefined ? (
+        <p>All sampled tokens of these steps are equal.</p>
+      ) : (
+        <>
+          <h3>
+            Tokens: step {tokens.step}
+            {tokens.role && `, ${tokens.role}`}
+          </h3>
+          <p>
+            {tokens.what}
+            {tokens.token !== undefined &&
+              ` (from token ${tokens.token} on: ids ${tokens.ids?.map((id) => id ?? 'none').join(' and ')})`}
+            {tokens.stage !== undefined && ` in ${stageName(tokens.stage)}`}
+            <Place of={tokens} />
+          </p>
+          {links(tokens.step)}
           <div class="side">
-            {runs.map((run, i) => (
-              <article key={run}>
-                <h3>{run}</h3>
-                <LongText label={`Text of ${run}`} text={texts[i]!} />
+            {tokens.texts?.map((text, i) => (
+              <article key={i}>
+                <h4 class={i === 0 ? 'one' : 'two'}>{runs[i]}</h4>
+                <LongText label={`Text of ${runs[i]}`} text={text} />
               </article>
             ))}
           </div>
-        </Scroll>
+        </>
       )}
-    </>
+      {reward === undefined ? (
+        <p>All rewards of these steps are equal.</p>
+      ) : (
+        <>
+          <h3>Rewards: step {reward.step}</h3>
+          <p>
+            {reward.what}
+            <Place of={reward} />
+            {reward.values && `: ${reward.values.map((value) => decimal(value)).join(' and ')}`}
+          </p>
+          {links(reward.step, reward.group)}
+        </>
+      )}
+    </Card>
   );
 }
 
-function Reward({ view: { runs, reward, commonSteps } }: { view: DiffView }) {
-  if (reward === undefined) return commonSteps === 0 ? null : <p>All rewards of these steps are equal.</p>;
-  const { step, what, group, problemId, problems, sample, values } = reward;
-  return (
-    <>
-      <h3>Rewards: step {step}</h3>
-      <p>
-        {what}
-        {sample !== undefined && ` of sample ${sample}`}
-        <Problems one={problemId} two={problems} />
-        {values && `: ${values.map((value) => decimal(value)).join(' and ')}`}
-      </p>
-      {group !== undefined && (
-        <p class="bar">
-          {runs.map((run) => (
-            <a key={run} href={link('runs', run, 'steps', step, 'groups', group)}>
-              this group of {run}
-            </a>
-          ))}
-        </p>
-      )}
-    </>
-  );
-}
+const groupOf = (group: number | undefined) => (group === undefined ? [] : ['groups', group]);
+
+type Placed = Pick<NonNullable<DiffView['tokens']>, 'sample' | 'problemId' | 'problems'>;
+
+const Place = ({ of: { sample, problemId, problems } }: { of: Placed }) => (
+  <>
+    {sample !== undefined && ` of sample ${sample}`}
+    {problems
+      ? ` (problems ${problems.map(visible).join(' and ')})`
+      : problemId !== undefined && ` for ${visible(problemId)}`}
+  </>
+);

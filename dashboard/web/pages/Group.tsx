@@ -1,175 +1,145 @@
-// One group side by side: programs with their five stages, tests and verdicts, rewards and advantages.
-import type { GroupView, ProgramView, Rewarded, Role, TestTurnView, Verdict, WrittenTest } from '../../api.js';
+// A group: its samples as columns, what each test says about each, and the chosen sample as a chain.
+import { useState } from 'preact/hooks';
+import type { GroupSummary, GroupView } from '../../api.js';
 import { useResource } from '../data.js';
 import { signed, stageName, visible } from '../format.js';
-import { Details, LongText, Scroll, Show } from '../parts/common.js';
+import { Card, clipped, Details, LongText, Scroll, Show } from '../parts/common.js';
 import { link } from '../route.js';
 import { resource, source } from '../source.js';
+import { Chain, outcomeClass, programChain, Reward, VerdictMark, WrittenTests } from './Chain.js';
 import { Tokens } from './Tokens.js';
 
-export function Group({ run, step, index }: { run: string; step: number; index: number }) {
-  const loaded = useResource<GroupView>(resource('runs', run, 'steps', step, 'groups', index));
-  return <Show of={loaded}>{(view) => <Contents view={view} />}</Show>;
+interface Props {
+  summary: GroupSummary | undefined;
+  run: string;
+  step: number;
+  index: number;
+  chosen: number; // sample
 }
 
-function Contents({ view }: { view: GroupView }) {
+export function Group(props: Props) {
+  const { run, step, index } = props;
+  const loaded = useResource<GroupView>(resource('runs', run, 'steps', step, 'groups', index));
+  return <Show of={loaded}>{(view) => <Contents view={view} {...props} />}</Show>;
+}
+
+function Contents({ view, chosen }: Props & { view: GroupView }) {
   const { problem, programs, turns, suite, role } = view;
   const isGenerator = role === 'generator';
+  const program = (isGenerator ? programs.find(({ sample }) => sample === chosen) : programs[0]) ?? programs[0];
+  const own = turns.filter((turn) => (isGenerator ? turn.chainSample === program?.sample : turn.sample === chosen));
+  const tokens = resource('runs', view.run, 'steps', view.step, 'groups', view.index, 'tokens');
   return (
     <>
-      <h2>{visible(problem.id)}</h2>
-      <p class="bar">
-        <span class="muted">{visible(problem.difficulty)}</span>
-        {source.has(resource('runs', view.run, 'problems')) && (
-          <a href={`${link('runs', view.run, 'problems')}?id=${encodeURIComponent(problem.id)}`}>
-            this problem over time
-          </a>
-        )}
-      </p>
-      <LongText label="Problem" text={`${problem.description}\n\n${problem.signature}`} />
-      {problem.reference !== undefined && (
-        <Details summary="Reference solution">{() => <LongText label="Reference" text={problem.reference!} />}</Details>
+      <Card title={visible(problem.id)}>
+        <LongText label="Problem" text={`${problem.description}\n\n${problem.signature}`} />
+        <div class="bar">
+          <span class="muted">{visible(problem.difficulty)}</span>
+          {source.has(resource('runs', view.run, 'problems')) && (
+            <a href={`${link('runs', view.run, 'problems')}?id=${encodeURIComponent(problem.id)}`}>
+              this problem over time
+            </a>
+          )}
+          {problem.reference !== undefined && (
+            <Details summary="Reference solution">
+              {() => <LongText label="Reference" text={problem.reference!} />}
+            </Details>
+          )}
+        </div>
+        {isGenerator ? <Programs view={view} chosen={program?.sample} /> : <Turns view={view} chosen={chosen} />}
+      </Card>
+      {program && (
+        <Card title={isGenerator ? `Sample ${program.sample}: its chain` : 'The chain that the tests are written for'}>
+          <Chain of={programChain(program, suite, own)} />
+        </Card>
       )}
-      <h2>{isGenerator ? 'Programs' : 'Program that the tests are written for'}</h2>
-      <Scroll label="Programs side by side">
-        <div class="side">
-          {programs.map((program) => (
-            <Program key={program.sample} program={program} suite={suite} />
-          ))}
-        </div>
-      </Scroll>
-      <h2>{isGenerator ? 'Tests written for these programs' : 'Samples of tests'}</h2>
-      {turns.length === 0 && <p class="muted">None.</p>}
-      <Scroll label="Tests side by side">
-        <div class="side">
-          {turns.map((turn, i) => (
-            <Turn key={i} turn={turn} />
-          ))}
-        </div>
-      </Scroll>
-      {source.has(tokensOf(view)) && (
-        <>
-          <h2>Tokens</h2>
-          <Details summary="Trained sequences, token by token">{() => <Tokens path={tokensOf(view)} />}</Details>
-        </>
+      {source.has(tokens) && (
+        <Details summary="Trained sequences, token by token">{() => <Tokens path={tokens} />}</Details>
       )}
     </>
   );
 }
 
-const tokensOf = ({ run, step, index }: GroupView): string =>
-  resource('runs', run, 'steps', step, 'groups', index, 'tokens');
+const linkTo = ({ run, step, index }: GroupView, sample: number): string =>
+  `${link('runs', run, 'steps', step, 'groups', index)}?sample=${sample}`;
 
-function Program({ program, suite }: { program: ProgramView; suite: GroupView['suite'] }) {
+/** Tests as rows, programs as columns. The tests that most programs fail come first. */
+function Programs({ view, chosen }: { view: GroupView; chosen: number | undefined }) {
+  const { programs, suite } = view;
+  const failures = (test: number): number => programs.filter(({ verdicts }) => verdicts[test] !== 'pass').length;
+  const order = suite.map((_, test) => test).sort((a, b) => failures(b) - failures(a));
+  const failed = order.filter((test) => failures(test) > 0);
+  const [isWhole, setWhole] = useState(false);
   return (
-    <article>
-      <h3>Sample {program.sample}</h3>
-      <Reward of={program} />
-      <h4>Execution</h4>
-      <ul class="tests">
-        {suite.map(({ call, expected, origin }, i) => (
-          <li key={i}>
-            <VerdictMark verdict={program.verdicts[i]} />{' '}
-            {origin !== 'baseline' && <span class="origin">{origin} </span>}
-            <code>
-              {clipped(call)} → {clipped(expected)}
-            </code>
-          </li>
+    <Scroll label="Tests of the programs">
+      <table class="matrix">
+        <thead>
+          <tr>
+            <th scope="col">Test</th>
+            {programs.map(({ sample, reward, outcome = '' }) => (
+              <th key={sample} scope="col">
+                <a href={linkTo(view, sample)} aria-current={sample === chosen ? 'true' : undefined}>
+                  sample {sample}
+                </a>
+                {reward !== undefined && (
+                  <span class={`mark ${outcomeClass(outcome)}`}>
+                    {outcome} {signed(reward)}
+                  </span>
+                )}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {(isWhole ? order : failed).map((test) => (
+            <tr key={test}>
+              <th scope="row">
+                <code>
+                  {clipped(suite[test]!.call)} → {clipped(suite[test]!.expected)}
+                </code>
+                {suite[test]!.origin !== 'generated' && <span class="muted"> {suite[test]!.origin}</span>}
+              </th>
+              {programs.map(({ sample, verdicts }) => (
+                <td key={sample} class={sample === chosen ? 'chosen' : ''}>
+                  <VerdictMark verdict={verdicts[test]} short />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {failed.length < suite.length && (
+        <button type="button" onClick={() => setWhole(!isWhole)}>
+          {isWhole
+            ? 'Show failed tests only'
+            : `Show the ${suite.length - failed.length} tests that every program passes`}
+        </button>
+      )}
+    </Scroll>
+  );
+}
+
+/** The samples of the discriminator as columns. */
+function Turns({ view, chosen }: { view: GroupView; chosen: number }) {
+  return (
+    <Scroll label="Samples side by side">
+      <div class="side">
+        {view.turns.map((turn) => (
+          <article key={turn.sample} class={turn.sample === chosen ? 'chosen' : ''}>
+            <h3>
+              <a href={linkTo(view, turn.sample)} aria-current={turn.sample === chosen ? 'true' : undefined}>
+                sample {turn.sample}
+              </a>
+              , tests for {stageName(turn.stage)}
+            </h3>
+            <WrittenTests of={turn} />
+            <Reward of={turn} whose="tests" />
+            <Details summary={`Answer${turn.truncated ? ' (cut at the length limit)' : ''}`}>
+              {() => <LongText label="Answer" text={turn.text} />}
+            </Details>
+          </article>
         ))}
-      </ul>
-      <h4>Program</h4>
-      {program.program === '' ? <p class="muted">No program.</p> : <LongText label="Program" text={program.program} />}
-      <h4>Stages</h4>
-      {program.stages.map(({ stage, title, repairs, text, truncated }, i) => (
-        <Details
-          key={i}
-          summary={`${stageName(stage)}: ${title}${repairs ? ', again' : ''}${truncated ? ' (cut at the length limit)' : ''}`}
-        >
-          {() => <LongText label={stageName(stage)} text={text} />}
-        </Details>
-      ))}
-    </article>
+      </div>
+    </Scroll>
   );
 }
-
-function Turn({ turn }: { turn: TestTurnView }) {
-  return (
-    <article>
-      <h3>
-        {turn.reward === undefined ? `For sample ${turn.chainSample}` : `Sample ${turn.sample}`},{' '}
-        {stageName(turn.stage)}
-      </h3>
-      <Reward of={turn} />
-      <WrittenTests of={turn} />
-      <Details summary={`Answer${turn.truncated ? ' (cut at the length limit)' : ''}`}>
-        {() => <LongText label="Answer" text={turn.text} />}
-      </Details>
-    </article>
-  );
-}
-
-export function WrittenTests({ of: { tests, lost } }: { of: Pick<TestTurnView, 'tests' | 'lost'> }) {
-  return (
-    <ul class="tests">
-      {tests.map((test, i) => (
-        <li key={i}>
-          <Outcome test={test} />{' '}
-          <code>
-            {clipped(test.call)} → {clipped(test.expected)}
-          </code>
-        </li>
-      ))}
-      {lost > 0 && (
-        <li>
-          <span class="mark bad">✗ {lost} lost</span> unreadable or missing
-        </li>
-      )}
-    </ul>
-  );
-}
-
-export function Reward({ of, whose }: { of: Rewarded; whose?: Role }) {
-  const { reward, outcome, terms = [], advantage } = of;
-  if (reward === undefined) return null;
-  return (
-    <p class="reward">
-      reward{whose && ` of the ${whose}`} <strong>{signed(reward)}</strong>
-      {outcome !== undefined && ` (${outcome})`}
-      {terms.length > 1 && ` = ${terms.map(({ name, value }) => `${name} ${signed(value)}`).join(', ')}`}
-      {advantage !== undefined && (
-        <>
-          <br />
-          advantage <strong>{signed(advantage)}</strong>
-        </>
-      )}
-    </p>
-  );
-}
-
-const VERDICTS: Readonly<Record<Verdict, [mark: string, quality: string]>> = {
-  pass: ['✓ pass', 'good'],
-  fail: ['✗ fail', 'bad'],
-  error: ['! error', 'bad'],
-  timeout: ['⧗ timeout', 'mixed'],
-  memory: ['! memory', 'mixed'],
-  output: ['! output', 'mixed'],
-};
-
-export function VerdictMark({ verdict }: { verdict: Verdict | undefined }) {
-  const [text, quality] = verdict === undefined ? ['– not run', ''] : VERDICTS[verdict];
-  return <span class={`mark ${quality}`}>{text}</span>;
-}
-
-const OUTCOMES: Readonly<Record<WrittenTest['outcome'], [mark: string, quality: string]>> = {
-  caught: ['★ caught', 'caught'],
-  valid: ['✓ valid', 'good'],
-  corrected: ['~ corrected', 'mixed'],
-  invalid: ['✗ invalid', 'bad'],
-};
-
-function Outcome({ test }: { test: WrittenTest }) {
-  const [text, quality] = OUTCOMES[test.outcome];
-  return <span class={`mark ${quality}`}>{text}</span>;
-}
-
-export const clipped = (text: string): string => visible(text.length > 300 ? `${text.slice(0, 300)} …` : text);

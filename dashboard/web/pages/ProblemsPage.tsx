@@ -1,116 +1,99 @@
-// Problems over time: every group of every step by its problem.
+// Problems over time: every group of every step by its problem. The problems that got worse come first.
 import { useState } from 'preact/hooks';
-import type { Chart, ProblemHistory, RunView } from '../../api.js';
+import type { ProblemHistory, RunView } from '../../api.js';
 import { useResource } from '../data.js';
-import { decimal, visible } from '../format.js';
-import { Crumbs, Show } from '../parts/common.js';
-import { LineChart } from '../parts/LineChart.js';
-import { type Column, SortedTable } from '../parts/SortedTable.js';
+import { decimal, percent, points, visible } from '../format.js';
+import { by, Card, Search, Show, Spark, Table } from '../parts/common.js';
 import { link } from '../route.js';
 import { resource } from '../source.js';
 
 type Problem = ProblemHistory['problems'][number];
 
-export function ProblemsPage({ run, shown }: { run: string; shown: string | undefined }) {
-  const history = useResource<ProblemHistory>(resource('runs', run, 'problems'));
+export function ProblemsPage({ view, shown }: { view: RunView; shown: string | undefined }) {
+  const history = useResource<ProblemHistory>(resource('runs', view.id, 'problems'), view.step);
   return (
-    <>
-      <Crumbs>
-        <a href={link('runs', run)}>{run}</a>
-        {shown !== undefined && <a href={link('runs', run, 'problems')}>Problems</a>}
-      </Crumbs>
-      <h1>{shown === undefined ? 'Problems over time' : visible(shown)}</h1>
-      <Show of={history}>
-        {({ problems }) => {
-          const problem = problems.find(({ id }) => id === shown);
-          if (problem) return <OneProblem run={run} problem={problem} />;
-          return <ProblemTable run={run} problems={problems} />;
-        }}
-      </Show>
-    </>
+    <Show of={history}>
+      {({ problems }) => {
+        const problem = problems.find(({ id }) => id === shown);
+        if (problem) return <OneProblem view={view} problem={problem} />;
+        return <ProblemTable run={view.id} problems={problems} />;
+      }}
+    </Show>
   );
 }
 
-function OneProblem({ run, problem }: { run: string; problem: Problem }) {
-  const { data } = useResource<RunView>(resource('runs', run));
-  const open = (step: number): void => {
-    const point = problem.points.find((each) => each.step === step);
-    if (point) location.hash = link('runs', run, 'steps', step, 'groups', point.group);
-  };
-  return (
-    <>
-      <LineChart chart={chartOf(problem)} bands={data?.bands ?? []} onPick={open} />
-      <ul>
-        {problem.points.map(({ step, group, role, reward }) => (
-          <li key={`${step} ${group}`}>
-            <a href={link('runs', run, 'steps', step, 'groups', group)}>step {step}</a>, {role}: mean reward{' '}
-            {decimal(reward)}
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
-
-function chartOf({ points }: Problem): Chart {
-  const lines = (['generator', 'discriminator'] as const).map((name) => ({
-    name,
-    points: points.filter(({ role }) => role === name).map(({ step, reward: value }) => ({ step, value })),
-  }));
-  const title = 'Mean reward of the group';
-  return { id: 'problem', group: '', title, percent: false, lines: lines.filter((line) => line.points.length > 0) };
-}
+const OneProblem = ({ view: { id: run }, problem }: { view: RunView; problem: Problem }) => (
+  <Card title={visible(problem.id)}>
+    <Table
+      label="Groups of the problem"
+      head={['Step', 'Role', 'Tests passed, or valid tests', 'Mean reward']}
+      numbers={[2, 3]}
+      rows={problem.points.map(({ step, group, role, reward, good }) => [
+        <a href={link('runs', run, 'steps', step, 'groups', group)}>step {step}</a>,
+        role,
+        percent(good),
+        decimal(reward),
+      ])}
+    />
+  </Card>
+);
 
 const SHOWN = 500; // problems
 
-/** Rewards of programs and of tests mean different things, so only those of programs are compared. */
-function columnsOf(run: string): Column<Problem>[] {
-  const ofPrograms = ({ points }: Problem) => points.filter(({ role }) => role === 'generator');
-  const first = (problem: Problem) => ofPrograms(problem)[0]?.reward;
-  const last = (problem: Problem) => ofPrograms(problem).at(-1)?.reward;
-  return [
-    {
-      title: 'Problem',
-      value: ({ id }) => id,
-      text: ({ id }) => <a href={`${link('runs', run, 'problems')}?id=${encodeURIComponent(id)}`}>{visible(id)}</a>,
-    },
-    {
-      title: 'Groups',
-      value: (row) => ofPrograms(row).length,
-      text: (row) => ofPrograms(row).length,
-      numeric: true,
-    },
-    {
-      title: 'Groups of tests',
-      value: (row) => row.points.length - ofPrograms(row).length,
-      text: (row) => row.points.length - ofPrograms(row).length,
-      numeric: true,
-    },
-    { title: 'First reward', value: first, text: (row) => decimal(first(row)), numeric: true },
-    { title: 'Last reward', value: last, text: (row) => decimal(last(row)), numeric: true },
-  ];
+/** Shares of programs and of tests mean different things, so only those of programs are compared. */
+const programShares = ({ points: all }: Problem): number[] =>
+  all.filter(({ role }) => role === 'generator').map(({ good }) => good);
+
+function changeOf(problem: Problem): number | undefined {
+  const shares = programShares(problem);
+  return shares.length < 2 ? undefined : shares.at(-1)! - shares[0]!;
+}
+
+export function Change({ of: change }: { of: number | undefined }) {
+  if (change === undefined) return <>–</>;
+  const quality = change < 0 ? 'bad' : change > 0 ? 'good' : '';
+  return (
+    <span class={`mark ${quality}`}>
+      {change < 0 ? '▾' : change > 0 ? '▴' : ''} {points(change)}
+    </span>
+  );
 }
 
 function ProblemTable({ run, problems }: { run: string; problems: Problem[] }) {
   const [text, setText] = useState('');
   const shown = problems.filter(({ id }) => id.toLowerCase().includes(text.trim().toLowerCase()));
+  if (problems.length === 0) return <p class="empty">A problem appears when a step has sampled it.</p>;
   return (
     <>
       <div class="bar">
-        <label>
-          Filter <input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-        </label>
+        <Search label="Filter" text={text} onText={setText} />
         <span class="muted" aria-live="polite">
-          {shown.length} of {problems.length} problems; the rewards are those of programs
+          {shown.length} of {problems.length} problems, by the share of tests that their programs pass
         </span>
       </div>
-      <SortedTable
+      <Table
         label="Problems"
-        columns={columnsOf(run)}
-        rows={shown}
-        id={({ id }) => id}
-        sortedBy={1}
+        head={['Problem', 'Change', 'At first', 'At last', 'Over time', 'Groups of tests']}
+        numbers={[1, 2, 3, 5]}
+        details={[4, 5]}
+        sorted={{ column: 1, descending: false }}
         limit={SHOWN}
+        rows={shown.map((problem) => {
+          const [shares, change] = [programShares(problem), changeOf(problem)];
+          return [
+            by(
+              problem.id,
+              <a href={`${link('runs', run, 'problems')}?id=${encodeURIComponent(problem.id)}`}>
+                {visible(problem.id)}
+              </a>,
+            ),
+            by(change, <Change of={change} />),
+            by(shares[0], percent(shares[0])),
+            by(shares.at(-1), percent(shares.at(-1))),
+            by(shares.length, <Spark title="Tests passed" values={shares} colour="generator" />),
+            by(problem.points.length - shares.length),
+          ];
+        })}
       />
       {shown.length > SHOWN && <p class="muted">The first {SHOWN}. Use the filter to see others.</p>}
     </>

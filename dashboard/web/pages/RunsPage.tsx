@@ -1,55 +1,39 @@
-// All runs of the store: filter, sort, and select two to compare.
+// All runs of the store: how each is doing, and two of them to compare.
 import { useState } from 'preact/hooks';
 import type { LiveStates, RunList, RunSummary } from '../../api.js';
 import { useResource } from '../data.js';
-import { decimal, duration, grouped, stageName, time, visible } from '../format.js';
+import { decimal, duration, percent, stageName, time, visible } from '../format.js';
 import { useStates, useVersion } from '../live.js';
-import { Show } from '../parts/common.js';
-import { type Column, SortedTable } from '../parts/SortedTable.js';
+import { by, Search, Show, Spark, Table } from '../parts/common.js';
 import { link } from '../route.js';
 
 /** A run with its state as shown: of the server, or else of the store. */
 type Run = Omit<RunSummary, 'state'> & { state: string };
 
-const COLUMNS: readonly Column<Run>[] = [
-  { title: 'Run', value: ({ id }) => id, text: (run) => <Name run={run} /> },
-  {
-    title: 'State',
-    value: ({ state }) => state,
-    text: ({ state }) => <span class={`state ${state}`}>{state}</span>,
-  },
-  { title: 'Stage', value: ({ stage }) => stage, text: ({ stage }) => stageName(stage), detail: true },
-  { title: 'Phase', value: ({ phase }) => phase, text: ({ phase }) => phase ?? '–', detail: true },
-  {
-    title: 'Step',
-    value: ({ step }) => step,
-    text: ({ step, totalSteps }) => `${step} / ${totalSteps}`,
-    numeric: true,
-  },
-  { title: 'Best score', value: (run) => run.bestScore, text: (run) => decimal(run.bestScore), numeric: true },
-  {
-    title: 'Tokens',
-    value: (run) => run.sampledTokens,
-    text: (run) => grouped(run.sampledTokens),
-    numeric: true,
-    detail: true,
-  },
-  { title: 'Time', value: (run) => run.seconds, text: (run) => duration(run.seconds), numeric: true, detail: true },
-  {
-    title: 'Time left',
-    value: (run) => run.secondsLeft,
-    text: (run) => duration(run.secondsLeft),
-    numeric: true,
-    detail: true,
-  },
-  {
-    title: 'Last record',
-    value: (run) => run.recordedAt,
-    text: (run) => time(run.recordedAt),
-    numeric: true,
-    detail: true,
-  },
+const TITLES = 'Run,State,Progress,Tests passed,Valid tests,Best score,Time left,Last record,Compare';
+const HEAD = TITLES.split(',');
+const LAST_RECORD = HEAD.indexOf('Last record');
+
+const cellsOf = (run: Run) => [
+  by(run.id, <Name run={run} />),
+  by(run.state, <span class={`state ${run.state}`}>{run.state}</span>),
+  by(run.step / run.totalSteps, <Progress run={run} />),
+  by(run.curves.passRate.at(-1), <Curve title="Tests passed" values={run.curves.passRate} colour="generator" />),
+  by(run.curves.validity.at(-1), <Curve title="Valid tests" values={run.curves.validity} colour="discriminator" />),
+  by(run.bestScore, decimal(run.bestScore)),
+  by(
+    run.secondsLeft,
+    run.secondsLeft === undefined ? <span class="muted">took {duration(run.seconds)}</span> : duration(run.secondsLeft),
+  ),
+  by(run.recordedAt, time(run.recordedAt)),
 ];
+
+const Curve = (props: Parameters<typeof Spark>[0]) => (
+  <span class="curve">
+    <span class="muted">{props.title} </span>
+    <Spark {...props} /> {percent(props.values.at(-1))}
+  </span>
+);
 
 export function RunsPage() {
   const version = useVersion();
@@ -74,71 +58,75 @@ function withState(run: RunSummary, live?: LiveStates): Run {
 
 function RunTable({ runs, problem }: { runs: Run[]; problem: string | undefined }) {
   const [text, setText] = useState('');
-  const [state, setState] = useState('');
-  const [chosen, setChosen] = useState<string[]>([]); // the last two
+  const [first, setFirst] = useState<string>(); // of two runs to compare
   if (runs.length === 0)
     return (
-      <p>
-        This store has no run yet. <code>npx gauntlet demo</code> trains one in minutes; it appears here by itself.
+      <p class="empty">
+        This store has no run yet. <code>npx gauntlet demo</code> trains one in minutes; it appears here by itself, a
+        minute after its start.
       </p>
     );
-  const states = [...new Set(runs.map((run) => run.state))].sort();
-  const shown = runs.filter((run) => (state === '' || run.state === state) && matches(run, text));
-  const choose = (id: string): void =>
-    setChosen((now) => (now.includes(id) ? now.filter((each) => each !== id) : [...now, id].slice(-2)));
+  const shown = runs.filter((run) => matches(run, text));
   return (
     <>
       <div class="bar">
-        <label>
-          Filter <input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-        </label>
-        <label>
-          State{' '}
-          <select value={state} onChange={(event) => setState(event.currentTarget.value)}>
-            <option value="">all</option>
-            {[...new Set([...states, ...(state === '' ? [] : [state])])].map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Search label="Filter" text={text} onText={setText} />
         <span class="muted" aria-live="polite">
           {shown.length} of {runs.length} runs
+          {first !== undefined && `; choose the run to compare ${first} with`}
         </span>
-        {chosen.length === 2 ? (
-          <a href={link('diff', ...chosen)}>Compare {chosen.join(' and ')}</a>
-        ) : (
-          runs.length > 1 && <span class="muted">Select two runs to compare them.</span>
-        )}
       </div>
-      {problem !== undefined && states.includes('unknown') && <p class="muted">Unknown states: {visible(problem)}</p>}
-      <SortedTable
+      {problem !== undefined && runs.some(({ state }) => state === 'unknown') && (
+        <p class="muted">Unknown states: {visible(problem)}</p>
+      )}
+      <Table
         label="Runs"
-        columns={COLUMNS}
-        rows={shown}
-        id={({ id }) => id}
-        sortedBy={COLUMNS.length - 1}
-        before={{
-          title: 'Compare',
-          cell: ({ id }) => (
-            <input
-              type="checkbox"
-              checked={chosen.includes(id)}
-              aria-label={`compare ${id}`}
-              onChange={() => choose(id)}
-            />
-          ),
-        }}
+        head={runs.length > 1 ? HEAD : HEAD.slice(0, -1)}
+        numbers={[3, 4, 5, 6, 7]}
+        details={[6, 7]}
+        sorted={{ column: LAST_RECORD, descending: true }}
+        rows={shown.map((run) => [
+          ...cellsOf(run),
+          ...(runs.length > 1 ? [<Compare first={first} id={run.id} choose={setFirst} />] : []),
+        ])}
       />
     </>
   );
 }
 
-const Name = ({ run: { id, problem } }: { run: Run }) => (
+const Name = ({ run: { id, model, problem } }: { run: Run }) => (
   <>
     <a href={link('runs', id)}>{id}</a>
-    {problem !== undefined && <div class="problem">{visible(problem)}</div>}
+    <div class={problem === undefined ? 'muted' : 'problem'}>{visible(problem ?? model)}</div>
   </>
 );
 
-const matches = ({ id, model, phase = '' }: Run, text: string): boolean =>
-  `${id} ${model} ${phase}`.toLowerCase().includes(text.trim().toLowerCase());
+const Progress = ({ run: { step, totalSteps, stage, phase } }: { run: Run }) => (
+  <>
+    <progress value={step} max={Math.max(1, totalSteps)} aria-label="Updates" /> {step} / {totalSteps}
+    <div class="muted">{phase === undefined ? 'no step yet' : `${stageName(stage)}, ${phase}`}</div>
+  </>
+);
+
+/** The first click chooses a run, the second one the run that it is compared with. */
+function Compare({ first, id, choose }: { first: string | undefined; id: string; choose: (id?: string) => void }) {
+  if (first !== undefined && first !== id)
+    return (
+      <a href={link('diff', first, id)} aria-label={`compare ${first} with ${id}`}>
+        with {first}
+      </a>
+    );
+  return (
+    <button
+      type="button"
+      aria-pressed={first === id}
+      aria-label={`compare ${id}`}
+      onClick={() => choose(first === id ? undefined : id)}
+    >
+      {first === id ? 'cancel' : 'compare'}
+    </button>
+  );
+}
+
+const matches = ({ id, state, model, phase = '' }: Run, text: string): boolean =>
+  `${id} ${state} ${model} ${phase}`.toLowerCase().includes(text.trim().toLowerCase());

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { TokenRow, TokensView } from '../../api.js';
 import { useResource } from '../data.js';
 import { decimal, signed, visible } from '../format.js';
-import { Details, Scroll, Show } from '../parts/common.js';
+import { Details, Show, Table } from '../parts/common.js';
 
 const SHOWN = 3000; // tokens
 
@@ -118,36 +118,23 @@ function TokenTable({ row }: { row: TokenRow }) {
   const trained = row.ids.map((_, t) => t).filter((t) => row.mask[t] === 1);
   const titles = ['Position', 'Token', 'Id', 'Log-prob', 'Log-prob of the base', 'Entropy', 'Advantage'];
   return (
-    <Scroll label="Trained tokens">
-      <table>
-        <thead>
-          <tr>
-            {[...titles, ...(row.ratios ? ['Ratio', 'Clipped'] : [])].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {trained.slice(0, SHOWN).map((t) => (
-            <tr key={t}>
-              <th scope="row">{t}</th>
-              <td>
-                <code>{textOf(row, t)}</code>
-              </td>
-              <td>{row.ids[t]}</td>
-              <td>{decimal(row.logprobs?.[t])}</td>
-              <td>{decimal(row.referenceLogprobs?.[t])}</td>
-              <td>{decimal(row.entropies?.[t])}</td>
-              <td>{decimal(advantageOf(row, t))}</td>
-              {row.ratios && <td>{decimal(row.ratios[t], 4)}</td>}
-              {row.clipped && <td>{row.clipped[t] === 1 ? 'yes' : 'no'}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      label="Trained tokens"
+      head={[...titles, ...(row.ratios ? ['Ratio', 'Clipped'] : [])]}
+      rows={trained
+        .slice(0, SHOWN)
+        .map((t) => [
+          t,
+          <code>{textOf(row, t)}</code>,
+          row.ids[t],
+          decimal(row.logprobs?.[t]),
+          decimal(row.referenceLogprobs?.[t]),
+          decimal(row.entropies?.[t]),
+          decimal(advantageOf(row, t)),
+          ...(row.ratios ? [decimal(row.ratios[t], 4)] : []),
+          ...(row.clipped ? [row.clipped[t] === 1 ? 'yes' : 'no'] : []),
+        ])}
+    />
   );
 }
 

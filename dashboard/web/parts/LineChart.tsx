@@ -1,12 +1,12 @@
-// One metric over policy updates (uPlot). A click or Enter opens the step at the cursor; the arrow keys move the cursor;
+// One metric over policy updates (uPlot). A line with few points has points only: nothing was measured between them. A click or Enter opens the step at the cursor; the arrow keys move the cursor;
 // dragging zooms. The numbers are also there as a table.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { Band, Chart, RunEvent } from '../../api.js';
-import { decimal, percent, stageName } from '../format.js';
-import { Details, Scroll } from './common.js';
+import type { Band, Chart, Point, RunEvent } from '../../api.js';
+import { decimal, percent } from '../format.js';
+import { Details, Table } from './common.js';
 
 interface Props {
   chart: Chart;
@@ -15,7 +15,9 @@ interface Props {
   onPick?: (step: number) => void;
 }
 
-const HEIGHT = 200;
+const HEIGHT = 170;
+const FEW = 6; // points of a line that are not joined
+export const AXIS = 56; // pixels on the left; Schedule has the same margin in style.css
 
 export function LineChart({ chart, bands, events = [], onPick }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -90,62 +92,50 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
 function NumberTable({ chart }: { chart: Chart }) {
   const [steps] = alignedData(chart);
   return (
-    <Scroll label={`${chart.title}: numbers`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">step</th>
-            {chart.lines.map(({ name }) => (
-              <th key={name} scope="col" class="number">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {[...steps].map((step) => (
-            <tr key={step}>
-              <th scope="row">{step}</th>
-              {chart.lines.map(({ name, points }) => (
-                <td key={name} class="number">
-                  {format(chart, points.find((point) => point.step === step)?.value)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      label={`${chart.title}: numbers`}
+      head={['step', ...chart.lines.map(({ name }) => name)]}
+      numbers={chart.lines.map((_, i) => i + 1)}
+      rows={[...steps].map((step) => [
+        step,
+        ...chart.lines.map(({ points }) =>
+          textOf(
+            chart,
+            points.find((point) => point.step === step),
+          ),
+        ),
+      ])}
+    />
   );
 }
 
 const format = ({ percent: isRate }: Chart, value: number | undefined | null): string =>
   isRate ? percent(value ?? undefined) : decimal(value ?? undefined, 4);
 
+/** A value with its interval. */
+function textOf(chart: Chart, point: Point | undefined): string {
+  const interval = point?.interval === undefined ? '' : ` ± ${format(chart, point.interval)}`;
+  return `${format(chart, point?.value)}${interval}`;
+}
+
 const spokenValues = (chart: Chart, step: number): string =>
   `Step ${step}: ${chart.lines
     .flatMap(({ name, points }) => {
       const point = points.find((each) => each.step === step);
-      return point ? [`${name} ${format(chart, point.value)}`] : [];
+      return point ? [`${name} ${textOf(chart, point)}`] : [];
     })
     .join(', ')}`;
 
-const hasInterval = (line: Chart['lines'][number]): boolean =>
-  line.points.some(({ interval }) => interval !== undefined);
+type Line = Chart['lines'][number];
 
-/** Steps, then for each line its values and, if it has intervals, its upper and lower bound. */
+const isSparse = ({ points }: Line): boolean => points.length < FEW;
+
+/** Steps, then the values of each line. */
 function alignedData({ lines }: Chart): uPlot.AlignedData {
   const steps = [...new Set(lines.flatMap(({ points }) => points.map(({ step }) => step)))].sort((a, b) => a - b);
-  const series = lines.flatMap((line) => {
-    const at = new Map(line.points.map((point) => [point.step, point]));
-    const values = (of: (point: Chart['lines'][number]['points'][number]) => number) =>
-      steps.map((step) => {
-        const point = at.get(step);
-        return point === undefined ? undefined : of(point);
-      });
-    const value = values((point) => point.value);
-    if (!hasInterval(line)) return [value];
-    return [value, values((p) => p.value + (p.interval ?? 0)), values((p) => p.value - (p.interval ?? 0))];
+  const series = lines.map(({ points }) => {
+    const at = new Map(points.map(({ step, value }) => [step, value]));
+    return steps.map((step) => at.get(step));
   });
   return [steps, ...series] as uPlot.AlignedData;
 }
@@ -156,79 +146,126 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
   const colour = (name: string): string => css.getPropertyValue(`--${name}`).trim();
   const axis = { stroke: colour('muted'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false } };
   const font = `12px ${css.fontFamily}`;
-  const series: uPlot.Series[] = [{ label: 'step' }];
-  const intervals: uPlot.Band[] = [];
-  for (const line of chart.lines) {
+  const series = chart.lines.map((line): uPlot.Series => {
     const stroke = colour(line.colour ?? line.name);
-    const spanGaps = true;
-    const dash = line.dashed ? { dash: [6, 4] } : {};
-    series.push({ label: line.name, stroke, width: 2, spanGaps, ...dash, value: (_, value) => format(chart, value) });
-    if (!hasInterval(line)) continue;
-    const bound = (label: string): uPlot.Series => ({
-      label,
-      stroke: 'transparent',
-      class: 'bound',
-      spanGaps,
-      points: { show: false },
-    });
-    series.push(bound(`${line.name}, upper 95 % bound`), bound(`${line.name}, lower 95 % bound`));
-    intervals.push({ series: [series.length - 2, series.length - 1], fill: `${stroke}22` });
-  }
+    const single = isSparse(line) ? { paths: () => null, points: { show: true, size: 8, fill: stroke } } : {};
+    const value: uPlot.Series.Value = (plot, _, at, index) => nearText(props.current.chart, plot, at, index);
+    return { label: line.name, stroke, width: 2, spanGaps: true, ...single, value };
+  });
   return {
     width: element.clientWidth,
     height: HEIGHT,
-    series: series.map((each) => ({
-      ...each,
-      value: each.value ?? ((_, value) => (value === null ? '–' : decimal(value))),
-    })),
-    bands: intervals,
+    padding: [8, 8, 0, 0],
+    series: [{ label: 'step', value: (_, step) => step ?? 'last' }, ...series],
     scales: {
       x: { time: false, range: stepRange(props.current.bands) },
-      ...(chart.percent && { y: { range: rateRange } }),
+      y: { range: valueRange(props) },
     },
     axes: [
-      { ...axis, font, size: 28 },
-      { ...axis, font, size: 56, values: (_, values) => values.map((value) => format(chart, value)) },
+      { ...axis, font, size: 28, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10_000] },
+      { ...axis, font, size: AXIS, values: (_, values) => values.map((value) => format(chart, value)) },
     ],
-    cursor: { sync: { key: 'run' }, y: false },
+    cursor: { sync: { key: 'run' }, y: false, dataIdx: nearest },
     legend: { live: true },
     hooks: {
       drawClear: [(created) => drawBands(created, props.current.bands, colour)],
-      draw: [(created) => drawEvents(created, props.current.events ?? [], colour('warn'))],
+      draw: [
+        (created) => drawIntervals(created, props.current.chart.lines, colour),
+        (created) => drawEvents(created, props.current.events ?? [], colour('warn')),
+      ],
       ready: [(created) => pickOnClick(created, (step) => props.current.onPick?.(step))],
     },
   };
 }
 
-/** Without a range of its own, the axis of a single point would end far beyond the run. */
+/** The index of the value of a series that is closest to an index. Two roles are trained in turn, so others are empty. */
+function nearest(plot: uPlot, series: number, index: number): number {
+  const values = plot.data[series]!;
+  for (let distance = 0; distance < values.length; distance++)
+    for (const at of [index - distance, index + distance])
+      if (values[at] !== undefined && values[at] !== null) return at;
+  return index;
+}
+
+/** The exact value in the legend, and of which step it is, if that is not the step at the cursor. */
+function nearText(chart: Chart, plot: uPlot, series: number, index: number | null): string {
+  const at = index ?? nearest(plot, series, plot.data[0].length - 1); // no cursor: the last value
+  const step = plot.data[0][at];
+  const line = chart.lines.find(({ name }) => name === plot.series[series]!.label);
+  const point = line?.points.find((each) => each.step === step);
+  if (point === undefined) return '–';
+  return `${textOf(chart, point)}${at === plot.cursor.idx ? '' : ` (step ${step})`}`;
+}
+
+/** The axis is the whole schedule, unless somebody zooms in. */
 const stepRange =
   (bands: readonly Band[]): uPlot.Range.Function =>
-  (_, least, most) =>
-    least === most ? [0, bands.at(-1)?.end ?? most + 1] : [least, most];
+  (plot, least, most) => {
+    const steps = plot.data[0];
+    const isZoomed = least !== steps[0] || most !== steps.at(-1);
+    if (isZoomed && least !== most) return [least, most];
+    return bands.length > 0 ? [bands[0]!.start, bands.at(-1)!.end] : [Math.min(0, least), Math.max(least + 1, most)];
+  };
 
-/** Without a range of its own, a rate that never changes would get an axis far beyond 100 %. */
-const rateRange = (_: uPlot, least: number, most: number): uPlot.Range.MinMax =>
-  least === most ? [0, 1] : uPlot.rangeNum(least, most, 0.1, true);
+const boundsOf = ({ value, interval = 0 }: Point): [low: number, high: number] => [value - interval, value + interval];
 
-/** Every second stage is shaded, and each has its name. */
+/** Has room for the intervals. A rate that never changes would get an axis far beyond 100 %. */
+const valueRange =
+  ({ current: { chart } }: { current: Props }): uPlot.Range.Function =>
+  (_, least, most) => {
+    if (chart.percent && least === most) return [0, 1];
+    const ends = chart.lines.flatMap(({ points }) => points.flatMap(boundsOf));
+    return uPlot.rangeNum(Math.min(least, ...ends), Math.max(most, ...ends), 0.1, true);
+  };
+
+/** Every second stage is shaded. The phases are a strip on the axis, in the colours of the schedule. */
 function drawBands(plot: uPlot, bands: readonly Band[], colour: (name: string) => string): void {
   const { ctx, bbox } = plot;
   const stages = [...new Set(bands.map(({ stage }) => stage))];
+  const height = 4 * devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height + height);
+  ctx.clip();
+  for (const { stage, phase, start, end } of bands) {
+    const left = plot.valToPos(start, 'x', true);
+    const width = plot.valToPos(end, 'x', true) - left;
+    ctx.fillStyle = colour(stages.indexOf(stage) % 2 === 0 ? 'band' : 'card');
+    ctx.fillRect(left, bbox.top, width, bbox.height);
+    ctx.fillStyle = colour(phase);
+    ctx.fillRect(left, bbox.top + bbox.height, width, height);
+  }
+  ctx.restore();
+}
+
+/** The intervals: bars at single points, a shade along a line. */
+function drawIntervals(plot: uPlot, lines: readonly Line[], colour: (name: string) => string): void {
+  const { ctx, bbox } = plot;
   ctx.save();
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
-  for (const [i, stage] of stages.entries()) {
-    const own = bands.filter((band) => band.stage === stage);
-    const left = plot.valToPos(own[0]!.start + 0.5, 'x', true);
-    const right = plot.valToPos(own.at(-1)!.end + 0.5, 'x', true);
-    ctx.fillStyle = colour(i % 2 === 0 ? 'band' : 'card');
-    ctx.fillRect(left, bbox.top, right - left, bbox.height);
-    ctx.fillStyle = colour('muted');
-    ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-    const name = stageName(stage);
-    const seen = Math.max(left, bbox.left);
-    if (ctx.measureText(name).width < right - seen) ctx.fillText(name, seen + 4, bbox.top + 12 * devicePixelRatio);
+  ctx.lineWidth = 2 * devicePixelRatio;
+  for (const line of lines) {
+    const at = (point: Point, end: 0 | 1): [number, number] => [
+      plot.valToPos(point.step, 'x', true),
+      plot.valToPos(boundsOf(point)[end], 'y', true),
+    ];
+    ctx.strokeStyle = ctx.fillStyle = colour(line.colour ?? line.name);
+    ctx.beginPath();
+    if (isSparse(line)) {
+      for (const point of line.points) {
+        ctx.moveTo(...at(point, 0));
+        ctx.lineTo(...at(point, 1));
+      }
+      ctx.stroke();
+    } else if (line.points.some(({ interval }) => interval !== undefined)) {
+      ctx.globalAlpha = 0.14;
+      for (const point of line.points) ctx.lineTo(...at(point, 0));
+      for (const point of line.points.toReversed()) ctx.lineTo(...at(point, 1));
+      ctx.fill();
+      ctx.globalAlpha = 1;
+    }
   }
   ctx.restore();
 }

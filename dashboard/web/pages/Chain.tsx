@@ -1,0 +1,221 @@
+// A chain of reasoning: its five stages from left to right, the tests that were written for each below it, and the verdicts
+// on its program.
+import type {
+  ExampleView,
+  GroupView,
+  ProgramView,
+  Repair,
+  Rewarded,
+  TestTurnView,
+  Verdict,
+  WrittenTest,
+} from '../../api.js';
+import { decimal, signed, stageName, visible } from '../format.js';
+import { clipped, LongText } from '../parts/common.js';
+
+type Turn = Pick<TestTurnView, 'tests' | 'lost'> & Rewarded;
+
+interface Stage {
+  stage: number;
+  title: string;
+  repairs?: Repair | undefined;
+  text: string;
+  truncated?: boolean;
+  turns: Turn[]; // tests that were written for it
+}
+
+export interface ShownChain {
+  description?: string;
+  stages: Stage[];
+  program: Rewarded & { tests: { call: string; expected: string; verdict: Verdict | undefined; origin: string }[] };
+}
+
+export const exampleChain = ({ description, signature, stages, given, ...rewarded }: ExampleView): ShownChain => ({
+  description: `${description}\n\n${signature}`,
+  stages: stages.map((stage) => ({ ...stage, turns: stage.tests.length + stage.lost > 0 ? [stage] : [] })),
+  program: { ...rewarded, tests: given.map((test) => ({ ...test, verdict: test.verdict, origin: 'baseline' })) },
+});
+
+/** @param turns of tests for this program */
+export const programChain = (program: ProgramView, suite: GroupView['suite'], turns: TestTurnView[]): ShownChain => ({
+  stages: program.stages.map((stage, i) => {
+    const isReplaced = program.stages[i + 1]?.repairs !== undefined; // tests were written for the repaired program
+    const own = isReplaced ? [] : turns.filter((turn) => turn.stage === stage.stage);
+    return { ...stage, turns: own.length > 1 ? [joined(own)] : own };
+  }),
+  program: { ...program, tests: suite.map((test, i) => ({ ...test, verdict: program.verdicts[i] })) },
+});
+
+const ORDER = ['caught', 'valid', 'corrected', 'invalid'];
+
+/** Tests without a reward of their own, each once: those that caught the program come first. */
+function joined(turns: readonly Turn[]): Turn {
+  const tests = new Map(turns.flatMap((turn) => turn.tests).map((test) => [`${test.call} ${test.expected}`, test]));
+  return {
+    tests: [...tests.values()].sort((a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome)),
+    lost: turns.reduce((sum, { lost }) => sum + lost, 0),
+  };
+}
+
+export function Chain({ of: { description, stages, program } }: { of: ShownChain }) {
+  return (
+    <>
+      {description !== undefined && <LongText label="Problem" text={description} />}
+      <ol class="chain" aria-label="Stages of the chain">
+        {stages.map((stage, i) => (
+          <li key={i}>
+            <h3>
+              <span class="number">{stage.stage}</span> {stage.title}
+              {stage.repairs && ', again'}
+              {stage.truncated && ' (cut at the length limit)'}
+            </h3>
+            {stage.repairs && (
+              <p>
+                Written again, after a failed test: <code>{clipped(stage.repairs.call)}</code> is{' '}
+                <code>{clipped(stage.repairs.expected)}</code>, not <code>{clipped(stage.repairs.got)}</code>.
+              </p>
+            )}
+            <LongText label={`${stageName(stage.stage)}: ${stage.title}`} text={stage.text} />
+            {stage.turns.map((turn, t) => (
+              <div key={t} class="turn">
+                <WrittenTests of={turn} />
+                <Reward of={turn} whose="tests" />
+              </div>
+            ))}
+            {stage.turns.length === 0 && <p class="muted">No tests for this stage.</p>}
+          </li>
+        ))}
+      </ol>
+      <Verdicts of={{ program, stages }} />
+    </>
+  );
+}
+
+/** What became of the program: the tests that it fails, and what caught it. */
+function Verdicts({ of: { program, stages } }: { of: ShownChain }) {
+  const failed = program.tests.filter(({ verdict }) => verdict !== 'pass');
+  const total = program.tests.length;
+  const writerOf = ({ call, origin }: (typeof failed)[number]): string => {
+    const stage = stages.find(({ turns }) => turns.some(({ tests }) => tests.some((test) => test.call === call)));
+    if (origin === 'generated') return stage ? `written for stage ${stage.stage}` : 'from another sample';
+    return origin === 'baseline' ? 'given' : origin;
+  };
+  return (
+    <section>
+      <h3>
+        {total === 0
+          ? 'The program was not run'
+          : failed.length === 0
+            ? `The program passes all ${total} tests`
+            : `The program fails ${failed.length} of ${total} tests`}
+      </h3>
+      <ul class="tests">
+        {failed.map((test, i) => (
+          <li key={i}>
+            <VerdictMark verdict={test.verdict} />{' '}
+            <code>
+              {clipped(test.call)} → {clipped(test.expected)}
+            </code>{' '}
+            <span class="muted">{writerOf(test)}</span>
+          </li>
+        ))}
+      </ul>
+      <Reward of={program} whose="program" />
+    </section>
+  );
+}
+
+export function WrittenTests({ of: { tests, lost } }: { of: Pick<TestTurnView, 'tests' | 'lost'> }) {
+  return (
+    <ul class="tests">
+      {tests.map((test, i) => (
+        <li key={i}>
+          <Outcome test={test} />{' '}
+          <code>
+            {clipped(test.call)} → {clipped(test.expected)}
+          </code>
+        </li>
+      ))}
+      {lost > 0 && (
+        <li>
+          <span class="mark bad">✗ {lost} lost</span> unreadable or missing
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** A reward as the sum that it is. */
+export function Reward({ of, whose }: { of: Rewarded; whose: 'program' | 'tests' }) {
+  const { reward, outcome, terms = [], advantage } = of;
+  if (reward === undefined) return null;
+  const least = terms.reduce<(typeof terms)[number] | undefined>(
+    (a, b) => (a && a.value <= b.value ? a : b),
+    undefined,
+  );
+  return (
+    <div class="reward">
+      <p>
+        Reward of the {whose} <strong class={reward < 0 ? 'mark bad' : ''}>{signed(reward)}</strong>
+        {outcome !== undefined && `: ${outcome}`}
+        {reward < 0 && least && terms.length > 1 && `, negative because of “${least.name}”`}
+      </p>
+      {terms.length > 1 && (
+        <ul class="terms">
+          {terms.map(({ name, weight, share, value, reason }) => (
+            <li key={name}>
+              <strong>{signed(value)}</strong> {visible(name)}{' '}
+              <span class="muted">
+                {decimal(weight)}
+                {share !== 1 && ` × ${decimal(share)}`}
+                {reason && `, ${reason}`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {advantage !== undefined && <p class="muted">advantage in its group {signed(advantage)}</p>}
+    </div>
+  );
+}
+
+const QUALITY: Readonly<Record<string, string>> = {
+  passed: 'good',
+  valid: 'good',
+  caught: 'caught',
+  timeout: 'mixed',
+  untested: 'mixed',
+};
+
+export const outcomeClass = (outcome: string): string => QUALITY[outcome] ?? 'bad';
+
+const VERDICTS: Readonly<Record<Verdict, [mark: string, quality: string]>> = {
+  pass: ['✓ pass', 'good'],
+  fail: ['✗ fail', 'bad'],
+  error: ['! error', 'bad'],
+  timeout: ['⧗ timeout', 'mixed'],
+  memory: ['! memory', 'mixed'],
+  output: ['! output', 'mixed'],
+};
+
+export function VerdictMark({ verdict, short }: { verdict: Verdict | undefined; short?: boolean }) {
+  const [text, quality] = verdict === undefined ? ['– not run', ''] : VERDICTS[verdict];
+  return (
+    <span class={`mark ${quality}`} title={text}>
+      {short ? text[0] : text}
+      {short && <span class="unseen">{text.slice(1)}</span>}
+    </span>
+  );
+}
+
+const OUTCOMES: Readonly<Record<WrittenTest['outcome'], [mark: string, quality: string]>> = {
+  caught: ['★ caught', 'caught'],
+  valid: ['✓ valid', 'good'],
+  corrected: ['~ corrected', 'mixed'],
+  invalid: ['✗ invalid', 'bad'],
+};
+
+function Outcome({ test }: { test: WrittenTest }) {
+  const [text, quality] = OUTCOMES[test.outcome];
+  return <span class={`mark ${quality}`}>{visible(text)}</span>;
+}

@@ -1,0 +1,235 @@
+// Is the run working? Six figures, what to look at, the curves over the schedule, the stages, and what was written last.
+import type { ComponentChildren } from 'preact';
+import type { Chart, RunEvent, RunView, StageHistory } from '../../api.js';
+import { useResource } from '../data.js';
+import { decimal, duration, grouped, percent, stageName, time, visible } from '../format.js';
+import { Card, Spark, Table } from '../parts/common.js';
+import { LineChart } from '../parts/LineChart.js';
+import { Schedule } from '../parts/Schedule.js';
+import { link } from '../route.js';
+import { report, resource, source } from '../source.js';
+import { Chain, exampleChain, outcomeClass } from './Chain.js';
+
+export function Overview({ view, failure }: { view: RunView; failure: RunEvent | undefined }) {
+  const events = failure === undefined ? view.events : [...view.events, failure];
+  return (
+    <>
+      <Figures view={view} />
+      <Alarms warnings={view.warnings} events={events} />
+      <Curves view={view} events={events} />
+      <Stages view={view} />
+      <Newest view={view} />
+      <Example view={view} />
+    </>
+  );
+}
+
+/** The points of a line of a chart. */
+const pointsOf = ({ charts }: RunView, id: string, line: string) =>
+  charts.find((chart) => chart.id === id)?.lines.find(({ name }) => name === line)?.points ?? [];
+
+/** Figures of held-out problems once they are known; of validation problems while the run goes on. */
+function Figures({ view }: { view: RunView }) {
+  const rate = (id: string, title: string, colour: string) => {
+    const points = pointsOf(view, id, 'validation');
+    const held = pointsOf(view, id, 'test');
+    const [first, last] =
+      view.rates.length > 0 && held.length > 1 ? [held[0], held.at(-1)] : [points[0], points.at(-1)];
+    const where = first === held[0] && first !== undefined ? 'held-out problems' : 'validation problems';
+    const from = first === last ? '' : `from ${percent(first?.value)}, `;
+    return (
+      <Figure title={title} value={percent(last?.value)} note={last ? `${from}${where}` : 'after the first evaluation'}>
+        <Spark title={title} values={points.map(({ value }) => value)} colour={colour} />
+      </Figure>
+    );
+  };
+  const passed = view.curves.passRate;
+  const best = view.best?.replace('checkpoint_', '').replaceAll('_', ' ');
+  return (
+    <dl class="tiles" aria-label="Figures">
+      {rate('evaluation.passRate', 'Problems solved', 'validation')}
+      {rate('evaluation.testValidity', 'Valid tests', 'validation')}
+      {rate('evaluation.bugCatchRate', 'Bugs caught', 'validation')}
+      <Figure
+        title="Tests passed in training"
+        value={percent(passed.at(-1))}
+        note={passed.length > 1 ? `from ${percent(passed[0])}` : 'after the first generator step'}
+      >
+        <Spark title="Tests passed in training" values={passed} colour="generator" />
+      </Figure>
+      <Figure title="Best score" value={decimal(view.bestScore)} note={best ?? 'after the first checkpoint'} />
+      <Figure
+        title={view.secondsLeft === undefined ? 'Time' : 'Time left'}
+        value={duration(view.secondsLeft ?? view.seconds)}
+        note={`step ${view.step} of ${view.totalSteps}, ${grouped(view.sampledTokens)} tokens`}
+      />
+    </dl>
+  );
+}
+
+interface FigureProps {
+  title: string;
+  value: string;
+  note: string;
+  children?: ComponentChildren;
+}
+
+const Figure = ({ title, value, note, children }: FigureProps) => (
+  <div>
+    <dt>{title}</dt>
+    <dd>
+      <span class="figure">{value}</span>
+      {children}
+      <span class="note">{note}</span>
+    </dd>
+  </div>
+);
+
+function Alarms({ warnings, events }: { warnings: RunView['warnings']; events: readonly RunEvent[] }) {
+  if (warnings.length + events.length === 0)
+    return <p class="alarms good">✓ No alarm, no warning and no failure so far.</p>;
+  return (
+    <section class="alarms bad" aria-label="Alarms and requests">
+      <ul>
+        {warnings.map(({ text }) => (
+          <li key={text}>
+            <strong>warning</strong> {visible(text)}
+          </li>
+        ))}
+        {events.map(({ step, kind, text, at }) => (
+          <li key={`${at} ${kind} ${text}`}>
+            <strong>{kind}</strong> after step {step} {visible(text)}{' '}
+            <span class="muted">{at && time(Date.parse(at))}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const CURVES = ['evaluation.passRate', 'step.passRate', 'step.validity', 'step.reward'];
+
+function Curves({ view, events }: { view: RunView; events: RunEvent[] }) {
+  const shown = CURVES.flatMap((id) => view.charts.find((chart) => chart.id === id) ?? []);
+  return (
+    <section class="card" aria-labelledby="schedule">
+      <h2 id="schedule">Schedule and curves</h2>
+      <div class="over">
+        <Schedule bands={view.bands} events={events} />
+      </div>
+      {shown.length === 0 && (
+        <p class="empty">The first point appears when the base model was evaluated; every step adds one.</p>
+      )}
+      {shown.map((chart) => (
+        <RunChart key={chart.id} chart={chart} view={view} events={events} />
+      ))}
+      <p class="muted hint">
+        Click a point to see the rollouts of its step. Drag to zoom in, double-click to see everything. A shade or a bar
+        is the 95 % interval of a mean over problems.
+      </p>
+    </section>
+  );
+}
+
+/** A point of an evaluation or of the warm start has no rollouts to open. */
+export function RunChart({ chart, view, events }: { chart: Chart; view: RunView; events: readonly RunEvent[] }) {
+  const open = (step: number): void => {
+    const path = ['runs', view.id, 'steps', step];
+    if (view.steps.some((row) => row.step === step) && source.has(resource(...path))) location.hash = link(...path);
+  };
+  return <LineChart chart={chart} bands={view.bands} events={events} onPick={open} />;
+}
+
+/** What the tests for each stage's answers were worth. */
+function Stages({ view }: { view: RunView }) {
+  const path = resource('runs', view.id, 'stages');
+  const { data } = useResource<StageHistory>(source.has(path) ? path : undefined, view.step);
+  const { stages = [] } = data ?? {};
+  const most = Math.max(0, ...stages.map(({ caught, samples }) => caught / samples));
+  return (
+    <Card title="Which stage's tests catch bugs">
+      <Table
+        label="Tests by stage"
+        head={['Tests for', 'Bugs caught', 'Valid tests', 'Samples']}
+        numbers={[3]}
+        rows={stages.map(({ stage, samples, caught, tests, valid }) => [
+          stageName(stage),
+          <>
+            <Bar share={caught / samples} kind="caught" />
+            {caught / samples === most && most > 0 && <strong class="mark caught"> ★ most</strong>}
+          </>,
+          <Bar share={tests === 0 ? 0 : valid / tests} kind="good" />,
+          grouped(samples),
+        ])}
+        empty="A row for each stage appears after the first discriminator step."
+      />
+      <p class="muted">
+        Counted over all steps that train the discriminator. A sample catches a bug if a valid test of it fails the
+        program.
+      </p>
+    </Card>
+  );
+}
+
+const Bar = ({ share, kind }: { share: number; kind: string }) => (
+  <span class={`share ${kind}`}>
+    <span style={{ width: `${100 * share}px` }} /> {percent(share)}
+  </span>
+);
+
+/** The last step of each role, as numbers of samples with each outcome. */
+function Newest({ view }: { view: RunView }) {
+  const rows = (['generator', 'discriminator'] as const).flatMap(
+    (role) => view.steps.findLast((row) => row.role === role) ?? [],
+  );
+  const linked = rows.filter(({ step }) => source.has(resource('runs', view.id, 'steps', step)));
+  return (
+    <Card title="What they wrote last">
+      {rows.length === 0 && <p class="empty">Programs and tests appear after the first step.</p>}
+      {linked.map(({ step, role, outcomes }) => (
+        <p key={step} class="bar">
+          <a href={link('runs', view.id, 'steps', step)}>
+            step {step}, {role === 'generator' ? 'programs' : 'tests'}
+          </a>
+          {Object.entries(outcomes).map(([name, count]) => (
+            <a
+              key={name}
+              class={`chip ${outcomeClass(name)}`}
+              href={`${link('runs', view.id, 'steps', step)}?outcome=${name}`}
+            >
+              {count} {name}
+            </a>
+          ))}
+        </p>
+      ))}
+      {report && <LeftOut view={view} limit={report.rolloutBytes} />}
+    </Card>
+  );
+}
+
+function LeftOut({ view, limit }: { view: RunView; limit: number }) {
+  const shown = view.steps.filter(({ step }) => source.has(resource('runs', view.id, 'steps', step)));
+  return (
+    <p class="muted">
+      This report has the rollouts of {shown.length} of {view.steps.length} steps: the newest, up to {limit / 1e6} MB.
+      Trained tokens and problems over time are left out. <code>npx gauntlet dashboard</code> shows all of them.
+    </p>
+  );
+}
+
+function Example({ view: { example, state } }: { view: RunView }) {
+  if (example === undefined)
+    return state === 'finished' ? null : (
+      <p class="empty">One chain of reasoning of the best checkpoint appears here when the run has ended.</p>
+    );
+  const { by, problemId } = example;
+  return (
+    <Card title="One chain of reasoning">
+      <p class="muted">
+        Problem {visible(problemId)} of the test split{by !== undefined && `, by ${visible(by)}`}. The generator sees no
+        generated and no hidden test.
+      </p>
+      <Chain of={exampleChain(example)} />
+    </Card>
+  );
+}

@@ -1,0 +1,55 @@
+// What a run was given: changes, forks, checkpoints, where its inputs come from, and its configuration.
+import type { LiveView, RunView } from '../../api.js';
+import { decimal, time, visible } from '../format.js';
+import { Card, Details, LongText, Table } from '../parts/common.js';
+import { Change, Fork } from './Controls.js';
+
+export function Settings({ view, live, refresh }: { view: RunView; live: LiveView | undefined; refresh: () => void }) {
+  const canAsk = live !== undefined && live.problem === undefined;
+  return (
+    <>
+      {canAsk && (
+        <Card title="Requests">
+          {live.actions.includes('change') && (
+            <Details summary="Change settings">{() => <Change view={view} refresh={refresh} />}</Details>
+          )}
+          {view.checkpoints.length > 0 && (
+            <Details summary="Fork a new run">{() => <Fork view={view} refresh={refresh} />}</Details>
+          )}
+          {view.checkpoints.length === 0 && <p class="empty">A run can be forked at its first checkpoint.</p>}
+        </Card>
+      )}
+      <Card title="Checkpoints">
+        <p class="muted">
+          The score is measured on validation problems: 0.7 × (mean share of passed tests − 0.5) + 0.3 × share of valid
+          tests.
+        </p>
+        <Table
+          label="Checkpoints"
+          head={['Checkpoint', 'Step', 'Score', 'Digest']}
+          numbers={[1, 2]}
+          rows={view.checkpoints.map(({ name, step, score, digest }) => [
+            `${name}${name === view.best ? ' (best)' : ''}`,
+            step,
+            decimal(score),
+            <code>{digest.slice(7, 19)}</code>,
+          ])}
+          empty="A checkpoint appears at the end of every epoch."
+        />
+      </Card>
+      <Card title="Provenance">
+        <Table
+          label="Provenance"
+          head={['Input', 'Value']}
+          rows={[
+            ...view.facts.map(({ name, value }) => [name, <code>{visible(value)}</code>]),
+            ['last record', time(view.recordedAt)],
+          ]}
+        />
+      </Card>
+      <Card title="Configuration">
+        <LongText label="Configuration" text={JSON.stringify(view.config, null, 2)} />
+      </Card>
+    </>
+  );
+}
