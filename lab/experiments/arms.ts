@@ -86,17 +86,6 @@ export const ARMS: readonly Arm[] = [
     atEqualTokens: true,
   },
   {
-    name: 'vote',
-    question: 'Without references: what if the programs vote on the tests of the model?',
-    config: { reference: 'none' },
-  },
-  {
-    name: 'vote-random',
-    against: 'baseline-tests',
-    question: 'Without references: do random inputs on which the programs vote help?',
-    config: { reference: 'none', discriminator: { writer: 'random', expected: 'reference' } },
-  },
-  {
     name: 'larger-groups',
     question: 'Is it better if more programs share the tests of a problem?',
     config: { batch: { generator: LARGER_GROUPS } },
