@@ -9,7 +9,8 @@ import { ROOT } from '../infra/root.mjs';
 const [COLUMNS, ROWS] = [96, 30];
 const [CELL, LINE] = [7.8, 17]; // pixels
 const MOST_WAIT = 0.2; // seconds between two frames
-const LAST = 8; // seconds of the last frame
+const LAST = 12; // seconds of the last frame
+const MOST_SECONDS = 36; // of the others
 const MOST_FRAMES = 240;
 const MAX_BYTES = 1_000_000;
 const COLOURS = ['#8b949e', '#ff7b72', '#7ee787', '#f2cc60', '#79b8ff', '#d2a8ff', '#56d4dd', '#e6edf3'];
@@ -92,8 +93,10 @@ export function framesOf(output: Buffer, timing: string): { frames: Frame[]; sec
   return { frames: frames.filter((_, i) => i % every === 0 || i === frames.length - 1), seconds };
 }
 
-/** Each frame is visible for its time; equal lines are in the file once. */
-export function animation(frames: readonly Frame[], title: string): string {
+/** Each frame is visible for its share of the time; equal lines are in the file once. */
+export function animation(recorded: readonly Frame[], title: string): string {
+  const pace = Math.min(1, MOST_SECONDS / recorded.at(-1)!.at);
+  const frames = recorded.map(({ at, lines }) => ({ at: at * pace, lines }));
   const total = frames.at(-1)!.at + LAST;
   const known = new Map<string, number>();
   const drawn = frames.map(({ at, lines }, i) => {

@@ -58,7 +58,7 @@ export function addDemo(program: Command): void {
           ...(story ? [`${storyText(result, story)}\n`] : []),
           ...(chain ? [`${chainText(chain)}\n`] : []),
           `best checkpoint  ${checkpointFolder(store, id, result.best)}`,
-          `report           ${report}  (open it in a browser)`,
+          `report           ${report}`,
           `every program    ${commandLine('dashboard')}`,
           `Temporal UI      ${ui}${again}`,
         ].join('\n'),

@@ -253,16 +253,16 @@ describe(`the pages in a browser${skipped}`, () => {
   it('show what a model wrote as text: programs, stages, answers, tests and tokens', async () => {
     const store = openResources(await openStore(world.folder));
     /** Every text of a group is an attack; the keys that the page looks up stay. */
-    const attacked = (value: unknown, key = ''): unknown => {
-      if (Array.isArray(value)) return value.map((each) => attacked(each, key));
-      if (typeof value === 'string')
-        return TEXTS.includes(key) ? `${value}${HOSTILE}${'\u001b[2J'}${MEGABYTES}` : value;
+    const attacked = (value: unknown, long: string, key = ''): unknown => {
+      if (Array.isArray(value)) return value.map((each) => attacked(each, long, key));
+      if (typeof value === 'string') return TEXTS.includes(key) ? `${value}${HOSTILE}${'\u001b[2J'}${long}` : value;
       if (typeof value !== 'object' || value === null) return value;
-      return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, attacked(each, name)]));
+      return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, attacked(each, long, name)]));
     };
     const read = async (path: string): Promise<unknown> => {
       const found = await store.read(path);
-      return /groups\/\d+$/.test(path) ? attacked(found) : found;
+      if (path === 'runs/run') return attacked(found, '');
+      return /groups\/\d+$/.test(path) ? attacked(found, MEGABYTES) : found;
     };
     const controls = openControls(await openStore(world.folder), world.folder);
     const hostile = await startDashboard({ resources: { ...store, read }, controls, host: '127.0.0.1', port: 0 });
@@ -277,6 +277,12 @@ describe(`the pages in a browser${skipped}`, () => {
         assert.equal(await page.evaluate('window.hacked'), undefined);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0);
       }
+      await page.goto(`${hostile.url}#/runs/run`); // with an example
+      await page.getByRole('list', { name: 'Stages of the chain' }).waitFor();
+      const text = (await page.locator('main').textContent()) ?? '';
+      assert.ok(text.split('<script>window.hacked=1</script>\\u{202e}\\u{7}\\u{1b}[2J').length > 10);
+      assert.equal(await page.locator('main img, main script').count(), 0);
+      assert.equal(await page.evaluate('window.hacked'), undefined);
       assert.deepEqual(faults, []);
     } finally {
       await hostile.close();
@@ -365,13 +371,20 @@ describe(`the pages in a browser${skipped}`, () => {
     await bare.close();
   });
 
-  it('fit on a phone', async () => {
+  it('fit on a phone, and ask no other server', async () => {
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
     await page.setViewportSize({ width: 390, height: 844 });
     for (const path of PATHS) {
       await open(path);
       const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
       assert.equal(wider, 0, `${path} is ${wider} pixels too wide`);
     }
+    assert.ok(requests.length > PATHS.length);
+    assert.deepEqual(
+      requests.filter((url) => !url.startsWith(dashboard.url) && !url.startsWith('data:')),
+      [],
+    );
     assert.deepEqual(faults, []);
   });
 

@@ -37,9 +37,9 @@ describe('the recording of a terminal', () => {
     assert.equal(picture.match(/<text id=/g)!.length, 2, 'equal lines are in the file once');
     assert.match(
       picture,
-      /@keyframes f0\{0%\{visibility:visible\}0\.000%\{visibility:visible\}20\.000%\{visibility:hidden\}\}/,
+      /@keyframes f0\{0%\{visibility:visible\}0\.000%\{visibility:visible\}14\.286%\{visibility:hidden\}\}/,
     );
-    assert.match(picture, /@keyframes f1\{0%\{visibility:hidden\}20\.000%\{visibility:visible\}\}/);
+    assert.match(picture, /@keyframes f1\{0%\{visibility:hidden\}14\.286%\{visibility:visible\}\}/);
     assert.doesNotMatch(picture, /https?:(?!\/\/www\.w3\.org\/2000\/svg)|<script/);
   });
 });

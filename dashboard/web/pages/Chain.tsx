@@ -158,7 +158,7 @@ export function Reward({ of, whose }: { of: Rewarded; whose: 'program' | 'tests'
       <p>
         Reward of the {whose} <strong class={reward < 0 ? 'mark bad' : ''}>{signed(reward)}</strong>
         {outcome !== undefined && `: ${outcome}`}
-        {reward < 0 && least && terms.length > 1 && `, negative because of “${least.name}”`}
+        {reward < 0 && whose === 'tests' && least && terms.length > 1 && `, negative because of “${least.name}”`}
       </p>
       {terms.length > 1 && (
         <ul class="terms">
