@@ -1,0 +1,140 @@
+// `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, and writes
+// docs/adversary.md.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import type { Split } from '../../core/schema/problem.js';
+import { ROOT } from '../../infra/root.mjs';
+import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
+import { CONTROLS } from './controls.js';
+import { FROZEN, type FrozenFamily } from './frozen.js';
+import { withCatches } from './page.js';
+import { catchPlot, plotFile } from './plot.js';
+import { callPrices, drawPrice } from './prices.js';
+import {
+  type CatchesRecord,
+  type CatchRecord,
+  type Chances,
+  catchRecordsPath,
+  keyOf,
+  readCatchRecords,
+  saveCatchRecord,
+} from './records.js';
+import { measureArm, measureChances } from './run.js';
+
+const USAGE = `npm run experiments -- catches [options]
+  --family F    keyhole (default) or nested
+  --split S     test (default) or validation
+  --arms A,B    controls (default: all that the family has)
+  --seeds 0,1   seeds of the inputs (default: 0,1,2)
+  --quick       one seed, eight problems of the validation split; writes no record
+  --check       only compare docs/adversary.md with the records
+A record that exists is kept, so a measurement that was cut off goes on.`;
+
+const page = join(ROOT, 'docs', 'adversary.md');
+const picture = (family: FrozenFamily): string => join(ROOT, 'docs', 'images', plotFile(family));
+const families = Object.keys(FROZEN) as FrozenFamily[];
+const say = (line: string): void => console.error(`catches: ${line}`);
+
+export async function catchesMain(args: string[], commit: string): Promise<void> {
+  const values = readFlags(args, {
+    family: TEXT,
+    split: TEXT,
+    arms: TEXT,
+    seeds: TEXT,
+    quick: FLAG,
+    check: FLAG,
+    help: FLAG,
+  });
+  if (values.help) return console.log(USAGE);
+  if (values.check) return checkCatches();
+  const quick = values.quick === true;
+  const family = oneOf('--family', values.family ?? 'keyhole', families);
+  const split = oneOf('--split', values.split ?? (quick ? 'validation' : 'test'), ['test', 'validation'] as const);
+  const known = CONTROLS.filter(({ feedback }) => !feedback || family === 'keyhole').map(({ name }) => name);
+  const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? known;
+  const seeds = (values.seeds ?? (quick ? '0' : '0,1,2')).split(',').map(Number);
+  const records = quick ? memoryRecords() : fileRecords(catchRecordsPath());
+  if (!records.all().some(({ kind }) => kind === 'prices')) {
+    say('prices');
+    const draw = Object.fromEntries(CONTROLS.map(({ name }) => [name, drawPrice(name)]));
+    records.save({ kind: 'prices', commit, machine: machine(), call: await callPrices(), draw });
+  }
+  const chances = chancesOf(records, family, split);
+  for (const seed of seeds) {
+    for (const name of arms) {
+      const measured = { family, split, seed, commit, ...(quick && { problems: 8 }) };
+      const key = keyOf({ kind: 'catches', ...measured, arm: name, cells: {}, suite: 0 });
+      if (records.all().some((record) => keyOf(record) === key)) continue;
+      const record = measureArm(measured, CONTROLS.find((one) => one.name === name)!, chances);
+      records.save(record);
+      say(`${name}, seed ${seed}: ${summaryOf(record)}`);
+    }
+  }
+  if (quick) console.log(withCatches('<!-- catches --><!-- /catches -->', records.all(), split));
+  else writePage();
+}
+
+interface Records {
+  all(): CatchRecord[];
+  save(record: CatchRecord): void;
+}
+
+const fileRecords = (path: string): Records => ({
+  all: () => readCatchRecords(path),
+  save: (record) => saveCatchRecord(path, record),
+});
+
+function memoryRecords(): Records {
+  const kept: CatchRecord[] = [];
+  return { all: () => kept, save: (record) => void kept.push(record) };
+}
+
+/** How rare each mistake is; measured once for each split. */
+export function chancesOf(records: Records, family: FrozenFamily, split: Split): Chances {
+  const found = records.all().find((one) => one.kind === 'chances' && one.family === family && one.split === split);
+  if (found) return found as Chances;
+  say('chances under mutation');
+  const chances = measureChances(family, split);
+  records.save(chances);
+  return chances;
+}
+
+const summaryOf = ({ cells }: CatchesRecord): string =>
+  Object.entries(cells)
+    .filter(([name]) => !name.includes(' '))
+    .map(([name, { count, caught }]) => `${name} ${((100 * caught.at(-1)!) / count).toFixed(0)} %`)
+    .join(', ');
+
+function oneOf<T extends string>(flag: string, value: string, known: readonly T[]): T {
+  const found = known.find((one) => one === value);
+  if (found !== undefined) return found;
+  throw new BenchError(`${flag}: no '${value}'; known: ${known.join(', ')}`, 2);
+}
+
+export function writePage(): void {
+  const records = readCatchRecords(catchRecordsPath());
+  writeFileSync(page, withCatches(readFileSync(page, 'utf8'), records));
+  for (const family of families) {
+    const plot = catchPlot(family, records);
+    if (plot !== undefined) writeFileSync(picture(family), plot);
+  }
+}
+
+/** Whether every number of the page, and its plots, follow from the records. */
+export function checkCatches(): void {
+  const text = readFileSync(page, 'utf8');
+  const records = readCatchRecords(catchRecordsPath());
+  const isPlotted = (family: FrozenFamily): boolean => {
+    const plot = catchPlot(family, records);
+    return plot === undefined || (existsSync(picture(family)) && readFileSync(picture(family), 'utf8') === plot);
+  };
+  if (withCatches(text, records) !== text || !families.every(isPlotted))
+    throw new BenchError(
+      'docs/adversary.md differs from lab/catches/records.jsonl; run npm run experiments -- catches',
+      1,
+    );
+  say('docs/adversary.md follows from the records');
+}
+
+const machine = (): string => `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`;

@@ -1,0 +1,85 @@
+// What the writers of the family `keyhole` learn from: prompts as the product writes them, and answers of four inputs.
+import { discriminatorPrompt, textOf } from '../../../core/prompts/prompts.js';
+import { RandomStream } from '../../../core/random.js';
+import type { Value } from '../../../core/schema/value.js';
+import { type KeyholeArgs, LIMIT, type Rule } from '../../families/keyhole/family.js';
+import { drawArgs, solveRule } from '../../families/keyhole/inputs.js';
+import { interpretKeyhole } from '../../families/keyhole/interpret.js';
+import { type KeyholeProblem, keyholeProblems, type WrongProgram } from '../../families/keyhole/problems.js';
+import { renderCall, renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
+import { encodeExample } from '../../families/tiny/corpus.js';
+import { buildVocabulary, type TinyVocabulary } from '../../families/tiny/tokenizer.js';
+import type { TrainingRow } from '../../makeTiny/batches.js';
+
+export const INPUTS = 4; // of a turn
+const REQUEST = { testsPerTurn: INPUTS, expected: 'reference' } as const;
+
+/** The user turn, as the product writes it. A blind writer does not see the program. */
+export function promptOf(description: string, code: string | undefined): string {
+  const problem = { description, functionSignature: SIGNATURE, entry: 'solve' };
+  return discriminatorPrompt('tiny', problem, 5, code, REQUEST)
+    .map(({ content }) => textOf(content))
+    .join('');
+}
+
+type Answer = (problem: KeyholeProblem, program: WrongProgram, random: RandomStream) => KeyholeArgs[];
+
+/** Knows the form and that numbers can be copied, but nothing of what they are good for. */
+const untrained: Answer = ({ spec }, program, random) => {
+  const numbers = constantsOf([...spec.rules, ...program.spec.rules]);
+  const value = (own: number): number => {
+    const fate = random.uniform();
+    return fate < 0.4 ? random.choice(numbers) : fate < 0.6 ? 0 : fate < 0.7 ? random.choice([-1, 1]) * LIMIT : own;
+  };
+  return Array.from({ length: INPUTS }, (): KeyholeArgs => {
+    const [nums, a, b] = drawArgs(random);
+    return [nums.slice(0, random.int(1, 4)).map(value), value(a), value(b)];
+  });
+};
+
+const constantsOf = (rules: readonly Rule[]): number[] =>
+  rules.flatMap(({ atoms }) => atoms.flatMap(({ value, over }) => (over === undefined ? [value] : [value, over])));
+
+/** First an input of the special case that is wrong, then inputs of others, as far as the writer can know them. */
+const taught =
+  (isBlind: boolean): Answer =>
+  ({ spec }, program, random) => {
+    const visible = isBlind ? spec.rules : [...spec.rules, ...program.spec.rules];
+    const cases = [...new Map(random.shuffle(visible).map((rule) => [JSON.stringify(rule.atoms), rule])).values()];
+    const inputs = cases.map((rule) => solveRule(rule, random, true));
+    const isCatch = (args: KeyholeArgs): boolean =>
+      !isBlind && interpretKeyhole(spec, args) !== interpretKeyhole(program.spec, args);
+    const ordered = [...inputs.filter(isCatch), ...inputs.filter((args) => !isCatch(args))].slice(0, INPUTS);
+    while (ordered.length < INPUTS) ordered.push(solveRule(random.choice(cases), random, true));
+    return ordered;
+  };
+
+export const LESSONS = { untrained, taught: taught(false), 'taught-blind': taught(true) } as const;
+export type Lesson = keyof typeof LESSONS;
+
+export const answerText = (inputs: readonly KeyholeArgs[]): string => inputs.map(renderCall).join('\n');
+
+/** Numbers up to 999 are one token each, so that a constant is copied in one step. */
+export function keyholeVocabulary(): TinyVocabulary {
+  const texts = keyholeProblems('train').flatMap(({ spec, wrong }) => [
+    promptOf(renderDescription(spec), renderCode(wrong[0]!.spec)),
+    answerText([[[1, 2], 3, 4]]),
+  ]);
+  return buildVocabulary(texts, LIMIT + 1);
+}
+
+/** Example `index`: a program of the train split and an answer. With `untrained`, the program is trained too: it repeats constants. */
+export function exampleOf(vocabulary: TinyVocabulary, lesson: Lesson, seed: number, index: number): TrainingRow {
+  const random = new RandomStream('keyhole-corpus', lesson, seed, index);
+  const problem = random.choice(keyholeProblems('train'));
+  const program = random.choice(problem.wrong);
+  const code = lesson === 'taught-blind' ? undefined : renderCode(program.spec);
+  const answer = LESSONS[lesson](problem, program, random);
+  const user = promptOf(renderDescription(problem.spec), code);
+  const { tokens, mask } = encodeExample(vocabulary, [{ user, assistant: answerText(answer) }]);
+  if (lesson !== 'untrained') return { tokens, mask };
+  const start = tokens.indexOf(vocabulary.idOf('<s5>'));
+  return { tokens, mask: mask.map((bit, i) => (i > start ? 1 : bit)) };
+}
+
+export const asArgs = (input: readonly Value[]): KeyholeArgs => input as unknown as KeyholeArgs;
