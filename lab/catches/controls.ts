@@ -45,6 +45,18 @@ function countNumbers(value: Value): number {
   return Array.isArray(value) ? value.reduce<number>((sum, one) => sum + countNumbers(one), 0) : 0;
 }
 
+const MOST_SEEDS = 1000;
+
+/** Mutations of the known inputs and of all legal ones since, as EvalPlus does it. */
+function* corpus({ known, isLegal }: FrozenProblem, _program: WrongProgram, random: RandomStream): Iterable<Value[]> {
+  const seeds = [...known];
+  for (;;) {
+    const input = mutate(random.choice(seeds), random);
+    yield input;
+    if (seeds.length < MOST_SEEDS && isLegal?.(input) !== false) seeds.push(input);
+  }
+}
+
 /** The whole numbers in the texts, and those beside them. */
 export const constantsIn = (...texts: string[]): number[] => {
   const found = texts.flatMap((text) => (text.match(/-?\d+/g) ?? []).map(Number));
@@ -149,6 +161,7 @@ function* uniform(problem: FrozenProblem, _program: WrongProgram, random: Random
 
 export const CONTROLS: readonly Control[] = [
   { name: 'mutation', perProgram: false, write: ({ known }, _program, random) => mutations(known, random) },
+  { name: 'corpus', perProgram: false, write: corpus },
   { name: 'uniform', perProgram: false, write: uniform },
   { name: 'structure', perProgram: false, write: structure },
   { name: 'dictionary', perProgram: true, write: dictionary },

@@ -13,6 +13,8 @@ import { interpretNested, type NestedArgs } from '../families/nested/interpret.j
 import { allNestedProblems } from '../families/nested/problems.js';
 import { renderCode as renderNested, renderDescription as renderNestedText } from '../families/nested/render.js';
 import { baselineTests, drawArgs as drawNestedArgs, passesHidden } from '../families/nested/tests.js';
+import { openStructured } from '../families/structured/frozen.js';
+import { STRUCTURES } from '../families/structured/structures.js';
 
 export type Args = readonly Value[];
 
@@ -41,21 +43,39 @@ export interface FrozenProblem {
   known: Value[][]; // of the baseline tests
   reference: Program;
   wrong: WrongProgram[];
+  isLegal?(args: Args): boolean; // absent: every input is
   uniform(random: RandomStream): Value[]; // a typical input
 }
 
-export const FROZEN = { keyhole: keyholeFrozen, nested: nestedFrozen } as const satisfies Record<
-  string,
-  (split: Split) => FrozenProblem[]
->;
+export const FROZEN = {
+  keyhole: keyholeFrozen,
+  nested: nestedFrozen,
+  structured: structuredFrozen,
+} as const satisfies Record<string, (split: Split) => FrozenProblem[]>;
 export type FrozenFamily = keyof typeof FROZEN;
 
 /** In the order of tables. */
 export const STRATA_OF: Record<FrozenFamily, readonly string[]> = {
   keyhole: STRATA,
   nested: ['comparison', 'guard', 'other'],
+  structured: STRUCTURES.map(({ name }) => name),
 };
-export const FLAWS_OF: Record<FrozenFamily, readonly string[]> = { keyhole: FLAWS, nested: ['inner', 'outer', 'both'] };
+export const FLAWS_OF: Record<FrozenFamily, readonly string[]> = {
+  keyhole: FLAWS,
+  nested: ['inner', 'outer', 'both'],
+  structured: ['edit', 'mutant'],
+};
+
+let structured: Awaited<ReturnType<typeof openStructured>> | undefined;
+
+/** Loads what the programs of a family need to run. */
+export async function openFamily(family: FrozenFamily): Promise<void> {
+  if (family === 'structured') structured ??= await openStructured();
+}
+
+function structuredFrozen(split: Split): FrozenProblem[] {
+  return structured!.filter((problem) => problem.split === split);
+}
 
 function keyholeFrozen(split: Split): FrozenProblem[] {
   const program = (spec: KeyholeSpec): Program => ({

@@ -7,7 +7,7 @@ import type { Split } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
 import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
 import { CONTROLS } from './controls.js';
-import { FROZEN, type FrozenFamily } from './frozen.js';
+import { FROZEN, type FrozenFamily, openFamily } from './frozen.js';
 import { withCatches } from './page.js';
 import { catchPlot, plotFile } from './plot.js';
 import { callPrices, drawPrice } from './prices.js';
@@ -23,8 +23,8 @@ import {
 import { measureArm, measureChances } from './run.js';
 
 const USAGE = `npm run experiments -- catches [options]
-  --family F    keyhole (default) or nested
-  --split S     test (default) or validation
+  --family F    keyhole (default), nested or structured
+  --split S     test (default), validation or train
   --arms A,B    controls (default: all that the family has)
   --seeds 0,1   seeds of the inputs (default: 0,1,2)
   --quick       one seed, eight problems of the validation split; writes no record
@@ -50,8 +50,16 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   if (values.check) return checkCatches();
   const quick = values.quick === true;
   const family = oneOf('--family', values.family ?? 'keyhole', families);
-  const split = oneOf('--split', values.split ?? (quick ? 'validation' : 'test'), ['test', 'validation'] as const);
-  const known = CONTROLS.filter(({ feedback }) => !feedback || family === 'keyhole').map(({ name }) => name);
+  const split = oneOf('--split', values.split ?? (quick ? 'validation' : 'test'), [
+    'test',
+    'validation',
+    'train',
+  ] as const);
+  await openFamily(family);
+  if (FROZEN[family](split).length === 0) throw new BenchError(`--split: ${family} has no ${split} split`, 2);
+  const known = CONTROLS.filter(({ name, feedback }) =>
+    feedback ? family === 'keyhole' : name !== 'uniform' || family !== 'structured',
+  ).map(({ name }) => name);
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? known;
   const seeds = (values.seeds ?? (quick ? '0' : '0,1,2')).split(',').map(Number);
   const records = quick ? memoryRecords() : fileRecords(catchRecordsPath());

@@ -16,7 +16,7 @@ export const WITHOUT_WRITER = 0.02; // CPU seconds that are compared while no wr
 
 /** In the order of tables. */
 export const ARM_ORDER = [
-  ...['mutation', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
+  ...['mutation', 'corpus', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
   ...['untrained', 'blind', 'trained', 'reinforced', 'hybrid'],
 ];
 
@@ -59,7 +59,7 @@ export function turnSeconds(records: readonly CatchesRecord[], prices: Prices, m
 }
 
 function familyTables(family: FrozenFamily, records: readonly CatchesRecord[], prices: Prices): string[] {
-  const strata = STRATA_OF[family];
+  const strata = STRATA_OF[family].filter((stratum) => records[0]!.cells[stratum]);
   const rows = rowsOf(records);
   const times = (Object.keys(MARKETS) as Market[]).map((market) => ({
     market,

@@ -225,7 +225,22 @@ const PROBLEMS: Record<string, Record<string, Own>> = {
   intervals: {
     covered: {
       description: 'Return how many whole numbers are in the intervals of more than one number.',
-      known: [[[[1, 4], [6, 9]]], [[[0, 5], [10, 12], [20, 30]]], [[[3, 8]]]],
+      known: [
+        [
+          [
+            [1, 4],
+            [6, 9],
+          ],
+        ],
+        [
+          [
+            [0, 5],
+            [10, 12],
+            [20, 30],
+          ],
+        ],
+        [[[3, 8]]],
+      ],
       reference: `def solve(spans):
     total = 0
     for a, b in spans:
@@ -240,7 +255,27 @@ const PROBLEMS: Record<string, Record<string, Own>> = {
     },
     gaps: {
       description: 'Return the length of the longest gap between neighbours, 0 if there is no number between any two.',
-      known: [[[[1, 4], [6, 9]]], [[[0, 5], [10, 12], [20, 30]]], [[[3, 8], [15, 18]]]],
+      known: [
+        [
+          [
+            [1, 4],
+            [6, 9],
+          ],
+        ],
+        [
+          [
+            [0, 5],
+            [10, 12],
+            [20, 30],
+          ],
+        ],
+        [
+          [
+            [3, 8],
+            [15, 18],
+          ],
+        ],
+      ],
       reference: `def solve(spans):
     best = 0
     for i in range(1, len(spans)):
@@ -257,7 +292,27 @@ const PROBLEMS: Record<string, Record<string, Own>> = {
     joined: {
       description:
         'Join intervals whose gap has no number (one begins right after the other ends). Return the number of intervals that remain, plus 100 if one of them has at least 50 numbers.',
-      known: [[[[1, 4], [6, 9]]], [[[0, 5], [10, 12], [20, 30]]], [[[3, 8], [15, 18]]]],
+      known: [
+        [
+          [
+            [1, 4],
+            [6, 9],
+          ],
+        ],
+        [
+          [
+            [0, 5],
+            [10, 12],
+            [20, 30],
+          ],
+        ],
+        [
+          [
+            [3, 8],
+            [15, 18],
+          ],
+        ],
+      ],
       reference: `def solve(spans):
     joined = []
     for a, b in spans:
@@ -294,7 +349,8 @@ const PROBLEMS: Record<string, Record<string, Own>> = {
       ],
     },
     leaves: {
-      description: 'Return the number of leaves whose parent has exactly one child. The root alone counts as no such leaf.',
+      description:
+        'Return the number of leaves whose parent has exactly one child. The root alone counts as no such leaf.',
       known: [[[-1, 0, 0, 1]], [[-1, 0, 1, 1, 0]], [[-1, 0, 0]]],
       reference: `def solve(parents):
     children = [0] * len(parents)
@@ -312,7 +368,8 @@ const PROBLEMS: Record<string, Record<string, Own>> = {
       ],
     },
     heavy: {
-      description: 'Return the smallest node, other than the root, whose subtree has more than half of all nodes, or -1.',
+      description:
+        'Return the smallest node, other than the root, whose subtree has more than half of all nodes, or -1.',
       known: [[[-1, 0, 0, 1]], [[-1, 0, 1, 1, 0]], [[-1, 0, 0]]],
       reference: `def solve(parents):
     size = [1] * len(parents)
@@ -334,9 +391,31 @@ const PROBLEMS: Record<string, Record<string, Own>> = {
     distance: {
       description: 'Return the number of edges on the shortest way from node 0 to node n-1.',
       known: [
-        [4, [[0, 1], [1, 2], [2, 3]]],
-        [3, [[0, 1], [0, 2]]],
-        [5, [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]]],
+        [
+          4,
+          [
+            [0, 1],
+            [1, 2],
+            [2, 3],
+          ],
+        ],
+        [
+          3,
+          [
+            [0, 1],
+            [0, 2],
+          ],
+        ],
+        [
+          5,
+          [
+            [0, 1],
+            [1, 2],
+            [2, 3],
+            [3, 4],
+            [0, 4],
+          ],
+        ],
       ],
       reference: `def solve(n, edges):
     far = [-1] * n
@@ -361,11 +440,35 @@ const PROBLEMS: Record<string, Record<string, Own>> = {
       ],
     },
     cycles: {
-      description: 'Return how many edges can be left out at most such that all nodes are still connected, but 9 if it is more than 9.',
+      description:
+        'Return how many edges can be left out at most such that all nodes are still connected, but 9 if it is more than 9.',
       known: [
-        [4, [[0, 1], [1, 2], [2, 3]]],
-        [3, [[0, 1], [0, 2], [1, 2]]],
-        [5, [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]]],
+        [
+          4,
+          [
+            [0, 1],
+            [1, 2],
+            [2, 3],
+          ],
+        ],
+        [
+          3,
+          [
+            [0, 1],
+            [0, 2],
+            [1, 2],
+          ],
+        ],
+        [
+          5,
+          [
+            [0, 1],
+            [1, 2],
+            [2, 3],
+            [3, 4],
+            [0, 4],
+          ],
+        ],
       ],
       reference: `def solve(n, edges):
     spare = len(edges) - (n - 1)
@@ -381,9 +484,29 @@ const PROBLEMS: Record<string, Record<string, Own>> = {
     'two-sides': {
       description: 'Return True if the nodes can be put on two sides such that every edge has a node on each side.',
       known: [
-        [4, [[0, 1], [1, 2], [2, 3]]],
-        [3, [[0, 1], [0, 2]]],
-        [3, [[0, 1], [0, 2], [1, 2]]],
+        [
+          4,
+          [
+            [0, 1],
+            [1, 2],
+            [2, 3],
+          ],
+        ],
+        [
+          3,
+          [
+            [0, 1],
+            [0, 2],
+          ],
+        ],
+        [
+          3,
+          [
+            [0, 1],
+            [0, 2],
+            [1, 2],
+          ],
+        ],
       ],
       reference: `def solve(n, edges):
     side = [0] * n

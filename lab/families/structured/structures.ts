@@ -169,7 +169,8 @@ const GRAPH: Structure = {
       const to = shape === 'path' ? i - 1 : shape === 'star' ? 0 : random.int(0, i - 1);
       add(names[i]!, names[to]!);
     }
-    for (let extra = random.choice([0, 1, 3, n * n]); extra > 0; extra--) add(random.int(0, n - 1), random.int(0, n - 1));
+    for (let extra = random.choice([0, 1, 3, n * n]); extra > 0; extra--)
+      add(random.int(0, n - 1), random.int(0, n - 1));
     if (random.uniform() < 0.3) add(names[0]!, names[n - 1]!); // a cycle
     return [n, random.shuffle([...edges.values()])];
   },
