@@ -14,7 +14,7 @@ export interface Control {
 const BATCH = 100;
 
 /** One mutation of one of `seeds`; repetitions within a batch are left out, as in the product. */
-function* mutations(seeds: readonly Value[][], random: RandomStream): Iterable<Value[]> {
+export function* mutations(seeds: readonly Value[][], random: RandomStream): Iterable<Value[]> {
   const seen = new Set<string>();
   for (let idle = 0; idle < 3; idle++) {
     for (const input of freshInputs(seeds, BATCH, random)) {
@@ -169,9 +169,3 @@ export const CONTROLS: readonly Control[] = [
   { name: 'distance', perProgram: true, feedback: true, write: distance },
   { name: 'by-hand', perProgram: true, write: (_problem, program, random) => program.byHand(random) },
 ];
-
-/** Inputs of a model first, then mutations of them and of the known ones in turn. */
-export function* multiplied(seeds: readonly Value[][], random: RandomStream): Iterable<Value[]> {
-  yield* seeds;
-  if (seeds.length > 0) yield* mutations(seeds, random);
-}

@@ -27,7 +27,8 @@ export interface Step {
 export interface Program {
   code: string;
   run(args: Args): string; // equal texts are equal results
-  trace?(args: Args): Step[]; // the conditions that ran; absent: the family has none
+  conditions?: string[]; // absent: the family has none
+  trace?(args: Args): Step[]; // the conditions that ran
 }
 
 export interface WrongProgram extends Program {
@@ -81,6 +82,7 @@ function keyholeFrozen(split: Split): FrozenProblem[] {
   const program = (spec: KeyholeSpec): Program => ({
     code: renderCode(spec),
     run: (args) => `${interpretKeyhole(spec, args as unknown as KeyholeArgs)}`,
+    conditions: spec.rules.flatMap(({ atoms }, r) => atoms.map((_, i) => `${r}.${i}`)),
     trace: (args) => traceOf(spec, args as unknown as KeyholeArgs),
   });
   return keyholeProblems(split).map(({ id, spec, known, wrong }) => ({

@@ -1,13 +1,15 @@
 // `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, and writes
 // docs/adversary.md.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Split } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
 import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
+import { meanOf } from '../experiments/statistics.js';
 import { CONTROLS } from './controls.js';
 import { FROZEN, type FrozenFamily, openFamily } from './frozen.js';
+import { MOST_INPUTS } from './measure.js';
 import { withCatches } from './page.js';
 import { catchPlot, plotFile } from './plot.js';
 import { callPrices, drawPrice } from './prices.js';
@@ -20,13 +22,18 @@ import {
   readCatchRecords,
   saveCatchRecord,
 } from './records.js';
-import { measureArm, measureChances } from './run.js';
+import { type Measured, measureArm, measureChances } from './run.js';
+import { HYBRID_SEEDS, hybridOf, writerOf } from './writer/arms.js';
+import { WRITERS, type WriterName, writtenBy } from './writer/writers.js';
 
+const HYBRID = 'hybrid';
+const QUICK_PROBLEMS = 8;
 const USAGE = `npm run experiments -- catches [options]
   --family F    keyhole (default), nested or structured
   --split S     test (default), validation or train
-  --arms A,B    controls (default: all that the family has)
-  --seeds 0,1   seeds of the inputs (default: 0,1,2)
+  --arms A,B    controls (default: all that the family has), or writers: ${[...WRITERS, HYBRID].join(', ')}
+  --seeds 0,1   seeds of the inputs, and of a writer's training (default: 0,1,2)
+  --store DIR   trained writers (default: .gauntlet/catches)
   --quick       one seed, eight problems of the validation split; writes no record
   --check       only compare docs/adversary.md with the records
 A record that exists is kept, so a measurement that was cut off goes on.`;
@@ -42,6 +49,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     split: TEXT,
     arms: TEXT,
     seeds: TEXT,
+    store: TEXT,
     quick: FLAG,
     check: FLAG,
     help: FLAG,
@@ -57,10 +65,12 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   ] as const);
   await openFamily(family);
   if (FROZEN[family](split).length === 0) throw new BenchError(`--split: ${family} has no ${split} split`, 2);
-  const known = CONTROLS.filter(({ name, feedback }) =>
+  const controls = CONTROLS.filter(({ name, feedback }) =>
     feedback ? family === 'keyhole' : name !== 'uniform' || family !== 'structured',
   ).map(({ name }) => name);
-  const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? known;
+  const known = [...controls, ...(family === 'keyhole' ? [...WRITERS, HYBRID] : [])];
+  const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
+  const store = resolve(values.store ?? '.gauntlet/catches');
   const seeds = (values.seeds ?? (quick ? '0' : '0,1,2')).split(',').map(Number);
   const records = quick ? memoryRecords() : fileRecords(catchRecordsPath());
   if (!records.all().some(({ kind }) => kind === 'prices')) {
@@ -68,19 +78,35 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     const draw = Object.fromEntries(CONTROLS.map(({ name }) => [name, drawPrice(name)]));
     records.save({ kind: 'prices', commit, machine: machine(), call: await callPrices(), draw });
   }
-  const chances = chancesOf(records, family, split);
+  const problems = quick ? QUICK_PROBLEMS : undefined;
+  const chances = chancesOf(records, family, split, problems);
   for (const seed of seeds) {
     for (const name of arms) {
-      const measured = { family, split, seed, commit, ...(quick && { problems: 8 }) };
+      const measured = { family, split, seed, commit, ...(problems !== undefined && { problems }) };
       const key = keyOf({ kind: 'catches', ...measured, arm: name, cells: {}, suite: 0 });
       if (records.all().some((record) => keyOf(record) === key)) continue;
-      const record = measureArm(measured, CONTROLS.find((one) => one.name === name)!, chances);
+      const record = await measure(measured, name, chances, store);
       records.save(record);
       say(`${name}, seed ${seed}: ${summaryOf(record)}`);
     }
   }
   if (quick) console.log(withCatches('<!-- catches --><!-- /catches -->', records.all(), split));
   else writePage();
+}
+
+/** A writer is trained first, unless the store has it. */
+async function measure(measured: Measured, name: string, chances: Chances, store: string): Promise<CatchesRecord> {
+  const control = CONTROLS.find((one) => one.name === name);
+  if (control) return measureArm(measured, control, chances);
+  mkdirSync(store, { recursive: true });
+  const { family, split, problems, seed } = measured;
+  const own = FROZEN[family](split).slice(0, problems);
+  const writer = name === HYBRID ? 'trained' : (name as WriterName);
+  const written = await writtenBy(store, writer, seed, split, own, say);
+  const arm = name === HYBRID ? hybridOf(written) : writerOf(name, written);
+  const inputs = own.flatMap(({ wrong }) => wrong.map(({ id }) => written.inputs[id]?.length ?? 0));
+  const ofModel = Math.min(name === HYBRID ? HYBRID_SEEDS : MOST_INPUTS, meanOf(inputs).value);
+  return measureArm(measured, arm, chances, { inputs: ofModel, tokens: written.tokens, seconds: written.seconds });
 }
 
 interface Records {
@@ -99,11 +125,11 @@ function memoryRecords(): Records {
 }
 
 /** How rare each mistake is; measured once for each split. */
-export function chancesOf(records: Records, family: FrozenFamily, split: Split): Chances {
+function chancesOf(records: Records, family: FrozenFamily, split: Split, problems?: number): Chances {
   const found = records.all().find((one) => one.kind === 'chances' && one.family === family && one.split === split);
   if (found) return found as Chances;
   say('chances under mutation');
-  const chances = measureChances(family, split);
+  const chances = measureChances(family, split, problems);
   records.save(chances);
   return chances;
 }

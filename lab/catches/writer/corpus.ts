@@ -3,7 +3,7 @@ import { discriminatorPrompt, textOf } from '../../../core/prompts/prompts.js';
 import { RandomStream } from '../../../core/random.js';
 import type { Value } from '../../../core/schema/value.js';
 import { type KeyholeArgs, LIMIT, type Rule } from '../../families/keyhole/family.js';
-import { drawArgs, solveRule } from '../../families/keyhole/inputs.js';
+import { solveRule } from '../../families/keyhole/inputs.js';
 import { interpretKeyhole } from '../../families/keyhole/interpret.js';
 import { type KeyholeProblem, keyholeProblems, type WrongProgram } from '../../families/keyhole/problems.js';
 import { renderCall, renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
@@ -24,17 +24,18 @@ export function promptOf(description: string, code: string | undefined): string 
 
 type Answer = (problem: KeyholeProblem, program: WrongProgram, random: RandomStream) => KeyholeArgs[];
 
-/** Knows the form and that numbers can be copied, but nothing of what they are good for. */
+/** Knows the form and copies numbers, but nothing of what they are good for. */
 const untrained: Answer = ({ spec }, program, random) => {
   const numbers = constantsOf([...spec.rules, ...program.spec.rules]);
-  const value = (own: number): number => {
+  const value = (): number => {
     const fate = random.uniform();
-    return fate < 0.4 ? random.choice(numbers) : fate < 0.6 ? 0 : fate < 0.7 ? random.choice([-1, 1]) * LIMIT : own;
+    if (fate < 0.6) return random.choice(numbers);
+    return fate < 0.8 ? random.int(0, 9) : fate < 0.9 ? 0 : random.choice([-1, 1]) * LIMIT;
   };
-  return Array.from({ length: INPUTS }, (): KeyholeArgs => {
-    const [nums, a, b] = drawArgs(random);
-    return [nums.slice(0, random.int(1, 4)).map(value), value(a), value(b)];
-  });
+  return Array.from(
+    { length: INPUTS },
+    (): KeyholeArgs => [Array.from({ length: random.int(1, 4) }, value), value(), value()],
+  );
 };
 
 const constantsOf = (rules: readonly Rule[]): number[] =>
@@ -68,16 +69,31 @@ export function keyholeVocabulary(): TinyVocabulary {
   return buildVocabulary(texts, LIMIT + 1);
 }
 
-/** Example `index`: a program of the train split and an answer. With `untrained`, the program is trained too: it repeats constants. */
+/** Examples of the base with one special case, then with two: copying a constant is learned soonest where there are few. */
+const FEW_RULES = [12_000, 20_000] as const;
+
+const withRules = (problem: KeyholeProblem, count: number): KeyholeProblem => ({
+  ...problem,
+  spec: { ...problem.spec, rules: problem.spec.rules.slice(0, count) },
+});
+
+/** Example `index`: a program of the train split and an answer. The base learns the program, too: it repeats constants. */
 export function exampleOf(vocabulary: TinyVocabulary, lesson: Lesson, seed: number, index: number): TrainingRow {
   const random = new RandomStream('keyhole-corpus', lesson, seed, index);
-  const problem = random.choice(keyholeProblems('train'));
-  const program = random.choice(problem.wrong);
+  const drawn = random.choice(keyholeProblems('train'));
+  const isBase = lesson === 'untrained';
+  const few = isBase ? FEW_RULES.findIndex((until) => index < until) : -1;
+  const problem =
+    few < 0
+      ? drawn
+      : withRules({ ...drawn, spec: { ...drawn.spec, rules: random.shuffle(drawn.spec.rules) } }, few + 1);
+  const wrong = random.choice(drawn.wrong);
+  const program = few < 0 ? wrong : { ...wrong, spec: problem.spec };
   const code = lesson === 'taught-blind' ? undefined : renderCode(program.spec);
   const answer = LESSONS[lesson](problem, program, random);
   const user = promptOf(renderDescription(problem.spec), code);
   const { tokens, mask } = encodeExample(vocabulary, [{ user, assistant: answerText(answer) }]);
-  if (lesson !== 'untrained') return { tokens, mask };
+  if (!isBase) return { tokens, mask };
   const start = tokens.indexOf(vocabulary.idOf('<s5>'));
   return { tokens, mask: mask.map((bit, i) => (i > start ? 1 : bit)) };
 }

@@ -10,12 +10,17 @@ export const drawArgs = (random: RandomStream): KeyholeArgs => [
   anyValue(random),
 ];
 
+function smallArgs(random: RandomStream): KeyholeArgs {
+  const digit = (): number => random.int(1, 9);
+  return [Array.from({ length: random.int(1, 2) }, digit), digit(), digit()];
+}
+
 /**
  * An input to which the rule applies, unless an earlier one does. Conditions of list and numbers do not touch each other. A
- * `plain` one needs no arithmetic: it copies constants, and puts zeros and extreme values around them.
+ * `plain` one needs no arithmetic: it copies constants, and puts small digits, zeros and extreme values around them.
  */
 export function solveRule({ atoms }: Rule, random: RandomStream, plain = false): KeyholeArgs {
-  const args = drawArgs(random);
+  const args = plain ? smallArgs(random) : drawArgs(random);
   for (const atom of atoms) solveAtom(atom, args, random, plain || random.uniform() < 0.5);
   return args;
 }

@@ -1,0 +1,87 @@
+// The writers with a model: how each is trained, where it is kept, and what it writes for frozen programs.
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeFolder } from '../../../cli/export/folder.js';
+import type { Split } from '../../../core/schema/problem.js';
+import { openEngine } from '../../../ml/engine/ortEngine.js';
+import { parseModelConfig } from '../../../ml/hf/config.js';
+import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
+import type { TensorData } from '../../../ml/nn/layout.js';
+import { tinyConfig, tinyModelFiles } from '../../families/tiny/modelFiles.js';
+import { initialWeights } from '../../makeTiny/initialWeights.js';
+import type { FrozenProblem } from '../frozen.js';
+import { school } from './base.js';
+import { keyholeVocabulary, type Lesson } from './corpus.js';
+import { type Written, writeInputs } from './sample.js';
+
+export const WRITERS = ['untrained', 'blind', 'trained'] as const;
+export type WriterName = (typeof WRITERS)[number];
+
+interface Course {
+  lesson: Lesson;
+  tokens: number;
+  learningRate: number; // peak
+  isBlind: boolean;
+}
+
+const COURSES: Record<WriterName, Course> = {
+  untrained: { lesson: 'untrained', tokens: 1_200_000, learningRate: 4e-3, isBlind: false },
+  blind: { lesson: 'taught-blind', tokens: 1_000_000, learningRate: 2.5e-3, isBlind: true },
+  trained: { lesson: 'taught', tokens: 1_000_000, learningRate: 2.5e-3, isBlind: false },
+};
+const BASE_SEED = 0; // all writers start from one base
+
+const folderOf = (store: string, name: WriterName, seed: number): string => join(store, `${name}-${seed}`);
+
+/** The folder of the model; trains it if it does not exist. */
+export async function provideWriter(
+  store: string,
+  name: WriterName,
+  seed: number,
+  say: (line: string) => void,
+): Promise<string> {
+  const own = name === 'untrained' ? BASE_SEED : seed;
+  const folder = folderOf(store, name, own);
+  if (existsSync(join(folder, 'model.safetensors'))) return folder;
+  const vocabulary = keyholeVocabulary();
+  const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');
+  const weights =
+    name === 'untrained'
+      ? initialWeights(config, own)
+      : await weightsIn(await provideWriter(store, 'untrained', 0, say));
+  const { lesson, tokens, learningRate } = COURSES[name];
+  const phase = { name: lesson, tokens, learningRate, discriminatorShare: 1 };
+  const schooled = await school({ config, weights, vocabulary }, { lesson, seed: own, phase }, say);
+  const files = new Map<string, string | Uint8Array>(tinyModelFiles(vocabulary));
+  await writeFolder(folder, files.set('model.safetensors', writeSafetensors(schooled.weights)));
+  return folder;
+}
+
+async function weightsIn(folder: string): Promise<ReadonlyMap<string, TensorData>> {
+  return parseSafetensors(await readFile(join(folder, 'model.safetensors')), folder);
+}
+
+const TURNS = 4; // of four inputs for each program
+
+/** What a writer writes for all programs of a split. Kept, because a hybrid needs it too. */
+export async function writtenBy(
+  store: string,
+  name: WriterName,
+  seed: number,
+  split: Split,
+  problems: readonly FrozenProblem[],
+  say: (line: string) => void,
+): Promise<Written> {
+  const file = join(store, `inputs-${name}-${seed}-${split}-${problems.length}.json`);
+  if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Written;
+  const engine = await openEngine(await provideWriter(store, name, seed, say));
+  try {
+    const options = { isBlind: COURSES[name].isBlind, turns: TURNS, seed };
+    const written = await writeInputs(engine, problems, options);
+    await writeFile(file, JSON.stringify(written));
+    return written;
+  } finally {
+    await engine.close();
+  }
+}
