@@ -14,8 +14,10 @@ import { catchPlot, plotFile } from '../../lab/catches/plot.js';
 import { type CatchesRecord, catchRecordsPath, type Prices, readCatchRecords } from '../../lab/catches/records.js';
 import { measureArm, measureChances } from '../../lab/catches/run.js';
 import { hybridOf, writerOf } from '../../lab/catches/writer/arms.js';
-import { answerText, exampleOf, INPUTS, keyholeVocabulary, promptOf } from '../../lab/catches/writer/corpus.js';
+import { drawExample, exampleOf, INPUTS, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
 import { nearness, REWARD_OF } from '../../lab/catches/writer/reward.js';
+import { interpretKeyhole } from '../../lab/families/keyhole/interpret.js';
+import { renderCode } from '../../lab/families/keyhole/render.js';
 
 /** A problem of one number: wrong programs differ from the reference at the numbers of their name. */
 function toyProblem(...wrong: number[][]): FrozenProblem {
@@ -213,27 +215,23 @@ describe('catches', () => {
 
   it('teach inputs of which the first catches the program, and never show it to a blind writer', () => {
     const vocabulary = keyholeVocabulary();
-    const text = (lesson: 'taught' | 'taught-blind' | 'untrained', i: number): string => {
-      const { tokens, mask } = exampleOf(vocabulary, lesson, 0, i);
-      assert.equal(tokens.length, mask.length);
-      assert.ok(tokens.length < 400 && !tokens.includes(vocabulary.idOf('<unk>')));
-      return vocabulary.decode(tokens);
-    };
     let catching = 0;
     for (let i = 0; i < 60; i++) {
-      assert.ok(text('taught-blind', i).includes('<s5><tests>'));
-      assert.ok(text('untrained', i).includes('<tests>'));
-      const taught = text('taught', i);
-      const program = FROZEN.keyhole('train').flatMap(({ description, wrong, reference }) =>
-        wrong.filter(({ code }) => taught.includes(promptOf(description, code))).map((one) => ({ reference, one })),
-      )[0]!;
-      const calls = taught.split('<tests>')[1]!.replace('<eos>', '').split('\n');
-      assert.equal(calls.length, INPUTS);
-      const first = JSON.parse(`[${calls[0]!.slice('solve('.length, -1)}]`) as Value[];
-      assert.equal(answerText([first as never]), calls[0]);
-      catching += Number(program.reference.run(first) !== program.one.run(first));
+      for (const lesson of ['taught', 'taught-blind', 'untrained'] as const) {
+        const { tokens, mask } = exampleOf(vocabulary, lesson, 0, 20_000 + i);
+        assert.equal(tokens.length, mask.length);
+        assert.ok(tokens.length < 400 && !tokens.includes(vocabulary.idOf('<unk>')));
+      }
+      assert.ok(drawExample('taught-blind', 0, i).prompt.endsWith('<s5><tests>'));
+      const { problem, program, prompt, answer } = drawExample('taught', 0, i);
+      assert.ok(prompt.includes(renderCode(program.spec)));
+      assert.equal(problem.split, 'train');
+      assert.equal(answer.length, INPUTS);
+      catching += Number(interpretKeyhole(problem.spec, answer[0]!) !== interpretKeyhole(program.spec, answer[0]!));
     }
-    assert.ok(catching >= 57, `${catching}`);
+    assert.ok(catching >= 55, `${catching}`);
+    const rules = (i: number): number => drawExample('untrained', 0, i).problem.spec.rules.length;
+    assert.deepEqual([rules(0), rules(10_000), rules(20_000)], [1, 2, 3]);
     assert.equal(vocabulary.encode('-417').length, 2);
   });
 
