@@ -128,8 +128,8 @@ describe('catches', () => {
     assert.equal(secondsOf(control, 10, prices, 'sandbox'), 10 * 0.002 + 20 * 0.001);
     assert.equal(tokensOf(control, 10), 0);
     const model = record('hybrid', 0, { model: { inputs: 4, tokens: 10, seconds: 0.001 } });
-    // four inputs of ten tokens, then six mutations
-    assert.ok(Math.abs(secondsOf(model, 10, prices, 'inProcess') - (0.04 + 6 * 0.002 + 20 * 0.0001)) < 1e-12);
+    // four inputs of ten tokens, then six that are drawn
+    assert.ok(Math.abs(secondsOf(model, 10, prices, 'inProcess') - (0.04 + 6 * 0.003 + 20 * 0.0001)) < 1e-12);
     assert.equal(tokensOf(model, 10), 40);
     for (const one of [control, model]) {
       const seconds = secondsOf(one, 17, prices, 'sandbox');
@@ -235,7 +235,7 @@ describe('catches', () => {
     assert.equal(vocabulary.encode('-417').length, 2);
   });
 
-  it('measure written inputs, and mutations of the first of them', () => {
+  it('measure written inputs, and changes of the first of them', () => {
     const problem = toyProblem([418], [419]);
     const written = { inputs: { 418: [[417]], 419: [[419]] } as Record<string, Value[][]>, tokens: 9, seconds: 1 };
     const ranks = (one: ReturnType<typeof writerOf>): boolean[] =>

@@ -1,5 +1,5 @@
 // Written inputs as arms of the measurement.
-import { mutations } from '../controls.js';
+import { changes } from '../controls.js';
 import type { Arm } from '../measure.js';
 import type { Written } from './sample.js';
 
@@ -9,15 +9,15 @@ export const writerOf = (name: string, { inputs }: Written): Arm => ({
   write: (_problem, program) => inputs[program.id] ?? [],
 });
 
-export const HYBRID_SEEDS = 4; // inputs of the model; then come mutations of them
+export const HYBRID_SEEDS = 2; // inputs of the model, chosen on validation among 2, 4 and 6
 
-/** The model writes seeds, mutation multiplies them. */
+/** The model writes seeds, and the changes of the control `dictionary` multiply them. */
 export const hybridOf = ({ inputs }: Written): Arm => ({
   name: 'hybrid',
   perProgram: true,
-  *write(_problem, program, random) {
+  *write(problem, program, random) {
     const seeds = (inputs[program.id] ?? []).slice(0, HYBRID_SEEDS);
     yield* seeds;
-    yield* mutations(seeds, random);
+    yield* changes(seeds.length > 0 ? seeds : problem.known, problem, program, random);
   },
 });

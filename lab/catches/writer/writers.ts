@@ -24,13 +24,14 @@ interface Course {
   lesson: Lesson;
   tokens: number;
   learningRate: number; // peak
+  batch: number; // sequences
 }
 
 /** Supervised, with all parameters. */
 const COURSES: Record<Exclude<WriterName, 'reinforced'>, Course> = {
-  untrained: { lesson: 'untrained', tokens: 3_000_000, learningRate: 4e-3 },
-  blind: { lesson: 'taught-blind', tokens: 1_000_000, learningRate: 2.5e-3 },
-  trained: { lesson: 'taught', tokens: 1_000_000, learningRate: 2.5e-3 },
+  untrained: { lesson: 'untrained', tokens: 3_000_000, learningRate: 4e-3, batch: 24 },
+  blind: { lesson: 'taught-blind', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
+  trained: { lesson: 'taught', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
 };
 const BASE_SEED = 0; // all writers start from one base
 const UPDATES = 60; // of reinforcement
@@ -51,9 +52,9 @@ export async function provideModel(store: string, name: keyof typeof COURSES, se
     name === 'untrained'
       ? initialWeights(config, own)
       : await weightsIn(await provideModel(store, 'untrained', 0, say));
-  const { lesson, tokens, learningRate } = COURSES[name];
+  const { lesson, tokens, learningRate, batch } = COURSES[name];
   const phase = { name: lesson, tokens, learningRate, discriminatorShare: 1 };
-  const schooled = await school({ config, weights, vocabulary }, { lesson, seed: own, phase }, say);
+  const schooled = await school({ config, weights, vocabulary }, { lesson, seed: own, phase, batch }, say);
   const files = new Map<string, string | Uint8Array>(tinyModelFiles(vocabulary));
   await writeFolder(folder, files.set('model.safetensors', writeSafetensors(schooled.weights)));
   return folder;
