@@ -78,7 +78,7 @@ export function saveCatchRecord(path: string, record: CatchRecord): void {
 /** In the order of tables. */
 const ARM_ORDER = [
   ...['mutation', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
-  ...['untrained', 'blind', 'trained', 'reinforced', 'hybrid'],
+  ...['untrained', 'blind', 'trained', 'reinforced', 'hybrid', 'blind-hybrid'],
 ];
 
 export interface Row {

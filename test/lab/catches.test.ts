@@ -241,7 +241,7 @@ describe('catches', () => {
     const ranks = (one: ReturnType<typeof writerOf>): boolean[] =>
       catchesOf(problem, one, 0).caught.map(({ rank }) => Number.isFinite(rank));
     assert.deepEqual(ranks(writerOf('trained', written)), [false, true]);
-    assert.deepEqual(ranks(hybridOf(written)), [true, true]);
+    assert.deepEqual(ranks(hybridOf('hybrid', written)), [true, true]);
   });
 
   it('are what docs/adversary.md and its pictures show', () => {
