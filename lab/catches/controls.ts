@@ -63,11 +63,19 @@ export const constantsIn = (...texts: string[]): number[] => {
   return [...new Set(found.flatMap((constant) => [constant, constant - 1, constant + 1]))];
 };
 
-function* dictionary(problem: FrozenProblem, program: WrongProgram, random: RandomStream): Iterable<Value[]> {
+const dictionary: Control['write'] = (problem, program, random) => changes(problem.known, problem, program, random);
+
+/** Mutations of `seeds` with constants. */
+export function* changes(
+  seeds: readonly Value[][],
+  problem: FrozenProblem,
+  program: WrongProgram,
+  random: RandomStream,
+): Iterable<Value[]> {
   const constants = constantsIn(program.code, problem.reference.code, problem.description);
   for (;;) {
-    let input: Value[] = random.choice(problem.known);
-    for (let changes = random.int(1, 3); changes > 0; changes--) {
+    let input: Value[] = random.choice(seeds);
+    for (let left = random.int(1, 3); left > 0; left--) {
       const numbers = countNumbers(input);
       if (constants.length === 0 || numbers === 0 || random.uniform() < 0.5) input = mutate(input, random);
       else {

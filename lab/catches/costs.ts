@@ -11,7 +11,7 @@ export function secondsOf(record: CatchesRecord, inputs: number, prices: Prices,
   const { model, arm, calls = CALLS } = record;
   const written = model ? Math.min(inputs, model.inputs) : 0;
   const ofModel = model ? written * model.tokens * model.seconds : 0;
-  const drawn = (inputs - written) * (prices.draw[model ? 'mutation' : arm] ?? 0);
+  const drawn = (inputs - written) * (prices.draw[model ? 'dictionary' : arm] ?? 0);
   return ofModel + drawn + inputs * calls * prices.call[market];
 }
 

@@ -23,15 +23,15 @@ import {
   saveCatchRecord,
 } from './records.js';
 import { type Measured, measureArm, measureChances } from './run.js';
-import { HYBRID_SEEDS, hybridOf, writerOf } from './writer/arms.js';
+import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
 import { WRITERS, type WriterName, writtenBy } from './writer/writers.js';
 
-const HYBRID = 'hybrid';
+const MODELS = [...WRITERS, ...(Object.keys(HYBRIDS) as HybridName[])];
 const QUICK_PROBLEMS = 8;
 const USAGE = `npm run experiments -- catches [options]
   --family F    keyhole (default), nested or structured
   --split S     test (default), validation or train
-  --arms A,B    controls (default: all that the family has), or writers: ${[...WRITERS, HYBRID].join(', ')}
+  --arms A,B    controls (default: all that the family has), or writers: ${MODELS.join(', ')}
   --seeds 0,1   seeds of the inputs, and of a writer's training (default: 0,1,2)
   --store DIR   trained writers (default: .gauntlet/catches)
   --quick       one seed, eight problems of the validation split; writes no record
@@ -68,7 +68,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   const controls = CONTROLS.filter(({ name, feedback }) =>
     feedback ? family === 'keyhole' : name !== 'uniform' || family !== 'structured',
   ).map(({ name }) => name);
-  const known = [...controls, ...(family === 'keyhole' ? [...WRITERS, HYBRID] : [])];
+  const known = [...controls, ...(family === 'keyhole' ? MODELS : [])];
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
   const store = resolve(values.store ?? '.gauntlet/catches');
   const seeds = (values.seeds ?? (quick ? '0' : '0,1,2')).split(',').map(Number);
@@ -101,11 +101,12 @@ async function measure(measured: Measured, name: string, chances: Chances, store
   mkdirSync(store, { recursive: true });
   const { family, split, problems, seed } = measured;
   const own = FROZEN[family](split).slice(0, problems);
-  const writer = name === HYBRID ? 'trained' : (name as WriterName);
+  const hybrid = Object.keys(HYBRIDS).find((one) => one === name) as HybridName | undefined;
+  const writer = hybrid ? HYBRIDS[hybrid].writer : (name as WriterName);
   const written = await writtenBy(store, writer, seed, split, own, say);
-  const arm = name === HYBRID ? hybridOf(written) : writerOf(name, written);
+  const arm = hybrid ? hybridOf(hybrid, written) : writerOf(name, written);
   const inputs = own.flatMap(({ wrong }) => wrong.map(({ id }) => written.inputs[id]?.length ?? 0));
-  const ofModel = Math.min(name === HYBRID ? HYBRID_SEEDS : MOST_INPUTS, meanOf(inputs).value);
+  const ofModel = Math.min(hybrid ? HYBRIDS[hybrid].seeds : MOST_INPUTS, meanOf(inputs).value);
   return measureArm(measured, arm, chances, { inputs: ofModel, tokens: written.tokens, seconds: written.seconds });
 }
 

@@ -6,19 +6,13 @@ import { inputsIn, type Market, secondsOf, shareAt, tokensOf } from './costs.js'
 import { FLAWS_OF, FROZEN, type FrozenFamily, STRATA_OF } from './frozen.js';
 import { GRID } from './measure.js';
 import { plotFile } from './plot.js';
-import type { CatchesRecord, CatchRecord, Prices } from './records.js';
+import { type CatchesRecord, type CatchRecord, type Prices, type Row, rowsOf } from './records.js';
 
 const MARK = { begin: '<!-- catches -->', end: '<!-- /catches -->' };
 const TURN = 8; // inputs of the trained writer, whose seconds all arms get
 const COUNTS = [8, 80, 800] as const; // inputs; also those of mutation at 1×, 10× and 100×
 const MARKETS = { sandbox: 'in the sandbox', inProcess: 'in process' } as const satisfies Record<Market, string>;
 export const WITHOUT_WRITER = 0.02; // CPU seconds that are compared while no writer is measured
-
-/** In the order of tables. */
-export const ARM_ORDER = [
-  ...['mutation', 'corpus', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
-  ...['untrained', 'blind', 'trained', 'reinforced', 'hybrid'],
-];
 
 /** The page with the present records. @throws Error if the page has no place for them */
 export function withCatches(page: string, records: readonly CatchRecord[], split: Split = 'test'): string {
@@ -38,17 +32,6 @@ function tables(records: readonly CatchRecord[], split: Split): string {
     })
     .join('\n\n');
 }
-
-interface Row {
-  arm: string;
-  records: CatchesRecord[]; // one a seed
-}
-
-export const rowsOf = (records: readonly CatchesRecord[]): Row[] =>
-  ARM_ORDER.flatMap((arm) => {
-    const own = records.filter((record) => record.arm === arm);
-    return own.length === 0 ? [] : [{ arm, records: own }];
-  });
 
 /** The seconds that all arms get: those of the trained writer's inputs. */
 export function turnSeconds(records: readonly CatchesRecord[], prices: Prices, market: Market): number {

@@ -4,8 +4,7 @@ import { colourStyle, FONT, fill, stroke } from '../svg.js';
 import { type Market, secondsOf, shareAt, tokensOf } from './costs.js';
 import { type FrozenFamily, STRATA_OF } from './frozen.js';
 import { GRID } from './measure.js';
-import { rowsOf } from './page.js';
-import type { CatchesRecord, CatchRecord, Prices } from './records.js';
+import { type CatchesRecord, type CatchRecord, type Prices, rowsOf } from './records.js';
 
 export const plotFile = (family: FrozenFamily): string => `catches-${family}.svg`;
 
@@ -24,7 +23,9 @@ const HUES = [
   '#e08e00',
   '#1d63d8',
   '#d32f2f',
-  '#111111',
+  '#6d4c41',
+  '#43a047',
+  '#ad1457',
 ];
 
 interface Axis {

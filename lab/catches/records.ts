@@ -27,7 +27,7 @@ const catchesSchema = z.strictObject({
   calls: z.number().optional(), // for an input: of the validator, the reference and the program, mean; absent: 2, without validator
   model: z
     .strictObject({
-      inputs: z.number(), // that the model writes for a program, mean; a mutation follows if there is no more
+      inputs: z.number(), // that the model writes for a program, mean; what follows is drawn by `dictionary`
       tokens: z.number(), // sampled for each of them
       seconds: z.number(), // CPU seconds of a sampled token, its share of the prompt included
     })
@@ -75,3 +75,20 @@ export function saveCatchRecord(path: string, record: CatchRecord): void {
   const all = [...others, record].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   writeAtomically(path, (fd) => writeFileSync(fd, all.map((one) => `${JSON.stringify(one)}\n`).join('')));
 }
+
+/** In the order of tables. */
+const ARM_ORDER = [
+  ...['mutation', 'corpus', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
+  ...['untrained', 'blind', 'trained', 'reinforced', 'hybrid', 'blind-hybrid'],
+];
+
+export interface Row {
+  arm: string;
+  records: CatchesRecord[]; // one a seed
+}
+
+export const rowsOf = (records: readonly CatchesRecord[]): Row[] =>
+  ARM_ORDER.flatMap((arm) => {
+    const own = records.filter((record) => record.arm === arm);
+    return own.length === 0 ? [] : [{ arm, records: own }];
+  });

@@ -11,6 +11,7 @@ export interface Schooling {
   lesson: Lesson;
   seed: number;
   phase: TrainingPhase; // tokens and learning rate
+  batch: number; // sequences
 }
 
 export interface Schooled {
@@ -22,11 +23,11 @@ export interface Schooled {
 /** The recipe of the shipped models with another corpus. The same arguments give the same bytes. */
 export async function school(
   start: { config: ModelConfig; weights: ReadonlyMap<string, TensorData>; vocabulary: TinyVocabulary },
-  { lesson, seed, phase }: Schooling,
+  { lesson, seed, phase, batch }: Schooling,
   onStep: (line: string) => void = () => {},
 ): Promise<Schooled> {
   const recipe = recipeOf('tiny', seed);
-  const { betas, eps, weightDecay, maxGradNorm, batch, pool } = recipe;
+  const { betas, eps, weightDecay, maxGradNorm, pool } = recipe;
   const trainer = await openTrainer({ config: start.config, weights: start.weights });
   let [tokens, loss, step] = [0, Number.NaN, 0];
   try {
@@ -41,7 +42,7 @@ export async function school(
         const done = await trainer.step(rows, { learningRate, betas, eps, weightDecay, maxGradNorm });
         tokens += rows.reduce((sum, row) => sum + row.tokens.length, 0);
         loss = Number.isNaN(loss) ? done.loss : 0.95 * loss + 0.05 * done.loss;
-        if (++step % 20 === 0) onStep(`${lesson}: ${tokens} tokens, loss ${loss.toFixed(3)}`);
+        if (++step % 60 === 0) onStep(`${lesson}: ${tokens} tokens, loss ${loss.toFixed(3)}`);
       }
     }
     return { weights: trainer.weights(), tokens, loss };

@@ -1,11 +1,10 @@
 // What the writers of the family `keyhole` learn from: prompts as the product writes them, and answers of four inputs.
 import { discriminatorPrompt, textOf } from '../../../core/prompts/prompts.js';
 import { RandomStream } from '../../../core/random.js';
-import type { Value } from '../../../core/schema/value.js';
-import { type KeyholeArgs, LIMIT, type Rule } from '../../families/keyhole/family.js';
+import { type KeyholeArgs, type KeyholeSpec, LIMIT, type Rule } from '../../families/keyhole/family.js';
 import { solveRule } from '../../families/keyhole/inputs.js';
 import { interpretKeyhole } from '../../families/keyhole/interpret.js';
-import { type KeyholeProblem, keyholeProblems, type WrongProgram } from '../../families/keyhole/problems.js';
+import { type KeyholeProblem, keyholeProblems, variantOf, type WrongProgram } from '../../families/keyhole/problems.js';
 import { renderCall, renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
 import { encodeExample } from '../../families/tiny/corpus.js';
 import { buildVocabulary, type TinyVocabulary } from '../../families/tiny/tokenizer.js';
@@ -70,32 +69,34 @@ export function keyholeVocabulary(): TinyVocabulary {
 }
 
 /** Examples of the base with one special case, then with two: copying a constant is learned soonest where there are few. */
-const FEW_RULES = [12_000, 20_000] as const;
+const FEW_RULES = [8_000, 14_000] as const;
 
-const withRules = (problem: KeyholeProblem, count: number): KeyholeProblem => ({
-  ...problem,
-  spec: { ...problem.spec, rules: problem.spec.rules.slice(0, count) },
-});
+export interface Example {
+  problem: KeyholeProblem;
+  program: WrongProgram;
+  prompt: string;
+  answer: KeyholeArgs[];
+}
 
-/** Example `index`: a program of the train split and an answer. The base learns the program, too: it repeats constants. */
-export function exampleOf(vocabulary: TinyVocabulary, lesson: Lesson, seed: number, index: number): TrainingRow {
+/** Example `index`: a program of a composition of the train split, with constants that no other example has, and an answer. */
+export function drawExample(lesson: Lesson, seed: number, index: number): Example {
   const random = new RandomStream('keyhole-corpus', lesson, seed, index);
-  const drawn = random.choice(keyholeProblems('train'));
-  const isBase = lesson === 'untrained';
-  const few = isBase ? FEW_RULES.findIndex((until) => index < until) : -1;
-  const problem =
-    few < 0
-      ? drawn
-      : withRules({ ...drawn, spec: { ...drawn.spec, rules: random.shuffle(drawn.spec.rules) } }, few + 1);
+  const drawn = variantOf(random.choice(keyholeProblems('train')), index);
+  const few = lesson === 'untrained' ? FEW_RULES.findIndex((until) => index < until) : -1;
+  const fewer = (): KeyholeSpec => ({ ...drawn.spec, rules: random.shuffle(drawn.spec.rules).slice(0, few + 1) });
+  const problem = few < 0 ? drawn : { ...drawn, spec: fewer() };
   const wrong = random.choice(drawn.wrong);
   const program = few < 0 ? wrong : { ...wrong, spec: problem.spec };
   const code = lesson === 'taught-blind' ? undefined : renderCode(program.spec);
-  const answer = LESSONS[lesson](problem, program, random);
-  const user = promptOf(renderDescription(problem.spec), code);
-  const { tokens, mask } = encodeExample(vocabulary, [{ user, assistant: answerText(answer) }]);
-  if (!isBase) return { tokens, mask };
+  const prompt = promptOf(renderDescription(problem.spec), code);
+  return { problem, program, prompt, answer: LESSONS[lesson](problem, program, random) };
+}
+
+/** The tokens of an example. The base learns the program, too: it repeats constants. */
+export function exampleOf(vocabulary: TinyVocabulary, lesson: Lesson, seed: number, index: number): TrainingRow {
+  const { prompt, answer } = drawExample(lesson, seed, index);
+  const { tokens, mask } = encodeExample(vocabulary, [{ user: prompt, assistant: answerText(answer) }]);
+  if (lesson !== 'untrained') return { tokens, mask };
   const start = tokens.indexOf(vocabulary.idOf('<s5>'));
   return { tokens, mask: mask.map((bit, i) => (i > start ? 1 : bit)) };
 }
-
-export const asArgs = (input: readonly Value[]): KeyholeArgs => input as unknown as KeyholeArgs;

@@ -129,6 +129,10 @@ export const keyholeProblems = (split: Split): KeyholeProblem[] => {
   return all.filter((problem) => problem.split === split);
 };
 
+/** A problem of the same kinds with other constants, for training. */
+export const variantOf = ({ id, ...shape }: Shape, variant: number): KeyholeProblem =>
+  toKeyhole({ ...shape, id: `${id}-variant-${variant}` });
+
 /** As a problem of the pipeline. */
 export function toProblem({ id, spec, known, ...shape }: KeyholeProblem): Problem {
   const tests = known.map((args) => ({ args: args as Value[], expected: interpretKeyhole(spec, args) }));
