@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
+import { catchesMain, checkCatches } from '../catches/main.js';
 import { ARMS, FAMILIES, type Family, FRESH_SEEDS, QUICK } from './arms.js';
 import { withRecords } from './page.js';
 import { plotOf } from './plot.js';
@@ -11,11 +12,12 @@ import { type ExperimentRecord, type Key, readRecords, recordsPath, sameKey, sav
 import { digestOf, runArm } from './run.js';
 
 const USAGE = `npm run experiments -- [options]
+npm run experiments -- catches [options]    frozen wrong programs instead (--help)
   --family F    problem family: nested (default) or tiny
   --arms A,B    names of arms (default: all, see lab/experiments/arms.ts)
   --seeds 0,1   seeds (default: 0,1,2,3,4); fresh: ten seeds that nobody has chosen
-  --quick       one seed, four arms, short runs, few test problems; writes no record
-  --check       only compare docs/evidence.md with the records
+  --quick       one seed, four arms, short runs, few test problems, and a few frozen programs; writes no record
+  --check       only compare docs/evidence.md and docs/adversary.md with the records
   --store DIR   store of the runs (default: .gauntlet/experiments)
 A run that was cut off goes on. A record that exists is kept.`;
 
@@ -24,6 +26,7 @@ const picture = (family: Family): string => join(ROOT, 'docs', 'images', `eviden
 const say = (line: string): void => console.error(`experiments: ${line}`);
 
 async function main(args: string[]): Promise<void> {
+  if (args[0] === 'catches') return catchesMain(args.slice(1), commitNow());
   const values = readFlags(args, {
     family: TEXT,
     arms: TEXT,
@@ -62,8 +65,10 @@ async function main(args: string[]): Promise<void> {
     saveRecord(path, record);
     say(`${label}: pass@1 ${(100 * (record.metrics['pass@1'] ?? 0)).toFixed(1)} %`);
   }
-  if (quick) console.log(withRecords('<!-- experiments --><!-- /experiments -->', readRecords(path)));
-  else writePage(readRecords(path));
+  if (quick) {
+    console.log(withRecords('<!-- experiments --><!-- /experiments -->', readRecords(path)));
+    await catchesMain(['--quick'], commit);
+  } else writePage(readRecords(path));
 }
 
 /** Arms at equal updates first: the length of those at equal tokens follows from their tokens. */
@@ -128,6 +133,7 @@ function check(): void {
   if (withRecords(text, records) !== text || !FAMILIES.every(isPlotted))
     throw new BenchError('docs/evidence.md differs from lab/experiments/records.jsonl; run npm run experiments', 1);
   say('docs/evidence.md follows from the records');
+  checkCatches();
 }
 
 const commitNow = (): string =>

@@ -65,9 +65,9 @@ export class TinyVocabulary {
 }
 
 /** Special tokens, then every piece of `texts` in code point order, except string literals and large numbers. */
-export function buildVocabulary(texts: Iterable<string>): TinyVocabulary {
+export function buildVocabulary(texts: Iterable<string>, wholeIntegers = WHOLE_INTEGERS): TinyVocabulary {
   const found = new Set<string>(CHARACTERS);
-  for (let i = 0; i < WHOLE_INTEGERS; i++) found.add(`${i}`);
+  for (let i = 0; i < wholeIntegers; i++) found.add(`${i}`);
   for (const text of texts) {
     for (const piece of pieces(text)) {
       if (!piece.startsWith('"') && !/^[0-9]/.test(piece)) found.add(piece);

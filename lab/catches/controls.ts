@@ -1,0 +1,179 @@
+// Writers of inputs without a model. Each yields inputs for one wrong program, without an end.
+import { freshInputs } from '../../core/freshInputs.js';
+import type { RandomStream } from '../../core/random.js';
+import type { Value } from '../../core/schema/value.js';
+import type { Args, FrozenProblem, Step, WrongProgram } from './frozen.js';
+
+export interface Control {
+  name: string;
+  perProgram: boolean; // false: the inputs do not depend on the wrong program, so all of a problem share them
+  feedback?: true; // it needs to run each input before it draws the next one
+  write(problem: FrozenProblem, program: WrongProgram, random: RandomStream): Iterable<Value[]>;
+}
+
+const BATCH = 100;
+
+/** One mutation of one of `seeds`; repetitions within a batch are left out, as in the product. */
+export function* mutations(seeds: readonly Value[][], random: RandomStream): Iterable<Value[]> {
+  const seen = new Set<string>();
+  for (let idle = 0; idle < 3; idle++) {
+    for (const input of freshInputs(seeds, BATCH, random)) {
+      const key = JSON.stringify(input);
+      if (seen.has(key)) continue;
+      seen.add(key);
+      idle = -1;
+      yield input;
+    }
+  }
+}
+
+export const mutate = (input: Args, random: RandomStream): Value[] =>
+  freshInputs([input as Value[]], 1, random)[0] ?? [...input];
+
+/** A copy in which the number at place `at`, counted in depth-first order, is replaced. */
+function withNumber(value: Value, replace: (at: number, value: number) => number | undefined): Value {
+  let next = 0;
+  const visit = (one: Value): Value => {
+    if (typeof one === 'number') return replace(next++, one) ?? one;
+    return Array.isArray(one) ? one.map(visit) : one;
+  };
+  return visit(value);
+}
+
+function countNumbers(value: Value): number {
+  if (typeof value === 'number') return 1;
+  return Array.isArray(value) ? value.reduce<number>((sum, one) => sum + countNumbers(one), 0) : 0;
+}
+
+const MOST_SEEDS = 1000;
+
+/** Mutations of the known inputs and of all legal ones since, as EvalPlus does it. */
+function* corpus({ known, isLegal }: FrozenProblem, _program: WrongProgram, random: RandomStream): Iterable<Value[]> {
+  const seeds = [...known];
+  for (;;) {
+    const input = mutate(random.choice(seeds), random);
+    yield input;
+    if (seeds.length < MOST_SEEDS && isLegal?.(input) !== false) seeds.push(input);
+  }
+}
+
+/** The whole numbers in the texts, and those beside them. */
+export const constantsIn = (...texts: string[]): number[] => {
+  const found = texts.flatMap((text) => (text.match(/-?\d+/g) ?? []).map(Number));
+  return [...new Set(found.flatMap((constant) => [constant, constant - 1, constant + 1]))];
+};
+
+const dictionary: Control['write'] = (problem, program, random) => changes(problem.known, problem, program, random);
+
+/** Mutations of `seeds` with constants. */
+export function* changes(
+  seeds: readonly Value[][],
+  problem: FrozenProblem,
+  program: WrongProgram,
+  random: RandomStream,
+): Iterable<Value[]> {
+  const constants = constantsIn(program.code, problem.reference.code, problem.description);
+  for (;;) {
+    let input: Value[] = random.choice(seeds);
+    for (let left = random.int(1, 3); left > 0; left--) {
+      const numbers = countNumbers(input);
+      if (constants.length === 0 || numbers === 0 || random.uniform() < 0.5) input = mutate(input, random);
+      else {
+        const place = random.int(0, numbers - 1);
+        const constant = random.choice(constants);
+        input = withNumber(input, (at) => (at === place ? constant : undefined)) as Value[];
+      }
+    }
+    yield input;
+  }
+}
+
+const conditionsOf = (input: Args, problem: FrozenProblem, program: WrongProgram): Step[] =>
+  [problem.reference, program].flatMap((one, i) =>
+    one.trace!(input).map(({ condition, distance }) => ({ condition: `${i}.${condition}`, distance })),
+  );
+
+/** Mutates known inputs and those that reached a new outcome of a condition. */
+function* coverage(problem: FrozenProblem, program: WrongProgram, random: RandomStream): Iterable<Value[]> {
+  const seen = new Set<string>();
+  const corpus = [...problem.known];
+  const consider = (input: Value[]): void => {
+    const outcomes = conditionsOf(input, problem, program).map((one) => `${one.condition}.${one.distance > 0}`);
+    if (outcomes.some((outcome) => !seen.has(outcome))) corpus.push(input);
+    for (const outcome of outcomes) seen.add(outcome);
+  };
+  for (const input of problem.known) consider(input);
+  for (;;) {
+    let input = mutate(random.choice(corpus), random);
+    while (random.uniform() < 0.3) input = mutate(input, random);
+    yield input;
+    consider(input);
+  }
+}
+
+/** Mutates the input that came nearest to one of the conditions; numbers also move by powers of two. */
+function* distance(problem: FrozenProblem, program: WrongProgram, random: RandomStream): Iterable<Value[]> {
+  const best = new Map<string, Step & { input: Value[] }>();
+  const consider = (input: Value[]): void => {
+    for (const step of conditionsOf(input, problem, program)) {
+      if (step.distance <= (best.get(step.condition)?.distance ?? Number.POSITIVE_INFINITY))
+        best.set(step.condition, { ...step, input });
+    }
+  };
+  for (const input of problem.known) consider(input);
+  for (;;) {
+    const open = [...best.values()].filter((one) => one.distance > 0);
+    const { input } = random.choice(open.length > 0 ? open : [...best.values()]);
+    const next = random.uniform() < 0.3 ? mutate(input, random) : moved(input, random);
+    yield next;
+    consider(next);
+  }
+}
+
+function moved(input: Value[], random: RandomStream): Value[] {
+  const numbers = countNumbers(input);
+  if (numbers === 0) return mutate(input, random);
+  const place = random.int(0, numbers - 1);
+  const by = random.choice([-1, 1]) * 2 ** random.int(0, 9);
+  return withNumber(input, (at, value) => (at === place ? value + by : undefined)) as Value[];
+}
+
+/** New orders and lengths of known lists and texts; numbers are exchanged with known ones at the same place. */
+function* structure(problem: FrozenProblem, _program: WrongProgram, random: RandomStream): Iterable<Value[]> {
+  const keep = (value: Value, at: number): Value => {
+    const other = random.choice(problem.known)[at] ?? value;
+    if (typeof value === 'string' && typeof other === 'string')
+      return rearranged([...value], [...other], random).join('');
+    if (Array.isArray(value) && Array.isArray(other)) return rearranged(value, other, random);
+    return random.uniform() < 0.5 ? other : value;
+  };
+  for (;;) yield random.choice(problem.known).map(keep);
+}
+
+function rearranged<T>(items: readonly T[], other: readonly T[], random: RandomStream): T[] {
+  const at = random.int(0, Math.max(0, items.length - 1));
+  const ways = [
+    () => random.shuffle(items), // swaps
+    () => [...items.slice(at), ...items.slice(0, at)], // rotation
+    () => [...items.slice(0, at), ...other.slice(random.int(0, other.length))], // splice
+    () => [...items.slice(0, at), ...items.slice(at, at + 1), ...items.slice(at)], // repetition
+    () => items.filter((_, i) => i !== at),
+    () => [...items],
+  ];
+  return random.choice(ways)();
+}
+
+function* uniform(problem: FrozenProblem, _program: WrongProgram, random: RandomStream): Iterable<Value[]> {
+  for (;;) yield problem.uniform(random);
+}
+
+export const CONTROLS: readonly Control[] = [
+  { name: 'mutation', perProgram: false, write: ({ known }, _program, random) => mutations(known, random) },
+  { name: 'corpus', perProgram: false, write: corpus },
+  { name: 'uniform', perProgram: false, write: uniform },
+  { name: 'structure', perProgram: false, write: structure },
+  { name: 'dictionary', perProgram: true, write: dictionary },
+  { name: 'coverage', perProgram: true, feedback: true, write: coverage },
+  { name: 'distance', perProgram: true, feedback: true, write: distance },
+  { name: 'by-hand', perProgram: true, write: (_problem, program, random) => program.byHand(random) },
+];

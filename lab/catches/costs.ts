@@ -1,0 +1,40 @@
+// Catches of a record at a given cost.
+import { GRID } from './measure.js';
+import type { CatchesRecord, Cell, Prices } from './records.js';
+
+export type Market = keyof Prices['call'];
+
+const CALLS = 2; // of each input: the program, and the reference that judges it
+
+/** CPU seconds that the first `inputs` inputs cost, their calls included. */
+export function secondsOf(record: CatchesRecord, inputs: number, prices: Prices, market: Market): number {
+  const { model, arm, calls = CALLS } = record;
+  const written = model ? Math.min(inputs, model.inputs) : 0;
+  const ofModel = model ? written * model.tokens * model.seconds : 0;
+  const drawn = (inputs - written) * (prices.draw[model ? 'dictionary' : arm] ?? 0);
+  return ofModel + drawn + inputs * calls * prices.call[market];
+}
+
+/** Tokens that the first `inputs` inputs cost. */
+export const tokensOf = ({ model }: CatchesRecord, inputs: number): number =>
+  model ? Math.min(inputs, model.inputs) * model.tokens : 0;
+
+/** Share of the cell that is caught by `inputs` inputs; linear between the numbers of the grid. */
+export function shareAt({ count, caught }: Cell, inputs: number): number {
+  const next = GRID.findIndex((n) => n >= inputs);
+  if (next < 0) return caught.at(-1)! / count;
+  const [left, right] = [next === 0 ? 0 : GRID[next - 1]!, GRID[next]!];
+  const [low, high] = [next === 0 ? 0 : caught[next - 1]!, caught[next]!];
+  return (low + ((high - low) * (inputs - left)) / (right - left)) / count;
+}
+
+/** How many inputs the record's arm writes and runs in `seconds`; not more than were measured. */
+export function inputsIn(record: CatchesRecord, seconds: number, prices: Prices, market: Market): number {
+  let [low, high] = [0, GRID.at(-1)! as number];
+  for (let i = 0; i < 40; i++) {
+    const middle = (low + high) / 2;
+    if (secondsOf(record, middle, prices, market) <= seconds) low = middle;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,147 @@
+// Frozen wrong programs as the measurement sees them, whatever their family.
+import { RandomStream } from '../../core/random.js';
+import type { Split } from '../../core/schema/problem.js';
+import type { Value } from '../../core/schema/value.js';
+import { type KeyholeArgs, type KeyholeSpec, STRATA } from '../families/keyhole/family.js';
+import { drawArgs as drawKeyholeArgs, solveRule } from '../families/keyhole/inputs.js';
+import { interpretKeyhole, traceOf } from '../families/keyhole/interpret.js';
+import { FLAWS, keyholeProblems } from '../families/keyhole/problems.js';
+import { renderCode, renderDescription } from '../families/keyhole/render.js';
+import type { NestedReading } from '../families/nested/family.js';
+import { drawChain } from '../families/nested/flaws.js';
+import { interpretNested, type NestedArgs } from '../families/nested/interpret.js';
+import { allNestedProblems } from '../families/nested/problems.js';
+import { renderCode as renderNested, renderDescription as renderNestedText } from '../families/nested/render.js';
+import { baselineTests, drawArgs as drawNestedArgs, passesHidden } from '../families/nested/tests.js';
+import { openStructured } from '../families/structured/frozen.js';
+import { STRUCTURES } from '../families/structured/structures.js';
+
+export type Args = readonly Value[];
+
+export interface Step {
+  condition: string;
+  distance: number; // from holding
+}
+
+/** A program whose results this process can compute. */
+export interface Program {
+  code: string;
+  run(args: Args): string; // equal texts are equal results
+  conditions?: string[]; // absent: the family has none
+  trace?(args: Args): Step[]; // the conditions that ran
+}
+
+export interface WrongProgram extends Program {
+  id: string;
+  stratum: string;
+  flaw: string;
+  byHand(random: RandomStream): Iterable<Value[]>; // an expert's inputs for this program
+}
+
+export interface FrozenProblem {
+  id: string;
+  description: string;
+  known: Value[][]; // of the baseline tests
+  reference: Program;
+  wrong: WrongProgram[];
+  isLegal?(args: Args): boolean; // absent: every input is
+  uniform(random: RandomStream): Value[]; // a typical input
+}
+
+export const FROZEN = {
+  keyhole: keyholeFrozen,
+  nested: nestedFrozen,
+  structured: structuredFrozen,
+} as const satisfies Record<string, (split: Split) => FrozenProblem[]>;
+export type FrozenFamily = keyof typeof FROZEN;
+
+/** In the order of tables. */
+export const STRATA_OF: Record<FrozenFamily, readonly string[]> = {
+  keyhole: STRATA,
+  nested: ['comparison', 'guard', 'other'],
+  structured: STRUCTURES.map(({ name }) => name),
+};
+export const FLAWS_OF: Record<FrozenFamily, readonly string[]> = {
+  keyhole: FLAWS,
+  nested: ['inner', 'outer', 'both'],
+  structured: ['edit', 'mutant'],
+};
+
+let structured: Awaited<ReturnType<typeof openStructured>> | undefined;
+
+/** Loads what the programs of a family need to run. */
+export async function openFamily(family: FrozenFamily): Promise<void> {
+  if (family === 'structured') structured ??= await openStructured();
+}
+
+function structuredFrozen(split: Split): FrozenProblem[] {
+  return structured!.filter((problem) => problem.split === split);
+}
+
+function keyholeFrozen(split: Split): FrozenProblem[] {
+  const program = (spec: KeyholeSpec): Program => ({
+    code: renderCode(spec),
+    run: (args) => `${interpretKeyhole(spec, args as unknown as KeyholeArgs)}`,
+    conditions: spec.rules.flatMap(({ atoms }, r) => atoms.map((_, i) => `${r}.${i}`)),
+    trace: (args) => traceOf(spec, args as unknown as KeyholeArgs),
+  });
+  return keyholeProblems(split).map(({ id, spec, known, wrong }) => ({
+    id,
+    description: renderDescription(spec),
+    known: known as unknown as Value[][],
+    reference: program(spec),
+    wrong: wrong.map(({ spec: own, ...facts }) => ({
+      ...facts,
+      ...program(own),
+      *byHand(random) {
+        const rules = new Map([...own.rules, ...spec.rules].map((rule) => [JSON.stringify(rule), rule]));
+        for (;;) for (const rule of rules.values()) yield solveRule(rule, random) as unknown as Value[];
+      },
+    })),
+    uniform: (random) => drawKeyholeArgs(random) as unknown as Value[],
+  }));
+}
+
+const CHAINS = 4; // drawn for each problem; kept are those that fail a hidden test and pass the baseline tests
+
+function nestedFrozen(split: Split): FrozenProblem[] {
+  const program = (reading: NestedReading): Program => ({
+    code: renderNested(reading),
+    run: (args) => JSON.stringify(interpretNested(reading, args as unknown as NestedArgs)),
+  });
+  const problems = allNestedProblems().filter((problem) => problem.split === split);
+  return problems.map((problem) => {
+    const reference = program(problem);
+    const known = baselineTests(problem).map(({ args }) => args);
+    const seen = new Set<string>();
+    const wrong = Array.from({ length: CHAINS }, (_, i) => i).flatMap((i): WrongProgram[] => {
+      const { reading, flaws } = drawChain(problem, new RandomStream('catches', 'nested', problem.id, i));
+      const own = program(reading);
+      const isNew = !seen.has(own.code) && flaws.length > 0 && !passesHidden(problem, reading);
+      if (!isNew || known.some((args) => own.run(args) !== reference.run(args))) return [];
+      seen.add(own.code);
+      const kinds = new Set(flaws.map((flaw) => flaw.split(' ')[1] ?? flaw));
+      const steps = new Set(flaws.map((flaw) => flaw.split(' ')[0]!));
+      const kind = kinds.size === 1 ? [...kinds][0]! : 'other';
+      return [
+        {
+          ...own,
+          id: `${problem.id}-${i}`,
+          stratum: kind === 'comparison' || kind === 'guard' ? kind : 'other',
+          flaw: steps.size === 1 && !steps.has('exchange') ? [...steps][0]! : 'both',
+          *byHand(random) {
+            for (;;) yield drawNestedArgs(problem, 'edge', random) as unknown as Value[];
+          },
+        },
+      ];
+    });
+    return {
+      id: problem.id,
+      description: renderNestedText(problem),
+      known,
+      reference,
+      wrong,
+      uniform: (random) => drawNestedArgs(problem, 'typical', random) as unknown as Value[],
+    };
+  });
+}

@@ -1,0 +1,175 @@
+// `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, and writes
+// docs/adversary.md.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Split } from '../../core/schema/problem.js';
+import { ROOT } from '../../infra/root.mjs';
+import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
+import { meanOf } from '../experiments/statistics.js';
+import { CONTROLS } from './controls.js';
+import { FROZEN, type FrozenFamily, openFamily } from './frozen.js';
+import { MOST_INPUTS } from './measure.js';
+import { withCatches } from './page.js';
+import { catchPlot, plotFile } from './plot.js';
+import { callPrices, drawPrice } from './prices.js';
+import {
+  type CatchesRecord,
+  type CatchRecord,
+  type Chances,
+  catchRecordsPath,
+  keyOf,
+  readCatchRecords,
+  saveCatchRecord,
+} from './records.js';
+import { type Measured, measureArm, measureChances } from './run.js';
+import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
+import { WRITERS, type WriterName, writtenBy } from './writer/writers.js';
+
+const MODELS = [...WRITERS, ...(Object.keys(HYBRIDS) as HybridName[])];
+const QUICK_PROBLEMS = 8;
+const USAGE = `npm run experiments -- catches [options]
+  --family F    keyhole (default), nested or structured
+  --split S     test (default), validation or train
+  --arms A,B    controls (default: all that the family has), or writers: ${MODELS.join(', ')}
+  --seeds 0,1   seeds of the inputs, and of a writer's training (default: 0,1,2)
+  --store DIR   trained writers (default: .gauntlet/catches)
+  --quick       one seed, eight problems of the validation split; writes no record
+  --check       only compare docs/adversary.md with the records
+A record that exists is kept, so a measurement that was cut off goes on.`;
+
+const page = join(ROOT, 'docs', 'adversary.md');
+const picture = (family: FrozenFamily): string => join(ROOT, 'docs', 'images', plotFile(family));
+const families = Object.keys(FROZEN) as FrozenFamily[];
+const say = (line: string): void => console.error(`catches: ${line}`);
+
+export async function catchesMain(args: string[], commit: string): Promise<void> {
+  const values = readFlags(args, {
+    family: TEXT,
+    split: TEXT,
+    arms: TEXT,
+    seeds: TEXT,
+    store: TEXT,
+    quick: FLAG,
+    check: FLAG,
+    help: FLAG,
+  });
+  if (values.help) return console.log(USAGE);
+  if (values.check) return checkCatches();
+  const quick = values.quick === true;
+  const family = oneOf('--family', values.family ?? 'keyhole', families);
+  const split = oneOf('--split', values.split ?? (quick ? 'validation' : 'test'), [
+    'test',
+    'validation',
+    'train',
+  ] as const);
+  await openFamily(family);
+  if (FROZEN[family](split).length === 0) throw new BenchError(`--split: ${family} has no ${split} split`, 2);
+  const controls = CONTROLS.filter(({ name, feedback }) =>
+    feedback ? family === 'keyhole' : name !== 'uniform' || family !== 'structured',
+  ).map(({ name }) => name);
+  const known = [...controls, ...(family === 'keyhole' ? MODELS : [])];
+  const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
+  const store = resolve(values.store ?? '.gauntlet/catches');
+  const seeds = (values.seeds ?? (quick ? '0' : '0,1,2')).split(',').map(Number);
+  const records = quick ? memoryRecords() : fileRecords(catchRecordsPath());
+  if (!records.all().some(({ kind }) => kind === 'prices')) {
+    say('prices');
+    const draw = Object.fromEntries(CONTROLS.map(({ name }) => [name, drawPrice(name)]));
+    records.save({ kind: 'prices', commit, machine: machine(), call: await callPrices(), draw });
+  }
+  const problems = quick ? QUICK_PROBLEMS : undefined;
+  const chances = chancesOf(records, family, split, problems);
+  for (const seed of seeds) {
+    for (const name of arms) {
+      const measured = { family, split, seed, commit, ...(problems !== undefined && { problems }) };
+      const key = keyOf({ kind: 'catches', ...measured, arm: name, cells: {}, suite: 0 });
+      if (records.all().some((record) => keyOf(record) === key)) continue;
+      const record = await measure(measured, name, chances, store);
+      records.save(record);
+      say(`${name}, seed ${seed}: ${summaryOf(record)}`);
+    }
+  }
+  if (quick) console.log(withCatches('<!-- catches --><!-- /catches -->', records.all(), split));
+  else writePage();
+}
+
+/** A writer is trained first, unless the store has it. */
+async function measure(measured: Measured, name: string, chances: Chances, store: string): Promise<CatchesRecord> {
+  const control = CONTROLS.find((one) => one.name === name);
+  if (control) return measureArm(measured, control, chances);
+  mkdirSync(store, { recursive: true });
+  const { family, split, problems, seed } = measured;
+  const own = FROZEN[family](split).slice(0, problems);
+  const hybrid = Object.keys(HYBRIDS).find((one) => one === name) as HybridName | undefined;
+  const writer = hybrid ? HYBRIDS[hybrid].writer : (name as WriterName);
+  const written = await writtenBy(store, writer, seed, split, own, say);
+  const arm = hybrid ? hybridOf(hybrid, written) : writerOf(name, written);
+  const inputs = own.flatMap(({ wrong }) => wrong.map(({ id }) => written.inputs[id]?.length ?? 0));
+  const ofModel = Math.min(hybrid ? HYBRIDS[hybrid].seeds : MOST_INPUTS, meanOf(inputs).value);
+  return measureArm(measured, arm, chances, { inputs: ofModel, tokens: written.tokens, seconds: written.seconds });
+}
+
+interface Records {
+  all(): CatchRecord[];
+  save(record: CatchRecord): void;
+}
+
+const fileRecords = (path: string): Records => ({
+  all: () => readCatchRecords(path),
+  save: (record) => saveCatchRecord(path, record),
+});
+
+function memoryRecords(): Records {
+  const kept: CatchRecord[] = [];
+  return { all: () => kept, save: (record) => void kept.push(record) };
+}
+
+/** How rare each mistake is; measured once for each split. */
+function chancesOf(records: Records, family: FrozenFamily, split: Split, problems?: number): Chances {
+  const found = records.all().find((one) => one.kind === 'chances' && one.family === family && one.split === split);
+  if (found) return found as Chances;
+  say('chances under mutation');
+  const chances = measureChances(family, split, problems);
+  records.save(chances);
+  return chances;
+}
+
+const summaryOf = ({ cells }: CatchesRecord): string =>
+  Object.entries(cells)
+    .filter(([name]) => !name.includes(' '))
+    .map(([name, { count, caught }]) => `${name} ${((100 * caught.at(-1)!) / count).toFixed(0)} %`)
+    .join(', ');
+
+function oneOf<T extends string>(flag: string, value: string, known: readonly T[]): T {
+  const found = known.find((one) => one === value);
+  if (found !== undefined) return found;
+  throw new BenchError(`${flag}: no '${value}'; known: ${known.join(', ')}`, 2);
+}
+
+export function writePage(): void {
+  const records = readCatchRecords(catchRecordsPath());
+  writeFileSync(page, withCatches(readFileSync(page, 'utf8'), records));
+  for (const family of families) {
+    const plot = catchPlot(family, records);
+    if (plot !== undefined) writeFileSync(picture(family), plot);
+  }
+}
+
+/** Whether every number of the page, and its plots, follow from the records. */
+export function checkCatches(): void {
+  const text = readFileSync(page, 'utf8');
+  const records = readCatchRecords(catchRecordsPath());
+  const isPlotted = (family: FrozenFamily): boolean => {
+    const plot = catchPlot(family, records);
+    return plot === undefined || (existsSync(picture(family)) && readFileSync(picture(family), 'utf8') === plot);
+  };
+  if (withCatches(text, records) !== text || !families.every(isPlotted))
+    throw new BenchError(
+      'docs/adversary.md differs from lab/catches/records.jsonl; run npm run experiments -- catches',
+      1,
+    );
+  say('docs/adversary.md follows from the records');
+}
+
+const machine = (): string => `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`;

@@ -1,0 +1,86 @@
+// Which frozen programs an arm catches, and after how many inputs.
+import { RandomStream } from '../../core/random.js';
+import type { Value } from '../../core/schema/value.js';
+import type { FrozenProblem, WrongProgram } from './frozen.js';
+
+/** Numbers of inputs at which catches are recorded: about six in a decade. */
+export const GRID = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 80, 120, 200, 320, 500, 800, 1200, 2000, 3000] as const;
+export const MOST_INPUTS = GRID.at(-1)!;
+
+export interface Arm {
+  name: string;
+  perProgram: boolean;
+  write(problem: FrozenProblem, program: WrongProgram, random: RandomStream): Iterable<Value[]>;
+}
+
+export interface Caught {
+  program: WrongProgram;
+  rank: number; // of the first input that catches it; Infinity: none of MOST_INPUTS
+}
+
+export interface ProblemCatches {
+  caught: Caught[];
+  suite: number; // tests that a greedy choice needs for all catches
+  written: number; // inputs that were drawn
+  calls: number; // of programs, references and validators
+}
+
+export function catchesOf(problem: FrozenProblem, arm: Arm, seed: number, limit: number = MOST_INPUTS): ProblemCatches {
+  const { reference, wrong } = problem;
+  const catching: Value[][] = [];
+  const caught: Caught[] = wrong.map((program) => ({ program, rank: Number.POSITIVE_INFINITY }));
+  let [written, calls] = [0, 0];
+  /** Runs inputs until all of the programs are caught. */
+  const hunt = (targets: Caught[], name: string): void => {
+    const inputs = arm.write(problem, targets[0]!.program, new RandomStream('catches', arm.name, seed, name));
+    let open = targets;
+    let rank = 0;
+    for (const input of inputs) {
+      if (++rank > limit) break;
+      written++;
+      calls++;
+      if (problem.isLegal?.(input) === false) continue;
+      calls += problem.isLegal === undefined ? 1 : 2;
+      const right = reference.run(input);
+      const found = open.filter(({ program }) => program.run(input) !== right);
+      for (const one of found) one.rank = rank;
+      if (found.length > 0) catching.push(input);
+      open = open.filter((one) => !found.includes(one));
+      if (open.length === 0) break;
+    }
+  };
+  if (wrong.length === 0) return { caught, suite: 0, written, calls };
+  if (arm.perProgram) for (const one of caught) hunt([one], one.program.id);
+  else hunt(caught, problem.id);
+  return { caught, suite: greedySuite(problem, catching).length, written, calls };
+}
+
+/** Tests that together catch whatever `inputs` catch, the most useful first. */
+export function greedySuite({ reference, wrong }: FrozenProblem, inputs: readonly Value[][]): Value[][] {
+  const rows = inputs.map((input) => {
+    const right = reference.run(input);
+    return { input, catches: new Set(wrong.filter((program) => program.run(input) !== right)) };
+  });
+  const open = new Set(rows.flatMap(({ catches }) => [...catches]));
+  const suite: Value[][] = [];
+  while (open.size > 0) {
+    const gain = (catches: Set<WrongProgram>): number => [...catches].filter((one) => open.has(one)).length;
+    const best = rows.reduce((a, b) => (gain(b.catches) > gain(a.catches) ? b : a));
+    for (const one of best.catches) open.delete(one);
+    suite.push(best.input);
+  }
+  return suite;
+}
+
+/** Share of different mutated inputs, illegal ones included, that catch each program, in the order of the programs. */
+export function chanceOf(problem: FrozenProblem, inputs: readonly Value[][]): number[] {
+  const legal = inputs.filter((input) => problem.isLegal?.(input) !== false);
+  const right = legal.map((input) => problem.reference.run(input));
+  return problem.wrong.map(
+    (program) => legal.filter((input, i) => program.run(input) !== right[i]).length / Math.max(1, inputs.length),
+  );
+}
+
+/** −1 … −4: the power of ten that is nearest to the chance; −4 also for less. */
+export const decadeOf = (chance: number): number =>
+  chance === 0 ? -4 : Math.max(-4, Math.min(-1, Math.round(Math.log10(chance))));

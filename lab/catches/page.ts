@@ -1,0 +1,123 @@
+// The tables of docs/adversary.md, computed from the records.
+import type { Split } from '../../core/schema/problem.js';
+import { table } from '../bench/results.js';
+import { type Mean, meanOf } from '../experiments/statistics.js';
+import { inputsIn, type Market, secondsOf, shareAt, tokensOf } from './costs.js';
+import { FLAWS_OF, FROZEN, type FrozenFamily, STRATA_OF } from './frozen.js';
+import { GRID } from './measure.js';
+import { plotFile } from './plot.js';
+import { type CatchesRecord, type CatchRecord, type Prices, type Row, rowsOf } from './records.js';
+
+const MARK = { begin: '<!-- catches -->', end: '<!-- /catches -->' };
+const TURN = 8; // inputs of the trained writer, whose seconds all arms get
+const COUNTS = [8, 80, 800] as const; // inputs; also those of mutation at 1×, 10× and 100×
+const MARKETS = { sandbox: 'in the sandbox', inProcess: 'in process' } as const satisfies Record<Market, string>;
+export const WITHOUT_WRITER = 0.02; // CPU seconds that are compared while no writer is measured
+
+/** The page with the present records. @throws Error if the page has no place for them */
+export function withCatches(page: string, records: readonly CatchRecord[], split: Split = 'test'): string {
+  const [begin, end] = [page.indexOf(MARK.begin), page.indexOf(MARK.end)];
+  if (begin < 0 || end < begin) throw new Error(`the page has no ${MARK.begin} … ${MARK.end}`);
+  return `${page.slice(0, begin + MARK.begin.length)}\n${tables(records, split)}\n${page.slice(end)}`;
+}
+
+function tables(records: readonly CatchRecord[], split: Split): string {
+  const prices = records.find((one) => one.kind === 'prices');
+  const test = records.filter((one): one is CatchesRecord => one.kind === 'catches' && one.split === split);
+  if (prices === undefined || test.length === 0) return 'No record yet.';
+  return (Object.keys(FROZEN) as FrozenFamily[])
+    .flatMap((family) => {
+      const own = test.filter((record) => record.family === family);
+      return own.length === 0 ? [] : familyTables(family, own, prices);
+    })
+    .join('\n\n');
+}
+
+/** The seconds that all arms get: those of the trained writer's inputs. */
+export function turnSeconds(records: readonly CatchesRecord[], prices: Prices, market: Market): number {
+  const trained = records.filter(({ arm }) => arm === 'trained');
+  return trained.length === 0
+    ? WITHOUT_WRITER
+    : meanOf(trained.map((record) => secondsOf(record, TURN, prices, market))).value;
+}
+
+function familyTables(family: FrozenFamily, records: readonly CatchesRecord[], prices: Prices): string[] {
+  const strata = STRATA_OF[family].filter((stratum) => records[0]!.cells[stratum]);
+  const rows = rowsOf(records);
+  const times = (Object.keys(MARKETS) as Market[]).map((market) => ({
+    market,
+    seconds: turnSeconds(records, prices, market),
+  }));
+  const counts = strata.map((stratum) => `${records[0]!.cells[stratum]?.count ?? 0} ${stratum}`).join(', ');
+  const byTime = (cell: string) => (record: CatchesRecord) =>
+    percentAt(record, cell, inputsIn(record, times[0]!.seconds, prices, 'sandbox'));
+  return [
+    `## Family \`${family}\``,
+    `Frozen programs of the ${records[0]!.split} split: ${counts}. Shares that are caught, with 95 % intervals over seeds.`,
+    `![Catches against each cost](images/${plotFile(family)})`,
+    ...times.flatMap(({ market, seconds }) => [
+      `### At equal seconds: ${(1000 * seconds).toFixed(1)} ms, calls ${MARKETS[market]}`,
+      table(
+        ['arm', 'seeds', ...strata, 'inputs', 'executions', 'tokens'],
+        rows.map(({ arm, records: own }) => {
+          const inputs = (record: CatchesRecord): number => inputsIn(record, seconds, prices, market);
+          const mean = (of: (record: CatchesRecord) => number): string => short(meanOf(own.map(of)).value);
+          return [
+            ...[arm, `${own.length}`],
+            ...strata.map((stratum) => interval(own.map((record) => percentAt(record, stratum, inputs(record))))),
+            ...[mean(inputs), mean((record) => 2 * inputs(record)), mean((record) => tokensOf(record, inputs(record)))],
+          ];
+        }),
+      ),
+    ]),
+    '### At equal numbers of tests',
+    table(
+      ['arm', ...COUNTS.flatMap((count) => strata.map((stratum) => `${stratum}, ${count}`)), 'minimised suite'],
+      rows.map(({ arm, records: own }) => [
+        arm,
+        ...COUNTS.flatMap((count) =>
+          strata.map((stratum) => interval(own.map((record) => percentAt(record, stratum, count)))),
+        ),
+        meanOf(own.map(({ suite }) => suite)).value.toFixed(1),
+      ]),
+    ),
+    '### By kind of mistake, at equal seconds in the sandbox',
+    cellTable(rows, strata, FLAWS_OF[family], byTime),
+    '### By chance under mutation, at equal seconds in the sandbox',
+    cellTable(rows, strata, ['-1', '-2', '-3', '-4'], byTime, (decade) => `10^${decade}`),
+  ];
+}
+
+function cellTable(
+  rows: readonly Row[],
+  strata: readonly string[],
+  parts: readonly string[],
+  shareOf: (cell: string) => (record: CatchesRecord) => number,
+  title: (part: string) => string = (part) => part,
+): string {
+  const cells = strata.flatMap((stratum) => parts.map((part) => ({ stratum, part, cell: `${stratum} ${part}` })));
+  const present = cells.filter(({ cell }) => rows.some(({ records }) => records[0]!.cells[cell]));
+  return table(
+    ['stratum', 'part', 'programs', ...rows.map(({ arm }) => arm)],
+    present.map(({ stratum, part, cell }) => [
+      ...[stratum, title(part), `${rows[0]!.records[0]!.cells[cell]?.count ?? 0}`],
+      ...rows.map(({ records }) => {
+        const mean = meanOf(records.map(shareOf(cell))).value;
+        return Number.isNaN(mean) ? '–' : mean.toFixed(0);
+      }),
+    ]),
+  );
+}
+
+/** NaN if no program is in the cell. */
+function percentAt(record: CatchesRecord, cell: string, inputs: number): number {
+  const found = record.cells[cell];
+  return found ? 100 * shareAt(found, Math.min(inputs, GRID.at(-1)!)) : Number.NaN;
+}
+
+function interval(values: readonly number[]): string {
+  const mean: Mean = meanOf(values);
+  return `${mean.value.toFixed(1)}${Number.isNaN(mean.half) ? '' : ` ± ${mean.half.toFixed(1)}`}`;
+}
+
+const short = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(1));

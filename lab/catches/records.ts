@@ -1,0 +1,94 @@
+// The records of the catches: what each arm caught with each seed, what its units cost, and how rare each mistake is.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { SPLITS } from '../../core/schema/problem.js';
+import { ROOT } from '../../infra/root.mjs';
+import { writeAtomically } from '../../ml/hf/files.js';
+import { FROZEN, type FrozenFamily } from './frozen.js';
+import { GRID } from './measure.js';
+
+const family = z.enum(Object.keys(FROZEN) as [FrozenFamily, ...FrozenFamily[]]);
+
+/** Programs of a cell, and how many of them are caught by the first GRID[i] inputs. */
+const cellSchema = z.strictObject({ count: z.int(), caught: z.array(z.int()).length(GRID.length) });
+export type Cell = z.infer<typeof cellSchema>;
+
+const catchesSchema = z.strictObject({
+  kind: z.literal('catches'),
+  family,
+  split: z.enum(SPLITS),
+  arm: z.string(),
+  seed: z.int(),
+  commit: z.string(),
+  /** 'computed', 'computed missing' (kind of mistake) and 'computed -2' (power of ten of its chance under mutation) */
+  cells: z.record(z.string(), cellSchema),
+  suite: z.number(), // tests of a greedy choice with all catches of a problem; mean over problems
+  calls: z.number().optional(), // for an input: of the validator, the reference and the program, mean; absent: 2, without validator
+  model: z
+    .strictObject({
+      inputs: z.number(), // that the model writes for a program, mean; what follows is drawn by `dictionary`
+      tokens: z.number(), // sampled for each of them
+      seconds: z.number(), // CPU seconds of a sampled token, its share of the prompt included
+    })
+    .optional(), // absent: a control
+});
+export type CatchesRecord = z.infer<typeof catchesSchema>;
+
+const pricesSchema = z.strictObject({
+  kind: z.literal('prices'),
+  commit: z.string(),
+  machine: z.string(),
+  call: z.strictObject({ sandbox: z.number(), inProcess: z.number() }), // CPU seconds
+  draw: z.record(z.string(), z.number()), // of an input of each control, CPU seconds
+});
+export type Prices = z.infer<typeof pricesSchema>;
+
+const chancesSchema = z.strictObject({
+  kind: z.literal('chances'),
+  family,
+  split: z.enum(SPLITS),
+  chances: z.record(z.string(), z.array(z.number())), // problem → of each wrong program
+});
+export type Chances = z.infer<typeof chancesSchema>;
+
+const recordSchema = z.discriminatedUnion('kind', [pricesSchema, chancesSchema, catchesSchema]);
+export type CatchRecord = z.infer<typeof recordSchema>;
+
+export const catchRecordsPath = (): string => join(ROOT, 'lab', 'catches', 'records.jsonl');
+
+/** Records with the same key replace each other. */
+export function keyOf(record: CatchRecord): string {
+  if (record.kind === 'prices') return '0';
+  if (record.kind === 'chances') return `1 ${record.family} ${record.split}`;
+  return `2 ${record.family} ${record.split} ${record.arm} ${record.seed}`;
+}
+
+export function readCatchRecords(path: string): CatchRecord[] {
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => recordSchema.parse(JSON.parse(line)));
+}
+
+export function saveCatchRecord(path: string, record: CatchRecord): void {
+  const others = readCatchRecords(path).filter((one) => keyOf(one) !== keyOf(record));
+  const all = [...others, record].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  writeAtomically(path, (fd) => writeFileSync(fd, all.map((one) => `${JSON.stringify(one)}\n`).join('')));
+}
+
+/** In the order of tables. */
+const ARM_ORDER = [
+  ...['mutation', 'corpus', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
+  ...['untrained', 'blind', 'trained', 'reinforced', 'hybrid', 'blind-hybrid'],
+];
+
+export interface Row {
+  arm: string;
+  records: CatchesRecord[]; // one a seed
+}
+
+export const rowsOf = (records: readonly CatchesRecord[]): Row[] =>
+  ARM_ORDER.flatMap((arm) => {
+    const own = records.filter((record) => record.arm === arm);
+    return own.length === 0 ? [] : [{ arm, records: own }];
+  });

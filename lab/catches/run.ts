@@ -1,0 +1,69 @@
+// Measures one arm with one seed on one split.
+import { freshInputs } from '../../core/freshInputs.js';
+import { RandomStream } from '../../core/random.js';
+import type { Split } from '../../core/schema/problem.js';
+import { FROZEN, type FrozenFamily, type FrozenProblem } from './frozen.js';
+import { type Arm, type Caught, catchesOf, chanceOf, decadeOf, GRID } from './measure.js';
+import type { CatchesRecord, Cell, Chances } from './records.js';
+
+const MUTATED = 2000; // different inputs that say how rare a mistake is
+
+/** @param problems at most; default: all */
+export function measureChances(family: FrozenFamily, split: Split, problems?: number): Chances {
+  const own = FROZEN[family](split).slice(0, problems);
+  const chances = own.map((problem): [string, number[]] => {
+    const inputs = freshInputs(problem.known, MUTATED, new RandomStream('catches', 'chances', problem.id));
+    return [problem.id, chanceOf(problem, inputs)];
+  });
+  return { kind: 'chances', family, split, chances: Object.fromEntries(chances) };
+}
+
+export interface Measured {
+  family: FrozenFamily;
+  split: Split;
+  problems?: number; // default: all
+  seed: number;
+  commit: string;
+}
+
+export function measureArm(
+  { family, split, problems, seed, commit }: Measured,
+  arm: Arm,
+  { chances }: Chances,
+  model?: CatchesRecord['model'],
+): CatchesRecord {
+  const own: FrozenProblem[] = FROZEN[family](split).slice(0, problems);
+  const results = own.map((problem) => ({ problem, ...catchesOf(problem, arm, seed) }));
+  const cells = new Map<string, Caught[]>();
+  for (const { problem, caught } of results) {
+    for (const [i, one] of caught.entries()) {
+      const { stratum, flaw } = one.program;
+      const decade = decadeOf(chances[problem.id]![i]!);
+      for (const name of [stratum, `${stratum} ${flaw}`, `${stratum} ${decade}`])
+        cells.set(name, [...(cells.get(name) ?? []), one]);
+    }
+  }
+  const tested = results.filter(({ problem }) => problem.wrong.length > 0);
+  return {
+    kind: 'catches',
+    family,
+    split,
+    arm: arm.name,
+    seed,
+    commit,
+    cells: Object.fromEntries(
+      [...cells].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, all]) => [name, cellOf(all)]),
+    ),
+    suite: tested.reduce((sum, { suite }) => sum + suite, 0) / tested.length,
+    ...(tested.some(({ problem }) => problem.isLegal) && { calls: sumOf(tested, 'calls') / sumOf(tested, 'written') }),
+    ...(model && { model }),
+  };
+}
+
+const sumOf = <K extends 'calls' | 'written'>(results: readonly Record<K, number>[], field: K): number =>
+  results.reduce((sum, one) => sum + one[field], 0);
+
+const cellOf = (all: readonly Caught[]): Cell => ({
+  count: all.length,
+  caught: GRID.map((n) => all.filter(({ rank }) => rank <= n).length),
+});

@@ -1,0 +1,102 @@
+// What the writers of the family `keyhole` learn from: prompts as the product writes them, and answers of four inputs.
+import { discriminatorPrompt, textOf } from '../../../core/prompts/prompts.js';
+import { RandomStream } from '../../../core/random.js';
+import { type KeyholeArgs, type KeyholeSpec, LIMIT, type Rule } from '../../families/keyhole/family.js';
+import { solveRule } from '../../families/keyhole/inputs.js';
+import { interpretKeyhole } from '../../families/keyhole/interpret.js';
+import { type KeyholeProblem, keyholeProblems, variantOf, type WrongProgram } from '../../families/keyhole/problems.js';
+import { renderCall, renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
+import { encodeExample } from '../../families/tiny/corpus.js';
+import { buildVocabulary, type TinyVocabulary } from '../../families/tiny/tokenizer.js';
+import type { TrainingRow } from '../../makeTiny/batches.js';
+
+export const INPUTS = 4; // of a turn
+const REQUEST = { testsPerTurn: INPUTS, expected: 'reference' } as const;
+
+/** The user turn, as the product writes it. A blind writer does not see the program. */
+export function promptOf(description: string, code: string | undefined): string {
+  const problem = { description, functionSignature: SIGNATURE, entry: 'solve' };
+  return discriminatorPrompt('tiny', problem, 5, code, REQUEST)
+    .map(({ content }) => textOf(content))
+    .join('');
+}
+
+type Answer = (problem: KeyholeProblem, program: WrongProgram, random: RandomStream) => KeyholeArgs[];
+
+/** Knows the form and copies numbers, but nothing of what they are good for. */
+const untrained: Answer = ({ spec }, program, random) => {
+  const numbers = constantsOf([...spec.rules, ...program.spec.rules]);
+  const value = (): number => {
+    const fate = random.uniform();
+    if (fate < 0.6) return random.choice(numbers);
+    return fate < 0.8 ? random.int(0, 9) : fate < 0.9 ? 0 : random.choice([-1, 1]) * LIMIT;
+  };
+  return Array.from(
+    { length: INPUTS },
+    (): KeyholeArgs => [Array.from({ length: random.int(1, 4) }, value), value(), value()],
+  );
+};
+
+const constantsOf = (rules: readonly Rule[]): number[] =>
+  rules.flatMap(({ atoms }) => atoms.flatMap(({ value, over }) => (over === undefined ? [value] : [value, over])));
+
+/** First an input of the special case that is wrong, then inputs of others, as far as the writer can know them. */
+const taught =
+  (isBlind: boolean): Answer =>
+  ({ spec }, program, random) => {
+    const visible = isBlind ? spec.rules : [...spec.rules, ...program.spec.rules];
+    const cases = [...new Map(random.shuffle(visible).map((rule) => [JSON.stringify(rule.atoms), rule])).values()];
+    const inputs = cases.map((rule) => solveRule(rule, random, true));
+    const isCatch = (args: KeyholeArgs): boolean =>
+      !isBlind && interpretKeyhole(spec, args) !== interpretKeyhole(program.spec, args);
+    const ordered = [...inputs.filter(isCatch), ...inputs.filter((args) => !isCatch(args))].slice(0, INPUTS);
+    while (ordered.length < INPUTS) ordered.push(solveRule(random.choice(cases), random, true));
+    return ordered;
+  };
+
+export const LESSONS = { untrained, taught: taught(false), 'taught-blind': taught(true) } as const;
+export type Lesson = keyof typeof LESSONS;
+
+export const answerText = (inputs: readonly KeyholeArgs[]): string => inputs.map(renderCall).join('\n');
+
+/** Numbers up to 999 are one token each, so that a constant is copied in one step. */
+export function keyholeVocabulary(): TinyVocabulary {
+  const texts = keyholeProblems('train').flatMap(({ spec, wrong }) => [
+    promptOf(renderDescription(spec), renderCode(wrong[0]!.spec)),
+    answerText([[[1, 2], 3, 4]]),
+  ]);
+  return buildVocabulary(texts, LIMIT + 1);
+}
+
+/** Examples of the base with one special case, then with two: copying a constant is learned soonest where there are few. */
+const FEW_RULES = [8_000, 14_000] as const;
+
+export interface Example {
+  problem: KeyholeProblem;
+  program: WrongProgram;
+  prompt: string;
+  answer: KeyholeArgs[];
+}
+
+/** Example `index`: a program of a composition of the train split, with constants that no other example has, and an answer. */
+export function drawExample(lesson: Lesson, seed: number, index: number): Example {
+  const random = new RandomStream('keyhole-corpus', lesson, seed, index);
+  const drawn = variantOf(random.choice(keyholeProblems('train')), index);
+  const few = lesson === 'untrained' ? FEW_RULES.findIndex((until) => index < until) : -1;
+  const fewer = (): KeyholeSpec => ({ ...drawn.spec, rules: random.shuffle(drawn.spec.rules).slice(0, few + 1) });
+  const problem = few < 0 ? drawn : { ...drawn, spec: fewer() };
+  const wrong = random.choice(drawn.wrong);
+  const program = few < 0 ? wrong : { ...wrong, spec: problem.spec };
+  const code = lesson === 'taught-blind' ? undefined : renderCode(program.spec);
+  const prompt = promptOf(renderDescription(problem.spec), code);
+  return { problem, program, prompt, answer: LESSONS[lesson](problem, program, random) };
+}
+
+/** The tokens of an example. The base learns the program, too: it repeats constants. */
+export function exampleOf(vocabulary: TinyVocabulary, lesson: Lesson, seed: number, index: number): TrainingRow {
+  const { prompt, answer } = drawExample(lesson, seed, index);
+  const { tokens, mask } = encodeExample(vocabulary, [{ user: prompt, assistant: answerText(answer) }]);
+  if (lesson !== 'untrained') return { tokens, mask };
+  const start = tokens.indexOf(vocabulary.idOf('<s5>'));
+  return { tokens, mask: mask.map((bit, i) => (i > start ? 1 : bit)) };
+}

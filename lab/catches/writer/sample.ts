@@ -1,0 +1,65 @@
+// Samples inputs from a writer for every frozen program of a split.
+import { salvageInputs } from '../../../core/parse/inputs.js';
+import { deriveKey } from '../../../core/random.js';
+import type { Value } from '../../../core/schema/value.js';
+import type { Adapter, Engine } from '../../../ml/engine/engine.js';
+import type { FrozenProblem } from '../frozen.js';
+import { cpuSeconds } from '../prices.js';
+import { INPUTS, promptOf } from './corpus.js';
+
+export const TEMPERATURE = 0.5; // on validation, 0.8 miscopies constants more often, and 0.2 repeats itself
+const LONGEST = 128; // tokens of a turn
+
+export interface Written {
+  inputs: Record<string, Value[][]>; // program → inputs in the order in which they were written
+  tokens: number; // sampled for each input, those of unreadable ones included
+  seconds: number; // CPU seconds of a sampled token
+}
+
+export interface Turn {
+  tokens: number[]; // of the answer
+  inputs: Value[][];
+}
+
+export const readInputs = (engine: Pick<Engine, 'decode'>, tokens: readonly number[]): Value[][] =>
+  salvageInputs(engine.decode([...tokens]), { entry: 'solve', limit: INPUTS, arity: 3 }).inputs;
+
+/** @param turns of INPUTS inputs for each program */
+export async function writeInputs(
+  engine: Engine,
+  problems: readonly FrozenProblem[],
+  { isBlind, turns, seed, adapter }: { isBlind: boolean; turns: number; seed: number; adapter?: Adapter },
+): Promise<Written> {
+  const jobs = problems.flatMap(({ description, wrong }) =>
+    wrong.flatMap(({ id, code }) => {
+      const prompt = engine.encode(promptOf(description, isBlind ? undefined : code));
+      return Array.from({ length: turns }, (_, turn) => ({
+        id,
+        prompt,
+        key: deriveKey('catches', 'write', seed, id, turn),
+      }));
+    }),
+  );
+  const before = cpuSeconds();
+  const answers = await engine.generate(
+    jobs.map(({ prompt, key }) => ({ prompt, key })),
+    {
+      maxNewTokens: LONGEST,
+      temperature: TEMPERATURE,
+      stopTokens: engine.info.eosTokens,
+      ...(adapter && { adapter }),
+    },
+  );
+  const used = cpuSeconds() - before;
+  const inputs: Record<string, Value[][]> = {};
+  let sampled = 0;
+  let read = 0;
+  for (const [i, { tokens }] of answers.entries()) {
+    const found = readInputs(engine, tokens);
+    sampled += tokens.length;
+    read += found.length;
+    const { id } = jobs[i]!;
+    inputs[id] = [...(inputs[id] ?? []), ...found];
+  }
+  return { inputs, tokens: sampled / Math.max(1, read), seconds: used / sampled };
+}

@@ -1,0 +1,276 @@
+// Catches on frozen programs: writers, ranks, costs and rewards are right, and the page follows from the records.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RandomStream } from '../../core/random.js';
+import type { Value } from '../../core/schema/value.js';
+import { ROOT } from '../../infra/root.mjs';
+import { CONTROLS, constantsIn } from '../../lab/catches/controls.js';
+import { inputsIn, secondsOf, shareAt, tokensOf } from '../../lab/catches/costs.js';
+import { FROZEN, type FrozenProblem, type WrongProgram } from '../../lab/catches/frozen.js';
+import { catchesOf, chanceOf, decadeOf, GRID, greedySuite } from '../../lab/catches/measure.js';
+import { withCatches } from '../../lab/catches/page.js';
+import { catchPlot, plotFile } from '../../lab/catches/plot.js';
+import { type CatchesRecord, catchRecordsPath, type Prices, readCatchRecords } from '../../lab/catches/records.js';
+import { measureArm, measureChances } from '../../lab/catches/run.js';
+import { hybridOf, writerOf } from '../../lab/catches/writer/arms.js';
+import { drawExample, exampleOf, INPUTS, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
+import { nearness, REWARD_OF } from '../../lab/catches/writer/reward.js';
+import { interpretKeyhole } from '../../lab/families/keyhole/interpret.js';
+import { renderCode } from '../../lab/families/keyhole/render.js';
+
+/** A problem of one number: wrong programs differ from the reference at the numbers of their name. */
+function toyProblem(...wrong: number[][]): FrozenProblem {
+  const program = (at: number[]): WrongProgram => ({
+    id: at.join(),
+    stratum: 'direct',
+    flaw: 'extra',
+    code: at.map((n) => `if x == ${n}: return 1`).join('\n'),
+    run: ([x]) => `${at.includes(x as number)}`,
+    conditions: at.map(String),
+    trace: ([x]) => at.map((n) => ({ condition: `${n}`, distance: Math.abs((x as number) - n) })),
+    byHand: () => at.map((n): Value[] => [n]),
+  });
+  return {
+    id: 'toy',
+    description: '',
+    known: [[0]],
+    reference: program([]),
+    wrong: wrong.map(program),
+    uniform: () => [0],
+  };
+}
+
+const arm = (perProgram: boolean, inputs: (program: WrongProgram) => number[]) => ({
+  name: 'toy',
+  perProgram,
+  write: (_problem: FrozenProblem, program: WrongProgram) => inputs(program).map((x): Value[] => [x]),
+});
+
+const prices: Prices = {
+  kind: 'prices',
+  commit: 'c0ffee',
+  machine: 'none',
+  call: { sandbox: 0.001, inProcess: 0.0001 },
+  draw: { mutation: 0.002, dictionary: 0.003 },
+};
+const caughtFrom = (first: number, count: number): number[] => GRID.map((n) => (n >= first ? count : 0));
+
+function record(name: string, seed: number, over: Partial<CatchesRecord> = {}): CatchesRecord {
+  const cell = { count: 10, caught: caughtFrom(8, 4 + seed) };
+  const cells = { direct: cell, computed: cell, conjunctive: cell, 'direct extra': cell, 'direct -2': cell };
+  return {
+    kind: 'catches',
+    family: 'keyhole',
+    split: 'test',
+    arm: name,
+    seed,
+    commit: 'c0ffee',
+    cells,
+    suite: 2,
+    ...over,
+  };
+}
+
+describe('catches', () => {
+  it('count the inputs up to the first that tells a program from the reference', () => {
+    const problem = toyProblem([5], [7, 9], [100]);
+    const shared = catchesOf(
+      problem,
+      arm(false, () => [1, 5, 2, 9, 7]),
+      0,
+    );
+    assert.deepEqual(
+      shared.caught.map(({ rank }) => rank),
+      [2, 4, Number.POSITIVE_INFINITY],
+    );
+    assert.equal(shared.suite, 2);
+    const own = catchesOf(
+      problem,
+      arm(true, ({ id }) => [0, Number(id.split(',').at(-1))]),
+      0,
+    );
+    assert.deepEqual(
+      own.caught.map(({ rank }) => rank),
+      [2, 2, 2],
+    );
+    const limited = catchesOf(
+      problem,
+      arm(false, () => [1, 5, 2, 9, 7]),
+      0,
+      3,
+    );
+    assert.deepEqual(
+      limited.caught.map(({ rank }) => Number.isFinite(rank)),
+      [true, false, false],
+    );
+  });
+
+  it('need the fewest tests that a greedy choice finds', () => {
+    const problem = toyProblem([1, 3], [2, 3], [4]);
+    assert.deepEqual(greedySuite(problem, [[1], [2], [3], [4], [0]]), [[3], [4]]);
+  });
+
+  it('know how rare a mistake is', () => {
+    assert.deepEqual(chanceOf(toyProblem([1], [1, 2], [9]), [[1], [2], [3], [4]]), [0.25, 0.5, 0]);
+    assert.deepEqual([0.4, 0.02, 0.004, 0.0009, 0.00002, 0].map(decadeOf), [-1, -2, -2, -3, -4, -4]);
+    const decades = Object.values(measureChances('keyhole', 'validation', 10).chances)
+      .flat()
+      .map(decadeOf);
+    assert.deepEqual(
+      [...new Set(decades)].toSorted((a, b) => b - a),
+      [-1, -2, -3, -4],
+    );
+  });
+
+  it('cost what tokens, draws and calls cost', () => {
+    const control = record('mutation', 0);
+    assert.equal(secondsOf(control, 10, prices, 'sandbox'), 10 * 0.002 + 20 * 0.001);
+    assert.equal(tokensOf(control, 10), 0);
+    const model = record('hybrid', 0, { model: { inputs: 4, tokens: 10, seconds: 0.001 } });
+    // four inputs of ten tokens, then six that are drawn
+    assert.ok(Math.abs(secondsOf(model, 10, prices, 'inProcess') - (0.04 + 6 * 0.003 + 20 * 0.0001)) < 1e-12);
+    assert.equal(tokensOf(model, 10), 40);
+    for (const one of [control, model]) {
+      const seconds = secondsOf(one, 17, prices, 'sandbox');
+      assert.ok(Math.abs(inputsIn(one, seconds, prices, 'sandbox') - 17) < 1e-6);
+    }
+    assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 7), 0.25); // between 6 and 8
+    assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 1e9), 0.5);
+  });
+
+  it('have controls that write different inputs, always the same for a seed', () => {
+    for (const [family, problem] of Object.entries({
+      keyhole: FROZEN.keyhole('validation')[0]!,
+      nested: FROZEN.nested('validation').find(({ wrong }) => wrong.length > 0)!,
+    })) {
+      for (const { name, write, feedback } of CONTROLS) {
+        if (feedback && family === 'nested') continue;
+        const take = (): string[] => {
+          const inputs: string[] = [];
+          for (const input of write(problem, problem.wrong[0]!, new RandomStream('test', name))) {
+            inputs.push(JSON.stringify(input));
+            if (inputs.length === 60) break;
+          }
+          return inputs;
+        };
+        assert.deepEqual(take(), take(), name);
+        assert.ok(new Set(take()).size > 3, name);
+      }
+    }
+  });
+
+  it('find what their hint leads to: a constant, an order of the list, a distance', () => {
+    const caught = (name: string, problem: FrozenProblem): number => {
+      const control = CONTROLS.find((one) => one.name === name)!;
+      return catchesOf(problem, control, 0, 800).caught.filter(({ rank }) => Number.isFinite(rank)).length;
+    };
+    assert.ok(constantsIn('if x == -417:').includes(-416));
+    assert.deepEqual([caught('dictionary', toyProblem([417])), caught('mutation', toyProblem([417]))], [1, 0]);
+    assert.deepEqual([caught('distance', toyProblem([417])), caught('coverage', toyProblem([417]))], [1, 0]);
+    const reversed: FrozenProblem = toyProblem([1]);
+    const isReversed = (args: readonly Value[]): string => `${JSON.stringify(args[0]) === '[3,2,1]'}`;
+    const lists = { ...reversed, known: [[[1, 2, 3]]] as Value[][], reference: { code: '', run: () => 'false' } };
+    const wrong = [{ ...reversed.wrong[0]!, run: isReversed }];
+    assert.deepEqual([caught('structure', { ...lists, wrong }), caught('uniform', { ...lists, wrong })], [1, 0]);
+  });
+
+  it('are summed by stratum, kind of mistake and chance', () => {
+    const measured = { family: 'keyhole', split: 'validation', problems: 3, seed: 0, commit: 'c0ffee' } as const;
+    const chances = measureChances('keyhole', 'validation', 3);
+    const { cells } = measureArm(measured, CONTROLS.find(({ name }) => name === 'by-hand')!, chances);
+    for (const stratum of ['direct', 'computed', 'conjunctive']) {
+      assert.equal(cells[stratum]!.count, 12);
+      const parts = Object.entries(cells).filter(([name]) => name.startsWith(`${stratum} `));
+      assert.equal(
+        parts.reduce((sum, [, { count }]) => sum + count, 0),
+        24,
+        'kinds and chances',
+      );
+      assert.ok(cells[stratum]!.caught.at(-1)! >= 11);
+    }
+  });
+
+  it('reward a catch once, and inputs that come nearer', () => {
+    const problem = toyProblem([417]);
+    const rewards = (...turns: number[][]) =>
+      turns.map((turn) => REWARD_OF.near(problem, problem.wrong[0]!, [turn.map((x): Value[] => [x])])[0]!);
+    const [far, nearer, caught, twice, short, none] = rewards(
+      [0, 0, 0, 0],
+      [0, 400, 0, 0],
+      [417, 0, 0, 0],
+      [417, 417, 417, 417],
+      [417],
+      [],
+    );
+    assert.ok(far! < nearer! && nearer! < caught! && short! < caught! && none! < far!);
+    assert.equal(caught, twice);
+    assert.equal(nearness([problem.wrong[0]!], [[417]]), 1);
+    const [one, four] = [
+      [417, 0, 1, 2],
+      [417, 417, 417, 417],
+    ].map((turn) => REWARD_OF.product(problem, problem.wrong[0]!, [turn.map((x): Value[] => [x])])[0]!);
+    assert.ok(one! > 0 && four! > one!, 'the rule of the product pays for every catch');
+  });
+
+  it('teach inputs of which the first catches the program, and never show it to a blind writer', () => {
+    const vocabulary = keyholeVocabulary();
+    let catching = 0;
+    for (let i = 0; i < 60; i++) {
+      for (const lesson of ['taught', 'taught-blind', 'untrained'] as const) {
+        const { tokens, mask } = exampleOf(vocabulary, lesson, 0, 20_000 + i);
+        assert.equal(tokens.length, mask.length);
+        assert.ok(tokens.length < 400 && !tokens.includes(vocabulary.idOf('<unk>')));
+      }
+      assert.ok(drawExample('taught-blind', 0, i).prompt.endsWith('<s5><tests>'));
+      const { problem, program, prompt, answer } = drawExample('taught', 0, i);
+      assert.ok(prompt.includes(renderCode(program.spec)));
+      assert.equal(problem.split, 'train');
+      assert.equal(answer.length, INPUTS);
+      catching += Number(interpretKeyhole(problem.spec, answer[0]!) !== interpretKeyhole(program.spec, answer[0]!));
+    }
+    assert.ok(catching >= 55, `${catching}`);
+    const rules = (i: number): number => drawExample('untrained', 0, i).problem.spec.rules.length;
+    assert.deepEqual([rules(0), rules(10_000), rules(20_000)], [1, 2, 3]);
+    assert.equal(vocabulary.encode('-417').length, 2);
+  });
+
+  it('measure written inputs, and changes of the first of them', () => {
+    const problem = toyProblem([418], [419]);
+    const written = { inputs: { 418: [[417]], 419: [[419]] } as Record<string, Value[][]>, tokens: 9, seconds: 1 };
+    const ranks = (one: ReturnType<typeof writerOf>): boolean[] =>
+      catchesOf(problem, one, 0).caught.map(({ rank }) => Number.isFinite(rank));
+    assert.deepEqual(ranks(writerOf('trained', written)), [false, true]);
+    assert.deepEqual(ranks(hybridOf('hybrid', written)), [true, true]);
+  });
+
+  it('are what docs/adversary.md and its pictures show', () => {
+    const page = readFileSync(join(ROOT, 'docs', 'adversary.md'), 'utf8');
+    const records = readCatchRecords(catchRecordsPath());
+    assert.equal(withCatches(page, records), page);
+    for (const family of ['keyhole', 'nested'] as const) {
+      const plot = catchPlot(family, records);
+      if (plot !== undefined) assert.equal(readFileSync(join(ROOT, 'docs', 'images', plotFile(family)), 'utf8'), plot);
+    }
+  });
+
+  it('compare arms at the seconds of eight inputs of the trained writer', () => {
+    const trained = [0, 1, 2].map((seed) =>
+      record('trained', seed, { model: { inputs: 16, tokens: 10, seconds: 0.001 } }),
+    );
+    const page = withCatches('<!-- catches -->old<!-- /catches -->', [
+      prices,
+      ...trained,
+      ...[0, 1, 2].map((seed) => record('mutation', seed)),
+    ]);
+    assert.ok(!page.includes('old'));
+    assert.match(page, /At equal seconds: 96\.0 ms, calls in the sandbox/); // 8 · (10 · 1 ms + 2 ms)
+    assert.match(
+      page,
+      /\| mutation \| 3 \| 50\.0 ± 24\.8 \| 50\.0 ± 24\.8 \| 50\.0 ± 24\.8 \| 24\.0 \| 48\.0 \| 0\.0 \|/,
+    );
+    assert.match(page, /\| trained \| 3 \| 50\.0 ± 24\.8 .*\| 8\.0 \| 16\.0 \| 80\.0 \|/);
+    assert.throws(() => withCatches('# Page', [prices]), /has no <!-- catches -->/);
+    assert.match(withCatches('<!-- catches --><!-- /catches -->', []), /No record yet/);
+  });
+});

@@ -1,0 +1,114 @@
+// The family with rare triggers: its splits, its frozen programs and the inputs that catch them. CPython says what programs compute.
+import assert from 'node:assert/strict';
+import { RandomStream } from '../../../core/random.js';
+import { problemSchema, SPLITS } from '../../../core/schema/problem.js';
+import {
+  compositionOf,
+  type KeyholeArgs,
+  type KeyholeSpec,
+  LIMIT,
+  STRATA,
+} from '../../../lab/families/keyhole/family.js';
+import { drawArgs, solveRule } from '../../../lab/families/keyhole/inputs.js';
+import { applies, interpretKeyhole, traceOf } from '../../../lab/families/keyhole/interpret.js';
+import { FLAWS, keyholeProblems, toProblem } from '../../../lab/families/keyhole/problems.js';
+import { renderCode } from '../../../lab/families/keyhole/render.js';
+import { requirePython, runPython } from '../../support/cpython.js';
+
+const family = SPLITS.flatMap((split) => keyholeProblems(split));
+const stream = (...path: (string | number)[]): RandomStream => new RandomStream('keyhole-test', ...path);
+
+describe('the keyhole family', () => {
+  it('splits by composition', () => {
+    const owner = new Map<string, string>();
+    for (const problem of family) {
+      assert.equal(owner.get(compositionOf(problem)) ?? problem.split, problem.split);
+      owner.set(compositionOf(problem), problem.split);
+    }
+    assert.deepEqual(
+      SPLITS.map((split) => keyholeProblems(split).length),
+      [600, 60, 120],
+    );
+    for (const problem of family.slice(0, 40)) problemSchema.parse(toProblem(problem));
+  });
+
+  it('has twelve wrong programs for each problem, which no baseline test catches', () => {
+    for (const { spec, known, wrong } of family) {
+      assert.equal(new Set(wrong.map(({ id }) => id)).size, STRATA.length * FLAWS.length);
+      for (const { spec: own } of wrong) {
+        for (const args of known) {
+          assert.ok(![...spec.rules, ...own.rules].some((rule) => applies(rule, args)));
+          assert.equal(interpretKeyhole(own, args), interpretKeyhole(spec, args));
+        }
+      }
+    }
+  });
+
+  it('has an input within the range for every special case, also without arithmetic', () => {
+    for (const [i, { spec, wrong }] of family.entries()) {
+      for (const rule of [...spec.rules, ...wrong.flatMap((program) => program.spec.rules)]) {
+        for (const plain of [true, false]) {
+          const args = solveRule(rule, stream('solve', i), plain);
+          assert.ok(applies(rule, args), JSON.stringify([rule, args]));
+          assert.ok(
+            [...args[0], args[1], args[2]].every((x) => Math.abs(x) <= LIMIT),
+            JSON.stringify([rule, args]),
+          );
+        }
+      }
+    }
+  });
+
+  it('has programs that differ from their reference on some input, with few exceptions', () => {
+    let hidden = 0;
+    for (const [i, { spec, wrong }] of family.entries()) {
+      for (const { spec: own } of wrong) {
+        const random = stream('differ', i);
+        const differs = [...own.rules, ...spec.rules].some((rule) =>
+          Array.from({ length: 6 }, () => solveRule(rule, random)).some(
+            (args) => interpretKeyhole(spec, args) !== interpretKeyhole(own, args),
+          ),
+        );
+        hidden += Number(!differs);
+      }
+    }
+    assert.ok(hidden / family.length / 12 < 0.02, `${hidden}`);
+  });
+
+  it('tells how near each condition comes, up to the first that does not hold', () => {
+    const rule = (stratum: 'conjunctive', ...atoms: KeyholeSpec['rules'][number]['atoms']) => ({
+      stratum,
+      atoms,
+      result: 1,
+    });
+    const spec: KeyholeSpec = {
+      base: 'total',
+      rules: [rule('conjunctive', { quantity: 'sum', value: 10 }, { quantity: 'a', value: 4 })],
+    };
+    const distances = (args: KeyholeArgs): number[] => traceOf(spec, args).map(({ distance }) => distance);
+    assert.deepEqual(distances([[1, 2], 9, 0]), [7]);
+    assert.deepEqual(distances([[5, 5], 9, 0]), [0, 5]);
+    assert.deepEqual(distances([[5, 5], 4, 0]), [0, 0]);
+  });
+
+  describe('under CPython', () => {
+    before(requirePython);
+
+    it('computes the same as the interpreter, for references and wrong programs', () => {
+      const cases = family.flatMap(({ spec, wrong }, i) => {
+        const own = [spec, ...wrong.filter((_, j) => (i + j) % 6 === 0).map((program) => program.spec)];
+        return own.map((program, j) => {
+          const random = stream('python', i, j);
+          const empty: KeyholeArgs = [[], random.int(-9, 9), random.int(-9, 9)];
+          const solved = program.rules.map((rule, k) => solveRule(rule, random, k % 2 === 0));
+          return { program, args: [drawArgs(random), [[random.int(-9, 9)], 1, 2] as KeyholeArgs, empty, ...solved] };
+        });
+      });
+      const answers = runPython(cases.map(({ program, args }) => ({ code: renderCode(program), args, tests: [] })));
+      for (const [i, { program, args }] of cases.entries()) {
+        const expected = args.map((one) => ({ value: interpretKeyhole(program, one) }));
+        assert.deepEqual(answers[i]!.answers, expected, `${renderCode(program)}\n${JSON.stringify(args)}`);
+      }
+    });
+  });
+});
