@@ -18,7 +18,7 @@ type ScheduleConfig = Pick<RunConfig, 'schedule' | 'discriminator' | 'warmStart'
 /** The supervised steps before the first stage, as stage 0: one epoch, the discriminator's steps first. */
 export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
   const { warmStart, discriminator } = config;
-  const writes = discriminator.enabled && discriminator.writer !== 'random';
+  const writes = discriminator.enabled && discriminator.writer === 'model';
   const discriminatorSteps = writes ? warmStart.discriminatorSteps : 0;
   return [
     ...new Array<Role>(discriminatorSteps).fill('discriminator'),

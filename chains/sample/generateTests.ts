@@ -1,5 +1,6 @@
 // The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
+import { constantsIn, dictionaryInputs } from '../../core/dictionaryInputs.js';
 import { freshInputs, knownInputs } from '../../core/freshInputs.js';
 import { groupBy } from '../../core/groups.js';
 import { testAnswer } from '../../core/prompts/answers.js';
@@ -10,7 +11,7 @@ import type { RunConfig } from '../../core/schema/config.js';
 import { sliceOf } from '../../core/shards.js';
 import type { GenerateTestsInput, GenerateTestsOutput, ShardResult, TestTargets } from '../../method/types.js';
 import { openRole, problemOf, readConfig, readProblems } from '../artifacts.js';
-import { chainReader, preferComplete } from '../chainLists.js';
+import { chainReader, codeOf, preferComplete } from '../chainLists.js';
 import type { Scope } from '../scope.js';
 import { readShards, tokensOf } from '../shards.js';
 import { rolloutSampler } from './remoteRollouts.js';
@@ -35,7 +36,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
     ),
   );
   const jobs = input.shard ? sliceOf(all, input.shard) : all;
-  const write = config.discriminator.writer === 'random' ? drawTurns : sampleJobs;
+  const write = config.discriminator.writer === 'model' ? sampleJobs : drawTurns;
   const { turns, tokens } = await write(scope, input, config, jobs);
   const batch: TestBatch = {
     targets,
@@ -100,15 +101,20 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
   return { turns, tokens };
 }
 
-/** Inputs near those of the problem's tests, as many as a prompt asks for. Nothing is sampled. */
+/** Inputs near those of the problem's tests, perhaps with constants of what is known, as many as a prompt asks for. Nothing is sampled. */
 async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
   const { byId } = await readProblems(scope.store, input.run.problems);
   const request = testRequest(config);
-  const turns = jobs.map(({ target, t, sample }) => {
+  const turns = jobs.map(({ target, t, sample, chain }) => {
     const problem = problemOf(byId, target.problemId);
-    const { id, entry } = problem;
+    const { id, entry, description, referenceSolution = '' } = problem;
     const random = new RandomStream(...drawPath(input.targets, config), 'inputs', t, id, target.stage, sample);
-    const tests = freshInputs(knownInputs(problem), request.testsPerTurn, random).map((args) => ({
+    const constants = constantsIn(codeOf(chain, problem, config), referenceSolution, description);
+    const inputs =
+      config.discriminator.writer === 'dictionary'
+        ? dictionaryInputs(knownInputs(problem), constants, request.testsPerTurn, random)
+        : freshInputs(knownInputs(problem), request.testsPerTurn, random);
+    const tests = inputs.map((args) => ({
       args,
       expected: null,
     }));

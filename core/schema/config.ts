@@ -221,7 +221,7 @@ const fieldsSchema = z.strictObject({
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
       tests: z.enum(['values', 'functions']).optional(), // for problems whose tests are source; absent, so in no digest: values
-      writer: z.enum(['model', 'random']).default('model'), // random: inputs near those of the baseline tests
+      writer: z.enum(['model', 'random', 'dictionary']).default('model'), // random: inputs near those of the baseline tests; dictionary: also with constants
       trained: z.boolean().default(true), // false: it writes tests, and is not updated
       seesWork: z.boolean().default(true), // false: its prompts do not show the work that it tests
     })
@@ -284,11 +284,11 @@ const checkedSchema = fieldsSchema
   })
   .refine(({ discriminator: { writer, expected } }) => writer === 'model' || expected === 'reference', {
     path: ['discriminator', 'writer'],
-    message: 'random needs discriminator.expected: reference',
+    message: 'random and dictionary need discriminator.expected: reference',
   })
   .refine(({ discriminator: { tests, writer } }) => tests !== 'functions' || writer === 'model', {
     path: ['discriminator', 'tests'],
-    message: 'functions needs discriminator.writer: model, because a random writer knows inputs only',
+    message: 'functions needs discriminator.writer: model, because the others know inputs only',
   })
   .refine(({ discriminator: { tests }, reference }) => tests !== 'functions' || reference !== 'none', {
     path: ['discriminator', 'tests'],
@@ -350,7 +350,7 @@ export function runIdentity(config: RunConfig): RunConfig {
 
 /** Whether the discriminator is a model that learns. */
 export const trainsDiscriminator = ({ discriminator }: Pick<RunConfig, 'discriminator'>): boolean =>
-  discriminator.enabled && discriminator.trained && discriminator.writer !== 'random';
+  discriminator.enabled && discriminator.trained && discriminator.writer === 'model';
 
 /** The base model of a role. */
 export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {

@@ -1,4 +1,5 @@
 // Writers of inputs without a model. Each yields inputs for one wrong program, without an end.
+import { changedInputs, constantsIn, countNumbers, mutate, withNumber } from '../../core/dictionaryInputs.js';
 import { freshInputs } from '../../core/freshInputs.js';
 import type { RandomStream } from '../../core/random.js';
 import type { Value } from '../../core/schema/value.js';
@@ -27,24 +28,6 @@ export function* mutations(seeds: readonly Value[][], random: RandomStream): Ite
   }
 }
 
-export const mutate = (input: Args, random: RandomStream): Value[] =>
-  freshInputs([input as Value[]], 1, random)[0] ?? [...input];
-
-/** A copy in which the number at place `at`, counted in depth-first order, is replaced. */
-function withNumber(value: Value, replace: (at: number, value: number) => number | undefined): Value {
-  let next = 0;
-  const visit = (one: Value): Value => {
-    if (typeof one === 'number') return replace(next++, one) ?? one;
-    return Array.isArray(one) ? one.map(visit) : one;
-  };
-  return visit(value);
-}
-
-function countNumbers(value: Value): number {
-  if (typeof value === 'number') return 1;
-  return Array.isArray(value) ? value.reduce<number>((sum, one) => sum + countNumbers(one), 0) : 0;
-}
-
 const MOST_SEEDS = 1000;
 
 /** Mutations of the known inputs and of all legal ones since, as EvalPlus does it. */
@@ -57,36 +40,16 @@ function* corpus({ known, isLegal }: FrozenProblem, _program: WrongProgram, rand
   }
 }
 
-/** The whole numbers in the texts, and those beside them. */
-export const constantsIn = (...texts: string[]): number[] => {
-  const found = texts.flatMap((text) => (text.match(/-?\d+/g) ?? []).map(Number));
-  return [...new Set(found.flatMap((constant) => [constant, constant - 1, constant + 1]))];
-};
-
 const dictionary: Control['write'] = (problem, program, random) => changes(problem.known, problem, program, random);
 
-/** Mutations of `seeds` with constants. */
-export function* changes(
+/** Mutations of `seeds` with constants of the program, the reference and the description. */
+export const changes = (
   seeds: readonly Value[][],
   problem: FrozenProblem,
   program: WrongProgram,
   random: RandomStream,
-): Iterable<Value[]> {
-  const constants = constantsIn(program.code, problem.reference.code, problem.description);
-  for (;;) {
-    let input: Value[] = random.choice(seeds);
-    for (let left = random.int(1, 3); left > 0; left--) {
-      const numbers = countNumbers(input);
-      if (constants.length === 0 || numbers === 0 || random.uniform() < 0.5) input = mutate(input, random);
-      else {
-        const place = random.int(0, numbers - 1);
-        const constant = random.choice(constants);
-        input = withNumber(input, (at) => (at === place ? constant : undefined)) as Value[];
-      }
-    }
-    yield input;
-  }
-}
+): Iterable<Value[]> =>
+  changedInputs(seeds, constantsIn(program.code, problem.reference.code, problem.description), random);
 
 const conditionsOf = (input: Args, problem: FrozenProblem, program: WrongProgram): Step[] =>
   [problem.reference, program].flatMap((one, i) =>

@@ -312,6 +312,17 @@ describe('the pipeline in process', () => {
     }
   });
 
+  it('trains the generator on inputs with constants of the problem, its reference and the tested program', async () => {
+    const discriminator = { expected: 'reference', writer: 'dictionary' } as const;
+    await runPipeline(acts, 'run', { ...SMALL_RUN, discriminator });
+    const [step] = (await readMetrics(world.deps.store, 'run')).filter((record) => record.kind === 'step');
+    assert.deepEqual([step!.role, step!.validity], ['generator', 1]);
+    const { turns } = await world.deps.store.getJson(step!.artifacts.tests!);
+    const near = (text: string, n: number) => [n - 1, n, n + 1].some((constant) => text.includes(`((${constant},)`));
+    assert.ok(turns.every(({ answerTokens }) => answerTokens.length === 0));
+    assert.ok(turns.some(({ text, problemId }) => near(text, Number(problemId.split('-')[1])))); // 'add 7'
+  });
+
   it('writes tests for one chain of each problem in a generator step, by testTurns turns for a stage', async () => {
     await runPipeline(acts, 'run', { ...SMALL_RUN, testTurns: 3 });
     const records = await readMetrics(world.deps.store, 'run');

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { constantsIn } from '../../core/dictionaryInputs.js';
 import { RandomStream } from '../../core/random.js';
 import type { Value } from '../../core/schema/value.js';
 import { ROOT } from '../../infra/root.mjs';
-import { CONTROLS, constantsIn } from '../../lab/catches/controls.js';
+import { CONTROLS } from '../../lab/catches/controls.js';
 import { inputsIn, secondsOf, shareAt, tokensOf } from '../../lab/catches/costs.js';
 import { FROZEN, type FrozenProblem, type WrongProgram } from '../../lab/catches/frozen.js';
 import { catchesOf, chanceOf, decadeOf, GRID, greedySuite } from '../../lab/catches/measure.js';

@@ -1,0 +1,74 @@
+// New inputs of a function from those of its tests and from a dictionary: the whole numbers in what is known of the problem, and
+// those beside them. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
+import { freshInputs } from './freshInputs.js';
+import type { RandomStream } from './random.js';
+import type { Value } from './schema/value.js';
+
+const MOST_CHANGES = 3; // of an input
+const TRIES = 20; // draws for each wanted input
+
+/** The whole numbers in the texts, and those beside them. */
+export function constantsIn(...texts: string[]): number[] {
+  const found = texts.flatMap((text) => (text.match(/-?\d+/g) ?? []).map(Number)).filter(Number.isSafeInteger);
+  return [...new Set(found.flatMap((constant) => [constant, constant - 1, constant + 1]))];
+}
+
+/** Up to `count` distinct lists of arguments that are not among `known`. */
+export function dictionaryInputs(
+  known: readonly Value[][],
+  constants: readonly number[],
+  count: number,
+  random: RandomStream,
+): Value[][] {
+  const seen = new Set(known.map((args) => JSON.stringify(args)));
+  const found: Value[][] = [];
+  if (known.length === 0) return found;
+  let tries = 0;
+  for (const input of changedInputs(known, constants, random)) {
+    const key = JSON.stringify(input);
+    if (!seen.has(key)) found.push(input);
+    seen.add(key);
+    if (found.length === count || ++tries === TRIES * count) break;
+  }
+  return found;
+}
+
+/** Inputs without an end: one of the seeds with one to three changes, each a mutation or a constant at a random place. */
+export function* changedInputs(
+  seeds: readonly Value[][],
+  constants: readonly number[],
+  random: RandomStream,
+): Iterable<Value[]> {
+  for (;;) {
+    let input = random.choice(seeds);
+    for (let left = random.int(1, MOST_CHANGES); left > 0; left--) {
+      const numbers = countNumbers(input);
+      if (constants.length === 0 || numbers === 0 || random.uniform() < 0.5) input = mutate(input, random);
+      else {
+        const place = random.int(0, numbers - 1);
+        const constant = random.choice(constants);
+        input = withNumber(input, (at) => (at === place ? constant : undefined)) as Value[];
+      }
+    }
+    yield input;
+  }
+}
+
+/** One mutation of an input; a copy if there is none. */
+export const mutate = (input: readonly Value[], random: RandomStream): Value[] =>
+  freshInputs([input as Value[]], 1, random)[0] ?? [...input];
+
+/** A copy in which numbers are replaced. @param replace is given the place of a number, in depth-first order */
+export function withNumber(value: Value, replace: (at: number, value: number) => number | undefined): Value {
+  let next = 0;
+  const visit = (one: Value): Value => {
+    if (typeof one === 'number') return replace(next++, one) ?? one;
+    return Array.isArray(one) ? one.map(visit) : one;
+  };
+  return visit(value);
+}
+
+export function countNumbers(value: Value): number {
+  if (typeof value === 'number') return 1;
+  return Array.isArray(value) ? value.reduce<number>((sum, one) => sum + countNumbers(one), 0) : 0;
+}
