@@ -46,9 +46,9 @@ export function catchPlot(family: FrozenFamily, all: readonly CatchRecord[]): st
   const seconds = (market: Market) => (record: CatchesRecord, inputs: number) =>
     secondsOf(record, inputs, prices, market);
   const axes: Axis[] = [
-    { title: 'tests (inputs; two executions each)', from: 0, to: 3.5, cost: (_record, inputs) => inputs },
-    { title: 'CPU seconds, calls in the sandbox', from: -4, to: 0, cost: seconds('sandbox') },
-    { title: 'CPU seconds, calls in process', from: -5, to: -1, cost: seconds('inProcess') },
+    { title: 'tests', from: 0, to: 3.5, cost: (_record, inputs) => inputs },
+    { title: 'seconds, sandbox', from: -4, to: 0, cost: seconds('sandbox') },
+    { title: 'seconds, in process', from: -5, to: -1, cost: seconds('inProcess') },
     ...(records.some(({ model }) => model) ? [{ title: 'sampled tokens', from: 0.5, to: 3, cost: tokensOf }] : []),
   ];
   const strata = STRATA_OF[family];
