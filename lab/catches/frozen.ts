@@ -5,7 +5,7 @@ import type { Value } from '../../core/schema/value.js';
 import { type KeyholeArgs, type KeyholeSpec, STRATA } from '../families/keyhole/family.js';
 import { drawArgs as drawKeyholeArgs, solveRule } from '../families/keyhole/inputs.js';
 import { interpretKeyhole, traceOf } from '../families/keyhole/interpret.js';
-import { FLAWS, keyholeProblems } from '../families/keyhole/problems.js';
+import { FLAWS, freshKeyholeProblems, type KeyholeProblem, keyholeProblems } from '../families/keyhole/problems.js';
 import { renderCode, renderDescription } from '../families/keyhole/render.js';
 import type { NestedReading } from '../families/nested/family.js';
 import { drawChain } from '../families/nested/flaws.js';
@@ -49,7 +49,8 @@ export interface FrozenProblem {
 }
 
 export const FROZEN = {
-  keyhole: keyholeFrozen,
+  keyhole: (split: Split) => keyholeFrozen(keyholeProblems(split)),
+  'keyhole-fresh': (split: Split) => keyholeFrozen(freshKeyholeProblems(split)),
   nested: nestedFrozen,
   structured: structuredFrozen,
 } as const satisfies Record<string, (split: Split) => FrozenProblem[]>;
@@ -58,11 +59,13 @@ export type FrozenFamily = keyof typeof FROZEN;
 /** In the order of tables. */
 export const STRATA_OF: Record<FrozenFamily, readonly string[]> = {
   keyhole: STRATA,
+  'keyhole-fresh': STRATA,
   nested: ['comparison', 'guard', 'other'],
   structured: STRUCTURES.map(({ name }) => name),
 };
 export const FLAWS_OF: Record<FrozenFamily, readonly string[]> = {
   keyhole: FLAWS,
+  'keyhole-fresh': FLAWS,
   nested: ['inner', 'outer', 'both'],
   structured: ['edit', 'mutant'],
 };
@@ -78,14 +81,14 @@ function structuredFrozen(split: Split): FrozenProblem[] {
   return structured!.filter((problem) => problem.split === split);
 }
 
-function keyholeFrozen(split: Split): FrozenProblem[] {
+function keyholeFrozen(problems: readonly KeyholeProblem[]): FrozenProblem[] {
   const program = (spec: KeyholeSpec): Program => ({
     code: renderCode(spec),
     run: (args) => `${interpretKeyhole(spec, args as unknown as KeyholeArgs)}`,
     conditions: spec.rules.flatMap(({ atoms }, r) => atoms.map((_, i) => `${r}.${i}`)),
     trace: (args) => traceOf(spec, args as unknown as KeyholeArgs),
   });
-  return keyholeProblems(split).map(({ id, spec, known, wrong }) => ({
+  return problems.map(({ id, spec, known, wrong }) => ({
     id,
     description: renderDescription(spec),
     known: known as unknown as Value[][],

@@ -29,7 +29,7 @@ import { WRITERS, type WriterName, writtenBy } from './writer/writers.js';
 const MODELS = [...WRITERS, ...(Object.keys(HYBRIDS) as HybridName[])];
 const QUICK_PROBLEMS = 8;
 const USAGE = `npm run experiments -- catches [options]
-  --family F    keyhole (default), nested or structured
+  --family F    keyhole (default), keyhole-fresh, nested or structured
   --split S     test (default), validation or train
   --arms A,B    controls (default: all that the family has), or writers: ${MODELS.join(', ')}
   --seeds 0,1   seeds of the inputs, and of a writer's training (default: 0,1,2)
@@ -65,10 +65,11 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   ] as const);
   await openFamily(family);
   if (FROZEN[family](split).length === 0) throw new BenchError(`--split: ${family} has no ${split} split`, 2);
+  const isKeyhole = family.startsWith('keyhole');
   const controls = CONTROLS.filter(({ name, feedback }) =>
-    feedback ? family === 'keyhole' : name !== 'uniform' || family !== 'structured',
+    feedback ? isKeyhole : name !== 'uniform' || family !== 'structured',
   ).map(({ name }) => name);
-  const known = [...controls, ...(family === 'keyhole' ? MODELS : [])];
+  const known = [...controls, ...(isKeyhole ? MODELS : [])];
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
   const store = resolve(values.store ?? '.gauntlet/catches');
   const seeds = (values.seeds ?? (quick ? '0' : '0,1,2')).split(',').map(Number);

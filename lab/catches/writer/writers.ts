@@ -95,7 +95,7 @@ export async function writtenBy(
   problems: readonly FrozenProblem[],
   say: Say,
 ): Promise<Written> {
-  const file = join(store, `inputs-${name}-${seed}-${split}-${problems.length}.json`);
+  const file = join(store, `inputs-${name}-${seed}-${split}-${problems.length}-${problems[0]!.id}.json`);
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Written;
   const { engine, ...weights } = await openWriter(store, name, seed, say);
   try {

@@ -133,6 +133,12 @@ export const keyholeProblems = (split: Split): KeyholeProblem[] => {
 export const variantOf = ({ id, ...shape }: Shape, variant: number): KeyholeProblem =>
   toKeyhole({ ...shape, id: `${id}-variant-${variant}` });
 
+/** New constants, inputs and wrong programs for the shapes of a split, to confirm what was found on the first ones. */
+export const freshKeyholeProblems = (split: Split): KeyholeProblem[] =>
+  allShapes()
+    .filter((shape) => shape.split === split)
+    .map((shape) => toKeyhole({ ...shape, id: `${shape.id}-fresh` }));
+
 /** As a problem of the pipeline. */
 export function toProblem({ id, spec, known, ...shape }: KeyholeProblem): Problem {
   const tests = known.map((args) => ({ args: args as Value[], expected: interpretKeyhole(spec, args) }));
