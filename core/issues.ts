@@ -14,12 +14,22 @@ export function parseAs<T>(schema: z.ZodType<T>, value: unknown, code: ErrorCode
 
 function describe(schema: z.ZodType, issue: z.core.$ZodIssue): string {
   const path = pathOf(issue.path);
+  const inner = innerOf(issue);
+  if (inner) return describe(schema, inner);
   if (issue.code === 'unrecognized_keys') {
     const known = knownFields(schema, issue.path);
     const names = issue.keys.map((key) => `${path ? `${path}.` : ''}${key}`).join(', ');
     return `${names}: no such field${known.length > 0 ? `; known: ${known.join(', ')}` : ''}`;
   }
   return `${path ? `${path}: ` : ''}${messageOf(issue)}`;
+}
+
+/** What is wrong in an object that may have one of several forms: in the first form whose fields it has. */
+function innerOf(issue: z.core.$ZodIssue): z.core.$ZodIssue | undefined {
+  if (issue.code !== 'invalid_union') return undefined;
+  const form = issue.errors.find((own) => own.every(({ code }) => code !== 'unrecognized_keys'));
+  const [first] = form ?? [];
+  return first && first.path.length > 0 ? { ...first, path: [...issue.path, ...first.path] } : undefined;
 }
 
 const pathOf = (path: readonly PropertyKey[]): string =>
