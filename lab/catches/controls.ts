@@ -3,7 +3,7 @@ import { changedInputs, constantsIn, countNumbers, mutate, withNumber } from '..
 import { freshInputs } from '../../core/freshInputs.js';
 import type { RandomStream } from '../../core/random.js';
 import type { Value } from '../../core/schema/value.js';
-import type { Args, FrozenProblem, Step, WrongProgram } from './frozen.js';
+import type { Args, FrozenProblem, Step, WrongProgram } from './programs.js';
 
 export interface Control {
   name: string;

@@ -1,4 +1,4 @@
-// Frozen wrong programs as the measurement sees them, whatever their family.
+// The families of frozen wrong programs.
 import { RandomStream } from '../../core/random.js';
 import type { Split } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
@@ -15,38 +15,7 @@ import { renderCode as renderNested, renderDescription as renderNestedText } fro
 import { baselineTests, drawArgs as drawNestedArgs, passesHidden } from '../families/nested/tests.js';
 import { openStructured } from '../families/structured/frozen.js';
 import { STRUCTURES } from '../families/structured/structures.js';
-
-export type Args = readonly Value[];
-
-export interface Step {
-  condition: string;
-  distance: number; // from holding
-}
-
-/** A program whose results this process can compute. */
-export interface Program {
-  code: string;
-  run(args: Args): string; // equal texts are equal results
-  conditions?: string[]; // absent: the family has none
-  trace?(args: Args): Step[]; // the conditions that ran
-}
-
-export interface WrongProgram extends Program {
-  id: string;
-  stratum: string;
-  flaw: string;
-  byHand(random: RandomStream): Iterable<Value[]>; // an expert's inputs for this program
-}
-
-export interface FrozenProblem {
-  id: string;
-  description: string;
-  known: Value[][]; // of the baseline tests
-  reference: Program;
-  wrong: WrongProgram[];
-  isLegal?(args: Args): boolean; // absent: every input is
-  uniform(random: RandomStream): Value[]; // a typical input
-}
+import type { FrozenProblem, Program, WrongProgram } from './programs.js';
 
 export const FROZEN = {
   keyhole: (split: Split) => keyholeFrozen(keyholeProblems(split)),

@@ -1,7 +1,7 @@
 // Which frozen programs an arm catches, and after how many inputs.
 import { RandomStream } from '../../core/random.js';
 import type { Value } from '../../core/schema/value.js';
-import type { FrozenProblem, WrongProgram } from './frozen.js';
+import type { FrozenProblem, WrongProgram } from './programs.js';
 
 /** Numbers of inputs at which catches are recorded: about six in a decade. */
 export const GRID = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 80, 120, 200, 320, 500, 800, 1200, 2000, 3000] as const;

@@ -6,7 +6,8 @@ import type { Value } from '../../core/schema/value.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { BenchError } from '../bench/options.js';
 import { CONTROLS } from './controls.js';
-import { FROZEN, type FrozenProblem } from './frozen.js';
+import { FROZEN } from './frozen.js';
+import type { FrozenProblem } from './programs.js';
 
 /** CPU seconds of one call of one program. */
 export interface CallPrices {

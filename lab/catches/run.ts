@@ -2,8 +2,9 @@
 import { freshInputs } from '../../core/freshInputs.js';
 import { RandomStream } from '../../core/random.js';
 import type { Split } from '../../core/schema/problem.js';
-import { FROZEN, type FrozenFamily, type FrozenProblem } from './frozen.js';
+import { FROZEN, type FrozenFamily } from './frozen.js';
 import { type Arm, type Caught, catchesOf, chanceOf, decadeOf, GRID } from './measure.js';
+import type { FrozenProblem } from './programs.js';
 import type { CatchesRecord, Cell, Chances } from './records.js';
 
 const MUTATED = 2000; // different inputs that say how rare a mistake is

@@ -1,7 +1,7 @@
 // What a turn of a writer earns in reinforcement.
 import { REWARD_RULES } from '../../../core/rewards/rewards.js';
 import type { Value } from '../../../core/schema/value.js';
-import type { FrozenProblem, Program, WrongProgram } from '../frozen.js';
+import type { FrozenProblem, Program, WrongProgram } from '../programs.js';
 import { INPUTS } from './corpus.js';
 
 export const REWARDS = ['product', 'near'] as const;

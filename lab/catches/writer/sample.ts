@@ -3,8 +3,8 @@ import { salvageInputs } from '../../../core/parse/inputs.js';
 import { deriveKey } from '../../../core/random.js';
 import type { Value } from '../../../core/schema/value.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
-import type { FrozenProblem } from '../frozen.js';
 import { cpuSeconds } from '../prices.js';
+import type { FrozenProblem } from '../programs.js';
 import { INPUTS, promptOf } from './corpus.js';
 
 export const TEMPERATURE = 0.5; // on validation, 0.8 miscopies constants more often, and 0.2 repeats itself

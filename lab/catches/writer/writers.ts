@@ -11,7 +11,7 @@ import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.j
 import type { TensorData } from '../../../ml/nn/layout.js';
 import { tinyConfig, tinyModelFiles } from '../../families/tiny/modelFiles.js';
 import { initialWeights } from '../../makeTiny/initialWeights.js';
-import type { FrozenProblem } from '../frozen.js';
+import type { FrozenProblem } from '../programs.js';
 import { school } from './base.js';
 import { keyholeVocabulary, type Lesson } from './corpus.js';
 import { reinforce } from './reinforce.js';

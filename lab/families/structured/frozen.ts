@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
 import type { Value } from '../../../core/schema/value.js';
 import { ROOT } from '../../../infra/root.mjs';
-import type { FrozenProblem, WrongProgram } from '../../catches/frozen.js';
+import type { FrozenProblem, WrongProgram } from '../../catches/programs.js';
 import { STRUCTURED, type StructuredProblem } from './problems.js';
 import { openPython, type Python } from './python.js';
 

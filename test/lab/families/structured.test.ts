@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../../core/random.js';
-import type { FrozenProblem } from '../../../lab/catches/frozen.js';
+import type { FrozenProblem } from '../../../lab/catches/programs.js';
 import { openStructured } from '../../../lab/families/structured/frozen.js';
 import { STRUCTURED } from '../../../lab/families/structured/problems.js';
 import { openPython } from '../../../lab/families/structured/python.js';
