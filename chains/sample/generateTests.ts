@@ -109,11 +109,12 @@ async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunCon
     const problem = problemOf(byId, target.problemId);
     const { id, entry, description, referenceSolution = '' } = problem;
     const random = new RandomStream(...drawPath(input.targets, config), 'inputs', t, id, target.stage, sample);
-    const constants = constantsIn(codeOf(chain, problem, config), referenceSolution, description);
+    const known = knownInputs(problem);
+    const constants = (): number[] => constantsIn(codeOf(chain, problem, config), referenceSolution, description);
     const inputs =
       config.discriminator.writer === 'dictionary'
-        ? dictionaryInputs(knownInputs(problem), constants, request.testsPerTurn, random)
-        : freshInputs(knownInputs(problem), request.testsPerTurn, random);
+        ? dictionaryInputs(known, constants(), request.testsPerTurn, random)
+        : freshInputs(known, request.testsPerTurn, random);
     const tests = inputs.map((args) => ({
       args,
       expected: null,
