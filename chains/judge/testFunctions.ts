@@ -1,7 +1,7 @@
-// Which test functions of a discriminator are valid: the reference passes them, and a program that never answers does not.
+// Which test functions of a discriminator are valid: the reference passes them, and they fail on a program that never answers.
 import { groupBy } from '../../core/groups.js';
 import { testKey } from '../../core/rewards/suite.js';
-import type { Limits } from '../../core/schema/execution.js';
+import type { Limits, Verdict } from '../../core/schema/execution.js';
 import type { FunctionTest, Problem } from '../../core/schema/problem.js';
 import { judgeSuites, type SuiteJob } from '../../sandbox/judgeSuites.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
@@ -19,8 +19,13 @@ export async function findValidFunctions(
   options: RunOptions,
 ): Promise<{ isValid(problem: Problem, test: FunctionTest): boolean; executions: number }> {
   let executions = 0;
-  /** The functions that a program of each problem passes. */
-  const passed = async (given: readonly Written[], what: string, codeOf: (problem: Problem) => string) => {
+  /** The functions that end on a program of each problem in one of these ways. */
+  const ending = async (
+    given: readonly Written[],
+    ends: readonly Verdict[],
+    what: string,
+    codeOf: (problem: Problem) => string,
+  ) => {
     const some = given.filter(
       ({ problem, functions }) => functions.length > 0 && problem.referenceSolution !== undefined,
     );
@@ -31,21 +36,19 @@ export async function findValidFunctions(
     const runs = await judgeSuites(sandbox, jobs, options);
     return some.map(({ problem, functions }, j): Written => {
       const { verdicts } = runs[j]!;
-      return { problem, functions: functions.filter((_, i) => verdicts[i] === 'pass') };
+      return { problem, functions: functions.filter((_, i) => ends.includes(verdicts[i]!)) };
     });
   };
   const distinct = [...groupBy(written, ({ problem }) => problem.id).values()].map((own): Written => {
     const functions = own.flatMap(({ turns }) => turns).flatMap((turn) => turn.functions);
     return { problem: own[0]!.problem, functions: [...new Map(functions.map((one) => [testKey(one), one])).values()] };
   });
-  const right = await passed(distinct, 'reference', ({ referenceSolution = '' }) => referenceSolution);
-  const vacuous = keysOf(await passed(right, 'silent', ({ entry }) => silentProgram(entry)));
-  const valid = new Set([...keysOf(right)].filter((key) => !vacuous.has(key)));
+  const right = await ending(distinct, ['pass'], 'reference', ({ referenceSolution = '' }) => referenceSolution);
+  const failing = await ending(right, ['fail', 'error'], 'silent', ({ entry }) => silentProgram(entry)); // no limit decides
+  const valid = new Set(failing.flatMap(({ problem, functions }) => functions.map((test) => keyOf(problem, test))));
   return { isValid: (problem, test) => valid.has(keyOf(problem, test)), executions };
 }
 
-const keysOf = (written: readonly Written[]): Set<string> =>
-  new Set(written.flatMap(({ problem, functions }) => functions.map((test) => keyOf(problem, test))));
 const keyOf = ({ id }: Problem, test: FunctionTest): string => JSON.stringify([id, testKey(test)]);
 
 /** A program whose entry raises in every call. A test function cannot name the exception. */

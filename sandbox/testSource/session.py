@@ -7,7 +7,8 @@ class Channel:
     """The child's end of the pipes: frames of u32 length and text."""
 
     def open(self):
-        self.getpid, self.leave, self.own = os.getpid, os._exit, os.getpid()
+        self.getpid, self.leave, self.own, closerange = os.getpid, os._exit, os.getpid(), os.closerange
+        os.register_at_fork(after_in_child=lambda: closerange(3, 5))  # a fork reaches neither the host nor the tests
 
     def send(self, text):
         if self.getpid() != self.own:

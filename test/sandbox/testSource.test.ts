@@ -35,6 +35,22 @@ def test_next(): pass
     assert.deepEqual(result, { 'test_it.py::test_forks': 'pass', 'test_it.py::test_next': 'pass' });
   });
 
+  it('ignores what a fork of a test writes into every descriptor', async () => {
+    const source = `
+import os, time
+def test_forks():
+  if os.fork() == 0:
+    for fd in range(3, 20):
+      try: os.write(fd, b'pass')
+      except OSError: pass
+    os._exit(0)
+  time.sleep(0.2)
+def test_next(): pass
+`;
+    const result = outcomes(await pytest('', source));
+    assert.deepEqual(result, { 'test_it.py::test_forks': 'pass', 'test_it.py::test_next': 'pass' });
+  });
+
   it('runs functions, classes, fixtures, parametrized tests, raises and approx under pytest', async () => {
     const source = `
 import pytest, solution
