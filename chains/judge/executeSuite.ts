@@ -45,7 +45,7 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
     const turns = (batch?.turns ?? []).flatMap((sample, turn) =>
       sample.problemId === problemId ? [{ turn, sample }] : [],
     );
-    return { problem, candidates, turns, suite: input.suite };
+    return { problem, candidates, turns, suite: input.suite, multiplies: true };
   });
 }
 

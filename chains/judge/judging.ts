@@ -11,13 +11,16 @@ import type { Chain, TestTurn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Verdict } from '../../core/schema/execution.js';
 import type { FunctionTest, GeneratedTest, Problem } from '../../core/schema/problem.js';
+import type { Value } from '../../core/schema/value.js';
 import type { SuiteVerdicts, ValidatedCase, ValidatedTurn } from '../../core/schema/verdicts.js';
 import { judgeSuites, type SuiteJob, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
+import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { codeOf } from '../chainLists.js';
 import { batchOptions, type Scope } from '../scope.js';
 import { askOracle } from './oracle.js';
 import { type ParsedTest, ruleTests } from './rulings.js';
 import { findValidFunctions } from './testFunctions.js';
+import { catchingVariants, drawVariants } from './variants.js';
 
 /** Candidates that share a suite, and the test turns written for them. */
 export interface JudgingTask {
@@ -28,6 +31,7 @@ export interface JudgingTask {
   suite: 'baseline' | 'hidden'; // which tests of the problem the suite begins with
   pool?: GeneratedTest[]; // tests of earlier steps, which come next
   book?: GeneratedTest[]; // tests of the mistake book
+  multiplies?: boolean; // what was written is also changed, if the run has a hybrid writer
 }
 
 interface ParsedTurn {
@@ -49,9 +53,10 @@ export async function judgeTasks(
   const parsed = tasks.map(({ problem, turns }) =>
     turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTurn(sample.text, problem, config) })),
   );
+  const drawn = tasks.map((task, t) => (multiplies(task, config) ? draw(task, parsed[t]!, config) : []));
   const written = tasks.map(({ problem, suite, candidates, voters = candidates }, t) => ({
     problem,
-    turns: parsed[t]!,
+    turns: [...parsed[t]!, { tests: drawn[t]!, functions: [] }],
     votes: isVotedOn(problem, suite, config),
     programs: voters.map((chain) => codeOf(chain, problem, config)),
   }));
@@ -74,33 +79,42 @@ export async function judgeTasks(
       // the answer of the reference is expected, which may be a float where the test has an int
       return { args: test.args, expected: ruling.answer, ...(!ruling.isRight && { corrected: true }) };
     };
-    return buildSuite(given, task.book, parsed[t]!, use);
+    return { ...buildSuite(given, task.book, parsed[t]!, use), variants: drawn[t]!.flatMap((test) => use(test) ?? []) };
   });
-  const candidates = candidateJobs(
-    tasks,
-    built.map(({ suite }) => suite),
-    config,
-  );
-  const results = await judgeSuites(sandbox, candidates.jobs, options);
+  const run = (suites: GivenTest[][]) => runCandidates(sandbox, config, tasks, suites, options);
+  const onSuites = await run(built.map(({ suite }) => suite.map(({ test }) => test)));
+  const onVariants = await run(built.map(({ variants }) => variants)); // by themselves: they take no time from the suite
   const judged = tasks.map((task, t): SuiteVerdicts => {
-    const { suite, turns } = built[t]!;
+    const { suite, turns, variants } = built[t]!;
     const votes = oracle.votes(task.problem);
-    const runOf = (c: number): SuiteRun | undefined => results[candidates.indexOf[t]![c] ?? -1];
+    const runs = onSuites.runs[t]!;
+    const [verdicts, others] = [runs, onVariants.runs[t]!].map((own) => own.map((one) => one.verdicts));
+    const kept = catchingVariants(verdicts!, others!);
     return {
       problemId: task.problem.id,
       candidates: task.candidates.map((chain, c) => ({
         sample: chain.sample,
         empty: codeOf(chain, task.problem, config) === '',
-        ...(runOf(c)?.parses === false && { unparsed: true }),
+        ...(!runs[c]!.parses && { unparsed: true }),
       })),
-      suite,
-      verdicts: task.candidates.map((_, c): Verdict[] => runOf(c)?.verdicts ?? suite.map(() => 'error')), // no program, no pass
+      suite: [...suite, ...kept.map((v): SuiteTest => ({ origin: 'generated', test: variants[v]! }))],
+      verdicts: verdicts!.map((own, c) => [...own, ...kept.map((v) => others![c]![v]!)]),
       turns,
       ...(votes && { votes }),
     };
   });
-  const runs = candidates.jobs.reduce((sum, { tests }) => sum + 1 + tests.filter((test) => 'code' in test).length, 0);
-  return { judged, executions: oracle.executions + functions.executions + sources.size + runs };
+  const executions = oracle.executions + functions.executions + sources.size;
+  return { judged, executions: executions + onSuites.executions + onVariants.executions };
+}
+
+/** Only what rewards or chooses programs: measurements keep to what was written. */
+const multiplies = ({ suite, multiplies = false }: JudgingTask, { discriminator }: RunConfig): boolean =>
+  multiplies && suite === 'baseline' && discriminator.writer === 'hybrid';
+
+function draw({ problem, candidates }: JudgingTask, turns: ParsedTurn[], config: RunConfig): { args: Value[] }[] {
+  const written = turns.flatMap(({ tests }) => tests).map(({ args }) => args);
+  const programs = candidates.map((chain) => codeOf(chain, problem, config));
+  return drawVariants(problem, written, programs, config.seed).map((args) => ({ args }));
 }
 
 type Called = Pick<Problem, 'functionSignature' | 'entry' | 'calling'>;
@@ -181,15 +195,19 @@ function buildSuite(
   return { suite, turns };
 }
 
-/** One job per distinct program of a task. `indexOf[task][candidate]` is undefined if there is nothing to run. */
-function candidateJobs(
-  tasks: JudgingTask[],
-  suites: SuiteTest[][],
+type CandidateRun = Pick<SuiteRun, 'verdicts' | 'parses'>;
+
+/** Runs every distinct program of a task once on the tests of the task. No program, no pass. @returns runs by task and candidate */
+async function runCandidates(
+  sandbox: Sandbox,
   config: RunConfig,
-): { jobs: SuiteJob[]; indexOf: (number | undefined)[][] } {
+  tasks: readonly JudgingTask[],
+  suites: readonly GivenTest[][],
+  options: RunOptions,
+): Promise<{ runs: CandidateRun[][]; executions: number }> {
   const jobs: SuiteJob[] = [];
   const indexOf = tasks.map(({ problem, candidates }, t) => {
-    const tests = suites[t]!.map(({ test }) => test);
+    const tests = suites[t]!;
     const known = new Map<string, number>();
     return candidates.map((chain) => {
       const code = codeOf(chain, problem, config);
@@ -200,5 +218,15 @@ function candidateJobs(
       return jobs.length - 1;
     });
   });
-  return { jobs, indexOf };
+  const results = await judgeSuites(sandbox, jobs, options);
+  const runs = indexOf.map((places, t) =>
+    places.map(
+      (place): CandidateRun =>
+        place === undefined ? { verdicts: suites[t]!.map((): Verdict => 'error'), parses: true } : results[place]!,
+    ),
+  );
+  return {
+    runs,
+    executions: jobs.reduce((sum, { tests }) => sum + 1 + tests.filter((one) => 'code' in one).length, 0),
+  };
 }

@@ -1,6 +1,7 @@
 // How many answers of a step or an evaluation are cut, empty or missing because their prompt does not fit.
 import { countAnswersOf, sharesOf, warningsOf } from '../../core/answerShares.js';
 import { ROLES, type Role, type SampledTurn } from '../../core/schema/chain.js';
+import { isModel } from '../../core/schema/config.js';
 import type { CountAnswersInput, CountAnswersOutput, RunRef } from '../../method/types.js';
 import type { Ref, Store } from '../../store/store.js';
 import { readConfig } from '../artifacts.js';
@@ -9,7 +10,7 @@ type Input = Omit<CountAnswersInput, 'run'> & { run: Pick<RunRef, 'config'> };
 
 export async function countAnswers({ store }: { store: Store }, input: Input): Promise<CountAnswersOutput> {
   const config = await readConfig(store, input.run);
-  const isSampled = config.discriminator.writer === 'model';
+  const isSampled = isModel(config.discriminator.writer);
   const written: Record<Role, SampledTurn[]> = {
     generator: (await readAll(store, input.chains)).flat().flatMap(({ turns }) => turns),
     discriminator: isSampled ? (await readAll(store, input.tests)).flatMap(({ turns }) => turns) : [],

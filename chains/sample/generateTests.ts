@@ -7,7 +7,7 @@ import { testAnswer } from '../../core/prompts/answers.js';
 import { testRequest } from '../../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/random.js';
 import type { Chain, SampledTurn, TestBatch, TestTarget } from '../../core/schema/chain.js';
-import type { RunConfig } from '../../core/schema/config.js';
+import { isModel, type RunConfig } from '../../core/schema/config.js';
 import { sliceOf } from '../../core/shards.js';
 import type { GenerateTestsInput, GenerateTestsOutput, ShardResult, TestTargets } from '../../method/types.js';
 import { openRole, problemOf, readConfig, readProblems } from '../artifacts.js';
@@ -36,7 +36,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
     ),
   );
   const jobs = input.shard ? sliceOf(all, input.shard) : all;
-  const write = config.discriminator.writer === 'model' ? sampleJobs : drawTurns;
+  const write = isModel(config.discriminator.writer) ? sampleJobs : drawTurns;
   const { turns, tokens } = await write(scope, input, config, jobs);
   const batch: TestBatch = {
     targets,

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { testRequest } from '../../core/prompts/prompts.js';
 import { promptOf } from '../../core/rl/trajectories.js';
 import type { Turn } from '../../core/schema/chain.js';
-import { type RunConfig, templateArgumentsOf } from '../../core/schema/config.js';
+import { isModel, type RunConfig, templateArgumentsOf } from '../../core/schema/config.js';
 import type { Rejected } from '../../core/schema/problem.js';
 import type { Chat, Engine } from '../../ml/engine/engine.js';
 import { stagePrompt, testPrompt } from './sampling.js';
@@ -33,7 +33,7 @@ export function readersOf(
   });
   return {
     generator: reader(generator, 'generator'),
-    discriminator: enabled && writer === 'model' ? reader(discriminator, 'discriminator') : undefined,
+    discriminator: enabled && isModel(writer) ? reader(discriminator, 'discriminator') : undefined,
   };
 }
 

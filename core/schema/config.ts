@@ -158,6 +158,11 @@ export const templateArgumentsSchema = z.record(
 );
 export type TemplateArguments = z.infer<typeof templateArgumentsSchema>;
 
+const WRITERS = ['model', 'random', 'dictionary', 'hybrid'] as const;
+
+/** Whether a model writes the tests, or the seeds of a hybrid. */
+export const isModel = (writer: (typeof WRITERS)[number]): boolean => writer === 'model' || writer === 'hybrid';
+
 const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
@@ -221,7 +226,8 @@ const fieldsSchema = z.strictObject({
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
       tests: z.enum(['values', 'functions']).optional(), // for problems whose tests are source; absent, so in no digest: values
-      writer: z.enum(['model', 'random', 'dictionary']).default('model'), // random: inputs near those of the baseline tests; dictionary: also with constants
+      // random: inputs near those of the baseline tests; dictionary: also with constants; hybrid: the model's, and a dictionary near them
+      writer: z.enum(WRITERS).default('model'),
       trained: z.boolean().default(true), // false: it writes tests, and is not updated
       seesWork: z.boolean().default(true), // false: its prompts do not show the work that it tests
     })
@@ -282,7 +288,7 @@ const checkedSchema = fieldsSchema
     path: ['discriminator', 'model'],
     message: 'cannot be set with rollouts, because a server has one base',
   })
-  .refine(({ discriminator: { writer, expected } }) => writer === 'model' || expected === 'reference', {
+  .refine(({ discriminator: { writer, expected } }) => isModel(writer) || expected === 'reference', {
     path: ['discriminator', 'writer'],
     message: 'random and dictionary need discriminator.expected: reference',
   })
@@ -350,7 +356,7 @@ export function runIdentity(config: RunConfig): RunConfig {
 
 /** Whether the discriminator is a model that learns. */
 export const trainsDiscriminator = ({ discriminator }: Pick<RunConfig, 'discriminator'>): boolean =>
-  discriminator.enabled && discriminator.trained && discriminator.writer === 'model';
+  discriminator.enabled && discriminator.trained && isModel(discriminator.writer);
 
 /** The base model of a role. */
 export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {

@@ -96,6 +96,75 @@ describe('judging', () => {
       assert.equal(out.executions, 4); // the reference and three distinct programs
     });
 
+    describe('with a hybrid writer', () => {
+      const hybrid = (runId: string, input = {}) =>
+        acts.prepareRun({ runId, input: { ...SMALL_RUN, discriminator: { writer: 'hybrid' }, ...input } });
+      const programs = [chain(0, GOOD), chain(1, SMALL_ONLY), chain(2, WRONG)];
+      const written = ['((1,), 2)', '((2,), 3)'];
+
+      it('changes what was written, and keeps for each program the first change that catches it', async () => {
+        const { run } = await hybrid('hybrid');
+        const chains = await put(programs);
+        const suite = {
+          run,
+          per: 'problem',
+          suite: 'baseline',
+          chains,
+          tests: await tests(programs, [written]),
+        } as const;
+        const out = await acts.executeSuite(suite);
+        const [cell] = await get(out.verdicts);
+        const drawn = cell!.suite.at(-1)!.test as TestCase;
+        assert.deepEqual(
+          cell!.suite.map(({ origin, test }) => [origin, (test as TestCase).args[0]]),
+          [
+            ['baseline', 0],
+            ['baseline', 1],
+            ['generated', 2],
+            ['generated', drawn.args[0]],
+          ],
+        );
+        assert.ok(Number(drawn.args[0]) >= 3 && drawn.expected === Number(drawn.args[0]) + 1);
+        assert.deepEqual(
+          cell!.verdicts.map((own) => own.at(-1)),
+          ['pass', 'fail', 'fail'],
+        );
+        assert.deepEqual(
+          cell!.turns.flatMap((turn) => turn.tests.map((test) => test.suite)),
+          [1, 2],
+        );
+        assert.deepEqual((await get((await acts.executeSuite(suite)).verdicts))[0], cell);
+      });
+
+      it('takes known inputs as seeds if nothing was written', async () => {
+        const { run } = await hybrid('seeds');
+        const chains = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);
+        const out = await acts.executeSuite({
+          run,
+          per: 'problem',
+          suite: 'baseline',
+          chains,
+          tests: await tests([chain(0, GOOD)], [['nothing']]),
+        });
+        assert.deepEqual((await get(out.verdicts))[0]!.verdicts, [
+          ['pass', 'pass', 'pass'],
+          ['pass', 'pass', 'fail'],
+        ]);
+      });
+
+      it('leaves the rewards of the discriminator, measurements and other writers alone', async () => {
+        const { run } = await hybrid('others');
+        const chains = await put(programs);
+        const both = await tests(programs.slice(1, 2), [['((1,), 2)']]);
+        const of = async (input: Omit<Parameters<Activities['executeSuite']>[0], 'run'>, own = run) =>
+          (await get((await acts.executeSuite({ run: own, tests: both, ...input })).verdicts))[0]!.suite.length;
+        assert.equal(await of({ per: 'target', suite: 'baseline' }), 2);
+        assert.equal(await of({ per: 'problem', suite: 'hidden', chains }), 4);
+        assert.equal(await of({ per: 'problem', suite: 'baseline', chains }, prepared.run), 2);
+        assert.equal(await of({ per: 'problem', suite: 'baseline', chains }), 3);
+      });
+    });
+
     it('gives the reference the time of a program for each turn, and expects what it returns', async () => {
       const { run } = prepared;
       const seconds: (number | undefined)[] = [];

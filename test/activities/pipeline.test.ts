@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
+import { recordedSteps, replayStep } from '../../chains/replayStep.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import type { Activities } from '../../method/activities.js';
@@ -321,6 +322,14 @@ describe('the pipeline in process', () => {
     const near = (text: string, n: number) => [n - 1, n, n + 1].some((constant) => text.includes(`((${constant},)`));
     assert.ok(turns.every(({ answerTokens }) => answerTokens.length === 0));
     assert.ok(turns.some(({ text, problemId }) => near(text, Number(problemId.split('-')[1])))); // 'add 7'
+  });
+
+  it('trains both roles with a hybrid writer, and its rewards can be computed again', async () => {
+    await runPipeline(acts, 'run', { ...SMALL_RUN, discriminator: { writer: 'hybrid' } });
+    const steps = await recordedSteps(world.deps, 'run');
+    assert.deepEqual([...new Set(steps.map(({ role }) => role))].sort(), ['discriminator', 'generator']);
+    for (const step of steps)
+      assert.deepEqual((await replayStep(world.deps, 'run', step, true)).differs, [], `${step.role} ${step.step}`);
   });
 
   it('writes tests for one chain of each problem in a generator step, by testTurns turns for a stage', async () => {

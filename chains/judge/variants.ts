@@ -1,0 +1,38 @@
+// Inputs beside those that a discriminator wrote (`discriminator.writer: hybrid`): its inputs are seeds, which a dictionary changes.
+import { constantsIn, dictionaryInputs } from '../../core/dictionaryInputs.js';
+import { knownInputs } from '../../core/freshInputs.js';
+import { RandomStream } from '../../core/random.js';
+import type { Verdict } from '../../core/schema/execution.js';
+import type { Problem } from '../../core/schema/problem.js';
+import type { Value } from '../../core/schema/value.js';
+
+const VARIANTS = 100; // inputs of a problem in a step; a call costs little next to the start of a program
+
+/** New inputs near those that were written; near known ones if none was. The same for the same inputs, programs and seed. */
+export function drawVariants(
+  problem: Problem,
+  written: readonly Value[][],
+  programs: readonly string[],
+  seed: number,
+): Value[][] {
+  const { id, description, referenceSolution = '' } = problem;
+  const constants = constantsIn(description, referenceSolution, ...programs);
+  const seeds = written.length > 0 ? written : knownInputs(problem);
+  return dictionaryInputs(seeds, constants, VARIANTS, new RandomStream(seed, 'variants', id));
+}
+
+/**
+ * Of the variants, in order, those that catch a program which passes the suite and the variants before. So the suite stays small.
+ * @param suite verdicts by program and test
+ * @param variants the same of the variants
+ */
+export function catchingVariants(suite: readonly Verdict[][], variants: readonly Verdict[][]): number[] {
+  const uncaught = new Set(suite.flatMap((own, p) => (own.every(isPass) ? [p] : [])));
+  return (variants[0] ?? []).flatMap((_, v) => {
+    const caught = [...uncaught].filter((p) => !isPass(variants[p]![v]!));
+    for (const p of caught) uncaught.delete(p);
+    return caught.length > 0 ? [v] : [];
+  });
+}
+
+const isPass = (verdict: Verdict): boolean => verdict === 'pass';
