@@ -4,6 +4,7 @@
 
 import { codeOf } from '../../chains/chainLists.js';
 import { parseTests } from '../../chains/judge/judging.js';
+import { drawVariants } from '../../chains/judge/variants.js';
 import { equalValues, judge } from '../../core/compare.js';
 import { compare, type Estimate, estimate } from '../../core/evaluation/bootstrap.js';
 import { freshInputs, knownInputs } from '../../core/freshInputs.js';
@@ -22,7 +23,8 @@ import type { Store } from '../../store/store.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { table } from '../bench/results.js';
 
-const RANDOM_INPUTS = 15; // of a problem
+const FEW = 15; // random inputs of a problem
+const MANY = 115; // as many as a hybrid has
 const ROUNDS = 5; // of pass counts
 
 /** The programs of a problem, and what they answer. */
@@ -98,8 +100,11 @@ function passCounts(own: Sampled): (Value | undefined)[] {
 const passes = (call: CallResult, expected: Value, { comparison }: Problem): boolean =>
   judge(call, expected, comparison) === 'pass';
 
+const KINDS = ['random', 'many random', 'written', 'hybrid'] as const; // hybrid: written, and changes of these
+type Kind = (typeof KINDS)[number];
+
 /** The evaluated programs, with inputs of a kind. */
-async function sample(store: Store, sandbox: Sandbox, run: string, kind: 'random' | 'written'): Promise<Sampled[]> {
+async function sample(store: Store, sandbox: Sandbox, run: string, kind: Kind): Promise<Sampled[]> {
   const evaluations = await readEvaluations(store, run);
   const [, record] = evaluations.sort(([, a], [, b]) => a.at.localeCompare(b.at)).at(-1)!;
   const { artifacts } = record;
@@ -114,10 +119,18 @@ async function sample(store: Store, sandbox: Sandbox, run: string, kind: 'random
     const written = turns
       .filter((turn) => turn.problemId === problemId)
       .flatMap(({ text }) => parseTests(text, problem, config).tests);
-    const random = freshInputs(knownInputs(problem), RANDOM_INPUTS, new RandomStream('no reference', problemId));
-    const tests = kind === 'written' ? written : random.map((args) => ({ args, expected: undefined }));
-    const inputs = [...new Map(tests.map((test) => [inputKey(test.args), test])).values()];
     const codes = chains.get(problemId)!.map((chain) => codeOf(chain, problem, config));
+    const drawn = (inputs: Value[][]) => inputs.map((args) => ({ args, expected: undefined }));
+    const seeds = written.map(({ args }) => args);
+    const random = (count: number): Value[][] =>
+      freshInputs(knownInputs(problem), count, new RandomStream('no reference', problemId));
+    const tests: { args: Value[]; expected?: Value | undefined }[] = {
+      random: () => drawn(random(FEW)),
+      'many random': () => drawn(random(MANY)),
+      written: () => written,
+      hybrid: () => [...written, ...drawn(drawVariants({ ...problem, referenceSolution: undefined }, seeds, codes, 0))],
+    }[kind]();
+    const inputs = [...new Map(tests.map((test) => [inputKey(test.args), test])).values()];
     const given = problem.baselineTests.map(({ args }) => args);
     const { entry, calling, referenceSolution } = problem;
     const job = (code: string, id: string) => ({
@@ -201,10 +214,10 @@ const interval = ({ value, low, high }: Estimate): string =>
   `${value.toFixed(1)} (${low.toFixed(1)} to ${high.toFixed(1)})`;
 const rows: string[][] = [];
 let control: Counts[] = []; // the majority vote on random inputs
-for (const kind of ['random', 'written'] as const) {
+for (const kind of KINDS) {
   const all = (await Promise.all(runs.map((run) => sample(store, sandbox, run, kind)))).flat();
   for (const [name, source] of Object.entries(SOURCES)) {
-    if (kind === 'random' ? name === WRITTEN : name === GIVEN) continue;
+    if (name === GIVEN ? kind !== 'random' : name === WRITTEN && kind !== 'written') continue;
     const counts = all.map((own) => countsOf(own, source));
     if (name === MAJORITY && kind === 'random') control = counts;
     const figures = Object.values(FIGURES).map((figure) => {
