@@ -9,15 +9,23 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import type { Store } from '../../store/store.js';
 import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
 import { charts } from './charts.js';
-import { controlsOf, readRunRecords, stepsOf } from './records.js';
+import type { MetricsReader } from './metricsReader.js';
+import { controlsOf, type RunRecords, readRunRecords, stepsOf } from './records.js';
 import { readRollouts } from './rollouts.js';
 import { factsOf, fieldsOf } from './run.js';
 
 type Pair<T> = [T, T];
 
 /** @param ranges 'FROM-TO' of each side. @throws GauntletError NOT_FOUND | BAD_INPUT | CORRUPT_ARTIFACT */
-export async function readDiff(store: ObjectStore, runs: Pair<string>, ranges?: Pair<string>): Promise<DiffView> {
-  const sides: Pair<Side> = [await readSide(store, runs[0], ranges?.[0]), await readSide(store, runs[1], ranges?.[1])];
+export async function readDiff(
+  store: ObjectStore,
+  reader: MetricsReader,
+  runs: Pair<string>,
+  ranges?: Pair<string>,
+): Promise<DiffView> {
+  const sideOf = async (i: 0 | 1): Promise<Side> =>
+    sideIn(await readRunRecords(store, runs[i], reader), runs[i], ranges?.[i]);
+  const sides: Pair<Side> = [await sideOf(0), await sideOf(1)];
   const names: Pair<string> = [sides[0].name, sides[1].name];
   const view = { runs, names, facts: differentFacts(sides), charts: bothCharts(sides) };
   if (ranges !== undefined) return view;
@@ -32,8 +40,7 @@ interface Side extends Pick<RunView, 'fields' | 'facts' | 'charts'> {
   steps: StepMetrics[];
 }
 
-async function readSide(store: ObjectStore, run: string, range?: string): Promise<Side> {
-  const records = await readRunRecords(store, run);
+function sideIn(records: RunRecords, run: string, range?: string): Side {
   const { manifest, metrics } = records;
   const steps = stepsOf(records);
   if (range === undefined)

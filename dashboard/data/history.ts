@@ -55,7 +55,7 @@ export class History {
   }
 
   private async readGroups(record: StepMetrics): Promise<Group[]> {
-    const rollouts = await unlessRemoved(() => readRollouts(this.store, record));
+    const rollouts = await unlessRemoved(() => readRollouts(this.store, record, record.role === 'discriminator'));
     return (rollouts?.judged ?? []).map((one, index) => {
       const { problemId, stage, samples } = groupSummary(rollouts!, one, index);
       return {

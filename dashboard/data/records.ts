@@ -79,7 +79,13 @@ export function bandsOf(records: Pick<RunRecords, 'config' | 'metrics' | 'result
   return bands;
 }
 
-export async function summarise(store: ObjectStore, id: string, records: RunRecords): Promise<RunSummary> {
+/** @param recordedAt when the run recorded something last */
+export async function summarise(
+  store: ObjectStore,
+  id: string,
+  records: RunRecords,
+  recordedAt: number,
+): Promise<RunSummary> {
   const { config, result } = records;
   const [steps, supervised] = [stepsOf(records), supervisedOf(records)];
   const last = steps.at(-1);
@@ -101,7 +107,7 @@ export async function summarise(store: ObjectStore, id: string, records: RunReco
     sampledTokens: sum(steps.map(({ sampledTokens }) => sampledTokens)),
     seconds: sum([...supervised, ...steps].map(({ seconds }) => seconds)),
     ...(result === undefined && recent.length > 0 && { secondsLeft: secondsPerStep * (totalSteps - step) }),
-    recordedAt: (await lastRecord(store, id)).at,
+    recordedAt,
     curves: {
       passRate: curveOf(steps.filter(({ role }) => role === 'generator').map(({ passRate }) => passRate)),
       validity: curveOf(steps.flatMap(({ validity = [] }) => validity)),

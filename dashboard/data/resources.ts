@@ -29,7 +29,7 @@ export function openResources(files: ObjectStore): Resources {
   async function read(path: string): Promise<unknown> {
     const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
     if (collection === 'diff' && run !== undefined && part !== undefined && group === undefined)
-      return readDiff(store, [run, part], step === undefined ? undefined : [step, of ?? '']);
+      return readDiff(store, metrics, [run, part], step === undefined ? undefined : [step, of ?? '']);
     if (collection !== 'runs' || rest.length > 0) throw unknown(path);
     if (run === undefined) return lister.list();
     if (part === undefined) return readRunView(store, run, metrics);
@@ -44,7 +44,8 @@ export function openResources(files: ObjectStore): Resources {
     if (of === undefined) return stepView(run, steps, rollouts);
     if (of === 'groups' && group !== undefined) {
       if (detail === undefined) return readGroup(store, run, rollouts, Number(group));
-      if (detail === 'tokens') return readTokens(store, scored, rollouts, Number(group));
+      const recordedAt = (await store.runFileUsedAt(run, `metrics/${record.step}.json`)) ?? 0;
+      if (detail === 'tokens') return readTokens(store, scored, rollouts, Number(group), recordedAt);
     }
     throw unknown(path);
   }

@@ -49,13 +49,16 @@ export interface Rollouts {
   advantages_P_G?: number[][]; // absent with GAE
 }
 
-/** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT if an artifact was removed or is damaged */
-export async function readRollouts(store: Store, record: StepMetrics): Promise<Rollouts> {
+/**
+ * @param withTests false leaves out tests written for programs, the largest artifact of a step
+ * @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT if an artifact was removed or is damaged
+ */
+export async function readRollouts(store: Store, record: StepMetrics, withTests = true): Promise<Rollouts> {
   const { role, artifacts } = record;
   const config = await readConfig(store, artifacts);
   const { byId } = await readProblems(store, artifacts.problems);
   const judged = await store.getJson(artifacts.verdicts);
-  const batch = artifacts.tests === undefined ? undefined : await store.getJson(artifacts.tests);
+  const batch = artifacts.tests === undefined || !withTests ? undefined : await store.getJson(artifacts.tests);
   const rewardsOf = role === 'generator' ? generatorRewards : discriminatorRewards;
   const rewards_P_G = judged.map((one) => rewardsOf(one, config));
   const advantages_P_G = sequenceAdvantages(rewards_P_G, config.advantage)?.map((own, i) =>

@@ -11,7 +11,16 @@ import type { RateRow, RunEvent, RunView } from '../api.js';
 import { charts, titleOf } from './charts.js';
 import { exampleOf } from './example.js';
 import type { MetricsReader } from './metricsReader.js';
-import { bandsOf, controlsOf, type RunRecords, readRunRecords, stepRow, stepsOf, summarise } from './records.js';
+import {
+  bandsOf,
+  controlsOf,
+  lastRecord,
+  type RunRecords,
+  readRunRecords,
+  stepRow,
+  stepsOf,
+  summarise,
+} from './records.js';
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readRunView(store: ObjectStore, id: string, reader: MetricsReader): Promise<RunView> {
@@ -19,7 +28,7 @@ export async function readRunView(store: ObjectStore, id: string, reader: Metric
   const { config, metrics, result, chain } = records;
   const checkpoints = await listCheckpoints(store, id);
   return {
-    ...(await summarise(store, id, records)),
+    ...(await summarise(store, id, records, (await lastRecord(store, id)).at)),
     facts: factsOf(records),
     config,
     fields: fieldsOf(config),

@@ -1,4 +1,5 @@
 // The list of runs. The summary of a run is kept until its folders change, so that a store with many runs opens fast.
+import { inParallel } from '../../store/inParallel.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import type { RunList, RunSummary } from '../api.js';
 import type { MetricsReader } from './metricsReader.js';
@@ -16,9 +17,9 @@ export class RunLister {
 
   async list(): Promise<RunList> {
     const runs: RunSummary[] = [];
-    for (const [id, version] of Object.entries(await this.versions())) {
+    for (const [id, { at, version }] of await this.lastRecords()) {
       const known = this.known.get(id);
-      const summary = known?.version === version ? known.summary : await this.summaryOf(id);
+      const summary = known?.version === version ? known.summary : await this.summaryOf(id, at);
       this.known.set(id, { version, summary });
       runs.push(summary);
     }
@@ -27,19 +28,21 @@ export class RunLister {
 
   /** Run id → a text that changes whenever the run records something. */
   async versions(): Promise<Record<string, string>> {
+    return Object.fromEntries((await this.lastRecords()).map(([id, { version }]) => [id, version]));
+  }
+
+  private async lastRecords(): Promise<[id: string, { at: number; version: string }][]> {
     const ids = await this.store.listRuns();
-    const records = await Promise.all(ids.map((id) => lastRecord(this.store, id).catch(() => UNREADABLE)));
-    return Object.fromEntries(ids.map((id, i) => [id, records[i]!.version]));
+    return inParallel(ids, async (id) => [id, await lastRecord(this.store, id).catch(() => UNREADABLE)]);
   }
 
   /** A damaged run is listed with its problem: it must not hide the others. */
-  private async summaryOf(id: string): Promise<RunSummary> {
+  private async summaryOf(id: string, recordedAt: number): Promise<RunSummary> {
     try {
-      return await summarise(this.store, id, await readRunRecords(this.store, id, this.reader));
+      return await summarise(this.store, id, await readRunRecords(this.store, id, this.reader), recordedAt);
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       const none = { step: 0, totalSteps: 0, sampledTokens: 0, seconds: 0, curves: { passRate: [], validity: [] } };
-      const { at: recordedAt } = await lastRecord(this.store, id).catch(() => UNREADABLE);
       return { id, state: 'damaged', problem, model: '', ...none, recordedAt };
     }
   }

@@ -8,8 +8,11 @@ import type { PolicyStats, TokenNumbers, Trajectory } from '../../core/schema/tr
 import { localModelFolder } from '../../data/modelFolder.js';
 import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../method/types.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
-import { digestJson } from '../../store/canonicalJson.js';
-import { kindOfRow, readMemoRecord, unlessLost } from '../../store/memo.js';
+import { digestJson, parseJson } from '../../store/canonicalJson.js';
+import { inParallel } from '../../store/inParallel.js';
+import { inspectBlob, inspectMemo, listMemos } from '../../store/inventory.js';
+import { kindOfRow, type MemoRecord, memoRecordSchema, recordKey, unlessLost } from '../../store/memo.js';
+import type { ObjectStore } from '../../store/objectStore.js';
 import type { Digest, Ref, Store } from '../../store/store.js';
 import type { TokenRow, TokensView } from '../api.js';
 import { chainsOf, groupOf, type Rollouts } from './rollouts.js';
@@ -20,13 +23,15 @@ export async function readTokens(
   scored: ScoredRows,
   rollouts: Rollouts,
   index: number,
+  recordedAt: number, // when the step was recorded
 ): Promise<TokensView> {
   const { record, config } = rollouts;
   const one = groupOf(rollouts, index);
-  const { trajectories: withLogprobs, entropies } = (await scored.find(record.artifacts.trajectories)) ?? {};
+  const { trajectories: withLogprobs, entropies } =
+    (await scored.find(record.artifacts.trajectories, recordedAt)) ?? {};
   const rows = await store.getJson(withLogprobs ?? record.artifacts.trajectories);
   const entropies_P_T = entropies === undefined ? undefined : await store.getJson(entropies);
-  const ratios = withLogprobs && (await scored.ratios(withLogprobs, record.update));
+  const ratios = withLogprobs && (await scored.ratios(withLogprobs, record.update, recordedAt));
   const { clip, clipHigh } = config.ppo;
   const range: [number, number] = [1 - clip, 1 + (clipHigh ?? clip)];
   const credits = rollouts.advantages_P_G?.[index] ?? rollouts.rewards_P_G[index]!;
@@ -133,22 +138,29 @@ function decoderOf(model: string): Decode | undefined {
   return decode;
 }
 
+const ROWS = 64; // read at a time
+
 /**
  * Finds trajectories with log-probs, and the ratios of their update. A step records neither; the activities that computed
- * them left memo rows.
+ * them left memo rows, of which a store has thousands. Those of a step are written shortly before its record, so rows of
+ * about that time are read first. `at` is that time.
  */
 export class ScoredRows {
   private readonly keys = new Map<Digest, string>(); // trajectories → memo row
   private readonly updates = new Map<Digest, string[]>(); // trajectories with log-probs → memo rows
+  private readonly unread = new Map<string, number>(); // row → when it was used
   private readonly seen = new Set<string>();
+  private reading: Promise<boolean> | undefined;
 
-  constructor(private readonly store: Store) {}
+  constructor(private readonly store: ObjectStore) {}
 
   /** Undefined if the row was removed from the store. No entropies: nothing was trained. */
   async find(
     trajectories: Ref<Trajectory[]>,
+    at: number,
   ): Promise<Pick<ScoreOldPolicyOutput, 'trajectories' | 'entropies'> | undefined> {
-    if (!this.keys.has(trajectories)) await this.readNewRows();
+    if (!this.keys.has(trajectories)) await this.listNewRows();
+    while (!this.keys.has(trajectories) && (await this.readMore(at)));
     const key = this.keys.get(trajectories);
     if (key === undefined) return undefined;
     return unlessLost(async () => {
@@ -162,29 +174,58 @@ export class ScoredRows {
   }
 
   /** Undefined if the update recorded none, or they were removed. `stats` tell apart updates of the same trajectories. */
-  async ratios(trajectories: Ref<Trajectory[]>, stats: PolicyStats): Promise<TokenNumbers | undefined> {
-    if (!this.updates.has(trajectories)) await this.readNewRows();
-    for (const key of this.updates.get(trajectories) ?? []) {
-      const found = await unlessLost(async () => {
-        const output: Ref<UpdatePolicyOutput> | undefined = await this.store.getMemo(key);
-        const result = output && (await this.store.getJson(output));
-        if (!result || digestJson(result.stats) !== digestJson(stats) || result.ratios === undefined) return undefined;
-        return (await this.store.hasBlob(result.ratios)) ? this.store.getJson(result.ratios) : undefined;
-      });
-      if (found !== undefined) return found;
-    }
+  async ratios(trajectories: Ref<Trajectory[]>, stats: PolicyStats, at: number): Promise<TokenNumbers | undefined> {
+    const tried = new Set<string>();
+    do {
+      for (const key of this.updates.get(trajectories) ?? []) {
+        if (tried.has(key)) continue;
+        tried.add(key);
+        const found = await unlessLost(async () => {
+          const output: Ref<UpdatePolicyOutput> | undefined = await this.store.getMemo(key);
+          const result = output && (await this.store.getJson(output));
+          if (!result || digestJson(result.stats) !== digestJson(stats) || result.ratios === undefined)
+            return undefined;
+          return (await this.store.hasBlob(result.ratios)) ? this.store.getJson(result.ratios) : undefined;
+        });
+        if (found !== undefined) return found;
+      }
+    } while (await this.readMore(at));
     return undefined;
   }
 
-  private async readNewRows(): Promise<void> {
-    for (const key of await this.store.memoKeys()) {
-      if (this.seen.has(key) || kindOfRow(key).kind !== 'result') continue;
-      this.seen.add(key);
-      const record = await unlessLost(() => readMemoRecord(this.store, key));
-      if (record?.name !== 'scoreOldPolicy' && record?.name !== 'updatePolicy') continue;
+  private async listNewRows(): Promise<void> {
+    for (const { name, usedAt } of await listMemos(this.store)) {
+      if (this.seen.has(name) || kindOfRow(name).kind !== 'result') continue;
+      this.seen.add(name);
+      this.unread.set(name, usedAt);
+    }
+  }
+
+  /** Requests at the same time share the work. False if there is no row left. */
+  private readMore(at: number): Promise<boolean> {
+    this.reading ??= this.readSome(at).finally(() => {
+      this.reading = undefined;
+    });
+    return this.reading;
+  }
+
+  private async readSome(at: number): Promise<boolean> {
+    const nearest = [...this.unread].sort(([, a], [, b]) => Math.abs(a - at) - Math.abs(b - at)).slice(0, ROWS);
+    await inParallel(nearest, async ([key]) => {
+      const record = await this.inspect(key);
+      this.unread.delete(key);
+      if (record?.name !== 'scoreOldPolicy' && record?.name !== 'updatePolicy') return;
       const { trajectories } = record.inputs as { trajectories: Digest };
       if (record.name === 'scoreOldPolicy') this.keys.set(trajectories, key);
       else this.updates.set(trajectories, [...(this.updates.get(trajectories) ?? []), key]);
-    }
+    });
+    return nearest.length > 0;
+  }
+
+  /** The record of a row. Looking for it does not mark the row as used. */
+  private async inspect(key: string): Promise<MemoRecord | undefined> {
+    const row = await inspectMemo(this.store, recordKey(key));
+    const bytes = typeof row === 'string' ? row : await inspectBlob(this.store, row.digest);
+    return typeof bytes === 'string' ? undefined : memoRecordSchema.safeParse(parseJson(bytes)).data;
   }
 }

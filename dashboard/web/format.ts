@@ -34,6 +34,14 @@ export const time = (ms: number): string => new Date(ms).toLocaleString('sv-SE')
 export const stageName = (stage: number | undefined): string =>
   stage === undefined ? '–' : stage === 0 ? 'warm start' : `stage ${stage}`;
 
+/** The place of a run in its schedule. */
+export const phaseName = (stage: number | undefined, phase: string): string =>
+  stage === 0 ? stageName(stage) : `${stageName(stage)}, ${phase}`;
+
+/** Of a model in a folder, the folder's name. */
+export const modelName = (model: string): string =>
+  /^[/~.]/.test(model) ? (model.match(/[^/]+/g)?.at(-1) ?? model) : model;
+
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
 /**

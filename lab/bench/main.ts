@@ -7,6 +7,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { scriptArguments } from '../../infra/scripts.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from '../python.js';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
+import { benchDashboard } from './dashboard/main.js';
 import { benchGpu } from './gpu/main.js';
 import { BUSY, currentCommit, describeIdleMachine, say } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
@@ -166,6 +167,7 @@ try {
   if (part === 'sandbox') await benchSandbox(rest);
   else if (part === 'orchestration') await benchOrchestration(rest);
   else if (part === 'overhead') await benchOverhead(rest);
+  else if (part === 'dashboard') await benchDashboard(rest);
   else if (part === 'gpu') await benchGpu(rest);
   else {
     const isReal = part === 'real';

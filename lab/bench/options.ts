@@ -7,6 +7,7 @@ npm run bench -- real [options]             SmolLM2-135M-Instruct: decoding, tra
 npm run bench -- sandbox [options]          executions of programs
 npm run bench -- orchestration [options]    the overhead of a run besides model, sandbox and store
 npm run bench -- overhead [options]         what watching a run costs, or a store in S3
+npm run bench -- dashboard [options]        how fast the pages answer, and their CPU time
 npm run bench -- gpu [options]              what one NVIDIA card does, next to torch on the same card
   --quick             only the most important cases, two rounds each
   --only PART         cases whose name contains PART (may be repeated)
@@ -79,7 +80,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.en
   };
 }
 
-const PLACES = ['--venv', '--out'];
+const PLACES = ['--venv', '--out', '--from'];
 
 /** The command that repeats a benchmark elsewhere: its arguments without paths of this machine. */
 export function commandLine(args: string[]): string {

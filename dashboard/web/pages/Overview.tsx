@@ -140,11 +140,14 @@ export function RunChart({ chart, view, events }: { chart: Chart; view: RunView;
   return <LineChart chart={chart} bands={view.bands} events={events} onPick={open} />;
 }
 
+const isOver = ({ state }: RunView): boolean => state === 'finished' || state === 'stopped';
+
 /** What the tests for each stage's answers were worth. */
 function Stages({ view }: { view: RunView }) {
   const path = resource('runs', view.id, 'stages');
   const { data } = useResource<StageHistory>(source.has(path) ? path : undefined, view.step);
   const { stages = [] } = data ?? {};
+  if (stages.length === 0 && isOver(view)) return null; // a run without discriminator steps
   const most = Math.max(0, ...stages.map(({ caught, samples }) => caught / samples));
   return (
     <Card title="Which stage's tests catch bugs">
@@ -182,6 +185,7 @@ function Newest({ view }: { view: RunView }) {
   const rows = (['generator', 'discriminator'] as const).flatMap(
     (role) => view.steps.findLast((row) => row.role === role) ?? [],
   );
+  if (rows.length === 0 && isOver(view)) return null; // a warm start alone
   const linked = rows.filter(({ step }) => source.has(resource('runs', view.id, 'steps', step)));
   return (
     <Card title="What they wrote last">

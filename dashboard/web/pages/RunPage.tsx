@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { LiveView, RunView } from '../../api.js';
 import { useResource } from '../data.js';
-import { duration, stageName, visible } from '../format.js';
+import { duration, modelName, phaseName, visible } from '../format.js';
 import { useLive, useVersion } from '../live.js';
 import { Show } from '../parts/common.js';
 import { link } from '../route.js';
@@ -45,10 +45,10 @@ export function RunPage({ run, path, query }: Props) {
 function State({ view, live }: { view: RunView; live: LiveView | undefined }) {
   const state = live?.state ?? view.state;
   const texts: ComponentChildren[] = [
-    view.phase === undefined ? 'no step yet' : `${stageName(view.stage)}, ${view.phase}`,
+    view.phase === undefined ? 'no step yet' : phaseName(view.stage, view.phase),
     `step ${view.step} of ${view.totalSteps}`,
     view.secondsLeft === undefined ? `took ${duration(view.seconds)}` : `${duration(view.secondsLeft)} left`,
-    visible(view.model),
+    visible(modelName(view.model)),
     ...(live?.url === undefined ? [] : [<WorkflowLink url={live.url} />]),
   ];
   return (

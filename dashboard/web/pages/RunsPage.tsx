@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { LiveStates, RunList, RunSummary } from '../../api.js';
 import { useResource } from '../data.js';
-import { decimal, duration, percent, stageName, time, visible } from '../format.js';
+import { decimal, duration, modelName, percent, phaseName, time, visible } from '../format.js';
 import { useStates, useVersion } from '../live.js';
 import { by, Search, Show, Spark, Table } from '../parts/common.js';
 import { link } from '../route.js';
@@ -20,7 +20,13 @@ const cellsOf = (run: Run) => [
   by(run.step / run.totalSteps, <Progress run={run} />),
   by(run.curves.passRate.at(-1), <Curve title="Tests passed" values={run.curves.passRate} colour="generator" />),
   by(run.curves.validity.at(-1), <Curve title="Valid tests" values={run.curves.validity} colour="discriminator" />),
-  by(run.bestScore, decimal(run.bestScore)),
+  by(
+    run.bestScore,
+    <span class="curve">
+      <span class="muted">Best score </span>
+      {decimal(run.bestScore)}
+    </span>,
+  ),
   by(
     run.secondsLeft,
     run.secondsLeft === undefined ? <span class="muted">took {duration(run.seconds)}</span> : duration(run.secondsLeft),
@@ -97,14 +103,14 @@ function RunTable({ runs, problem }: { runs: Run[]; problem: string | undefined 
 const Name = ({ run: { id, model, problem } }: { run: Run }) => (
   <>
     <a href={link('runs', id)}>{id}</a>
-    <div class={problem === undefined ? 'muted' : 'problem'}>{visible(problem ?? model)}</div>
+    <div class={problem === undefined ? 'muted' : 'problem'}>{visible(problem ?? modelName(model))}</div>
   </>
 );
 
 const Progress = ({ run: { step, totalSteps, stage, phase } }: { run: Run }) => (
   <>
     <progress value={step} max={Math.max(1, totalSteps)} aria-label="Updates" /> {step} / {totalSteps}
-    <div class="muted">{phase === undefined ? 'no step yet' : `${stageName(stage)}, ${phase}`}</div>
+    <div class="muted">{phase === undefined ? 'no step yet' : phaseName(stage, phase)}</div>
   </>
 );
 

@@ -207,6 +207,7 @@ const stepRange =
     return bands.length > 0 ? [bands[0]!.start, bands.at(-1)!.end] : [Math.min(0, least), Math.max(least + 1, most)];
   };
 
+const MARGIN = 0.04; // for the points at 0 and at 100 %
 const boundsOf = ({ value, interval = 0 }: Point): [low: number, high: number] => [value - interval, value + interval];
 
 /** Has room for the intervals. A rate that never changes would get an axis far beyond 100 %. */
@@ -215,7 +216,9 @@ const valueRange =
   (_, least, most) => {
     if (chart.percent && least === most) return [0, 1];
     const ends = chart.lines.flatMap(({ points }) => points.flatMap(boundsOf));
-    return uPlot.rangeNum(Math.min(least, ...ends), Math.max(most, ...ends), 0.1, true);
+    const [low, high] = uPlot.rangeNum(Math.min(least, ...ends), Math.max(most, ...ends), 0.1, true);
+    // an interval may end beyond what a rate can be
+    return chart.percent ? [Math.max(low!, -MARGIN), Math.min(high!, 1 + MARGIN)] : [low, high];
   };
 
 /** Every second stage is shaded. The phases are a strip on the axis, in the colours of the schedule. */
