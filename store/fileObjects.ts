@@ -2,24 +2,9 @@
 // → fsync → rename (or link, if the first writer must win) → fsync of the folder. The last use of a file is its
 // modification time, which moves with it.
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fstatSync, lstatSync, open as openAndTell, readSync } from 'node:fs';
-import {
-  link,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  unlink,
-  utimes,
-} from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { GauntletError } from '../core/errors.js';
 import { isAlive } from '../infra/lock.mjs';
 import { isHere, PLACE } from '../infra/place.mjs';
@@ -28,13 +13,7 @@ import { RUNS } from './layout.js';
 import type { Objects, Use } from './objects.js';
 import { syncFolder } from './syncFolder.js';
 
-const openFile = promisify(openAndTell);
-// without O_NONBLOCK, opening a named pipe would block for ever
-const READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-
 const DAY_MS = 86_400_000;
-const SMALL = 2 ** 18; // bytes of a file that is read at once
-const STATS = 100; // files that `list` looks at in a row
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR']);
 const READ_ONLY: ReadonlySet<string | undefined> = new Set(['EROFS', 'EACCES', 'EPERM']);
 
@@ -55,26 +34,24 @@ export class FileObjects implements Objects {
     const target = this.locate(key);
     return guard('reading', target, undefined, async () => {
       for (const base of this.basesOf(key)) await this.checkInside(base, dirname(target));
-      const file = await openFile(target, READING);
+      // without O_NONBLOCK, opening a named pipe would block for ever
+      const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       try {
-        const entry = fstatSync(file);
+        const entry = await file.stat();
         if (!entry.isFile() && !entry.isDirectory()) {
           throw new GauntletError('BAD_INPUT', `reading ${target}: is not a regular file`);
         }
-        const bytes = Math.min(length ?? entry.size, entry.size);
-        if (entry.isDirectory() || bytes > SMALL)
-          return (await readFile(target, { flag: READING })).subarray(0, length);
-        // a run has hundreds of small files: this takes a quarter of the CPU time of promises
-        const buffer = Buffer.alloc(bytes);
-        return buffer.subarray(0, readSync(file, buffer));
+        if (length === undefined) return await file.readFile();
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(length));
+        return buffer.subarray(0, bytesRead);
       } finally {
-        closeSync(file);
+        await file.close();
       }
     });
   }
 
   use(key: string): Promise<Use | undefined> {
-    return guard('looking at', this.locate(key), undefined, async () => this.useOf(this.locate(key)));
+    return guard('looking at', this.locate(key), undefined, () => this.useOf(this.locate(key)));
   }
 
   /** Changes no time in a read-only store. */
@@ -133,8 +110,7 @@ export class FileObjects implements Objects {
 
   async list(folder: string): Promise<(Use & { name: string })[]> {
     const found: (Use & { name: string })[] = [];
-    for (const [i, name] of (await this.names(folder)).entries()) {
-      if (i % STATS === STATS - 1) await setImmediate(); // lets others work meanwhile
+    for (const name of await this.names(folder)) {
       const use = await this.use(`${folder}/${name}`);
       if (use !== undefined) found.push({ name, ...use }); // else it was removed meanwhile
     }
@@ -222,12 +198,9 @@ export class FileObjects implements Objects {
     });
   }
 
-  /**
-   * Undefined if there is no regular file; links are not followed. Looks at once: that takes microseconds, and a tenth of the
-   * CPU time of a promise.
-   */
-  private useOf(path: string): Use | undefined {
-    const entry = lstatSync(path);
+  /** Undefined if there is no regular file; links are not followed. */
+  private async useOf(path: string): Promise<Use | undefined> {
+    const entry = await lstat(path);
     return entry.isFile() ? { bytes: entry.size, usedAt: entry.mtimeMs } : undefined;
   }
 
