@@ -31,8 +31,8 @@ STAYS = ('iter', 'reversed')  # their result always stays here as an object
 class Program:
     """The namespace of a loaded program, and its objects that the tests refer to by number."""
 
-    def __init__(self, namespace, first):
-        self.namespace, self.first, self.objects, self.numbers = namespace, first, [], {}
+    def __init__(self, namespace, first, provided):
+        self.namespace, self.first, self.objects, self.numbers, self.provided = namespace, first, [], {}, provided
 
     # ---- names ----
     def public(self):
@@ -40,7 +40,7 @@ class Program:
         return [
             (name, x)
             for name, x in list(self.namespace.items())
-            if type(name) is str and name[:1] != '_' and not (name in INTERVIEW and INTERVIEW[name] is x)
+            if type(name) is str and name[:1] != '_' and not (name in self.provided and self.provided[name] is x)
         ]
 
     def names(self):
@@ -216,7 +216,7 @@ def load_module(code, entry):
 def open_program(code, entry, first):
     """Loads a program. Returns its answer function, and the first message: {"names": …} or the text of its failure."""
     try:
-        program = Program(load_module(code, entry).__dict__, first)
+        program = Program(load_module(code, entry).__dict__, first, INTERVIEW if '.' in (entry or '') else {})
         text = to_json({'names': program.names()})
         if len(text) > MAX_BYTES:
             raise Unsendable('the program has too many names')

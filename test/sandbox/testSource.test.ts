@@ -35,6 +35,14 @@ def test_next(): pass
     assert.deepEqual(result, { 'test_it.py::test_forks': 'pass', 'test_it.py::test_next': 'pass' });
   });
 
+  it('gives bare asserts the modules that the program imports', async () => {
+    const job = testJob('import math, re\ndef half(x): return x / 2', 'assert math.isclose(half(3), 1.5)\nassert re', {
+      entry: 'half',
+    });
+    const [run] = await sandbox.runTests([job]);
+    assert.deepEqual(outcomes(run!), { 'line 1': 'pass', 'line 2': 'pass' });
+  });
+
   it('ignores what a fork of a test writes into every descriptor', async () => {
     const source = `
 import os, time
