@@ -18,6 +18,7 @@ export const FORMATS = [
   'verification',
   'acecode',
   'kodcode',
+  'codea1',
   'leetcode',
   'codecontestsplus',
   'columns', // those that --map names

@@ -1,4 +1,5 @@
 // Every format of problem files. To add one, write a file beside these and add a line here.
+import { codea1 } from './codea1.js';
 import { codecontests } from './codecontests.js';
 import { columnsFormat } from './columns.js';
 import { evalplus } from './evalplus.js';
@@ -16,6 +17,7 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   evalplus,
   livecodebench,
   codecontests,
+  codea1,
   ...SETS,
   columns: columnsFormat('columns', [], {}),
 };

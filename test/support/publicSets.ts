@@ -281,6 +281,30 @@ const kodcode = ALL.map((one, i) => ({
   gpt_pass_percentage: 1,
 }));
 
+/** HumanEval+, whose solutions continue `problem`, and MBPP+, whose named function may be a helper. */
+const codea1 = ALL.map((one, i) => {
+  const inputs = python(one.cases.map(([args]) => args));
+  const results = python(one.cases.map(([, expected]) => expected));
+  const loop = (called: string, indent: string): string =>
+    `${indent}for inp, exp in zip(${inputs}, ${results}):\n${indent}    assert ${called}(*inp) == exp\n`;
+  const header = `def ${one.name}(${one.parameters}):`;
+  const isBody = i % 2 === 0;
+  return {
+    prompt: [{ role: 'user', content: one.text }],
+    description: one.text,
+    GT_code: isBody ? `\n    ${one.body}\n` : `\ndef helper(x):\n    return x\n${codeOf(one)}`,
+    problem: isBody ? `${header}\n    """${one.text}"""\n` : `def helper(x):\n\n${header}\n"""\n${one.text}\n"""`,
+    test: isBody ? `def check(candidate):\n${loop('candidate', '    ')}` : loop(one.name, ''),
+    data_source: isBody ? 'humanevalplus' : 'mbppplus',
+    extra_info: {
+      function_declaration: isBody ? header : 'def helper(x)',
+      function_name: isBody ? one.name : 'helper',
+      imports: '',
+      question_id: `Own/${i}`,
+    },
+  };
+});
+
 /** Tests of these compare with a helper, so they stay code: `check` is given a method. */
 const isChecked = (i: number): boolean => i % 3 === 0;
 const leetcode = ALL.map((one, i) => ({
@@ -342,6 +366,16 @@ export const PUBLIC_SETS: PublicSet[] = [
   },
   { format: 'acecode', records: acecode, healthy: 18, quarantined: failing('ace_18', 'ace_19') },
   { format: 'kodcode', records: kodcode, healthy: 18, asCode: 9, quarantined: failing('Own_18_I', 'Own_19_I') },
+  {
+    format: 'codea1',
+    records: codea1,
+    healthy: 18,
+    asCode: 18,
+    quarantined: {
+      'Own/18': /^check: fail: AssertionError/,
+      'Own/19': /^line 1: fail: AssertionError|nondeterministic/,
+    },
+  },
   {
     format: 'leetcode',
     records: leetcode,
