@@ -97,7 +97,8 @@ function Verdicts({ of: { program, stages } }: { of: ShownChain }) {
   const total = program.tests.length;
   const writerOf = ({ call, origin }: (typeof failed)[number]): string => {
     const stage = stages.find(({ turns }) => turns.some(({ tests }) => tests.some((test) => test.call === call)));
-    if (origin === 'generated') return stage ? `written for stage ${stage.stage}` : 'written for another program, or changed from a written test';
+    if (origin === 'generated')
+      return stage ? `written for stage ${stage.stage}` : 'written for another program, or changed from a written test';
     return origin === 'baseline' ? 'given' : origin;
   };
   return (
