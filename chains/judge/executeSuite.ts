@@ -15,9 +15,16 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
   const bookOf = await bookReader(scope, input, config);
-  const tasks = (await readTasks(scope, input, byId)).map((task) => ({ ...task, book: bookOf(task.problem) }));
+  const { per, suite } = input;
+  // only what rewards or chooses programs: measurements, and rewards of the discriminator, keep to what was written
+  const addsVariants = config.discriminator.writer === 'hybrid' && per === 'problem' && suite === 'baseline';
+  const tasks = (await readTasks(scope, input, byId)).map((task) => ({
+    ...task,
+    book: bookOf(task.problem),
+    addsVariants,
+  }));
   const { judged, executions } = await judgeTasks(scope, config, tasks);
-  const isReward = input.per === 'target' && input.suite === 'baseline'; // of the discriminator
+  const isReward = per === 'target' && suite === 'baseline'; // of the discriminator
   const { mutants = isReward ? REWARD_RULES[config.reward.scheme].mutants : undefined } = input;
   if (mutants === undefined) return { verdicts: await scope.store.putJson(judged), executions };
   const problems = tasks.map(({ problem }) => problem);
@@ -45,7 +52,7 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
     const turns = (batch?.turns ?? []).flatMap((sample, turn) =>
       sample.problemId === problemId ? [{ turn, sample }] : [],
     );
-    return { problem, candidates, turns, suite: input.suite, multiplies: true };
+    return { problem, candidates, turns, suite: input.suite };
   });
 }
 

@@ -11,7 +11,6 @@ import type { Chain, TestTurn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Verdict } from '../../core/schema/execution.js';
 import type { FunctionTest, GeneratedTest, Problem } from '../../core/schema/problem.js';
-import type { Value } from '../../core/schema/value.js';
 import type { SuiteVerdicts, ValidatedCase, ValidatedTurn } from '../../core/schema/verdicts.js';
 import { judgeSuites, type SuiteJob, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
@@ -31,7 +30,7 @@ export interface JudgingTask {
   suite: 'baseline' | 'hidden'; // which tests of the problem the suite begins with
   pool?: GeneratedTest[]; // tests of earlier steps, which come next
   book?: GeneratedTest[]; // tests of the mistake book
-  multiplies?: boolean; // what was written is also changed, if the run has a hybrid writer
+  addsVariants?: boolean; // programs also meet changes of what was written
 }
 
 interface ParsedTurn {
@@ -53,12 +52,18 @@ export async function judgeTasks(
   const parsed = tasks.map(({ problem, turns }) =>
     turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTurn(sample.text, problem, config) })),
   );
-  const drawn = tasks.map((task, t) => (multiplies(task, config) ? draw(task, parsed[t]!, config) : []));
-  const written = tasks.map(({ problem, suite, candidates, voters = candidates }, t) => ({
-    problem,
+  const programsOf = ({ problem }: JudgingTask, chains: Chain[]) =>
+    chains.map((chain) => codeOf(chain, problem, config));
+  const drawn = tasks.map((task, t) => {
+    if (!task.addsVariants) return [];
+    const own = parsed[t]!.flatMap(({ tests }) => tests);
+    return drawVariants(task.problem, own, programsOf(task, task.candidates), config.seed);
+  });
+  const written = tasks.map((task, t) => ({
+    problem: task.problem,
     turns: [...parsed[t]!, { tests: drawn[t]!, functions: [] }],
-    votes: isVotedOn(problem, suite, config),
-    programs: voters.map((chain) => codeOf(chain, problem, config)),
+    votes: isVotedOn(task.problem, task.suite, config),
+    programs: programsOf(task, task.voters ?? task.candidates),
   }));
   const oracle = await askOracle(sandbox, config, written, options);
   const rulingOf = await ruleTests(sandbox, config.limits, written, oracle.answer, options);
@@ -105,16 +110,6 @@ export async function judgeTasks(
   });
   const executions = oracle.executions + functions.executions + sources.size;
   return { judged, executions: executions + onSuites.executions + onVariants.executions };
-}
-
-/** Only what rewards or chooses programs: measurements keep to what was written. */
-const multiplies = ({ suite, multiplies = false }: JudgingTask, { discriminator }: RunConfig): boolean =>
-  multiplies && suite === 'baseline' && discriminator.writer === 'hybrid';
-
-function draw({ problem, candidates }: JudgingTask, turns: ParsedTurn[], config: RunConfig): { args: Value[] }[] {
-  const written = turns.flatMap(({ tests }) => tests).map(({ args }) => args);
-  const programs = candidates.map((chain) => codeOf(chain, problem, config));
-  return drawVariants(problem, written, programs, config.seed).map((args) => ({ args }));
 }
 
 type Called = Pick<Problem, 'functionSignature' | 'entry' | 'calling'>;

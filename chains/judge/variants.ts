@@ -3,22 +3,24 @@ import { constantsIn, dictionaryInputs } from '../../core/dictionaryInputs.js';
 import { knownInputs } from '../../core/freshInputs.js';
 import { RandomStream } from '../../core/random.js';
 import type { Verdict } from '../../core/schema/execution.js';
-import type { Problem } from '../../core/schema/problem.js';
-import type { Value } from '../../core/schema/value.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
+
+type Input = Pick<TestCase, 'args'>;
 
 const VARIANTS = 100; // inputs of a problem in a step; a call costs little next to the start of a program
 
 /** New inputs near those that were written; near known ones if none was. The same for the same inputs, programs and seed. */
 export function drawVariants(
   problem: Problem,
-  written: readonly Value[][],
+  written: readonly Input[],
   programs: readonly string[],
   seed: number,
-): Value[][] {
+): Input[] {
   const { id, description, referenceSolution = '' } = problem;
   const constants = constantsIn(description, referenceSolution, ...programs);
-  const seeds = written.length > 0 ? written : knownInputs(problem);
-  return dictionaryInputs(seeds, constants, VARIANTS, new RandomStream(seed, 'variants', id));
+  const seeds = written.length > 0 ? written.map(({ args }) => args) : knownInputs(problem);
+  const random = new RandomStream(seed, 'variants', id);
+  return dictionaryInputs(seeds, constants, VARIANTS, random).map((args) => ({ args }));
 }
 
 /**

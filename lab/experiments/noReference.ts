@@ -121,14 +121,13 @@ async function sample(store: Store, sandbox: Sandbox, run: string, kind: Kind): 
       .flatMap(({ text }) => parseTests(text, problem, config).tests);
     const codes = chains.get(problemId)!.map((chain) => codeOf(chain, problem, config));
     const drawn = (inputs: Value[][]) => inputs.map((args) => ({ args, expected: undefined }));
-    const seeds = written.map(({ args }) => args);
     const random = (count: number): Value[][] =>
       freshInputs(knownInputs(problem), count, new RandomStream('no reference', problemId));
     const tests: { args: Value[]; expected?: Value | undefined }[] = {
       random: () => drawn(random(FEW)),
       'many random': () => drawn(random(MANY)),
       written: () => written,
-      hybrid: () => [...written, ...drawn(drawVariants({ ...problem, referenceSolution: undefined }, seeds, codes, 0))],
+      hybrid: () => [...written, ...drawVariants({ ...problem, referenceSolution: undefined }, written, codes, 0)],
     }[kind]();
     const inputs = [...new Map(tests.map((test) => [inputKey(test.args), test])).values()];
     const given = problem.baselineTests.map(({ args }) => args);
