@@ -1,53 +1,29 @@
-// The files that Code-A1 trains and validates with: HumanEval+, MBPP+ and KodCode in the columns of verl, with tests as source.
-import { basename } from 'node:path';
+// Code-A1's sets, Parquet files for verl: HumanEval+ and MBPP+ with HumanEval's fields in columns of their own.
 import { z } from 'zod';
-import { entryOf } from '../calling.js';
-import {
-  hasFields,
-  idText,
-  type ProblemFormat,
-  parseFields,
-  preferReference,
-  problemOf,
-  program,
-  text,
-} from './format.js';
-import { calledEntry, calledIn, completed, signatureIn, testsFrom } from './python.js';
+import { hasFields, idText, type ProblemFormat, parseFields, preferReference, program, text } from './format.js';
+import { humaneval } from './humaneval.js';
+import { calledIn, completed } from './python.js';
 
 const recordSchema = z.object({
   description: text,
   problem: program,
   GT_code: program,
   test: text,
-  extra_info: z.object({ question_id: idText.optional(), function_name: text }),
+  extra_info: z.object({ question_id: idText, function_name: text }),
 });
 
 export const codea1: ProblemFormat = {
   name: 'codea1',
   recognises: (record) => hasFields(record, 'problem', 'GT_code', 'test', 'extra_info'),
-  idOf: (record) => {
-    const { extra_info } = Object(record) as { extra_info?: { question_id?: unknown } | null };
-    return typeof extra_info?.question_id === 'string' ? extra_info.question_id : undefined;
-  },
-  read: ({ json, file, index = 0 }) => {
-    const record = parseFields(recordSchema, preferReference(json, 'GT_code'));
-    const { description, problem, GT_code, test, extra_info } = record;
-    const named = calledEntry(extra_info.function_name);
-    const referenceSolution = completed(problem, GT_code, named);
-    // the name is that of the first function, which may be a helper
-    const called = /\bcandidate\b/.test(test) ? named : calledIn(test, referenceSolution);
-    const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
-    const { text: functionSignature, signature } = signatureIn(referenceSolution, entry);
-    return {
-      problem: problemOf({
-        id: extra_info.question_id ?? `problem-${index}`,
-        description: description.trim(),
-        functionSignature,
-        entry,
-        referenceSolution,
-        source: basename(file),
-        ...testsFrom(test, entry, signature),
-      }),
-    };
+  idOf: (record) => (record as Partial<z.infer<typeof recordSchema>> | null)?.extra_info?.question_id?.toString(),
+  read: (record) => {
+    const fields = parseFields(recordSchema, preferReference(record.json, 'GT_code'));
+    const { description, problem: prompt, GT_code: canonical_solution, test, extra_info } = fields;
+    const { question_id: task_id, function_name: first } = extra_info; // the first function may be a helper
+    const isNamed = /\bcandidate\b/.test(test);
+    const entry_point = isNamed ? first : calledIn(test, completed(prompt, canonical_solution, first));
+    const json = { task_id, prompt, entry_point, canonical_solution, test };
+    const { problem } = humaneval.read({ ...record, json });
+    return { problem: { ...problem, description: description.trim() } };
   },
 };
