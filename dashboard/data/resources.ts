@@ -44,8 +44,10 @@ export function openResources(files: ObjectStore): Resources {
     if (of === undefined) return stepView(run, steps, rollouts);
     if (of === 'groups' && group !== undefined) {
       if (detail === undefined) return readGroup(store, run, rollouts, Number(group));
-      const recordedAt = (await store.runFileUsedAt(run, `metrics/${record.step}.json`)) ?? 0;
-      if (detail === 'tokens') return readTokens(store, scored, rollouts, Number(group), recordedAt);
+      if (detail === 'tokens') {
+        const recordedAt = (await store.runFileUsedAt(run, `metrics/${record.step}.json`)) ?? 0;
+        return readTokens(store, scored, rollouts, Number(group), recordedAt);
+      }
     }
     throw unknown(path);
   }

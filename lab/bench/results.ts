@@ -43,6 +43,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+/** The value that `share` of all are below, in their order; the largest for 1. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
+}
+
 export function summarise(seconds: readonly number[], cpuSeconds: readonly number[]): Measured {
   return {
     seconds: [...seconds],

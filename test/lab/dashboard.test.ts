@@ -1,11 +1,12 @@
 // The figures of the dashboard benchmark.
 import assert from 'node:assert/strict';
-import { kindsOf, quantile } from '../../lab/bench/dashboard/main.js';
+import { kindsOf } from '../../lab/bench/dashboard/main.js';
+import { quantile } from '../../lab/bench/results.js';
 
 describe('the dashboard benchmark', () => {
-  it('reports the value that 95 % of all do not exceed', () => {
+  it('reports the value that 95 % of all are below', () => {
     const hundred = Array.from({ length: 100 }, (_, i) => 100 - i);
-    assert.equal(quantile(hundred, 0.95), 95);
+    assert.equal(quantile(hundred, 0.95), 96);
     assert.equal(quantile([7], 0.95), 7);
     assert.equal(quantile([3, 1, 2], 1), 3);
   });

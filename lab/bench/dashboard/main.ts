@@ -10,7 +10,7 @@ import { firstAnswer, start, stop } from '../../commands.js';
 import { cpuSeconds } from '../cpuTime.js';
 import { describeIdleMachine, say } from '../machine.js';
 import { BenchError, commandLine, FLAG, positive, readFlags, TEXT } from '../options.js';
-import { median, saveJson } from '../results.js';
+import { median, quantile, saveJson } from '../results.js';
 import { type MadeStore, makeRuns } from './manyRuns.js';
 import { type Answer, Viewer } from './viewer.js';
 
@@ -31,12 +31,6 @@ export interface Figures {
   openShare: number; // of a core, while pages are open and one run records steps
   idleShare: number; // while pages are open and nothing is recorded
   peakMegabytes: number;
-}
-
-/** The smallest value that `share` of all do not exceed. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
 }
 
 export function kindsOf(answers: readonly Answer[]): Figures['kinds'] {

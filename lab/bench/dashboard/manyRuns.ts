@@ -99,6 +99,6 @@ async function copyMemo(store: ObjectStore, { name, usedAt }: StoredFile, copy: 
   await setTime(store.locate(`memo/${other}`), usedAt, copy);
 }
 
-/** The copies follow each other in time. */
+/** Each copy is an hour later than the one before. */
 const setTime = (file: string, ms: number, copy: number): Promise<void> =>
   utimes(file, ms / 1000 + 3600 * copy, ms / 1000 + 3600 * copy);

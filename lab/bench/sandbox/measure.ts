@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { busySeconds, stolenSeconds } from '../machine.js';
 import type { Peer } from '../peers/peer.js';
 import type { Ran } from '../peers/sandboxPeer.js';
-import { median } from '../results.js';
+import { median, quantile } from '../results.js';
 import type { Contender } from './contenders.js';
 import { executionsFrom } from './executions.js';
 
@@ -110,9 +110,8 @@ async function execute(peer: Peer, first: number, count: number, inFlight: numbe
 
 export function figureOf(contender: Contender, inFlight: number, runs: readonly Ran[], bytes: number): Figure {
   const rounds = runs.map(({ latencies, seconds }) => latencies.length / seconds);
-  const all = runs.flatMap(({ latencies }) => latencies).sort((a, b) => a - b);
-  const quantile = (share: number): number => all[Math.min(all.length - 1, Math.floor(share * all.length))]!;
-  const [p50, p95] = [quantile(0.5), quantile(0.95)];
+  const all = runs.flatMap(({ latencies }) => latencies);
+  const [p50, p95] = [quantile(all, 0.5), quantile(all, 0.95)];
   return { contender, inFlight, executions: all.length, perSecond: median(rounds), rounds, p50, p95, bytes };
 }
 
