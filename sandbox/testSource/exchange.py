@@ -24,6 +24,13 @@ EXCEPTIONS = {
 MUTABLE = (list, dict, set)
 
 
+def is_public(name, entry):
+    """Whether the tests may name it: the entry (`f`, `Class.f`) may begin with an underscore."""
+    if type(name) is not str:
+        return False
+    return name[:1] != '_' or name[:2] != '__' and name == (entry or '').partition('.')[0]
+
+
 class Packer:
     """Encodes one message. `refs`: the mutable containers found so far; `foreign` returns the tag of an object, or
     None."""

@@ -23,6 +23,7 @@ const given: MoreTags = {
   y: (x) => Array.isArray(x) && x.length === 2 && isName(x[0]) && typeof x[1] === 'string',
 };
 
+const MAX_PRINTED = 1_000_000;
 const MAX_NODES = 4_000_000; // per message; the guests stop at half of it
 const isAnswered = (x: unknown): boolean => isPlainValue(x, both, MAX_NODES);
 const isGiven = (x: unknown): boolean => isPlainValue(x, given, MAX_NODES);
@@ -49,6 +50,7 @@ const answerSchema = z
     x: exceptionSchema.optional(),
     m: textSchema.optional(),
     w: z.array(z.tuple([z.int().nonnegative(), z.custom<unknown>(isContainer)])).optional(),
+    o: z.string().max(MAX_PRINTED).optional(), // what the call printed
   })
   .refine((answer) => ['v', 'x', 'm'].filter((key) => Object.hasOwn(answer, key)).length === 1);
 

@@ -6,6 +6,7 @@ import operator
 
 SMALL = 4096  # bytes; constants up to this size are sent with their name
 MAX_OBJECTS = 10_000
+MOST_PRINTED = 1_000_000  # characters of one call that the tests can capture
 mro_of = type.__dict__['__mro__'].__get__
 dict_of = type.__dict__['__dict__'].__get__
 is_method = (types.FunctionType, staticmethod, classmethod)
@@ -28,11 +29,37 @@ OPERATORS.update(
 STAYS = ('iter', 'reversed')  # their result always stays here as an object
 
 
+class Printed:
+    """The program's standard output. It keeps what one request prints, since the tests may capture it."""
+
+    def __init__(self, stream):
+        self.stream, self.kept, self.size = stream, [], 0
+
+    def write(self, text):
+        written = self.stream.write(text)
+        if self.size < MOST_PRINTED:
+            self.kept.append(text[: MOST_PRINTED - self.size])
+            self.size += len(text)
+        return written
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def take(self):
+        text, self.kept, self.size = ''.join(self.kept), [], 0
+        return {'o': text} if text else {}
+
+
 class Program:
     """The namespace of a loaded program, and its objects that the tests refer to by number."""
 
-    def __init__(self, namespace, first, provided):
-        self.namespace, self.first, self.objects, self.numbers, self.provided = namespace, first, [], {}, provided
+    def __init__(self, namespace, entry, first, provided, printed):
+        self.namespace, self.entry, self.provided, self.printed = namespace, entry, provided, printed
+        self.first, self.objects, self.numbers = first, [], {}
 
     # ---- names ----
     def public(self):
@@ -40,7 +67,7 @@ class Program:
         return [
             (name, x)
             for name, x in list(self.namespace.items())
-            if type(name) is str and name[:1] != '_' and not (name in self.provided and self.provided[name] is x)
+            if is_public(name, self.entry) and not (name in self.provided and self.provided[name] is x)
         ]
 
     def names(self):
@@ -51,14 +78,15 @@ class Program:
             if name.isidentifier():
                 kinds.setdefault(id(x), name)
                 found.append((name, x))
-        entries = [self.entry(name, x, kinds) for name, x in found]
+        entries = [self.record(name, x, kinds) for name, x in found]
         return sorted(entries, key=lambda entry: len(entry[2]) if entry[1] == 'x' else 0)
 
-    def entry(self, name, x, kinds):
+    def record(self, name, x, kinds):
         kind = type(x)
         if issubclass(kind, types.ModuleType):
             return [name, 'm', str(getattr(x, '__name__', ''))]
-        home = getattr(x, '__module__', None) if issubclass(kind, (type, types.BuiltinFunctionType, types.FunctionType)) else None
+        is_named = issubclass(kind, (type, types.BuiltinFunctionType, types.FunctionType)) or kind.__module__ == 'typing'
+        home = getattr(x, '__module__', None) if is_named else None
         if type(home) is str and home != 'solution' and vars(sys.modules.get(home, types)).get(name) is x:
             return [name, 'i', home]
         if issubclass(kind, type):
@@ -93,7 +121,7 @@ class Program:
         if issubclass(kind, types.ModuleType):
             raise Unsendable('a module is not plain data')
         name = getattr(x, '__name__', None) if issubclass(kind, (type, types.FunctionType)) else None
-        if type(name) is str and name[:1] != '_' and self.namespace.get(name) is x:
+        if is_public(name, self.entry) and self.namespace.get(name) is x:
             return {'g': name}
         return self.keep(x)
 
@@ -116,7 +144,7 @@ class Program:
             return self.objects[x[0] - self.first]
         if tag == 'y':
             return EXCEPTIONS[x[0]](x[1])
-        if x[:1] == '_' or x not in self.namespace:
+        if not is_public(x, self.entry) or x not in self.namespace:
             raise NameError('the program defines no ' + x)
         return self.namespace[x]
 
@@ -135,6 +163,15 @@ class Program:
 
     def answer(self, text):
         """The answer to one request [op, subject, name, args, kwargs], as text."""
+        try:
+            answer = to_json({**self.reply(text), **self.printed.take()})
+            if len(answer) > MESSAGE_BYTES:
+                raise Unsendable('the value is too large')
+            return answer
+        except BaseException as error:
+            return to_json(self.describe(error))
+
+    def reply(self, text):
         refs = []
         reply = {}
         try:
@@ -143,7 +180,7 @@ class Program:
             kwargs = {key: unpack(x, refs, self.resolve, True) for key, x in kwargs.items()}
             before = [list(x.items()) if type(x) is dict else list(x) for x in refs]
         except BaseException as error:
-            return to_json(self.describe(error))
+            return self.describe(error)
         packer = self.packer(refs, False)
         try:
             value = self.perform(op, subject, name, args, kwargs)
@@ -153,14 +190,9 @@ class Program:
             reply = self.describe(error)
         try:
             written = [[k, packer.content(x)] for k, x in enumerate(refs) if is_changed(x, before[k])]
-            if written:
-                reply['w'] = written
-            answer = to_json(reply)
-            if len(answer) > MESSAGE_BYTES:
-                raise Unsendable('the value is too large')
-            return answer
+            return {**reply, 'w': written} if written else reply
         except BaseException as error:
-            return to_json(self.describe(error))
+            return self.describe(error)
 
     def describe(self, error):
         """A raised exception: its nearest builtin class, its text, its public class, its arguments, its number here."""
@@ -216,7 +248,10 @@ def load_module(code, entry):
 def open_program(code, entry, first):
     """Loads a program. Returns its answer function, and the first message: {"names": …} or the text of its failure."""
     try:
-        program = Program(load_module(code, entry).__dict__, first, INTERVIEW if '.' in (entry or '') else {})
+        sys.stdout = printed = Printed(sys.stdout)
+        namespace = load_module(code, entry).__dict__
+        printed.take()
+        program = Program(namespace, entry, first, INTERVIEW if '.' in (entry or '') else {}, printed)
         text = to_json({'names': program.names()})
         if len(text) > MAX_BYTES:
             raise Unsendable('the program has too many names')

@@ -5,7 +5,7 @@ import importlib
 import threading
 
 lock = threading.Lock()
-tested = {'names': {}, 'loaded': False, 'entry': None}  # name → (kind, detail)
+tested = {'names': {}, 'loaded': False, 'entry': None, 'stdout': None}  # name → (kind, detail)
 stand_ins = {}  # name → its stand-in
 proxies = {}  # number of an object in S → its stand-in
 
@@ -31,6 +31,8 @@ def ask(op, subject, name, args=(), kwargs=None):
         reply = json.loads(channel.receive())
     if 'dead' in reply:
         raise ProgramEnded(reply['dead'])
+    if sys.stdout is not tested['stdout']:  # the test captures what is printed
+        sys.stdout.write(reply.get('o', ''))
     for k, content in [(k, unpack(x, refs, take, False)) for k, x in reply.get('w', ())]:
         if type(content) is not type(refs[k]) and not isinstance(refs[k], type(content)):
             raise TypeError('the program answered with another kind of argument')
@@ -169,7 +171,7 @@ def refuse(name):
 
 BINARY = 'add sub mul truediv floordiv mod pow matmul lshift rshift and or xor divmod'.split()
 ORDER = 'lt le gt ge'.split()
-UNARY = 'neg pos abs invert index len bool hash int float complex bytes iter next reversed floor ceil trunc copy'.split()
+UNARY = 'neg pos abs invert index len hash int float complex bytes iter next reversed floor ceil trunc copy'.split()
 ITEMS = 'getitem setitem delitem contains round format'.split()
 IN_PLACE = ['i' + name for name in BINARY if name != 'divmod']
 OWN = ('_subject', '_kind')  # attributes of the stand-in itself
@@ -289,6 +291,7 @@ def in_place(name):
 def fill_operators():
     for name in UNARY + BINARY + IN_PLACE + ORDER + ITEMS + 'eq ne enter exit'.split():
         setattr(Opaque, f'__{name}__', refuse(name))
+    Opaque.__bool__ = Object.__bool__ = forward('bool')  # no more than if the program had returned True or False
     for name in BINARY:
         setattr(Opaque, f'__r{name}__', refuse(name))
         setattr(Object, f'__r{name}__', reflected(KEYWORDS.get(name, name)))
@@ -400,7 +403,7 @@ def own_module(name, kind, home):
         return None
     if kind == 'i':
         value = getattr(module, name, None)
-        is_known = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType))
+        is_known = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) or type(value).__module__ == 'typing'
         return value if is_known and str(getattr(value, '__module__', '')).split('.')[0] not in STEERING else None
     return module if home == name or (home, name) in (('numpy', 'np'),) else None
 
@@ -409,7 +412,7 @@ class Solution(types.ModuleType):
     def __getattr__(self, name):
         if name == '__all__':
             return shown_names()
-        if name[:1] == '_' or name == 'pytestmark':
+        if not is_public(name, tested['entry']) or name == 'pytestmark':
             raise AttributeError(name)
         return stand_in(name)
 
@@ -428,9 +431,9 @@ def shown_names():
 
 def open_solution(names, entry):
     """Installs the module `solution`. `names` is None if the program did not load."""
-    tested.update(loaded=names is not None, entry=entry)
+    tested.update(loaded=names is not None, entry=entry, stdout=sys.stdout)
     for name, kind, detail in names or ():
-        if name[:1] != '_':  # the program may only name public ones
+        if is_public(name, entry):  # the program may name no others
             tested['names'][name] = (kind, detail)
     for name, (kind, _) in tested['names'].items():
         if kind == 'x':

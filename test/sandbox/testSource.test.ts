@@ -85,7 +85,7 @@ def test_approx():
 def test_capture(capsys):
   solution.shout()
   print('own')
-  assert capsys.readouterr().out == 'own\\n'
+  assert capsys.readouterr().out == 'program\\nown\\n'
 def test_patch(monkeypatch, tmp_path):
   monkeypatch.setattr(solution, 'add', lambda a, b: 0)
   assert solution.add(1, 1) == 0

@@ -311,7 +311,6 @@ import math
 assert f() == [1, 2]
 assert [1, 2] == f()
 assert not f() != [1, 2]
-assert f()
 assert 3 in f()
 assert list(f()) == [1, 2]
 assert f() < 3
@@ -325,7 +324,6 @@ assert len(f()) == 2
 assert {1: 2}.get(f()) is not None
 assert sum([f()]) == 1
 assert max(f(), 2) is not None
-assert all([f()])
 assert isinstance(f(), (int, list, tuple, dict, str))
 assert nested() == [1, {'k': 1}]
 assert nested()[0] == 1
@@ -339,9 +337,90 @@ assert s() == [8]
 assert n() == 7 and s() == [7] and False
 `;
     const { tests } = await run(FORGER, source);
-    assert.equal(tests.length, 29);
+    assert.equal(tests.length, 27);
     for (const { name, outcome } of tests) assert.ok(outcome === 'fail' || outcome === 'error', `${name}: ${outcome}`);
     assert.match(tests[0]!.message!, /object of its class Forger, which has no == here, .* compare its attributes/);
+  });
+
+  it('asks a returned object for its truth value, as if the program had returned True or False', async () => {
+    const code = `
+class Node:
+  def __init__(self, val, next=None): self.val, self.next = val, next
+class Bag:
+  def __len__(self): return 0
+class Odd:
+  def __bool__(self): return 3
+def f(): return Node(1, Node(2))
+def bag(): return Bag()
+def odd(): return Odd()`;
+    const source = `
+node, values = f(), []
+while node:
+  values.append(node.val)
+  node = node.next
+assert values == [1, 2]
+assert not bag() and f()
+assert f() and not f()
+assert odd()`;
+    assert.deepEqual(Object.values(outcomes(await run(code, source))), ['pass', 'pass', 'fail', 'error']);
+  });
+
+  it('shows a test that captures standard output what a call prints', async () => {
+    const code = `
+import sys
+print('loaded')
+def f(x):
+  print(x, end='!')
+  sys.stdout.writelines(['a', 'b'])
+  if x > 1: raise ValueError
+def quiet(): print('unseen', file=sys.stderr)
+def much(): print('x' * 3_000_000)`;
+    const source = `
+import contextlib, io
+def printed(call, *args):
+  out = io.StringIO()
+  with contextlib.redirect_stdout(out):
+    try: call(*args)
+    except ValueError: pass
+  return out.getvalue()
+assert f(0) is None
+assert printed(f, 1) == '1!ab'
+assert printed(f, 2) == '2!ab'
+assert printed(quiet) == ''
+assert printed(f, 1) == '1!ab!'`;
+    const { tests } = await run(code, source);
+    assert.deepEqual(
+      tests.map(({ outcome }) => outcome),
+      ['pass', 'pass', 'pass', 'pass', 'fail'],
+    );
+    const much = await run(code, `${source}\nassert len(printed(much)) == 1_000_000`, {
+      limits: { outputBytes: 5_000_000 } as Limits,
+    });
+    assert.equal(much.tests.at(-1)!.outcome, 'pass');
+    const over = await run(code, source.replace('f(0) is None', 'much() is None'));
+    assert.equal(over.tests[0]!.outcome, 'output');
+  });
+
+  it('shows an entry that begins with an underscore, and no other such name', async () => {
+    const code = 'def _sum(xs): return sum(xs)\ndef _other(): return 1\ndef __dunder(): return 1';
+    const source = `
+import solution
+from solution import *
+assert _sum([1, 2]) == 3 and solution._sum([4]) == 4
+assert not hasattr(solution, '_other') and not hasattr(solution, '__dunder')
+def check(candidate): assert candidate([5]) == 5`;
+    await all('pass', code, source, { entry: '_sum' });
+    const [one] = (await run(code, 'assert __dunder() == 1', { entry: '__dunder' })).tests;
+    assert.equal(one!.outcome, 'error');
+  });
+
+  it('gives tests the names of typing that the program imports', async () => {
+    const code = 'from typing import List, Optional\nimport typing\ndef f(xs: List[int]): return xs';
+    await all(
+      'pass',
+      code,
+      'def g(x: Optional[List[int]]) -> List[int]: return x\nassert g(f([1])) == [1] and typing.Any',
+    );
   });
 
   it('lets only the entry hide a builtin of the tests', async () => {
