@@ -31,7 +31,7 @@ export type Limits = z.infer<typeof limitsSchema>;
 export const isolationSchema = z.enum(['uid', 'strict']);
 export type Isolation = z.infer<typeof isolationSchema>;
 
-/** What programs can import: only the standard library, or also numpy (with pytest installed). */
+/** What programs can import: only the standard library, or also numpy and sortedcontainers (with pytest installed). */
 export const packagesSchema = z.enum(['none', 'numpy']);
 export type Packages = z.infer<typeof packagesSchema>;
 

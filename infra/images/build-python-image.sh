@@ -2,12 +2,12 @@
 # Writes the root file system of a small Python image as a tar to stdout, from Debian packages: for machines whose Docker
 # reaches no image registry. Needs apt-get, dpkg-deb and root; installs nothing here.
 #   infra/images/build-python-image.sh       | docker import -c 'CMD ["python3"]' - gauntlet-python:2
-#   infra/images/build-python-image.sh numpy | docker import -c 'CMD ["python3"]' - gauntlet-python-numpy:2
+#   infra/images/build-python-image.sh numpy | docker import -c 'CMD ["python3"]' - gauntlet-python-numpy:3
 set -euo pipefail
 exec 3>&1 1>&2
 case ${1:-none} in
   none) extra=() ;;
-  numpy) extra=(python3-numpy python3-pytest) ;;
+  numpy) extra=(python3-numpy python3-pytest python3-sortedcontainers) ;;
   *) echo "build-python-image: $1: none or numpy is needed"; exit 2 ;;
 esac
 for tool in apt-get apt-cache dpkg-deb tar; do
@@ -55,6 +55,6 @@ rm -f etc/shadow* etc/gshadow*
 ldconfig -r . 2>/dev/null || true
 chroot . /usr/bin/python3 -I -m compileall -q --invalidation-mode unchecked-hash "usr/lib/$python" usr/lib/python3 || true
 if [ ${#extra[@]} -gt 0 ]; then
-  chroot . /usr/bin/python3 -I -c 'import numpy, pytest' || { echo 'build-python-image: packages do not load'; exit 2; }
+  chroot . /usr/bin/python3 -I -c 'import numpy, pytest, sortedcontainers' || { echo 'build-python-image: packages do not load'; exit 2; }
 fi
 tar --numeric-owner --owner=0 --group=0 --sort=name --mtime=@0 -cf - . >&3

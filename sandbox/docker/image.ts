@@ -7,9 +7,9 @@ import { GauntletError } from '../../core/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
 import { ROOT } from '../../infra/root.mjs';
 
-/** none: the standard library only; numpy: also pytest, for evaluation sets and test source. */
-export const IMAGES: Record<Packages, string> = { none: 'gauntlet-python:2', numpy: 'gauntlet-python-numpy:2' };
-const PIP: Record<Packages, string> = { none: '', numpy: 'numpy==1.26.4 pytest==7.4.4' };
+/** none: the standard library only; numpy: also sortedcontainers, as interview sites have it, and pytest for test source. */
+export const IMAGES: Record<Packages, string> = { none: 'gauntlet-python:2', numpy: 'gauntlet-python-numpy:3' };
+const PIP: Record<Packages, string> = { none: '', numpy: 'numpy==1.26.4 pytest==7.4.4 sortedcontainers==2.4.0' };
 const STOCK = 'python:3.12-slim';
 const FIRST_BYTE_MS = 5000; // then the registry counts as absent
 const PULL_MS = 300_000;

@@ -25,6 +25,8 @@ for statement in (
     'from itertools import *',
     'from heapq import *',
     'from bisect import *',
+    'from string import *',
+    'from operator import *',
     'from math import *',
     'from copy import deepcopy',
     'import bisect, collections, copy, datetime, functools, heapq, itertools, math, operator, random, re, string, typing',
