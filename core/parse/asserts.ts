@@ -61,19 +61,32 @@ export function calledWith(call: SyntaxNode, text: string, options: AssertOption
   return new ClaimReader(text, options, bound).argumentsOf(call);
 }
 
+/** LeetCodeDataset's helpers: they make a tree or a linked list of a list, and compare two of them. */
+const NODE_MAKERS = ['tree_node', 'list_node'];
+const NODE_EQUALITY = /^is_same_(?:tree|list)\s*\(/;
+const NODES = /\b(?:Tree|List)Node\b/;
+
 const EQUAL = /^assert(?:Equals?|ListEqual|TupleEqual|DictEqual|SetEqual|SequenceEqual|MultiLineEqual|Is)$/;
 
 class ClaimReader {
   private readonly evaluation: Evaluation;
+  private readonly hasNodes: boolean;
   constructor(
     private readonly text: string,
     private readonly options: AssertOptions,
     private readonly bound: Bindings,
   ) {
-    this.evaluation = new Evaluation(text, undefined, bound.names);
+    const { signature } = options;
+    this.hasNodes =
+      signature !== undefined && [...signature.annotations, signature.result].some((one) => NODES.test(one));
+    this.evaluation = new Evaluation(text, undefined, bound.names, this.hasNodes ? NODE_MAKERS : []);
   }
 
   read(claim: SyntaxNode): TestCase {
+    if (this.hasNodes && claim.name === 'CallExpression' && NODE_EQUALITY.test(this.text.slice(claim.from, claim.to))) {
+      const [left, right] = elements(children(claim)[1]!).map(unwrap);
+      if (left && right) return this.either(left, right);
+    }
     const { answer, negated } = this.tested(claim);
     if (this.isAnswer(answer)) return this.truth(answer, !negated);
     const [first, second, third, ...rest] = children(claim);

@@ -32,6 +32,7 @@ export class Evaluation {
     private readonly text: string,
     private readonly maxNodes: number = MAX_NODES,
     private readonly names: ReadonlyMap<string, Value> = new Map(), // bound to literals by the test
+    private readonly makers: readonly string[] = [], // functions of one argument, which stand for the argument
   ) {}
 
   /** @throws LiteralProblem */
@@ -155,6 +156,7 @@ export class Evaluation {
       const float = toFloat(value) ?? (int === undefined ? undefined : Number(int));
       if (float !== undefined) return { f: floatRepr(float) };
     }
+    if (args.length === 1 && this.makers.includes(name)) return this.value(first!, depth);
     if (args.length === 1 && ['list', 'tuple', 'set', 'frozenset'].includes(name)) {
       const items = this.elements(first!, depth);
       return name === 'list' ? items : name === 'tuple' ? { t: items } : setOf(items);

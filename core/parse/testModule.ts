@@ -22,6 +22,10 @@ export interface ModuleTests {
   rest: string | undefined;
 }
 
+/** What a call of `check(candidate)` is given: `f`, `Class.f` or `Class().f`. */
+export const checkedBy = (statement: string): string | undefined =>
+  /^check\s*\(\s*(\w+(?:(?:\(\s*\))?\.\w+)?)\s*\)\s*$/.exec(statement)?.[1];
+
 const MAX_TESTS = 10_000;
 
 /**
@@ -72,7 +76,10 @@ function testsIn(
   const source = text.slice(statement.from, statement.to);
   // a name that an assignment binds does not affect literals
   if (isIdle(statement) || statement.name === 'AssignStatement' || /^assert\s+True$/.test(source)) return 'idle';
-  if (statement.name === 'ExpressionStatement' && /^(?:check\s*\(\s*\w+\s*\)|unittest\.main\(.*\))$/.test(source))
+  if (
+    statement.name === 'ExpressionStatement' &&
+    (checkedBy(source) !== undefined || /^unittest\.main\(.*\)$/.test(source))
+  )
     return 'idle';
   if (statement.name === 'IfStatement' && /^if\s+__name__\s*==/.test(source)) return 'idle';
   if (isClaim(statement, text)) return claims([statement], text, options);

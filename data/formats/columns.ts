@@ -3,6 +3,7 @@
 import { basename } from 'node:path';
 import { nameOf } from '../../core/parse/asserts.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
+import type { Calling } from '../../core/schema/calling.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { callingOf, entryOf, inShape } from '../calling.js';
 import { parseExactJson, parseJson } from '../exactJson.js';
@@ -24,18 +25,22 @@ import { calledEntry, calledIn, signatureIn, testsFrom, withTyping } from './pyt
 import { solutionOf } from './solutions.js';
 import { STDIO } from './stdio.js';
 
-/** @param recognises lists of columns; a record that has all of one list is of this format */
+/**
+ * @param recognises lists of columns; a record that has all of one list is of this format
+ * @param testPreamble comes before tests as source that do not import the solution
+ */
 export function columnsFormat(
   name: FormatName,
   recognises: readonly (readonly string[])[],
   columns: Columns,
+  testPreamble?: string,
 ): ProblemFormat {
   return {
     name,
     columns,
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
     idOf: (record) => printedId(first(record, columns.id)),
-    read: (record) => ({ problem: readProblem(record, columns) }),
+    read: (record) => ({ problem: readProblem(record, columns, testPreamble) }),
   };
 }
 
@@ -70,10 +75,10 @@ function first(record: unknown, paths: readonly string[] = [], parse?: (text: st
 const printedId = (value: unknown): string | undefined =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined;
 
-function readProblem(record: SourceRecord, columns: Columns): Problem {
+function readProblem(record: SourceRecord, columns: Columns, testPreamble?: string): Problem {
   if (typeof record.json !== 'object' || record.json === null)
     throw new UnusableRecord('is not a problem: an object is expected');
-  const cells = cellsOf(record, columns);
+  const cells = { ...cellsOf(record, columns), testPreamble };
   requirePython(cells);
   const common = commonFields(cells, record);
   const reference = referenceIn(cells);
@@ -92,6 +97,7 @@ interface Cells {
   textAt(part: Part): string | undefined;
   /** With numbers as written. */
   exactAt(part: Part): unknown;
+  testPreamble?: string | undefined;
 }
 
 function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
@@ -166,13 +172,21 @@ function functionProblem(
   [tests, hidden]: BothTests,
   cells: Cells,
 ): Problem {
-  const { columns, textAt } = cells;
+  const { columns, textAt, testPreamble } = cells;
   const column = textAt('test_source');
   if (tests === undefined && hidden === undefined && column === undefined)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
-  const shownSource = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
+  const given = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
+  const isComplete =
+    testPreamble === undefined || given === '' || /^[ \t]*(?:from|import)[ \t]+solution\b/m.test(given);
+  const shownSource = isComplete ? given : `${testPreamble}\n\n${given}`;
   const hiddenSource = sourceOf(hidden);
-  const { entry, signature, functionSignature } = entryIn(
+  const {
+    entry,
+    signature,
+    functionSignature,
+    calling: ofClass,
+  } = entryIn(
     calledBy(tests ?? hidden, cells),
     textAt('signature'),
     reference ?? '',
@@ -186,7 +200,7 @@ function functionProblem(
   const later = testsFrom(hiddenSource, entry, signature);
   const baselineTests = [...calls(tests, 'tests'), ...shown.baselineTests];
   const hiddenTests = [...calls(hidden, 'hidden_tests'), ...later.baselineTests];
-  const calling = callingOf(signature, [...baselineTests, ...hiddenTests]);
+  const calling = ofClass ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
   return problemOf({
     ...common,
     functionSignature,
@@ -240,14 +254,13 @@ function entryIn(
   starter: string | undefined,
   reference: string,
   tests: string,
-): { entry: string; signature: Signature; functionSignature: string } {
+): { entry: string; signature: Signature; functionSignature: string; calling?: Calling } {
   const name = called === undefined ? calledIn(tests, reference) : calledEntry(called);
   const given = starter === undefined ? undefined : parseSignature(starter, nameOf(name));
   const entry = name.includes('.') ? name : entryOf(given ?? { entry: name }, reference);
   if (given && starter && (given.owner !== undefined) === entry.includes('.'))
     return { entry, signature: given, functionSignature: withTyping(starter.trim()) };
-  const { text: functionSignature, signature } = signatureIn(reference, entry);
-  return { entry, signature, functionSignature };
+  return { entry, ...signatureIn(reference, entry) };
 }
 
 /** Sets for chat models have a conversation instead of a description. */

@@ -43,7 +43,7 @@ export const evalplus: ProblemFormat = {
     const called = calledEntry(record.entry_point);
     const referenceSolution = completed(prompt, canonical_solution, called);
     const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
-    const { text: functionSignature } = signatureIn(referenceSolution, entry);
+    const { functionSignature } = signatureIn(referenceSolution, entry);
     const numbers = exact() as Record<'base_input' | 'plus_input', unknown>;
     return {
       problem: problemOf({

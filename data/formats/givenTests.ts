@@ -1,5 +1,5 @@
 // The tests of a public set, in any of the shapes that trainers exchange: `{inputs, outputs, fn_name}`, a list of `{input, output,
-// type}`, assert strings, or Python source; each as it is or as JSON text. A test without a function is one of a whole program.
+// type}`, assert strings, or Python source (also as `{functional: source}`); each as it is or as JSON text. A test without a function is one of a whole program.
 import { GauntletError } from '../../core/errors.js';
 import { parsePythonLiteral } from '../../core/parse/literal.js';
 import type { Signature } from '../../core/parse/signature.js';
@@ -21,7 +21,8 @@ export type GivenTests =
 
 /** @param exact with numbers as written (exactJson.ts). @throws UnusableRecord */
 export function givenTests(exact: unknown): GivenTests {
-  const given = typeof exact === 'string' ? ofText(exact) : exact;
+  const parsed = typeof exact === 'string' ? ofText(exact) : exact;
+  const given = isFields(parsed) && typeof parsed.functional === 'string' ? parsed.functional : parsed;
   if (typeof given === 'string') return { kind: 'source', source: given };
   const list = Array.isArray(given) ? given.filter((one) => one !== null) : pairs(given);
   if (list.length > MAX_TESTS) throw new UnusableRecord(`must have at most ${MAX_TESTS} tests`);

@@ -31,11 +31,11 @@ export const humaneval: ProblemFormat = {
     const called = calledEntry(record.entry_point);
     const referenceSolution = completed(prompt, canonical_solution, called);
     const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
-    const { text: functionSignature, signature } = signatureIn(referenceSolution, entry);
+    const { signature, ...shown } = signatureIn(referenceSolution, entry);
     const problem = problemOf({
       id: task_id,
       description: prompt.trim(),
-      functionSignature,
+      ...shown,
       entry,
       referenceSolution,
       source: basename(file),

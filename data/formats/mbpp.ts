@@ -35,7 +35,7 @@ export const mbpp: ProblemFormat = {
     const referenceSolution = record.code.replace(/\r\n?/g, '\n');
     const asserts = [...record.test_list, ...record.challenge_test_list];
     const entry = calledIn(asserts.join('\n'), referenceSolution);
-    const { text: functionSignature, signature } = signatureIn(referenceSolution, entry);
+    const { signature, ...shown } = signatureIn(referenceSolution, entry);
     const setup = [...record.test_imports, record.test_setup_code].filter((part) => part.trim() !== '');
     const sourceOf = (tests: string[]): string => [...setup, ...tests].join('\n');
     const given = testsFrom(sourceOf(record.test_list), entry, signature);
@@ -43,7 +43,7 @@ export const mbpp: ProblemFormat = {
     const problem = problemOf({
       id: `MBPP/${record.task_id}`.replace(/^MBPP\/(?=Mbpp\/|MBPP\/)/, ''),
       description: description.trim(),
-      functionSignature,
+      ...shown,
       entry,
       baselineTests: given.baselineTests,
       hiddenTests: challenge.baselineTests,

@@ -1,20 +1,33 @@
 // What the readers need to know about the Python text of a reference solution or a test.
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
 import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
-import { testsOfModule } from '../../core/parse/testModule.js';
+import { checkedBy, testsOfModule } from '../../core/parse/testModule.js';
+import type { Calling } from '../../core/schema/calling.js';
 import type { Problem } from '../../core/schema/problem.js';
+import { callingOfClass, USUAL_CLASS } from '../calling.js';
 import { UnusableRecord } from './format.js';
 
 /** The entry that a record names as it is called: `Solution().f` is `Solution.f`. */
 export const calledEntry = (called: string): string => called.trim().replace(/\(\s*\)(?=\.)/g, '');
 
+interface Called {
+  functionSignature: string;
+  signature: Signature;
+  calling?: Calling; // of a class of operations
+}
+
 /**
- * The `def` of a function that a program defines, or of a method with its class, preceded by the program's imports.
- * @param entry 'f', or 'Class.f'
+ * The `def` of a function that a program defines, or of a method with its class, or a class with its methods, preceded by the
+ * program's imports.
+ * @param entry 'f', 'Class.f' or 'Class'
  * @throws UnusableRecord
  */
-export function signatureIn(code: string, entry: string): { text: string; signature: Signature } {
+export function signatureIn(code: string, entry: string): Called {
   const [first, method] = entry.split('.');
+  if (method === undefined && !definitionsOf(code).some(({ kind, name }) => kind === 'function' && name === first)) {
+    const found = classIn(code, entry);
+    if (found) return found;
+  }
   const kind = method === undefined ? 'function' : 'class';
   const found = definitionsOf(code).find((one) => one.kind === kind && one.name === first);
   const own = found?.methods.find(({ name }) => name === method);
@@ -22,8 +35,26 @@ export function signatureIn(code: string, entry: string): { text: string; signat
   const header = method === undefined ? found?.header : lines?.join('\n');
   const signature = header === undefined ? undefined : parseSignature(header, method);
   if (header === undefined || !signature) throw new UnusableRecord(`the reference defines no function ${entry}`);
+  return { functionSignature: withImports(code, header), signature };
+}
+
+function withImports(code: string, header: string): string {
   const imports = importsOf(code);
-  return { text: [...imports, ...(imports.length > 0 ? [''] : []), header].join('\n'), signature };
+  return [...imports, ...(imports.length > 0 ? [''] : []), header].join('\n');
+}
+
+/** A class of operations: its constructor and its public methods. A test calls it with the names and their arguments. */
+function classIn(code: string, name: string): Called | undefined {
+  const found = definitionsOf(code).find((one) => one.kind === 'class' && one.name === name);
+  if (!found) return undefined;
+  const shown = found.methods.filter((method) => method.name === '__init__' || !method.name.startsWith('_'));
+  const lines = shown.flatMap(({ decorators, header }) => [...decorators, header].map((line) => `    ${line}`));
+  const init = shown.find((method) => method.name === '__init__')?.header ?? 'def __init__(self):';
+  return {
+    functionSignature: withImports(code, [found.header, ...lines].join('\n')),
+    signature: parseSignature(`def ${name}(names, arguments):`)!,
+    calling: callingOfClass(parseSignature(init, '__init__')!),
+  };
 }
 
 /** HumanEval's solutions continue the prompt, MBPP's and references are complete. */
@@ -56,11 +87,21 @@ export function testsFrom(
   return rest === undefined ? { baselineTests: tests } : { baselineTests: tests, testSource: rest };
 }
 
-/** The function of `code` that the tests call; the last one defined if they call several. */
+/** What the tests call of what `code` defines: what `check` is given, else a function, else a class or its only method. */
 export function calledIn(tests: string, code: string): string {
-  const functions = definitionsOf(code).filter(({ kind }) => kind === 'function');
-  const called = functions.filter(({ name }) => new RegExp(`\\b${name}\\s*\\(`).test(tests)).at(-1);
-  const found = called ?? (tests.trim() === '' ? functions.at(-1) : undefined);
-  if (!found) throw new UnusableRecord('the tests call no function that `code` defines');
-  return found.name;
+  const defined = definitionsOf(code);
+  const checked = tests
+    .split('\n')
+    .map((line) => checkedBy(line))
+    .findLast((one) => one !== undefined);
+  const entry = checked === undefined ? '' : calledEntry(checked);
+  if (defined.some(({ name }) => name === entry.split('.')[0])) return entry;
+  const isCalled = ({ name }: { name: string }): boolean => new RegExp(`\\b${name}\\s*\\(`).test(tests);
+  const functions = defined.filter(({ kind }) => kind === 'function');
+  const called = functions.findLast(isCalled) ?? (tests.trim() === '' ? functions.at(-1) : undefined);
+  if (called) return called.name;
+  const owner = defined.findLast((one) => one.kind === 'class' && isCalled(one));
+  if (!owner) throw new UnusableRecord('the tests call no function or class that `code` defines');
+  const methods = owner.methods.filter(isCalled);
+  return owner.name === USUAL_CLASS && methods.length === 1 ? `${owner.name}.${methods[0]!.name}` : owner.name;
 }

@@ -76,6 +76,7 @@ const TABLE = {
       test_source: ['test', 'test_code'],
       difficulty: ['gpt_difficulty'],
     },
+    testPreamble: 'from solution import *', // added by its pipeline, too
   },
   // newfacade/LeetCodeDataset
   leetcode: {
@@ -106,11 +107,11 @@ const TABLE = {
       tests: ['test_cases'],
     },
   },
-} satisfies Partial<Record<FormatName, { recognises: string[][]; columns: Columns }>>;
+} satisfies Partial<Record<FormatName, { recognises: string[][]; columns: Columns; testPreamble?: string }>>;
 
 export const SETS = Object.fromEntries(
-  Object.entries(TABLE).map(([name, { recognises, columns }]) => [
+  Object.entries(TABLE).map(([name, { recognises, columns, ...more }]) => [
     name,
-    columnsFormat(name as FormatName, recognises, columns),
+    columnsFormat(name as FormatName, recognises, columns, 'testPreamble' in more ? more.testPreamble : undefined),
   ]),
 ) as Record<keyof typeof TABLE, ProblemFormat>;

@@ -1,11 +1,14 @@
 // Tests and solutions of public sets, in the shapes in which trainers exchange them.
 import assert from 'node:assert/strict';
 import { parseSignature } from '../../core/parse/signature.js';
-import type { TestCase } from '../../core/schema/problem.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { parseExactJson } from '../../data/exactJson.js';
 import { givenTests } from '../../data/formats/givenTests.js';
 import { formatOf } from '../../data/formats/index.js';
 import { solutionOf } from '../../data/formats/solutions.js';
+
+const readAs = (format: Parameters<typeof formatOf>[0], json: object): Problem =>
+  formatOf(format).read({ file: 'x', place: 'line 1', json, exact: () => json }).problem;
 
 describe('the tests of a public set', () => {
   const one = parseSignature('def f(xs):')!;
@@ -142,6 +145,96 @@ describe('the tests of a public set', () => {
     assert.match(problem.referenceSolution!, /def same[\s\S]*class Solution/);
     assert.deepEqual(problem.baselineTests, [{ args: [1], expected: [2] }]);
     assert.match(problem.testSource!, /def same\(a, b\)[\s\S]*same\(candidate\(2\), \[4\]\)/);
+  });
+
+  it('have trees and linked lists as LeetCodeDataset makes them, if the signature has such classes', () => {
+    const test =
+      'def check(candidate):\n    assert is_same_list(candidate(root = tree_node([1, None, 2]), k = 1), list_node([2, 1]))\n' +
+      '    assert candidate(tree_node([]), 2) == list_node([])\n';
+    const read = (parameter: string) =>
+      readAs('leetcode', {
+        task_id: 'flatten',
+        problem_description: 'Flatten the tree.',
+        starter_code: `class Solution:\n    def flatten(self, ${parameter}, k: int) -> Optional[ListNode]:\n        `,
+        prompt: 'def is_same_list(p, q): ...\n',
+        completion: `class Solution:\n    def flatten(self, ${parameter}, k): ...\n`,
+        entry_point: 'Solution().flatten',
+        test,
+      });
+    const { baselineTests, testSource, calling } = read('root: Optional[TreeNode]');
+    assert.deepEqual(baselineTests, [
+      { args: [[1, null, 2], 1], expected: [2, 1] },
+      { args: [[], 2], expected: [] },
+    ]);
+    assert.equal(testSource, undefined);
+    assert.deepEqual(calling?.parameters, ['TreeNode', 'value']);
+    const plain = readAs('leetcode', {
+      task_id: 'f',
+      problem_description: 'Anything.',
+      prompt: 'import math\n',
+      completion: 'def f(root, k): ...\n',
+      entry_point: 'f',
+      test,
+    });
+    assert.deepEqual(plain.baselineTests, []);
+    assert.match(plain.testSource!, /is_same_list/);
+  });
+
+  it('may be source in an object, whose `check` names the method', () => {
+    const { entry, baselineTests, testSource } = readAs('deepcoder', {
+      problem: 'Add x and y.',
+      solutions:
+        'class Solution:\n    def helper(self, x): ...\n    def add(self, x: int, y: int) -> int:\n        return x + y\n',
+      tests: {
+        functional: 'def check(candidate):\n    assert candidate(x = 1, y = 2) == 3\n\n\ncheck(Solution().add)',
+      },
+    });
+    assert.equal(entry, 'Solution.add');
+    assert.deepEqual(baselineTests, [{ args: [1, 2], expected: 3 }]);
+    assert.equal(testSource, undefined);
+  });
+
+  it('of KodCode see the solution without an import, as its pipeline adds it', () => {
+    const source = 'import pytest\n\ndef test_f():\n    with pytest.raises(ValueError): f(-1)\n';
+    const read = (test: string) =>
+      readAs('kodcode', { question_id: 'q', question: 'Fail.', solution: 'def f(x): raise ValueError\n', test });
+    assert.equal(read(source).testSource, `from solution import *\n\n${source}`);
+    assert.equal(read(source).testStyle, 'pytest');
+    const imported = `from solution import f\n${source}`;
+    assert.equal(read(imported).testSource, imported, 'it imports the solution itself');
+  });
+
+  it('may call the methods of a class, which is then one of operations, or the only method of Solution', () => {
+    const solution =
+      'from collections import deque\n\nclass Full(Exception):\n    pass\n\nclass Queue:\n    def __init__(self, size: int):\n        self._items = deque(maxlen=size)\n' +
+      '    def _grow(self): ...\n    @property\n    def size(self) -> int: return len(self._items)\n    def put(self, x): self._items.append(x)\n';
+    const test = 'def test_put():\n    queue = Queue(2)\n    queue.put(1)\n    assert queue.size == 1\n';
+    const { entry, functionSignature, calling, baselineTests, testSource } = readAs('kodcode', {
+      question_id: 'q',
+      question: 'A queue.',
+      solution,
+      test,
+    });
+    assert.equal(entry, 'Queue');
+    assert.equal(
+      functionSignature,
+      'from collections import deque\n\nclass Queue:\n    def __init__(self, size: int):\n    @property\n    def size(self) -> int:\n    def put(self, x):',
+    );
+    assert.equal(calling?.style, 'operations');
+    assert.deepEqual(baselineTests, []);
+    assert.ok(testSource!.endsWith(test));
+    const method = readAs('kodcode', {
+      question_id: 'q',
+      question: 'Double.',
+      solution: 'class Solution:\n    def twice(self, x): return 2 * x\n    def other(self): ...\n',
+      test: 'def test_twice():\n    assert Solution().twice(2) == 4\n',
+    });
+    assert.equal(method.entry, 'Solution.twice');
+    assert.deepEqual(method.baselineTests, [{ args: [2], expected: 4 }]);
+    assert.throws(
+      () => readAs('kodcode', { question_id: 'q', question: 'x', solution, test: 'assert other(1) == 2' }),
+      /the tests call no function or class that `code` defines/,
+    );
   });
 });
 
