@@ -30,7 +30,11 @@ export const PROBLEM_SOURCE =
 export const withReading = (command: Command): Command =>
   command
     .addOption(new Option('--format <name>', 'format of the problems (default: auto)').choices(['auto', ...FORMATS]))
-    .option('--map <columns>', 'columns of the problems, e.g. description=question,tests=test_cases')
+    .option(
+      '--map <columns>',
+      'columns of the problems, e.g. description=question,tests=test_cases; may be repeated',
+      (given: string, before?: string) => [...(before === undefined ? [] : [before]), given].join(','),
+    )
     .option('--references <file>', 'solutions for problems without any: JSON lines {id, code}');
 
 /** The source with what the flags say about it, and absolute paths. @throws GauntletError BAD_INPUT */

@@ -77,7 +77,7 @@ export function isIdle(statement: SyntaxNode): boolean {
 }
 
 /** Binds `x = <literal>` and `answer = f(…)`. Other assignments make the name unknown. */
-function bind(statement: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): void {
+export function bind(statement: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): void {
   const nodes = children(statement);
   for (const node of nodes)
     if (node.name === 'VariableName') {

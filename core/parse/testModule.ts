@@ -4,9 +4,9 @@ import type { SyntaxNode } from '@lezer/common';
 import type { TestStyle } from '../schema/execution.js';
 import type { TestCase } from '../schema/problem.js';
 import { LiteralProblem } from './arithmetic.js';
-import { type AssertOptions, claimedTest, isClaim, noBindings, SalvageProblem } from './asserts.js';
+import { type AssertOptions, type Bindings, claimedTest, isClaim, noBindings, SalvageProblem } from './asserts.js';
 import type { Signature } from './signature.js';
-import { isIdle, testsOfFunction } from './testFunctions.js';
+import { bind, isIdle, testsOfFunction } from './testFunctions.js';
 import { parsePython, statementsOf } from './tree.js';
 
 /** How test source is run: under pytest if it imports pytest and has tests that pytest collects. */
@@ -46,9 +46,16 @@ export function testsOfModule(source: string, entry: string, arity?: number, sig
   const tests: TestCase[] = [];
   const taken: SyntaxNode[] = [];
   let complete = true;
+  let bound = noBindings();
+  const options = { entry, arity, signature, truth: true };
   for (const statement of statementsOf(top)) {
-    const found = testsIn(statement, text, { entry, arity, signature, truth: true });
+    if (statement.name === 'AssignStatement') {
+      bind(statement, text, options, bound);
+      continue;
+    }
+    const found = testsIn(statement, text, options, bound);
     if (found === 'idle') continue;
+    if (!found.complete) bound = noBindings(); // it may change what a name stands for
     for (const test of found.tests) tests.push(test);
     if (found.complete && tests.length <= MAX_TESTS) taken.push(statement);
     else complete = false;
@@ -72,17 +79,17 @@ function testsIn(
   statement: SyntaxNode,
   text: string,
   options: AssertOptions,
+  bound: Bindings,
 ): { tests: TestCase[]; complete: boolean } | 'idle' {
   const source = text.slice(statement.from, statement.to);
-  // a name that an assignment binds does not affect literals
-  if (isIdle(statement) || statement.name === 'AssignStatement' || /^assert\s+True$/.test(source)) return 'idle';
+  if (isIdle(statement) || /^assert\s+True$/.test(source)) return 'idle';
   if (
     statement.name === 'ExpressionStatement' &&
     (checkedBy(source) !== undefined || /^unittest\.main\(.*\)$/.test(source))
   )
     return 'idle';
   if (statement.name === 'IfStatement' && /^if\s+__name__\s*==/.test(source)) return 'idle';
-  if (isClaim(statement, text)) return claims([statement], text, options);
+  if (isClaim(statement, text)) return claims([statement], text, options, bound);
   const check = statement.name === 'FunctionDefinition' && /^def\s+check\s*\(\s*(\w+)\s*\)/.exec(source);
   if (check) return claims(statementsOf(statement.getChild('Body')!), text, { ...options, entry: check[1]! });
   const tests: TestCase[] = [];
@@ -98,6 +105,7 @@ function claims(
   statements: SyntaxNode[],
   text: string,
   options: AssertOptions,
+  bound = noBindings(),
 ): { tests: TestCase[]; complete: boolean } {
   const tests: TestCase[] = [];
   let complete = true;
@@ -106,7 +114,7 @@ function claims(
     if (/^assert\s+True\b(?!\s*[=!<>.[(])/.test(text.slice(statement.from, statement.to))) continue;
     try {
       if (!isClaim(statement, text)) throw new SalvageProblem('unsupported-assert');
-      tests.push(claimedTest(statement, text, options, noBindings()));
+      tests.push(claimedTest(statement, text, options, bound));
     } catch (error) {
       if (!(error instanceof SalvageProblem || error instanceof LiteralProblem)) throw error;
       complete = false;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { formatValue } from '../../core/parse/format.js';
 import { REJECTION_REASONS, type SalvageOptions, salvageTests, unusableTests } from '../../core/parse/salvage.js';
-import { arityOf } from '../../core/parse/signature.js';
+import { arityOf, parseSignature } from '../../core/parse/signature.js';
 import { testsOfModule } from '../../core/parse/testModule.js';
 import { valueSchema } from '../../core/schema/value.js';
 
@@ -248,6 +248,26 @@ describe('test source as values', () => {
     const source =
       'import pytest\n\nassert f(1) == 2; assert f(2) == 3\n\ndef test_a():\n    "why"\n    assert Solution().f(3) == 4\n\n@pytest.mark.parametrize("a,b", [(4, 5), (6, 7)])\ndef test_b(a, b):\n    assert f(a) == b\n\nclass TestC:\n    def test_c(self):\n        assert f(8) is None\n\nif __name__ == "__main__":\n    unittest.main()\n';
     assert.deepEqual(module(source), [['(1,)→2', '(2,)→3', '(3,)→4', '(4,)→5', '(6,)→7', '(8,)→None'], undefined]);
+  });
+
+  it('reads names that the module binds to literals, until a statement may change them', () => {
+    const bound =
+      'one = Solution()\nargs = {"x": 1}\nassert one.f(**args) == 2\nargs = [3]\nassert one.f(*args) == 4\n';
+    const { tests, rest } = testsOfModule(bound, 'Solution.f', 1, parseSignature('def f(x):'));
+    assert.deepEqual(
+      [tests, rest],
+      [
+        [
+          { args: [1], expected: 2 },
+          { args: [3], expected: 4 },
+        ],
+        undefined,
+      ],
+    );
+    const changed = 'xs = [1]\nxs.append(2)\nassert f(xs) == 3\n';
+    assert.deepEqual(module(changed), [[], changed]);
+    assert.deepEqual(module('xs = [1]\nxs += [2]\nassert f(xs) == 3\n')[0], []);
+    assert.deepEqual(module('x = [1]\nfor i in x: x.append(i)\nassert f(x) == 3\n')[0], []);
   });
 
   it('keeps other statements as source to run', () => {
