@@ -61,12 +61,12 @@ export type AlarmState = Readonly<Record<string, Series>>;
 
 export type WatchedFigures = Pick<
   StepMetrics,
-  'role' | 'validity' | 'programTokens' | 'literalRate' | 'termShares' | 'sandboxFaultRate'
+  'role' | 'validity' | 'voteDropped' | 'programTokens' | 'literalRate' | 'termShares' | 'sandboxFaultRate'
 >;
 
 /** The alarms of a step, and the state with its figures. */
 export function watchStep(state: AlarmState, figures: WatchedFigures): { state: AlarmState; alarms: Warning[] } {
-  const { role, validity, programTokens, literalRate, termShares = {}, sandboxFaultRate = 0 } = figures;
+  const { role, validity, voteDropped, programTokens, literalRate, termShares = {}, sandboxFaultRate = 0 } = figures;
   const next: Record<string, Series> = { ...state };
   const alarms: Warning[] = [];
   const watch = (name: string, value: number | undefined, judge: (now: number, series: Series) => void): void => {
@@ -93,7 +93,11 @@ export function watchStep(state: AlarmState, figures: WatchedFigures): { state: 
       if (now > TERM) raise('term', 'discriminator', text);
     });
   watch('validity', validity, (now, { best = now }) => {
-    const text = `${percent(now)} of the tests of ${recent} steps are valid, and ${percent(best)} were at best: lower ppo.learningRate, or let the reference say what is expected (discriminator.expected)`;
+    const remedy =
+      voteDropped === undefined
+        ? 'lower ppo.learningRate, or let the reference say what is expected (discriminator.expected)'
+        : 'without a reference, a test needs programs that agree: give the problems more tests, or sample more programs of each (batch.generator.samples)';
+    const text = `${percent(now)} of the tests of ${recent} steps are valid, and ${percent(best)} were at best: ${remedy}`;
     if (now < VALIDITY * best) raise('validity', 'discriminator', text);
   });
   watch('faults', sandboxFaultRate, (now) => {

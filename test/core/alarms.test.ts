@@ -104,6 +104,15 @@ describe('alarms', () => {
     assert.equal(lastOf(0.81)[0]!.field, 'reward.weights');
   });
 
+  it('advise a run without a reference to help its vote', () => {
+    const messageOf = (more: Partial<WatchedFigures>): string => {
+      const steps = [0.8, 0.2].flatMap((validity) => repeated({ validity, ...more }, 5));
+      return alarmsOf(steps).at(-1)![0]!.message;
+    };
+    assert.match(messageOf({}), /discriminator\.expected/);
+    assert.match(messageOf({ voteDropped: 0.8 }), /batch\.generator\.samples/);
+  });
+
   it('compare the validity of tests with its best mean', () => {
     const lastOf = (...parts: number[]) => kindsOf(parts.flatMap((validity) => repeated({ validity }, 5))).at(-1)!;
     assert.deepEqual(lastOf(0.4, 0.8, 0.61), []);

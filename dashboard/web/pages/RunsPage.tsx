@@ -37,7 +37,7 @@ const cellsOf = (run: Run) => [
 const Curve = (props: Parameters<typeof Spark>[0]) => (
   <span class="curve">
     <span class="muted">{props.title} </span>
-    <Spark {...props} /> {percent(props.values.at(-1))}
+    <Spark {...props} /> <span class="latest">{percent(props.values.at(-1))}</span>
   </span>
 );
 
