@@ -11,6 +11,7 @@ import type { Value } from '../core/schema/value.js';
 import { keepWithin, PROGRAM_BYTES, sizeOf } from './answers.js';
 import { askProblems, questionOf, sourceJob } from './judgeSuites.js';
 import type { Sandbox } from './sandbox.js';
+import { silentProgram } from './silentProgram.js';
 
 export type Health = { problem: Problem } | { reason: string };
 
@@ -37,11 +38,23 @@ interface Answer {
 /** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
   try {
-    return await examine(problem, sandbox, options);
+    const health = await examine(problem, sandbox, options);
+    return 'reason' in health ? { reason: health.reason + packageHint(health.reason) } : health;
   } catch (error) {
     if (error instanceof GauntletError && error.code === 'BAD_INPUT') return { reason: error.message }; // it is too large
     throw error;
   }
+}
+
+const PACKAGED = ['numpy', 'sortedcontainers'];
+
+/** Where a module may be found that a reference or its tests import. */
+function packageHint(reason: string): string {
+  const [, name] = /No module named '(\w+)/.exec(reason) ?? [];
+  if (name === undefined) return '';
+  return PACKAGED.includes(name)
+    ? '; it is in the packages `numpy` (--packages, containers.packages)'
+    : '; a program can have it in an image of yours (containers.image), tests as source cannot';
 }
 
 async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
@@ -183,7 +196,10 @@ async function faultOfSource(
     if (other) return `nondeterministic: ${name} gives ${outcome}, then ${other.tests[i]?.outcome ?? 'nothing'}`;
     if (outcome !== 'pass') return `${name}: ${outcome}${message === null ? '' : `: ${short(message, 200)}`}`;
   }
-  return undefined;
+  if (problem.baselineTests.length + problem.hiddenTests.length > 0) return undefined;
+  const [silent] = await sandbox.runTests([{ ...job, code: silentProgram(problem.entry, code) }], { signal });
+  if (silent!.tests.some(({ outcome }) => outcome !== 'pass')) return undefined;
+  return 'its tests pass for a program that only raises: they do not test it';
 }
 
 function isSame(a: CallResult<Answer>, b: CallResult<Answer>): boolean {

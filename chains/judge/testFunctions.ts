@@ -5,6 +5,7 @@ import type { Limits, Verdict } from '../../core/schema/execution.js';
 import type { FunctionTest, Problem } from '../../core/schema/problem.js';
 import { judgeSuites, type SuiteJob } from '../../sandbox/judgeSuites.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
+import { silentProgram } from '../../sandbox/silentProgram.js';
 
 interface Written {
   problem: Problem;
@@ -50,11 +51,3 @@ export async function findValidFunctions(
 }
 
 const keyOf = ({ id }: Problem, test: FunctionTest): string => JSON.stringify([id, testKey(test)]);
-
-/** A program whose entry raises in every call. A test function cannot name the exception. */
-function silentProgram(entry: string): string {
-  const [owner, method] = entry.split('.');
-  const definition = (name: string | undefined): string => `def ${name}(*args, **kwargs): raise Silence()\n`;
-  const ofMethod = `class ${owner}:\n    def __init__(self, *args, **kwargs): pass\n    ${definition(method)}`;
-  return `class Silence(Exception): pass\n${method === undefined ? definition(owner) : ofMethod}`;
-}

@@ -280,6 +280,7 @@ describe('test source as values', () => {
       '@pytest.mark.skip\ndef test_x():\n    assert f(1) == 1\n',
       'def test_a():\n    assert f(1) == 2\n    assert f(g(1)) == 2\n',
       'def broken(',
+      'def f(x):\n    return x\n\ndef test_f():\n    assert f(1) == 1\n',
     ])
       assert.equal(module(kept)[1], kept);
   });

@@ -149,7 +149,11 @@ describe('problem files', () => {
 
   it('reads every statement of an assert string, or refuses it', async () => {
     const f = { ...one, function_signature: 'def f(x):' };
-    const tests = ['f(1) == 1\nf(2) == 2  # two\n', 'import math\n((3,), 3)\r\nassert f(4) == 4; f(5) is None'];
+    const tests = [
+      'f(1) == 1\nf(2) == 2  # two\n',
+      'import math\n((3,), 3)\r\nassert f(4) == 4; f(5) is None',
+      'x = 6\nr = f(x)\nassert r == 6',
+    ];
     assert.deepEqual(
       (await testsOf({ ...f, baseline_tests: tests })).map(({ args, expected }) => [...args, expected]),
       [
@@ -158,11 +162,12 @@ describe('problem files', () => {
         [3, 3],
         [4, 4],
         [5, null],
+        [6, 6],
       ],
     );
     for (const [test, message] of [
       ['with pytest.raises(ValueError):\n    f(1)\nassert f(1) == 1', /cannot be read as a test: "with pytest/],
-      ['r = f(1)\nassert r\nassert f(2) == 2', /cannot be read as a test: "r = f\(1\)\\nassert r"/],
+      ['r = other\nassert r\nassert f(2) == 2', /cannot be read as a test: "r = other\\nassert r"/],
       [
         'if __name__ == "__main__":\n    assert f(5) == g(5)\nassert f(1) == 1',
         /would have to be computed: "assert f\(5\)/,

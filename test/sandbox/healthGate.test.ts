@@ -58,6 +58,16 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value('x'.repeat(500))]])), /^.{60,160}$/);
   });
 
+  it('says where a missing module is', async () => {
+    const lacking = (name: string): Promise<string> =>
+      reasonOf(answering([[{ kind: 'error', message: `ModuleNotFoundError: No module named '${name}'` }]]));
+    assert.match(
+      await lacking('numpy.linalg'),
+      /No module named 'numpy.linalg'; it is in the packages `numpy` \(--packages,/,
+    );
+    assert.match(await lacking('scipy'), /No module named 'scipy'; a program can have it in an image of yours/);
+  });
+
   it('reports that a reference does not parse only if every call fails so', async () => {
     const unread: CallResult = { kind: 'error', message: 'SyntaxError: bad (solution.py, line 1)' };
     assert.equal(
@@ -91,6 +101,31 @@ describe('the health gate', () => {
       'nondeterministic: check 0 gives pass, then timeout',
     );
     assert.match(await reasonOf(answering([[value(0)]], [tests('pass')]), given), /^baseline test 1 fails/);
+  });
+
+  it('leaves out a problem whose only tests pass for a program that raises at every call', async () => {
+    const sandbox = (onSilence: TestRun['tests']): Sandbox => ({
+      ...answering([RIGHT]),
+      runTests: async (jobs) =>
+        jobs.map(({ id, code }) => ({
+          id,
+          ms: 1,
+          tests: /class Silence/.test(code) ? onSilence : tests('pass', 'pass'),
+        })),
+    });
+    const given: Problem = {
+      ...problem,
+      baselineTests: [],
+      hiddenTests: [],
+      testSource: 'def test_own(): assert own(1) == 2',
+    };
+    assert.deepEqual(await examine(sandbox(tests('pass', 'error')), given), { problem: given });
+    assert.match(
+      await reasonOf(sandbox(tests('pass', 'pass')), given),
+      /^its tests pass for a program that only raises/,
+    );
+    const withValues = { ...given, baselineTests: problem.baselineTests };
+    assert.ok('problem' in (await examine(sandbox(tests('pass', 'pass')), withValues)), 'values test it');
   });
 
   it('leaves out a problem whose tests need a style that the sandbox lacks', async () => {
