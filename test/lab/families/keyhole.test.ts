@@ -11,8 +11,8 @@ import {
 } from '../../../lab/families/keyhole/family.js';
 import { drawArgs, solveRule } from '../../../lab/families/keyhole/inputs.js';
 import { applies, interpretKeyhole, traceOf } from '../../../lab/families/keyhole/interpret.js';
-import { FLAWS, keyholeProblems, toProblem } from '../../../lab/families/keyhole/problems.js';
 import { parseCode } from '../../../lab/families/keyhole/parse.js';
+import { FLAWS, keyholeProblems, toProblem } from '../../../lab/families/keyhole/problems.js';
 import { renderCode } from '../../../lab/families/keyhole/render.js';
 import { requirePython, runPython } from '../../support/cpython.js';
 
