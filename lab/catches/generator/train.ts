@@ -17,9 +17,8 @@ import { type SuiteArm, suiteOf } from './suites.js';
 
 export const UPDATES = 40;
 const PROBLEMS = 16; // of an update
-const RATE = 1e-3;
 const LONGEST = 128; // tokens of a program
-const PRACTICE = { name: 'keyhole-generator', rate: RATE, longest: LONGEST };
+const PRACTICE = { name: 'keyhole-generator', rate: 2e-3, longest: LONGEST };
 
 /** The program of an answer; undefined if it is none of the family. */
 export function programOf(engine: Pick<Engine, 'decode' | 'info'>, tokens: readonly number[]): KeyholeSpec | undefined {
