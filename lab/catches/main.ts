@@ -152,12 +152,11 @@ function oneOf<T extends string>(flag: string, value: string, known: readonly T[
 }
 
 /** '0,3-5': 0, 3, 4 and 5. */
-const seedsIn = (text: string): number[] =>
+export const seedsIn = (text: string): number[] =>
   text.split(',').flatMap((part) => {
-    const [from, to] = part.split('-').map(Number);
-    if (from === undefined || !Number.isSafeInteger(from + (to ?? from)))
-      throw new BenchError(`--seeds: '${part}' is neither a number nor a range`, 2);
-    return Array.from({ length: (to ?? from) - from + 1 }, (_, i) => from + i);
+    if (!/^\d+(-\d+)?$/.test(part)) throw new BenchError(`--seeds: '${part}' is neither a number nor a range`, 2);
+    const [from, to = from] = part.split('-').map(Number) as [number, number?];
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
   });
 
 export const pageWith = (text: string, records: readonly CatchRecord[]): string =>

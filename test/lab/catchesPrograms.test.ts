@@ -11,6 +11,7 @@ import { measureAllPrograms } from '../../lab/catches/generator/main.js';
 import { SUITE, SUITE_ARMS, type SuiteArm, suiteOf } from '../../lab/catches/generator/suites.js';
 import { difference, withPrograms } from '../../lab/catches/generator/table.js';
 import { judge, measurePrograms, programOf, rewardOf, trainGenerator } from '../../lab/catches/generator/train.js';
+import { seedsIn } from '../../lab/catches/main.js';
 import {
   catchRecordsPath,
   keyOf,
@@ -203,5 +204,7 @@ describe('programs after training', () => {
     const options = { arms: ['mutation'] as const, seeds: [0], split: 'test' as const, commit: 'none', quick: false };
     await measureAllPrograms(records, { ...options, store: 'none' }, () => assert.fail('measured'));
     assert.deepEqual(records.all(), [known]);
+    assert.deepEqual(seedsIn('7,0-2'), [7, 0, 1, 2]);
+    assert.throws(() => seedsIn('0-'), /--seeds: '0-' is neither/);
   });
 });
