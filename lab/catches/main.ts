@@ -1,5 +1,5 @@
-// `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, and writes
-// docs/adversary.md.
+// `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, or which programs a generator
+// writes after training with its tests, and writes docs/adversary.md.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -9,6 +9,9 @@ import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
 import { meanOf } from '../experiments/statistics.js';
 import { CONTROLS } from './controls.js';
 import { FROZEN, type FrozenFamily, openFamily } from './frozen.js';
+import { measureAllPrograms } from './generator/main.js';
+import { needsWriter, SUITE_ARMS } from './generator/suites.js';
+import { withPrograms } from './generator/table.js';
 import { MOST_INPUTS } from './measure.js';
 import { withCatches } from './page.js';
 import { catchPlot, plotFile } from './plot.js';
@@ -18,9 +21,11 @@ import {
   type CatchRecord,
   type Chances,
   catchRecordsPath,
+  fileRecords,
   keyOf,
+  memoryRecords,
+  type Records,
   readCatchRecords,
-  saveCatchRecord,
 } from './records.js';
 import { type Measured, measureArm, measureChances } from './run.js';
 import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
@@ -32,8 +37,10 @@ const USAGE = `npm run experiments -- catches [options]
   --family F    keyhole (default), keyhole-fresh, nested or structured
   --split S     test (default), validation or train
   --arms A,B    controls (default: all that the family has), or writers: ${MODELS.join(', ')}
-  --seeds 0,1   seeds of the inputs, and of a writer's training (default: 0,1,2)
+  --programs    instead, programs of keyhole after training with the tests of an arm: ${SUITE_ARMS.join(', ')}
+  --seeds 0,1   seeds of the inputs, and of training; also 0-19 (default: 0,1,2)
   --store DIR   trained writers (default: .gauntlet/catches)
+  --records F   file of the records (default: that of the page, which is written too)
   --quick       one seed, eight problems of the validation split; writes no record
   --check       only compare docs/adversary.md with the records
 A record that exists is kept, so a measurement that was cut off goes on.`;
@@ -50,6 +57,8 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     arms: TEXT,
     seeds: TEXT,
     store: TEXT,
+    records: TEXT,
+    programs: FLAG,
     quick: FLAG,
     check: FLAG,
     help: FLAG,
@@ -63,6 +72,19 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     'validation',
     'train',
   ] as const);
+  const store = resolve(values.store ?? '.gauntlet/catches');
+  const seeds = seedsIn(values.seeds ?? (quick ? '0' : '0-2'));
+  const records = quick ? memoryRecords() : fileRecords(resolve(values.records ?? catchRecordsPath()));
+  const finish = (with_: typeof withCatches, name: string): void => {
+    if (quick) console.log(with_(`<!-- ${name} --><!-- /${name} -->`, records.all(), split));
+    else if (values.records === undefined) writePage();
+  };
+  if (values.programs) {
+    const chosen = values.arms?.split(',').map((name) => oneOf('--arms', name, SUITE_ARMS));
+    const arms = chosen ?? SUITE_ARMS.filter((arm) => !(quick && needsWriter(arm)));
+    await measureAllPrograms(records, { arms, seeds, split, store, commit, quick }, say);
+    return finish(withPrograms, 'programs');
+  }
   await openFamily(family);
   if (FROZEN[family](split).length === 0) throw new BenchError(`--split: ${family} has no ${split} split`, 2);
   const isKeyhole = family.startsWith('keyhole');
@@ -71,9 +93,6 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   ).map(({ name }) => name);
   const known = [...controls, ...(isKeyhole ? MODELS : [])];
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
-  const store = resolve(values.store ?? '.gauntlet/catches');
-  const seeds = (values.seeds ?? (quick ? '0' : '0,1,2')).split(',').map(Number);
-  const records = quick ? memoryRecords() : fileRecords(catchRecordsPath());
   if (!records.all().some(({ kind }) => kind === 'prices')) {
     say('prices');
     const draw = Object.fromEntries(CONTROLS.map(({ name }) => [name, drawPrice(name)]));
@@ -91,8 +110,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
       say(`${name}, seed ${seed}: ${summaryOf(record)}`);
     }
   }
-  if (quick) console.log(withCatches('<!-- catches --><!-- /catches -->', records.all(), split));
-  else writePage();
+  finish(withCatches, 'catches');
 }
 
 /** A writer is trained first, unless the store has it. */
@@ -109,21 +127,6 @@ async function measure(measured: Measured, name: string, chances: Chances, store
   const inputs = own.flatMap(({ wrong }) => wrong.map(({ id }) => written.inputs[id]?.length ?? 0));
   const ofModel = Math.min(hybrid ? HYBRIDS[hybrid].seeds : MOST_INPUTS, meanOf(inputs).value);
   return measureArm(measured, arm, chances, { inputs: ofModel, tokens: written.tokens, seconds: written.seconds });
-}
-
-interface Records {
-  all(): CatchRecord[];
-  save(record: CatchRecord): void;
-}
-
-const fileRecords = (path: string): Records => ({
-  all: () => readCatchRecords(path),
-  save: (record) => saveCatchRecord(path, record),
-});
-
-function memoryRecords(): Records {
-  const kept: CatchRecord[] = [];
-  return { all: () => kept, save: (record) => void kept.push(record) };
 }
 
 /** How rare each mistake is; measured once for each split. */
@@ -148,9 +151,20 @@ function oneOf<T extends string>(flag: string, value: string, known: readonly T[
   throw new BenchError(`${flag}: no '${value}'; known: ${known.join(', ')}`, 2);
 }
 
+/** '0,3-5': 0, 3, 4 and 5. */
+export const seedsIn = (text: string): number[] =>
+  text.split(',').flatMap((part) => {
+    if (!/^\d+(-\d+)?$/.test(part)) throw new BenchError(`--seeds: '${part}' is neither a number nor a range`, 2);
+    const [from, to = from] = part.split('-').map(Number) as [number, number?];
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  });
+
+export const pageWith = (text: string, records: readonly CatchRecord[]): string =>
+  withPrograms(withCatches(text, records), records);
+
 export function writePage(): void {
   const records = readCatchRecords(catchRecordsPath());
-  writeFileSync(page, withCatches(readFileSync(page, 'utf8'), records));
+  writeFileSync(page, pageWith(readFileSync(page, 'utf8'), records));
   for (const family of families) {
     const plot = catchPlot(family, records);
     if (plot !== undefined) writeFileSync(picture(family), plot);
@@ -165,7 +179,7 @@ export function checkCatches(): void {
     const plot = catchPlot(family, records);
     return plot === undefined || (existsSync(picture(family)) && readFileSync(picture(family), 'utf8') === plot);
   };
-  if (withCatches(text, records) !== text || !families.every(isPlotted))
+  if (pageWith(text, records) !== text || !families.every(isPlotted))
     throw new BenchError(
       'docs/adversary.md differs from lab/catches/records.jsonl; run npm run experiments -- catches',
       1,

@@ -8,7 +8,6 @@ import { GRID } from './measure.js';
 import { plotFile } from './plot.js';
 import { type CatchesRecord, type CatchRecord, type Prices, type Row, rowsOf } from './records.js';
 
-const MARK = { begin: '<!-- catches -->', end: '<!-- /catches -->' };
 const TURN = 8; // inputs of the trained writer, whose seconds all arms get
 const COUNTS = [8, 80, 800] as const; // inputs; also those of mutation at 1×, 10× and 100×
 const MARKETS = { sandbox: 'in the sandbox', inProcess: 'in process' } as const satisfies Record<Market, string>;
@@ -16,9 +15,15 @@ export const WITHOUT_WRITER = 0.02; // CPU seconds that are compared while no wr
 
 /** The page with the present records. @throws Error if the page has no place for them */
 export function withCatches(page: string, records: readonly CatchRecord[], split: Split = 'test'): string {
-  const [begin, end] = [page.indexOf(MARK.begin), page.indexOf(MARK.end)];
-  if (begin < 0 || end < begin) throw new Error(`the page has no ${MARK.begin} … ${MARK.end}`);
-  return `${page.slice(0, begin + MARK.begin.length)}\n${tables(records, split)}\n${page.slice(end)}`;
+  return between(page, 'catches', tables(records, split));
+}
+
+/** The page with `text` between the marks of a name. */
+export function between(page: string, name: string, text: string): string {
+  const mark = { begin: `<!-- ${name} -->`, end: `<!-- /${name} -->` };
+  const [begin, end] = [page.indexOf(mark.begin), page.indexOf(mark.end)];
+  if (begin < 0 || end < begin) throw new Error(`the page has no ${mark.begin} … ${mark.end}`);
+  return `${page.slice(0, begin + mark.begin.length)}\n${text}\n${page.slice(end)}`;
 }
 
 function tables(records: readonly CatchRecord[], split: Split): string {
@@ -115,7 +120,7 @@ function percentAt(record: CatchesRecord, cell: string, inputs: number): number 
   return found ? 100 * shareAt(found, Math.min(inputs, GRID.at(-1)!)) : Number.NaN;
 }
 
-function interval(values: readonly number[]): string {
+export function interval(values: readonly number[]): string {
   const mean: Mean = meanOf(values);
   return `${mean.value.toFixed(1)}${Number.isNaN(mean.half) ? '' : ` ± ${mean.half.toFixed(1)}`}`;
 }

@@ -1,11 +1,14 @@
-// The records of the catches: what each arm caught with each seed, what its units cost, and how rare each mistake is.
+// The records of the catches: what each arm caught with each seed, what its units cost, how rare each mistake is, and what programs are
+// after training with its tests.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SPLITS } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
 import { writeAtomically } from '../../ml/hf/files.js';
+import { STRATA, type Stratum } from '../families/keyhole/family.js';
 import { FROZEN, type FrozenFamily } from './frozen.js';
+import { SUITE_ARMS } from './generator/suites.js';
 import { GRID } from './measure.js';
 
 const family = z.enum(Object.keys(FROZEN) as [FrozenFamily, ...FrozenFamily[]]);
@@ -52,15 +55,38 @@ const chancesSchema = z.strictObject({
 });
 export type Chances = z.infer<typeof chancesSchema>;
 
-const recordSchema = z.discriminatedUnion('kind', [pricesSchema, chancesSchema, catchesSchema]);
+const sharesSchema = z.strictObject(
+  Object.fromEntries(['right', 'readable', ...STRATA].map((name) => [name, z.number()])) as Record<
+    'right' | 'readable' | Stratum,
+    z.ZodNumber
+  >,
+);
+export type Shares = z.infer<typeof sharesSchema>; // of sampled programs
+
+/** A generator of the family `keyhole`, measured on its fresh problems. */
+const programsSchema = z.strictObject({
+  kind: z.literal('programs'),
+  split: z.enum(SPLITS),
+  arm: z.enum(SUITE_ARMS), // that wrote the tests
+  seed: z.int(),
+  commit: z.string(),
+  updates: z.int(),
+  trained: z.int(), // answers with an advantage
+  before: sharesSchema,
+  after: sharesSchema,
+});
+export type ProgramsRecord = z.infer<typeof programsSchema>;
+
+const recordSchema = z.discriminatedUnion('kind', [pricesSchema, chancesSchema, catchesSchema, programsSchema]);
 export type CatchRecord = z.infer<typeof recordSchema>;
 
 export const catchRecordsPath = (): string => join(ROOT, 'lab', 'catches', 'records.jsonl');
 
 /** Records with the same key replace each other. */
-export function keyOf(record: CatchRecord): string {
+export function keyOf(record: CatchRecord | Pick<ProgramsRecord, 'kind' | 'split' | 'arm' | 'seed'>): string {
   if (record.kind === 'prices') return '0';
   if (record.kind === 'chances') return `1 ${record.family} ${record.split}`;
+  if (record.kind === 'programs') return `3 ${record.split} ${record.arm} ${record.seed}`;
   return `2 ${record.family} ${record.split} ${record.arm} ${record.seed}`;
 }
 
@@ -74,6 +100,21 @@ export function saveCatchRecord(path: string, record: CatchRecord): void {
   const others = readCatchRecords(path).filter((one) => keyOf(one) !== keyOf(record));
   const all = [...others, record].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   writeAtomically(path, (fd) => writeFileSync(fd, all.map((one) => `${JSON.stringify(one)}\n`).join('')));
+}
+
+export interface Records {
+  all(): CatchRecord[];
+  save(record: CatchRecord): void;
+}
+
+export const fileRecords = (path: string): Records => ({
+  all: () => readCatchRecords(path),
+  save: (record) => saveCatchRecord(path, record),
+});
+
+export function memoryRecords(): Records {
+  const kept: CatchRecord[] = [];
+  return { all: () => kept, save: (record) => void kept.push(record) };
 }
 
 /** In the order of tables. */

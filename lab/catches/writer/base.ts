@@ -1,14 +1,13 @@
-// Trains a writer of inputs with all its parameters: the untrained base from random weights, or one that is taught from it.
+// Trains a model of the family `keyhole` with all its parameters: the untrained base from random weights, or one that is taught from it.
 import { RandomStream } from '../../../core/random.js';
 import type { ModelConfig } from '../../../ml/hf/config.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
 import { openTrainer } from '../../../ml/train/trainer.js';
-import type { TinyVocabulary } from '../../families/tiny/tokenizer.js';
+import type { TrainingRow } from '../../makeTiny/batches.js';
 import { learningRateAt, recipeOf, type TrainingPhase } from '../../makeTiny/recipe.js';
-import { exampleOf, type Lesson } from './corpus.js';
 
 export interface Schooling {
-  lesson: Lesson;
+  row(index: number): TrainingRow;
   seed: number;
   phase: TrainingPhase; // tokens and learning rate
   batch: number; // sequences
@@ -22,8 +21,8 @@ export interface Schooled {
 
 /** The recipe of the shipped models with another corpus. The same arguments give the same bytes. */
 export async function school(
-  start: { config: ModelConfig; weights: ReadonlyMap<string, TensorData>; vocabulary: TinyVocabulary },
-  { lesson, seed, phase, batch }: Schooling,
+  start: { config: ModelConfig; weights: ReadonlyMap<string, TensorData> },
+  { row, seed, phase, batch }: Schooling,
   onStep: (line: string) => void = () => {},
 ): Promise<Schooled> {
   const recipe = recipeOf('tiny', seed);
@@ -33,16 +32,16 @@ export async function school(
   try {
     while (tokens < phase.tokens) {
       const from = step * batch;
-      const drawn = Array.from({ length: batch * pool }, (_, i) =>
-        exampleOf(start.vocabulary, lesson, seed, from + i),
-      ).toSorted((a, b) => a.tokens.length - b.tokens.length);
+      const drawn = Array.from({ length: batch * pool }, (_, i) => row(from + i)).toSorted(
+        (a, b) => a.tokens.length - b.tokens.length,
+      );
       const batches = Array.from({ length: pool }, (_, i) => drawn.slice(i * batch, (i + 1) * batch));
       for (const rows of new RandomStream('keyhole-batches', seed, step).shuffle(batches)) {
         const learningRate = learningRateAt(recipe, phase, step, tokens);
         const done = await trainer.step(rows, { learningRate, betas, eps, weightDecay, maxGradNorm });
         tokens += rows.reduce((sum, row) => sum + row.tokens.length, 0);
         loss = Number.isNaN(loss) ? done.loss : 0.95 * loss + 0.05 * done.loss;
-        if (++step % 60 === 0) onStep(`${lesson}: ${tokens} tokens, loss ${loss.toFixed(3)}`);
+        if (++step % 60 === 0) onStep(`${phase.name}: ${tokens} tokens, loss ${loss.toFixed(3)}`);
       }
     }
     return { weights: trainer.weights(), tokens, loss };

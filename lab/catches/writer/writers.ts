@@ -1,4 +1,4 @@
-// The writers with a model: how each is trained, where it is kept, and what it writes for frozen programs.
+// The writers with a model, and the generator that they test: how each is trained, where it is kept, and what a writer writes.
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,10 +10,12 @@ import { parseModelConfig } from '../../../ml/hf/config.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
 import { tinyConfig, tinyModelFiles } from '../../families/tiny/modelFiles.js';
+import type { TrainingRow } from '../../makeTiny/batches.js';
 import { initialWeights } from '../../makeTiny/initialWeights.js';
+import { programExample } from '../generator/lesson.js';
 import type { FrozenProblem } from '../programs.js';
 import { school } from './base.js';
-import { keyholeVocabulary, type Lesson } from './corpus.js';
+import { exampleOf, keyholeVocabulary, type Lesson } from './corpus.js';
 import { reinforce } from './reinforce.js';
 import { type Written, writeInputs } from './sample.js';
 
@@ -21,28 +23,31 @@ export const WRITERS = ['untrained', 'blind', 'trained', 'reinforced'] as const;
 export type WriterName = (typeof WRITERS)[number];
 
 interface Course {
-  lesson: Lesson;
+  lesson: Lesson | 'program';
   tokens: number;
   learningRate: number; // peak
   batch: number; // sequences
 }
 
+type ModelName = Exclude<WriterName, 'reinforced'> | 'generator';
+
 /** Supervised, with all parameters. */
-const COURSES: Record<Exclude<WriterName, 'reinforced'>, Course> = {
+const COURSES: Record<ModelName, Course> = {
   untrained: { lesson: 'untrained', tokens: 3_000_000, learningRate: 4e-3, batch: 24 },
   blind: { lesson: 'taught-blind', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
   trained: { lesson: 'taught', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
+  generator: { lesson: 'program', tokens: 1_500_000, learningRate: 2e-3, batch: 8 },
 };
-const BASE_SEED = 0; // all writers start from one base
+const BASE_SEED = 0; // all models start from one base
 const UPDATES = 60; // of reinforcement
 
-const folderOf = (store: string, name: WriterName, seed: number): string => join(store, `${name}-${seed}`);
+const folderOf = (store: string, name: WriterName | ModelName, seed: number): string => join(store, `${name}-${seed}`);
 const isBlind = (name: WriterName): boolean => name === 'blind';
 
 type Say = (line: string) => void;
 
 /** The folder of a supervised model; trains it if it does not exist. */
-export async function provideModel(store: string, name: keyof typeof COURSES, seed: number, say: Say): Promise<string> {
+export async function provideModel(store: string, name: ModelName, seed: number, say: Say): Promise<string> {
   const own = name === 'untrained' ? BASE_SEED : seed;
   const folder = folderOf(store, name, own);
   if (existsSync(join(folder, 'model.safetensors'))) return folder;
@@ -54,7 +59,9 @@ export async function provideModel(store: string, name: keyof typeof COURSES, se
       : await weightsIn(await provideModel(store, 'untrained', 0, say));
   const { lesson, tokens, learningRate, batch } = COURSES[name];
   const phase = { name: lesson, tokens, learningRate, discriminatorShare: 1 };
-  const schooled = await school({ config, weights, vocabulary }, { lesson, seed: own, phase, batch }, say);
+  const row = (index: number): TrainingRow =>
+    lesson === 'program' ? programExample(vocabulary, own, index) : exampleOf(vocabulary, lesson, own, index);
+  const schooled = await school({ config, weights }, { row, seed: own, phase, batch }, say);
   const files = new Map<string, string | Uint8Array>(tinyModelFiles(vocabulary));
   await writeFolder(folder, files.set('model.safetensors', writeSafetensors(schooled.weights)));
   return folder;
@@ -94,12 +101,13 @@ export async function writtenBy(
   split: Split,
   problems: readonly FrozenProblem[],
   say: Say,
+  turns = TURNS,
 ): Promise<Written> {
   const file = join(store, `inputs-${name}-${seed}-${split}-${problems.length}-${problems[0]!.id}.json`);
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Written;
   const { engine, ...weights } = await openWriter(store, name, seed, say);
   try {
-    const written = await writeInputs(engine, problems, { isBlind: isBlind(name), turns: TURNS, seed, ...weights });
+    const written = await writeInputs(engine, problems, { isBlind: isBlind(name), turns, seed, ...weights });
     await writeFile(file, JSON.stringify(written));
     return written;
   } finally {

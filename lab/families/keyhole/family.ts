@@ -30,6 +30,12 @@ export interface Rule {
   result: number;
 }
 
+/** What the conditions of a rule say of its stratum. */
+export function stratumOf(atoms: readonly Atom[]): Stratum {
+  if (atoms.length > 1) return 'conjunctive';
+  return DIRECT.some((quantity) => quantity === atoms[0]?.quantity) ? 'direct' : 'computed';
+}
+
 export const BASES = ['total', 'length', 'plus', 'diff', 'less', 'largest', 'smallest', 'above'] as const;
 export type Base = (typeof BASES)[number];
 

@@ -11,6 +11,7 @@ import {
 } from '../../../lab/families/keyhole/family.js';
 import { drawArgs, solveRule } from '../../../lab/families/keyhole/inputs.js';
 import { applies, interpretKeyhole, traceOf } from '../../../lab/families/keyhole/interpret.js';
+import { parseCode } from '../../../lab/families/keyhole/parse.js';
 import { FLAWS, keyholeProblems, toProblem } from '../../../lab/families/keyhole/problems.js';
 import { renderCode } from '../../../lab/families/keyhole/render.js';
 import { requirePython, runPython } from '../../support/cpython.js';
@@ -30,6 +31,27 @@ describe('the keyhole family', () => {
       [600, 60, 120],
     );
     for (const problem of family.slice(0, 40)) problemSchema.parse(toProblem(problem));
+  });
+
+  it('reads what it renders, and nothing else', () => {
+    const specs = family.flatMap(({ spec, wrong }) => [spec, ...wrong.map((one) => one.spec)]);
+    for (const spec of specs) assert.deepEqual(parseCode(renderCode(spec)), spec);
+    for (const [i, spec] of specs.slice(0, 400).entries()) {
+      const code = renderCode(spec);
+      const random = stream('damage', i);
+      const lines = code.split('\n');
+      const at = random.int(0, code.length - 1);
+      const damaged = [
+        `${code.slice(0, at)}?${code.slice(at)}`,
+        lines.slice(0, -1).join('\n'),
+        lines.toSpliced(random.int(0, lines.length - 1), 1, '    pass').join('\n'),
+        `${code}\n`,
+        code.replace('==', '!='),
+        code.replace(/\d/, '0$&'),
+      ];
+      for (const text of damaged) if (text !== code) assert.equal(parseCode(text), undefined, text);
+    }
+    assert.equal(parseCode(''), undefined);
   });
 
   it('has twelve wrong programs for each problem, which no baseline test catches', () => {

@@ -1,0 +1,32 @@
+// What the generator of the family `keyhole` learns before its reinforcement: to write a program for a description, often a wrong one.
+import { generatorOpening, textOf } from '../../../core/prompts/prompts.js';
+import { RandomStream } from '../../../core/random.js';
+import { keyholeProblems, variantOf } from '../../families/keyhole/problems.js';
+import { renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
+import { encodeExample } from '../../families/tiny/corpus.js';
+import type { TinyVocabulary } from '../../families/tiny/tokenizer.js';
+import type { TrainingRow } from '../../makeTiny/batches.js';
+
+const RIGHT = 0.55; // share of the examples
+
+/** The user turn of the last stage, as the product writes it for a chain without reasoning. */
+export function programPrompt(description: string): string {
+  const problem = { description, functionSignature: SIGNATURE, entry: 'solve' };
+  return generatorOpening('tiny', problem, 5)
+    .map(({ content }) => textOf(content))
+    .join('');
+}
+
+/** Example `index`: a problem of a composition of the train split with new constants, and the right program or a wrong one. */
+export function drawProgram(seed: number, index: number): { prompt: string; code: string } {
+  const random = new RandomStream('keyhole-generator', seed, index);
+  const { spec, wrong } = variantOf(random.choice(keyholeProblems('train')), index);
+  const mistakes = wrong.filter(({ flaw }) => flaw !== 'extra'); // no description says which special case to add
+  const program = random.uniform() < RIGHT ? spec : random.choice(mistakes).spec;
+  return { prompt: programPrompt(renderDescription(spec)), code: renderCode(program) };
+}
+
+export function programExample(vocabulary: TinyVocabulary, seed: number, index: number): TrainingRow {
+  const { prompt, code } = drawProgram(seed, index);
+  return encodeExample(vocabulary, [{ user: prompt, assistant: code }]);
+}

@@ -1,0 +1,64 @@
+// The table of programs after training in docs/adversary.md.
+
+import { groupBy } from '../../../core/groups.js';
+import { table } from '../../bench/results.js';
+import { type Mean, meanOf, pairedDifference } from '../../experiments/statistics.js';
+import { STRATA } from '../../families/keyhole/family.js';
+import { between, interval } from '../page.js';
+import type { CatchRecord, ProgramsRecord } from '../records.js';
+import { SUITE_ARMS } from './suites.js';
+
+const RIVALS = ['mutation', 'dictionary'] as const;
+
+const WRITERS = 8; // trained blind writers
+export const writerNumber = (seed: number): number => seed % WRITERS;
+
+/** The page with the present records. @throws Error if the page has no place for them */
+export const withPrograms = (page: string, records: readonly CatchRecord[], split = 'test'): string =>
+  between(
+    page,
+    'programs',
+    tableOf(records.filter((one): one is ProgramsRecord => one.kind === 'programs' && one.split === split)),
+  );
+
+function tableOf(records: readonly ProgramsRecord[]): string {
+  if (records.length === 0) return 'No record yet.';
+  const byArm = groupBy(records, ({ arm }) => arm);
+  const arms = SUITE_ARMS.filter((arm) => byArm.has(arm));
+  const mean = (own: readonly ProgramsRecord[], of: (one: ProgramsRecord) => number): string =>
+    interval(own.map((one) => 100 * of(one)));
+  const bases = [...new Map(records.map((one) => [one.seed, one])).values()];
+  const row = (name: string, own: readonly ProgramsRecord[], of: 'before' | 'after'): string[] => [
+    ...[name, `${own.length}`, mean(own, (one) => one[of].right)],
+    ...STRATA.map((stratum) => mean(own, (one) => one[of][stratum])),
+  ];
+  return table(
+    ['tests of', 'seeds', 'right programs', ...STRATA, 'answers trained', ...RIVALS.map((rival) => `minus ${rival}`)],
+    [
+      [...row('(before training)', bases, 'before'), '0', ...RIVALS.map(() => '–')],
+      ...arms.map((arm) => {
+        const own = byArm.get(arm)!;
+        return [
+          ...row(arm, own, 'after'),
+          meanOf(own.map(({ trained }) => trained)).value.toFixed(0),
+          ...RIVALS.map((rival) => (rival === arm ? '–' : points(difference(byArm.get(rival) ?? [], own)))),
+        ];
+      }),
+    ],
+  );
+}
+
+/**
+ * `b` minus `a` in percentage points. Seeds with the same writer are not independent, so the interval is over writers: over the mean
+ * of the seeds of each.
+ */
+export function difference(a: readonly ProgramsRecord[], b: readonly ProgramsRecord[]): Mean {
+  const pairs = b.flatMap((one) => a.filter(({ seed }) => seed === one.seed).map((other) => [other, one] as const));
+  const groups = [...groupBy(pairs, ([{ seed }]) => writerNumber(seed)).values()];
+  const means = (side: 0 | 1): number[] =>
+    groups.map((own) => 100 * meanOf(own.map((pair) => pair[side].after.right)).value);
+  return pairedDifference(means(0), means(1));
+}
+
+const points = ({ value, half, count }: Mean): string =>
+  count === 0 ? '–' : `${value > 0 ? '+' : ''}${value.toFixed(1)}${Number.isNaN(half) ? '' : ` ± ${half.toFixed(1)}`}`;
