@@ -10,7 +10,7 @@ import { renderCode, renderDescription } from '../../families/keyhole/render.js'
 import { mutations } from '../controls.js';
 import { HYBRIDS } from '../writer/arms.js';
 
-export const SUITE = 32; // inputs beside the known ones, which every suite has; `baseline` has no others
+export const SUITE = 32; // inputs beside the known ones, which every suite has
 
 type Inputs = Iterable<Value[]>;
 /** @param written inputs of the blind writer for this problem */
@@ -29,6 +29,7 @@ const DRAWS = {
   baseline: () => [],
   mutation: (problem, _written, random) => mutations(knownOf(problem), random),
   dictionary: (problem, _written, random) => changes(knownOf(problem), problem, random),
+  'dictionary-10x': (problem, _written, random) => changes(knownOf(problem), problem, random),
   *blind(problem, written, random) {
     yield* written;
     yield* mutations(knownOf(problem), random); // if the writer repeats itself
@@ -43,12 +44,14 @@ const DRAWS = {
 
 export type SuiteArm = keyof typeof DRAWS;
 export const SUITE_ARMS = Object.keys(DRAWS) as SuiteArm[];
+/** Of inputs beside the known ones, where it is not SUITE. */
+export const SIZES: Partial<Record<SuiteArm, number>> = { baseline: 0, 'dictionary-10x': 10 * SUITE };
 export const needsWriter = (arm: SuiteArm): boolean => arm.startsWith('blind');
 
-/** The known inputs and SUITE different ones. */
+/** The known inputs and as many different ones as the arm has. */
 export function suiteOf(arm: SuiteArm, seed: number, problem: KeyholeProblem, written: Value[][] = []): KeyholeArgs[] {
   const suite = new Map(knownOf(problem).map((input) => [JSON.stringify(input), input]));
-  const full = suite.size + (arm === 'baseline' ? 0 : SUITE);
+  const full = suite.size + (SIZES[arm] ?? SUITE);
   if (suite.size === full) return [...problem.known];
   const random = new RandomStream('keyhole-suite', arm, seed, problem.id);
   for (const input of DRAWS[arm](problem, written.filter(isLegal), random)) {

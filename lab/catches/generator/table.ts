@@ -8,7 +8,7 @@ import { between, interval } from '../page.js';
 import type { CatchRecord, ProgramsRecord } from '../records.js';
 import { SUITE_ARMS } from './suites.js';
 
-const RIVALS = ['mutation', 'dictionary'] as const;
+const RIVALS = ['mutation', 'dictionary', 'dictionary-10x'] as const;
 
 const WRITERS = 8; // trained blind writers
 export const writerNumber = (seed: number): number => seed % WRITERS;
