@@ -23,7 +23,7 @@ const given: MoreTags = {
   y: (x) => Array.isArray(x) && x.length === 2 && isName(x[0]) && typeof x[1] === 'string',
 };
 
-const MAX_PRINTED = 1_000_000;
+const MAX_PRINTED = 2_000_000; // the guest keeps half as many characters, which may be two units each
 const MAX_NODES = 4_000_000; // per message; the guests stop at half of it
 const isAnswered = (x: unknown): boolean => isPlainValue(x, both, MAX_NODES);
 const isGiven = (x: unknown): boolean => isPlainValue(x, given, MAX_NODES);

@@ -374,7 +374,7 @@ def f(x):
   sys.stdout.writelines(['a', 'b'])
   if x > 1: raise ValueError
 def quiet(): print('unseen', file=sys.stderr)
-def much(): print('x' * 3_000_000)`;
+def much(): print('\\U0001F600' * 1_100_000)`;
     const source = `
 import contextlib, io
 def printed(call, *args):
