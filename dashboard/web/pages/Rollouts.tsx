@@ -56,7 +56,7 @@ function StepBar({ step: { run, step, role, previous, next, ...shown } }: { step
         {neighbour(next, 'next step →')}
         <span class="muted">
           {stageName(shown.stage)}, {shown.phase}, epoch {shown.epoch} · mean reward {decimal(shown.reward)} · tests
-          passed {percent(shown.passRate)} · valid tests {percent(shown.validity)} · {shown.rows} trained sequences
+          passed {percent(shown.passRate)} · valid tests {percent(shown.validity)} · sequences trained: {shown.rows}
         </span>
       </p>
     </>
