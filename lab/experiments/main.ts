@@ -9,14 +9,15 @@ import { ARMS, FAMILIES, type Family, FRESH_SEEDS, QUICK } from './arms.js';
 import { withRecords } from './page.js';
 import { plotOf } from './plot.js';
 import { type ExperimentRecord, type Key, readRecords, recordsPath, sameKey, saveRecord } from './records.js';
-import { digestOf, runArm } from './run.js';
+import { digestOf, runArm, runOf } from './run.js';
 
 const USAGE = `npm run experiments -- [options]
 npm run experiments -- catches [options]    frozen wrong programs instead (--help)
   --family F    problem family: nested (default) or tiny
   --arms A,B    names of arms (default: all, see lab/experiments/arms.ts)
   --seeds 0,1   seeds (default: 0,1,2,3,4); fresh: ten seeds that nobody has chosen
-  --quick       one seed, four arms, short runs, few test problems, and a few frozen programs; writes no record
+  --quick       one seed, four arms, short runs, few test problems, a few frozen programs of two families, and programs judged
+                without a reference; writes no record
   --check       only compare docs/evidence.md and docs/adversary.md with the records
   --store DIR   store of the runs (default: .gauntlet/experiments)
 A run that was cut off goes on. A record that exists is kept.`;
@@ -68,6 +69,11 @@ async function main(args: string[]): Promise<void> {
   if (quick) {
     console.log(withRecords('<!-- experiments --><!-- /experiments -->', readRecords(path)));
     await catchesMain(['--quick'], commit);
+    await catchesMain(['--quick', '--family', 'structured', '--split', 'train'], commit);
+    say('programs judged without a reference');
+    const script = join(import.meta.dirname, 'noReference.js');
+    const { status } = spawnSync(process.execPath, [script, store, runOf(keys[0]!)], { stdio: 'inherit' });
+    if (status !== 0) throw new BenchError('noReference ended with an error', 1);
   } else writePage(readRecords(path));
 }
 

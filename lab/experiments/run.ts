@@ -53,6 +53,9 @@ const evaluationSchema = z.object({
   metrics: z.partialRecord(z.enum(METRIC_NAMES), z.object({ value: z.number() })),
 });
 
+/** The name of the run. */
+export const runOf = ({ family, arm, equal, seed }: Key): string => `${family}-${arm}-${equal}-${seed}`;
+
 /** @param factor of the number of updates */
 export async function runArm(
   key: Key,
@@ -64,7 +67,7 @@ export async function runArm(
   const folder = join(store, 'experiments');
   mkdirSync(folder, { recursive: true });
   const config = configOf(key, over, factor);
-  const id = `${family}-${arm}-${equal}-${seed}`;
+  const id = runOf(key);
   const file = join(folder, `${id}.json`);
   writeFileSync(file, JSON.stringify(config));
   const flags = ['--store', store, '--json'];
