@@ -29,7 +29,7 @@ import {
 } from './records.js';
 import { type Measured, measureArm, measureChances } from './run.js';
 import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
-import { WRITERS, type WriterName, writtenBy } from './writer/writers.js';
+import { type Place, WRITERS, type WriterName, writtenBy } from './writer/writers.js';
 
 const MODELS = [...WRITERS, ...(Object.keys(HYBRIDS) as HybridName[])];
 const QUICK_PROBLEMS = 8;
@@ -40,6 +40,7 @@ const USAGE = `npm run experiments -- catches [options]
   --programs    instead, programs of keyhole after training with the tests of an arm: ${SUITE_ARMS.join(', ')}
   --seeds 0,1   seeds of the inputs, and of training; also 0-19 (default: 0,1,2)
   --store DIR   trained writers (default: .gauntlet/catches)
+  --model DIR   folder of the model of the writer \`public\`
   --records F   file of the records (default: that of the page, which is written too)
   --quick       one seed, eight problems of the validation split; writes no record
   --check       only compare docs/adversary.md with the records
@@ -59,6 +60,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     store: TEXT,
     records: TEXT,
     programs: FLAG,
+    model: TEXT,
     quick: FLAG,
     check: FLAG,
     help: FLAG,
@@ -73,6 +75,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     'train',
   ] as const);
   const store = resolve(values.store ?? '.gauntlet/catches');
+  const { model } = values;
   const seeds = seedsIn(values.seeds ?? (quick ? '0' : '0-2'));
   const records = quick ? memoryRecords() : fileRecords(resolve(values.records ?? catchRecordsPath()));
   const finish = (with_: typeof withCatches, name: string): void => {
@@ -105,7 +108,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
       const measured = { family, split, seed, commit, ...(problems !== undefined && { problems }) };
       const key = keyOf({ kind: 'catches', ...measured, arm: name, cells: {}, suite: 0 });
       if (records.all().some((record) => keyOf(record) === key)) continue;
-      const record = await measure(measured, name, chances, store);
+      const record = await measure(measured, name, chances, { store, ...(model !== undefined && { model }) });
       records.save(record);
       say(`${name}, seed ${seed}: ${summaryOf(record)}`);
     }
@@ -114,15 +117,15 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
 }
 
 /** A writer is trained first, unless the store has it. */
-async function measure(measured: Measured, name: string, chances: Chances, store: string): Promise<CatchesRecord> {
+async function measure(measured: Measured, name: string, chances: Chances, place: Place): Promise<CatchesRecord> {
   const control = CONTROLS.find((one) => one.name === name);
   if (control) return measureArm(measured, control, chances);
-  mkdirSync(store, { recursive: true });
+  mkdirSync(place.store, { recursive: true });
   const { family, split, problems, seed } = measured;
   const own = FROZEN[family](split).slice(0, problems);
   const hybrid = Object.keys(HYBRIDS).find((one) => one === name) as HybridName | undefined;
   const writer = hybrid ? HYBRIDS[hybrid].writer : (name as WriterName);
-  const written = await writtenBy(store, writer, seed, split, own, say);
+  const written = await writtenBy(place, writer, seed, split, own, say);
   const arm = hybrid ? hybridOf(hybrid, written) : writerOf(name, written);
   const inputs = own.flatMap(({ wrong }) => wrong.map(({ id }) => written.inputs[id]?.length ?? 0));
   const ofModel = Math.min(hybrid ? HYBRIDS[hybrid].seeds : MOST_INPUTS, meanOf(inputs).value);

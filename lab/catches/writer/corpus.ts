@@ -11,7 +11,7 @@ import { buildVocabulary, type TinyVocabulary } from '../../families/tiny/tokeni
 import type { TrainingRow } from '../../makeTiny/batches.js';
 
 export const INPUTS = 4; // of a turn
-const REQUEST = { testsPerTurn: INPUTS, expected: 'reference' } as const;
+export const REQUEST = { testsPerTurn: INPUTS, expected: 'reference' } as const;
 
 /** The user turn, as the product writes it. A blind writer does not see the program. */
 export function promptOf(description: string, code: string | undefined): string {

@@ -24,15 +24,22 @@ export interface Turn {
 export const readInputs = (engine: Pick<Engine, 'decode'>, tokens: readonly number[]): Value[][] =>
   salvageInputs(engine.decode([...tokens]), { entry: 'solve', limit: INPUTS, arity: 3 }).inputs;
 
-/** @param turns of INPUTS inputs for each program */
+export interface Writing {
+  isBlind: boolean;
+  turns: number; // of INPUTS inputs for each program
+  seed: number;
+  adapter?: Adapter;
+  prompt?: (description: string) => number[]; // of a model that has another form
+}
+
 export async function writeInputs(
   engine: Engine,
   problems: readonly FrozenProblem[],
-  { isBlind, turns, seed, adapter }: { isBlind: boolean; turns: number; seed: number; adapter?: Adapter },
+  { isBlind, turns, seed, adapter, prompt: own }: Writing,
 ): Promise<Written> {
   const jobs = problems.flatMap(({ description, wrong }) =>
     wrong.flatMap(({ id, code }) => {
-      const prompt = engine.encode(promptOf(description, isBlind ? undefined : code));
+      const prompt = own?.(description) ?? engine.encode(promptOf(description, isBlind ? undefined : code));
       return Array.from({ length: turns }, (_, turn) => ({
         id,
         prompt,

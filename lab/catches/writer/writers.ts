@@ -9,6 +9,7 @@ import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
+import { BenchError } from '../../bench/options.js';
 import { tinyConfig, tinyModelFiles } from '../../families/tiny/modelFiles.js';
 import type { TrainingRow } from '../../makeTiny/batches.js';
 import { initialWeights } from '../../makeTiny/initialWeights.js';
@@ -16,10 +17,11 @@ import { programExample } from '../generator/lesson.js';
 import type { FrozenProblem } from '../programs.js';
 import { school } from './base.js';
 import { exampleOf, keyholeVocabulary, type Lesson } from './corpus.js';
+import { chatPrompt, teachPublic } from './publicModel.js';
 import { reinforce } from './reinforce.js';
-import { type Written, writeInputs } from './sample.js';
+import { type Writing, type Written, writeInputs } from './sample.js';
 
-export const WRITERS = ['untrained', 'blind', 'trained', 'reinforced'] as const;
+export const WRITERS = ['untrained', 'blind', 'trained', 'reinforced', 'public'] as const;
 export type WriterName = (typeof WRITERS)[number];
 
 interface Course {
@@ -29,7 +31,7 @@ interface Course {
   batch: number; // sequences
 }
 
-type ModelName = Exclude<WriterName, 'reinforced'> | 'generator';
+type ModelName = Exclude<WriterName, 'reinforced' | 'public'> | 'generator';
 
 /** Supervised, with all parameters. */
 const COURSES: Record<ModelName, Course> = {
@@ -42,7 +44,7 @@ const BASE_SEED = 0; // all models start from one base
 const UPDATES = 60; // of reinforcement
 
 const folderOf = (store: string, name: WriterName | ModelName, seed: number): string => join(store, `${name}-${seed}`);
-const isBlind = (name: WriterName): boolean => name === 'blind';
+const isBlind = (name: WriterName): boolean => name === 'blind' || name === 'public';
 
 type Say = (line: string) => void;
 
@@ -71,31 +73,51 @@ async function weightsIn(folder: string): Promise<ReadonlyMap<string, TensorData
   return parseSafetensors(await readFile(join(folder, 'model.safetensors')), folder);
 }
 
-/** The writer's engine, with the adapter of its reinforcement. */
+/** The writer's engine, with the adapter that it was taught, and the form of its prompts. */
 async function openWriter(
-  store: string,
+  { store, model }: Place,
   name: WriterName,
   seed: number,
   say: Say,
-): Promise<{ engine: Engine; adapter?: Adapter }> {
+): Promise<{ engine: Engine } & Pick<Writing, 'adapter' | 'prompt'>> {
+  if (name === 'public') {
+    if (model === undefined)
+      throw new BenchError('--model: the writer public is taught from a model: name its folder', 2);
+    const engine = await openEngine(model);
+    const adapter = await provideAdapter(folderOf(store, name, seed), engine, () => teachPublic(engine, seed, say));
+    return { engine, adapter, prompt: (description) => chatPrompt(engine, description) };
+  }
   const engine = await openEngine(await provideModel(store, name === 'reinforced' ? 'untrained' : name, seed, say));
   if (name !== 'reinforced') return { engine };
-  const folder = folderOf(store, name, seed);
+  const taught = () => reinforce(engine, { reward: 'near', seed, updates: UPDATES, isBlind: false }, say);
+  return { engine, adapter: await provideAdapter(folderOf(store, name, seed), engine, taught) };
+}
+
+/** The adapter of a folder; made if the folder does not exist. */
+async function provideAdapter(folder: string, engine: Engine, make: () => Promise<Adapter>): Promise<Adapter> {
   if (existsSync(folder)) {
     const names = await readdir(folder);
     const files = await Promise.all(names.map(async (file) => [file, await readFile(join(folder, file))] as const));
-    return { engine, adapter: engine.importAdapter(new Map(files)) };
+    return engine.importAdapter(new Map(files));
   }
-  const adapter = await reinforce(engine, { reward: 'near', seed, updates: UPDATES, isBlind: false }, say);
+  const adapter = await make();
   await writeFolder(folder, engine.exportAdapter(adapter));
-  return { engine, adapter };
+  return adapter;
 }
 
 const TURNS = 4; // of four inputs for each program
 
-/** What a writer writes for all programs of a split. Kept, because a hybrid needs it too. */
+export interface Place {
+  store: string;
+  model?: string; // folder of the public model
+}
+
+/**
+ * What a writer writes for all programs of a split. Kept, because a hybrid needs it too. A public model writes once for all programs of a
+ * problem, since it is slow and sees none of them.
+ */
 export async function writtenBy(
-  store: string,
+  place: Place,
   name: WriterName,
   seed: number,
   split: Split,
@@ -103,11 +125,14 @@ export async function writtenBy(
   say: Say,
   turns = TURNS,
 ): Promise<Written> {
-  const file = join(store, `inputs-${name}-${seed}-${split}-${problems.length}-${problems[0]!.id}.json`);
+  const file = join(place.store, `inputs-${name}-${seed}-${split}-${problems.length}-${problems[0]!.id}.json`);
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Written;
-  const { engine, ...weights } = await openWriter(store, name, seed, say);
+  const { engine, ...weights } = await openWriter(place, name, seed, say);
+  const asked = name === 'public' ? problems.map((one) => ({ ...one, wrong: one.wrong.slice(0, 1) })) : problems;
   try {
-    const written = await writeInputs(engine, problems, { isBlind: isBlind(name), turns, seed, ...weights });
+    const written = await writeInputs(engine, asked, { isBlind: isBlind(name), turns, seed, ...weights });
+    for (const { wrong } of problems)
+      for (const { id } of wrong) written.inputs[id] ??= written.inputs[wrong[0]!.id] ?? [];
     await writeFile(file, JSON.stringify(written));
     return written;
   } finally {
