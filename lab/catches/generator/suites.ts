@@ -25,6 +25,12 @@ export function* byHand(rules: readonly Rule[], random: RandomStream): Iterable<
   for (;;) for (const rule of rules) yield solveRule(rule, random);
 }
 
+const hybrid: Draw = function* (problem, written, random) {
+  const seeds = written.slice(0, HYBRIDS['blind-hybrid'].seeds);
+  yield* seeds;
+  yield* changes(seeds.length > 0 ? seeds : knownOf(problem), problem, random);
+};
+
 const DRAWS = {
   baseline: () => [],
   mutation: (problem, _written, random) => mutations(knownOf(problem), random),
@@ -34,18 +40,19 @@ const DRAWS = {
     yield* written;
     yield* mutations(knownOf(problem), random); // if the writer repeats itself
   },
-  *'blind-hybrid'(problem, written, random) {
-    const seeds = written.slice(0, HYBRIDS['blind-hybrid'].seeds);
-    yield* seeds;
-    yield* changes(seeds.length > 0 ? seeds : knownOf(problem), problem, random);
-  },
+  'blind-hybrid': hybrid,
+  'blind-hybrid-10x': hybrid,
   'by-hand': ({ spec }, _written, random) => byHand(spec.rules, random) as Iterable<unknown> as Inputs,
 } satisfies Record<string, Draw>;
 
 export type SuiteArm = keyof typeof DRAWS;
 export const SUITE_ARMS = Object.keys(DRAWS) as SuiteArm[];
 /** Of inputs beside the known ones, where it is not SUITE. */
-export const SIZES: Partial<Record<SuiteArm, number>> = { baseline: 0, 'dictionary-10x': 10 * SUITE };
+export const SIZES: Partial<Record<SuiteArm, number>> = {
+  baseline: 0,
+  'dictionary-10x': 10 * SUITE,
+  'blind-hybrid-10x': 10 * SUITE,
+};
 export const needsWriter = (arm: SuiteArm): boolean => arm.startsWith('blind');
 
 /** The known inputs and as many different ones as the arm has. */
