@@ -1,5 +1,5 @@
 // `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, or which programs a generator
-// writes after training with its tests, and writes docs/adversary.md.
+// writes after training with its tests, and writes docs/adversary.md and a table of docs/evidence.md.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,6 +28,7 @@ import {
   readCatchRecords,
 } from './records.js';
 import { type Measured, measureArm, measureChances } from './run.js';
+import { withSummary } from './summary.js';
 import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
 import { type Place, WRITERS, type WriterName, writtenBy } from './writer/writers.js';
 
@@ -47,6 +48,7 @@ const USAGE = `npm run experiments -- catches [options]
 A record that exists is kept, so a measurement that was cut off goes on.`;
 
 const page = join(ROOT, 'docs', 'adversary.md');
+const evidence = join(ROOT, 'docs', 'evidence.md');
 const picture = (family: FrozenFamily): string => join(ROOT, 'docs', 'images', plotFile(family));
 const families = Object.keys(FROZEN) as FrozenFamily[];
 const say = (line: string): void => console.error(`catches: ${line}`);
@@ -168,6 +170,7 @@ export const pageWith = (text: string, records: readonly CatchRecord[]): string 
 export function writePage(): void {
   const records = readCatchRecords(catchRecordsPath());
   writeFileSync(page, pageWith(readFileSync(page, 'utf8'), records));
+  writeFileSync(evidence, withSummary(readFileSync(evidence, 'utf8'), records));
   for (const family of families) {
     const plot = catchPlot(family, records);
     if (plot !== undefined) writeFileSync(picture(family), plot);
@@ -182,12 +185,13 @@ export function checkCatches(): void {
     const plot = catchPlot(family, records);
     return plot === undefined || (existsSync(picture(family)) && readFileSync(picture(family), 'utf8') === plot);
   };
-  if (pageWith(text, records) !== text || !families.every(isPlotted))
+  const summary = readFileSync(evidence, 'utf8');
+  if (pageWith(text, records) !== text || withSummary(summary, records) !== summary || !families.every(isPlotted))
     throw new BenchError(
-      'docs/adversary.md differs from lab/catches/records.jsonl; run npm run experiments -- catches',
+      'docs/adversary.md or docs/evidence.md differs from lab/catches/records.jsonl; run npm run experiments -- catches',
       1,
     );
-  say('docs/adversary.md follows from the records');
+  say('docs/adversary.md and the first table of docs/evidence.md follow from the records');
 }
 
 const machine = (): string => `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`;

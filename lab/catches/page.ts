@@ -115,7 +115,7 @@ function cellTable(
 }
 
 /** NaN if no program is in the cell. */
-function percentAt(record: CatchesRecord, cell: string, inputs: number): number {
+export function percentAt(record: CatchesRecord, cell: string, inputs: number): number {
   const found = record.cells[cell];
   return found ? 100 * shareAt(found, Math.min(inputs, GRID.at(-1)!)) : Number.NaN;
 }

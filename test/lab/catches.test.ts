@@ -13,8 +13,15 @@ import { catchesOf, chanceOf, decadeOf, GRID, greedySuite } from '../../lab/catc
 import { withCatches } from '../../lab/catches/page.js';
 import { catchPlot, plotFile } from '../../lab/catches/plot.js';
 import type { FrozenProblem, WrongProgram } from '../../lab/catches/programs.js';
-import { type CatchesRecord, catchRecordsPath, type Prices, readCatchRecords } from '../../lab/catches/records.js';
+import {
+  type CatchesRecord,
+  type CatchRecord,
+  catchRecordsPath,
+  type Prices,
+  readCatchRecords,
+} from '../../lab/catches/records.js';
 import { measureArm, measureChances } from '../../lab/catches/run.js';
+import { summaryOf, withSummary } from '../../lab/catches/summary.js';
 import { hybridOf, writerOf } from '../../lab/catches/writer/arms.js';
 import { drawExample, exampleOf, INPUTS, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
 import { nearness, REWARD_OF } from '../../lab/catches/writer/reward.js';
@@ -254,6 +261,16 @@ describe('catches', () => {
       const plot = catchPlot(family, records);
       if (plot !== undefined) assert.equal(readFileSync(join(ROOT, 'docs', 'images', plotFile(family)), 'utf8'), plot);
     }
+  });
+
+  it('are summed up in docs/evidence.md, each beside the best control without a model', () => {
+    const page = readFileSync(join(ROOT, 'docs', 'evidence.md'), 'utf8');
+    const records = readCatchRecords(catchRecordsPath());
+    assert.equal(withSummary(page, records), page);
+    const isOf = (arm: string) => (one: CatchRecord) => one.kind === 'prices' || ('arm' in one && one.arm === arm);
+    const few = records.filter((one) => ['blind', 'mutation', 'by-hand'].some((arm) => isOf(arm)(one)));
+    assert.match(summaryOf(few), /direct mistakes caught, 8 tests \| blind [\d.]+ ± [\d.]+ \| mutation [\d.]+ ±/);
+    assert.equal(summaryOf([]), 'No record yet.');
   });
 
   it('compare arms at the seconds of eight inputs of the trained writer', () => {
