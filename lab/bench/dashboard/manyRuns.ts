@@ -69,9 +69,12 @@ export const nameOf = (record: RunMetrics): string | number => {
 
 async function finishedRuns(store: ObjectStore): Promise<string[]> {
   const found: string[] = [];
-  for (const id of await store.listRuns()) if ((await readResult(store, id)).result !== undefined) found.push(id);
+  for (const id of await store.listRuns()) {
+    const hasSteps = (await readMetrics(store, id)).some(({ kind }) => kind === 'step');
+    if (hasSteps && (await readResult(store, id)).result !== undefined) found.push(id);
+  }
   if (found.length > 0) return found;
-  throw new BenchError(`no run has finished in ${store.locate('')}; gauntlet demo --store makes one`);
+  throw new BenchError(`no run with steps has finished in ${store.locate('')}; gauntlet demo --store makes one`);
 }
 
 /** The same samples under other digests: blanks at the end of JSON change nothing else. */
