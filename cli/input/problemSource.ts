@@ -33,7 +33,7 @@ export const withReading = (command: Command): Command =>
     .option(
       '--map <columns>',
       'columns of the problems, e.g. description=question,tests=test_cases; may be repeated',
-      (given: string, before?: string) => [...(before === undefined ? [] : [before]), given].join(','),
+      (given: string, before?: string) => (before === undefined ? given : `${before},${given}`),
     )
     .option('--references <file>', 'solutions for problems without any: JSON lines {id, code}');
 

@@ -8,6 +8,8 @@ import { ROOT } from '../../infra/root.mjs';
 import { PRIME_REFERENCES, PUBLIC_SETS } from '../support/publicSets.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
+/** A --map for each column. */
+const repeated = (map: string): string[] => map.split(',').flatMap((column) => ['--map', column]);
 const fileOf = (format: string): string => join(ROOT, 'test/data/publicSets', `${format}.parquet`);
 const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
@@ -70,7 +72,7 @@ describe('a public set', function () {
     it('is read with --map', async () => {
       const folder = await temporaryFolder({ 'set.jsonl': lines(rows) });
       const file = join(folder, 'set.jsonl');
-      const { code, out, err } = await inProcess('problems', 'check', file, '--map', map, '--json');
+      const { code, out, err } = await inProcess('problems', 'check', file, ...repeated(map), '--json');
       assert.equal(code, 0, err);
       assert.match(err, /5 problems, format columns/);
       assert.equal((JSON.parse(out) as { healthy: number }).healthy, 5);
