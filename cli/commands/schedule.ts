@@ -9,6 +9,7 @@ import { checkRunId } from '../../store/checks.js';
 import { readConfig } from '../input/config.js';
 import { type ConfigFlags, jsonOption, withConfig } from '../input/options.js';
 import { forCard } from '../run/card.js';
+import { describeSchedule } from '../run/outage.js';
 import { hasPollers, type Session, type SessionFlags, withSession, withStore } from '../run/session.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { createOutput, type Output, tableText } from '../terminal/output.js';
@@ -115,7 +116,7 @@ export async function createSchedule(client: Client, timing: Timing, input: RunC
         pauseOnFailure: timing.pauseOnFailure,
       },
     });
-    return (await handle.describe()).info.nextActionTimes[0];
+    return (await describeSchedule(handle)).info.nextActionTimes[0];
   } catch (error) {
     if (error instanceof ScheduleAlreadyRunning) {
       throw new GauntletError('RUN_EXISTS', `schedule '${id}' exists: choose another id, or delete it first`);
@@ -135,7 +136,7 @@ export const pausedText = (note: string): string => {
 /** Applies the schedule's own overlap policy, so that the manual run counts like any other. */
 async function trigger(client: Client, id: string): Promise<void> {
   const schedule = client.schedule.getHandle(id);
-  const { policies, info } = await schedule.describe();
+  const { policies, info } = await describeSchedule(schedule);
   const [active] = info.runningActions.flatMap((action) => ('workflow' in action ? [action.workflow.workflowId] : []));
   if (active !== undefined && policies.overlap === ScheduleOverlapPolicy.SKIP) {
     const way = `wait for it, or end it: ${commandLine(`stop ${active}`)}`;
@@ -167,7 +168,7 @@ async function listSchedules(client: Client): Promise<ListedSchedule[]> {
 }
 
 async function showSchedule(client: Client, id: string) {
-  const { spec, policies, state, info, action } = await client.schedule.getHandle(id).describe();
+  const { spec, policies, state, info, action } = await describeSchedule(client.schedule.getHandle(id));
   return {
     id,
     state: state.paused ? pausedText(state.note ?? '') : 'active',

@@ -1,7 +1,7 @@
 // Polls the server of a watched run, beside all other calls: the client retries a call for twenty seconds before it
 // fails, and waits up to a minute on a dead connection.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
+import type { Client, ScheduleDescription, ScheduleHandle } from '@temporalio/client';
 import { GauntletError } from '../../core/errors.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { isUnanswered } from '../terminal/output.js';
@@ -60,9 +60,9 @@ export const asker =
   (): Promise<unknown> =>
     connection.withDeadline(Date.now() + PACE.answerMs, () => workflowService.getSystemInfo({}));
 
-/** Repeats a long-polling call that an outage ended, for as long as `watchServer` tolerates the outage. */
-export async function throughOutages<T>(call: () => Promise<T>): Promise<T> {
-  for (let left = 6; ; left--) {
+/** Repeats a call that an outage ended; by default for as long as `watchServer` tolerates the outage. */
+export async function throughOutages<T>(call: () => Promise<T>, attempts = 6): Promise<T> {
+  for (let left = attempts; ; left--) {
     try {
       return await call();
     } catch (error) {
@@ -70,3 +70,7 @@ export async function throughOutages<T>(call: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+/** Asks twice: a busy server can be late with a task of the schedule's own workflow, and gives up the request after 30 seconds. */
+export const describeSchedule = (schedule: ScheduleHandle): Promise<ScheduleDescription> =>
+  throughOutages(() => schedule.describe(), 2);

@@ -3,6 +3,7 @@
 import { type Client, ScheduleNotFoundError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { GauntletError } from '../../core/errors.js';
 import { checkpointNameSchema } from '../../core/schema/checkpoint.js';
+import { describeSchedule } from './outage.js';
 import { inputOf } from './training.js';
 
 /** Names of checkpoints, without 'best' and 'latest'. @throws GauntletError BAD_CONFIG if an input cannot be read */
@@ -15,7 +16,7 @@ export async function startCheckpoints(client: Client, openRuns: readonly string
   for (const id of openRuns) await add(`run '${id}'`, () => inputOf(client, id));
   for await (const { scheduleId } of client.schedule.list()) {
     await add(`schedule '${scheduleId}'`, async () => {
-      const { action } = await client.schedule.getHandle(scheduleId).describe();
+      const { action } = await describeSchedule(client.schedule.getHandle(scheduleId));
       return action.args?.[0];
     });
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { WorkflowHandle } from '@temporalio/client';
-import { throughOutages, watchServer } from '../../cli/run/outage.js';
+import type { ScheduleHandle, WorkflowHandle } from '@temporalio/client';
+import { describeSchedule, throughOutages, watchServer } from '../../cli/run/outage.js';
 import { watchRun } from '../../cli/run/watch.js';
 import { refusal } from '../store/support.js';
 
@@ -86,6 +86,16 @@ describe('throughOutages', () => {
     const { call, calls } = failing(1, () => new Error('the run failed'));
     await assert.rejects(throughOutages(call), /the run failed/);
     assert.equal(calls(), 1);
+  });
+
+  it('asks for a schedule once more if a busy server did not answer in time', async () => {
+    const described = async (times: number) => {
+      const { call, calls } = failing(times, () => unanswered(4));
+      const answer = describeSchedule({ describe: call } as unknown as ScheduleHandle);
+      return [await answer.catch((error: Error) => error.message), calls()];
+    };
+    assert.deepEqual(await described(1), ['call 2', 2]);
+    assert.deepEqual(await described(2), ['Failed to get Workflow execution history', 2]);
   });
 
   it('repeats the request for the result of a run, and asks for its last progress up to twice if the server answered', async () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { ScheduleOverlapPolicy, WorkflowFailedError } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
+import { describeSchedule } from '../../cli/run/outage.js';
 import { inputOf } from '../../cli/run/training.js';
 import type { Request } from '../../core/control.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
@@ -98,7 +99,7 @@ describe('a run that continues as new', function () {
     type Info = Awaited<ReturnType<typeof schedule.describe>>;
     const described = async (condition: (now: Info) => boolean): Promise<Info> => {
       for (;;) {
-        const now = await schedule.describe();
+        const now = await describeSchedule(schedule);
         if (condition(now)) return now;
         await new Promise((resolve) => setTimeout(resolve, 50));
       }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { createSchedule, pausedText, scheduledInput } from '../../cli/commands/schedule.js';
+import { describeSchedule } from '../../cli/run/outage.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readRun } from '../../store/runs.js';
@@ -51,7 +52,7 @@ describe('a schedule', function () {
     const runs: string[] = [];
     while (runs.length < 2) {
       await new Promise((resolve) => setTimeout(resolve, 100));
-      const { recentActions } = (await schedule.describe()).info;
+      const { recentActions } = (await describeSchedule(schedule)).info;
       for (const { action } of recentActions) {
         if (!runs.includes(action.workflow.workflowId)) runs.push(action.workflow.workflowId);
       }

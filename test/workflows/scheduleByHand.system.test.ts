@@ -7,6 +7,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
+import { describeSchedule } from '../../cli/run/outage.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { ROOT } from '../../infra/root.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
@@ -82,7 +83,10 @@ describe('a schedule created with the Temporal CLI', function () {
     const timing = { cron: '0 2 * * *', timeZone: 'Europe/Berlin', jitter: '0s', catchUp: '1d', pauseOnFailure: true };
     const own = { ...timing, id: 'own', overlap: ScheduleOverlapPolicy.SKIP };
     await createSchedule(host.client, own, scheduledInput('nightly', { preset: 'tiny' }, false));
-    const [byHand, byGauntlet] = [await schedule().describe(), await host.client.schedule.getHandle('own').describe()];
+    const [byHand, byGauntlet] = [
+      await describeSchedule(schedule()),
+      await describeSchedule(host.client.schedule.getHandle('own')),
+    ];
     assert.deepEqual(byHand.spec, byGauntlet.spec);
     assert.deepEqual(byHand.policies, byGauntlet.policies);
     const { workflowType, taskQueue, args, workflowId } = byHand.action;
@@ -98,7 +102,7 @@ describe('a schedule created with the Temporal CLI', function () {
     await shell(line('trigger'));
     const runs = async (count: number): Promise<string[]> => {
       for (;;) {
-        const { recentActions } = (await schedule().describe()).info;
+        const { recentActions } = (await describeSchedule(schedule())).info;
         const ids = [...new Set(recentActions.map(({ action }) => action.workflow.workflowId))];
         if (ids.length >= count) return ids;
         await pause();
@@ -116,12 +120,12 @@ describe('a schedule created with the Temporal CLI', function () {
     for (const id of all.filter((id) => id !== first))
       assert.match((await readRun(world.deps.store, id)).origin?.run ?? '', /^nightly-/, id);
 
-    const isPaused = async (): Promise<boolean> => (await schedule().describe()).state.paused;
+    const isPaused = async (): Promise<boolean> => (await describeSchedule(schedule())).state.paused;
     await shell([...commands].find(([name]) => /^toggle .*--pause/.test(name))![1]);
     assert.equal(await isPaused(), true);
     await shell([...commands].find(([name]) => /^toggle .*--unpause/.test(name))![1]);
     assert.equal(await isPaused(), false);
     await shell(line('delete'));
-    await assert.rejects(schedule().describe());
+    await assert.rejects(describeSchedule(schedule()));
   });
 });
