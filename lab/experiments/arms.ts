@@ -68,6 +68,11 @@ export const ARMS: readonly Arm[] = [
     atEqualTokens: true,
   },
   {
+    name: 'hybrid',
+    question: 'Is it better if programs also meet changes of the written inputs?',
+    config: { discriminator: { writer: 'hybrid' } },
+  },
+  {
     name: 'frozen',
     question: 'Does training the discriminator help?',
     config: { discriminator: { trained: false } },

@@ -1,5 +1,6 @@
 // Reinforcement of a writer on frozen programs of the train split, without the product's workflow, whose programs come from a
 // generator.
+import type { Value } from '../../../core/schema/value.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { FROZEN } from '../frozen.js';
 import { promptOf } from './corpus.js';
@@ -15,6 +16,10 @@ export interface Reinforcement {
 }
 
 const PROGRAMS = 16; // of an update
+
+/** A list of numbers and two numbers. An untrained writer writes others, too. */
+const isTyped = ([nums, a, b]: Value[]): boolean => Array.isArray(nums) && [...nums, a, b].every(Number.isSafeInteger);
+
 const PRACTICE = { name: 'keyhole-reinforce', rate: 2e-3, longest: 128 };
 
 /** The adapter after all updates. */
@@ -36,7 +41,7 @@ export async function reinforce(
             REWARD_OF[reward](
               problem,
               program,
-              answers.map((tokens) => readInputs(engine, tokens)),
+              answers.map((tokens) => readInputs(engine, tokens).filter(isTyped)),
             ),
         };
       }),
