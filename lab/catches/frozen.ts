@@ -54,7 +54,6 @@ function keyholeFrozen(problems: readonly KeyholeProblem[]): FrozenProblem[] {
   const program = (spec: KeyholeSpec): Program => ({
     code: renderCode(spec),
     run: (args) => `${interpretKeyhole(spec, args as unknown as KeyholeArgs)}`,
-    conditions: spec.rules.flatMap(({ atoms }, r) => atoms.map((_, i) => `${r}.${i}`)),
     trace: (args) => traceOf(spec, args as unknown as KeyholeArgs),
   });
   return problems.map(({ id, spec, known, wrong }) => ({

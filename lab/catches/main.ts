@@ -47,7 +47,7 @@ const USAGE = `npm run experiments -- catches [options]
   --check       only compare docs/adversary.md with the records
 A record that exists is kept, so a measurement that was cut off goes on.`;
 
-const page = join(ROOT, 'docs', 'adversary.md');
+export const adversaryPage = join(ROOT, 'docs', 'adversary.md');
 const evidence = join(ROOT, 'docs', 'evidence.md');
 const picture = (family: FrozenFamily): string => join(ROOT, 'docs', 'images', plotFile(family));
 const families = Object.keys(FROZEN) as FrozenFamily[];
@@ -169,7 +169,7 @@ export const pageWith = (text: string, records: readonly CatchRecord[]): string 
 
 export function writePage(): void {
   const records = readCatchRecords(catchRecordsPath());
-  writeFileSync(page, pageWith(readFileSync(page, 'utf8'), records));
+  writeFileSync(adversaryPage, pageWith(readFileSync(adversaryPage, 'utf8'), records));
   writeFileSync(evidence, withSummary(readFileSync(evidence, 'utf8'), records));
   for (const family of families) {
     const plot = catchPlot(family, records);
@@ -179,7 +179,7 @@ export function writePage(): void {
 
 /** Whether every number of the page, and its plots, follow from the records. */
 export function checkCatches(): void {
-  const text = readFileSync(page, 'utf8');
+  const text = readFileSync(adversaryPage, 'utf8');
   const records = readCatchRecords(catchRecordsPath());
   const isPlotted = (family: FrozenFamily): boolean => {
     const plot = catchPlot(family, records);

@@ -13,8 +13,7 @@ export interface Step {
 export interface Program {
   code: string;
   run(args: Args): string; // equal texts are equal results
-  conditions?: string[]; // absent: the family has none
-  trace?(args: Args): Step[]; // the conditions that ran
+  trace?(args: Args): Step[]; // the conditions that ran; absent: the family has none
 }
 
 export interface WrongProgram extends Program {

@@ -120,7 +120,7 @@ export function memoryRecords(): Records {
 /** In the order of tables. */
 const ARM_ORDER = [
   ...['mutation', 'corpus', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
-  ...['untrained', 'blind', 'trained', 'reinforced', 'public', 'hybrid', 'blind-hybrid', 'public-hybrid'],
+  ...['untrained', 'blind', 'trained', 'public', 'hybrid', 'blind-hybrid', 'public-hybrid'],
 ];
 
 export interface Row {

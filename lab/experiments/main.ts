@@ -4,10 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
-import { catchesMain, checkCatches } from '../catches/main.js';
+import { adversaryPage, catchesMain, checkCatches } from '../catches/main.js';
 import { ARMS, FAMILIES, type Family, FRESH_SEEDS, QUICK } from './arms.js';
 import { withRecords } from './page.js';
 import { plotOf } from './plot.js';
+import { unfounded } from './prose.js';
 import { type ExperimentRecord, type Key, readRecords, recordsPath, sameKey, saveRecord } from './records.js';
 import { digestOf, runArm, runOf } from './run.js';
 
@@ -128,7 +129,7 @@ function writePage(records: readonly ExperimentRecord[]): void {
   }
 }
 
-/** Whether every number of the page, and its plots, follow from the records. */
+/** Whether the tables and plots follow from the records, and the figures of the text from the tables. */
 function check(): void {
   const text = readFileSync(page, 'utf8');
   const records = readRecords(recordsPath());
@@ -140,6 +141,10 @@ function check(): void {
     throw new BenchError('docs/evidence.md differs from lab/experiments/records.jsonl; run npm run experiments', 1);
   say('docs/evidence.md follows from the records');
   checkCatches();
+  const pages = [page, adversaryPage].map((path) => readFileSync(path, 'utf8'));
+  const strange = pages.flatMap((one) => unfounded(one, pages));
+  if (strange.length > 0) throw new BenchError(`figures of the text that no table has: ${strange.join('; ')}`, 1);
+  say('every figure with a decimal place in the text of both pages is in one of their tables');
 }
 
 const commitNow = (): string =>

@@ -197,6 +197,30 @@ describe(`the pages in a browser${skipped}`, () => {
     }
   });
 
+  it('draw a first step where it is on the axis of the whole schedule', async () => {
+    const { store } = world.deps;
+    const { runId: _, configDigest: __, seed: ___, ...facts } = await readRun(store, 'run');
+    await createRun(store, 'started', facts);
+    const first = (await readMetrics(store, 'run')).find(({ kind }) => kind === 'step')!;
+    await writeMetrics(store, 'started', 1, first);
+    const placeOfFirst = async (run: string): Promise<number> => {
+      await page.goto(`${dashboard.url}#/runs/${run}/metrics`);
+      const chart = page.locator('section.plot[aria-label^="Reward over"]');
+      await chart.waitFor();
+      await chart.scrollIntoViewIfNeeded();
+      await chart.focus();
+      await chart.press('Home');
+      const [cursor, area] = [chart.locator('.u-cursor-x'), chart.locator('.u-over')];
+      return Math.round((await cursor.boundingBox())!.x - (await area.boundingBox())!.x);
+    };
+    try {
+      assert.equal(await placeOfFirst('started'), await placeOfFirst('run'));
+    } finally {
+      await rm(join(world.folder, 'runs/started'), { recursive: true });
+    }
+    assert.deepEqual(faults, []);
+  });
+
   it('draw every chart when they are printed', async () => {
     await page.goto(`${dashboard.url}#/runs/run/metrics`);
     const [all, drawn] = [page.locator('section.plot'), page.locator('section.plot canvas')];

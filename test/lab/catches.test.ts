@@ -24,7 +24,6 @@ import { measureArm, measureChances } from '../../lab/catches/run.js';
 import { summaryOf, withSummary } from '../../lab/catches/summary.js';
 import { hybridOf, writerOf } from '../../lab/catches/writer/arms.js';
 import { drawExample, exampleOf, INPUTS, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
-import { nearness, REWARD_OF } from '../../lab/catches/writer/reward.js';
 import { interpretKeyhole } from '../../lab/families/keyhole/interpret.js';
 import { renderCode } from '../../lab/families/keyhole/render.js';
 
@@ -36,7 +35,6 @@ function toyProblem(...wrong: number[][]): FrozenProblem {
     flaw: 'extra',
     code: at.map((n) => `if x == ${n}: return 1`).join('\n'),
     run: ([x]) => `${at.includes(x as number)}`,
-    conditions: at.map(String),
     trace: ([x]) => at.map((n) => ({ condition: `${n}`, distance: Math.abs((x as number) - n) })),
     byHand: () => at.map((n): Value[] => [n]),
   });
@@ -198,28 +196,6 @@ describe('catches', () => {
       );
       assert.ok(cells[stratum]!.caught.at(-1)! >= 11);
     }
-  });
-
-  it('reward a catch once, and inputs that come nearer', () => {
-    const problem = toyProblem([417]);
-    const rewards = (...turns: number[][]) =>
-      turns.map((turn) => REWARD_OF.near(problem, problem.wrong[0]!, [turn.map((x): Value[] => [x])])[0]!);
-    const [far, nearer, caught, twice, short, none] = rewards(
-      [0, 0, 0, 0],
-      [0, 400, 0, 0],
-      [417, 0, 0, 0],
-      [417, 417, 417, 417],
-      [417],
-      [],
-    );
-    assert.ok(far! < nearer! && nearer! < caught! && short! < caught! && none! < far!);
-    assert.equal(caught, twice);
-    assert.equal(nearness([problem.wrong[0]!], [[417]]), 1);
-    const [one, four] = [
-      [417, 0, 1, 2],
-      [417, 417, 417, 417],
-    ].map((turn) => REWARD_OF.product(problem, problem.wrong[0]!, [turn.map((x): Value[] => [x])])[0]!);
-    assert.ok(one! > 0 && four! > one!, 'the rule of the product pays for every catch');
   });
 
   it('teach inputs of which the first catches the program, and never show it to a blind writer', () => {

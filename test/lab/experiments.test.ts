@@ -11,6 +11,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { ARMS, FRESH_SEEDS, QUICK } from '../../lab/experiments/arms.js';
 import { withRecords } from '../../lab/experiments/page.js';
 import { plotOf } from '../../lab/experiments/plot.js';
+import { unfounded } from '../../lab/experiments/prose.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../lab/experiments/records.js';
 import { configOf, digestOf } from '../../lab/experiments/run.js';
 import { meanOf, pairedDifference } from '../../lab/experiments/statistics.js';
@@ -181,6 +182,14 @@ describe('experiments', () => {
     assert.match(plot, />frozen<\/text>/);
     assert.equal(plotOf('nested', records.slice(0, 1)), undefined);
     assert.equal(plotOf('tiny', records), undefined);
+  });
+
+  it('have every figure of the text', () => {
+    const page = 'By 7.7 %\n± 1.9, and 0.5 × 41.2 (± 20).\n<!-- a --> | −7.7 % ± 1.9 | 41.2 ± 3.0 | <!-- /a -->';
+    assert.deepEqual(unfounded(page, [page]), ['0.5']);
+    assert.deepEqual(unfounded('7.7 ± 3.0, 7.8 and 12.75', [page]), ['7.7 ± 3.0', '7.8']);
+    const pages = ['evidence.md', 'adversary.md'].map((name) => readFileSync(join(ROOT, 'docs', name), 'utf8'));
+    for (const text of pages) assert.deepEqual(unfounded(text, pages), []);
   });
 
   it('are what docs/evidence.md shows', () => {

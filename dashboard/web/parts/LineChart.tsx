@@ -201,10 +201,10 @@ function nearText(chart: Chart, plot: uPlot, series: number, index: number | nul
 const stepRange =
   (bands: readonly Band[]): uPlot.Range.Function =>
   (plot, least, most) => {
-    const steps = plot.data[0];
-    const isZoomed = least !== steps[0] || most !== steps.at(-1);
+    const [first = 0, last = first] = [plot.data[0][0], plot.data[0].at(-1)];
+    const isZoomed = first !== last && (least !== first || most !== last); // uPlot asks for 0 to 100 if step 0 is alone
     if (isZoomed && least !== most) return [least, most];
-    return bands.length > 0 ? [bands[0]!.start, bands.at(-1)!.end] : [Math.min(0, least), Math.max(least + 1, most)];
+    return bands.length > 0 ? [bands[0]!.start, bands.at(-1)!.end] : [Math.min(0, first), Math.max(first + 1, last)];
   };
 
 const MARGIN = 0.04; // for the points at 0 and at 100 %

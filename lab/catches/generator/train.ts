@@ -11,8 +11,8 @@ import { parseCode } from '../../families/keyhole/parse.js';
 import { freshKeyholeProblems, type KeyholeProblem, keyholeProblems } from '../../families/keyhole/problems.js';
 import { renderDescription } from '../../families/keyhole/render.js';
 import type { Shares } from '../records.js';
-import { practise } from '../writer/ppo.js';
 import { programPrompt } from './lesson.js';
+import { practise } from './ppo.js';
 import { type SuiteArm, suiteOf } from './suites.js';
 
 export const UPDATES = 40;

@@ -18,10 +18,9 @@ import type { FrozenProblem } from '../programs.js';
 import { school } from './base.js';
 import { exampleOf, keyholeVocabulary, type Lesson } from './corpus.js';
 import { chatPrompt, teachPublic } from './publicModel.js';
-import { reinforce } from './reinforce.js';
 import { type Writing, type Written, writeInputs } from './sample.js';
 
-export const WRITERS = ['untrained', 'blind', 'trained', 'reinforced', 'public'] as const;
+export const WRITERS = ['untrained', 'blind', 'trained', 'public'] as const;
 export type WriterName = (typeof WRITERS)[number];
 
 interface Course {
@@ -31,7 +30,7 @@ interface Course {
   batch: number; // sequences
 }
 
-type ModelName = Exclude<WriterName, 'reinforced' | 'public'> | 'generator';
+type ModelName = Exclude<WriterName, 'public'> | 'generator';
 
 /** Supervised, with all parameters. */
 const COURSES: Record<ModelName, Course> = {
@@ -41,7 +40,6 @@ const COURSES: Record<ModelName, Course> = {
   generator: { lesson: 'program', tokens: 1_500_000, learningRate: 2e-3, batch: 8 },
 };
 const BASE_SEED = 0; // all models start from one base
-const UPDATES = 60; // of reinforcement
 
 const folderOf = (store: string, name: WriterName | ModelName, seed: number): string => join(store, `${name}-${seed}`);
 const isBlind = (name: WriterName): boolean => name === 'blind' || name === 'public';
@@ -87,10 +85,7 @@ async function openWriter(
     const adapter = await provideAdapter(folderOf(store, name, seed), engine, () => teachPublic(engine, seed, say));
     return { engine, adapter, prompt: (description) => chatPrompt(engine, description) };
   }
-  const engine = await openEngine(await provideModel(store, name === 'reinforced' ? 'untrained' : name, seed, say));
-  if (name !== 'reinforced') return { engine };
-  const taught = () => reinforce(engine, { reward: 'near', seed, updates: UPDATES, isBlind: false }, say);
-  return { engine, adapter: await provideAdapter(folderOf(store, name, seed), engine, taught) };
+  return { engine: await openEngine(await provideModel(store, name, seed, say)) };
 }
 
 /** The adapter of a folder; made if the folder does not exist. */
