@@ -206,8 +206,8 @@ describe(`the pages in a browser${skipped}`, () => {
     const placeOfFirst = async (run: string): Promise<number> => {
       await page.goto(`${dashboard.url}#/runs/${run}/metrics`);
       const chart = page.locator('section.plot[aria-label^="Reward over"]');
-      await chart.waitFor();
       await chart.scrollIntoViewIfNeeded();
+      await chart.locator('canvas').waitFor(); // new data removes the cursor
       await chart.focus();
       await chart.press('Home');
       const [cursor, area] = [chart.locator('.u-cursor-x'), chart.locator('.u-over')];
