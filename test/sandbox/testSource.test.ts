@@ -5,7 +5,8 @@ import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
-import { LIMITS, outcomes, testJob, testSourceConformance } from './testSourceConformance.js';
+import { testSourceConformance } from './testSourceConformance.js';
+import { LIMITS, outcomes, testJob } from './testSourceSupport.js';
 
 describe('test source on Docker', function () {
   this.timeout(180_000); // includes making the images

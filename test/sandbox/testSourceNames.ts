@@ -1,0 +1,175 @@
+// Which tests a suite of test source has, and which names of the program they see.
+import assert from 'node:assert/strict';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { judging, LIMITS, outcomes, testJob } from './testSourceSupport.js';
+
+export function testSourceNames(get: () => Sandbox): void {
+  const { run, all } = judging(get);
+
+  it('treats every top-level assert as a test named by its line', async () => {
+    const result = await run(
+      'def f(a, b=1): return a + b',
+      'assert f(1, 2) == 3\nx = f(2)\nassert x == 4, "wrong"\nassert f(a=2, b=5) == 7\n',
+    );
+    assert.deepEqual(
+      result.tests.map(({ name, outcome }) => [name, outcome]),
+      [
+        ['line 1', 'pass'],
+        ['line 3', 'fail'],
+        ['line 4', 'pass'],
+      ],
+    );
+    assert.match(result.tests[1]!.message!, /wrong/);
+  });
+
+  it('treats functions, unittest classes, plain classes, check(candidate) and asserting statements as tests', async () => {
+    const source = `
+import unittest
+def test_one(): assert f(1) == 1
+def test_two(): assert f(1) == 2
+def helper(): assert False
+class TestPlain:
+  def setup_method(self): self.x = 3
+  def test_x(self): assert f(self.x) == 3
+class Case(unittest.TestCase):
+  def setUp(self): self.x = 4
+  def test_a(self): self.assertEqual(f(self.x), 4)
+  def test_b(self): self.assertEqual(f(1), 4)
+  def test_c(self):
+    with self.assertRaises(ZeroDivisionError): f(1 / 0)
+  @unittest.skip('later')
+  def test_d(self): pass
+def check(candidate): assert candidate(5) == 5
+for x in range(3):
+  assert f(x) == x
+if __name__ == '__main__':
+  unittest.main()
+test_one()
+`;
+    assert.deepEqual(outcomes(await run('def f(x): return x', source, { entry: 'f' })), {
+      'line 18': 'pass',
+      test_one: 'pass',
+      test_two: 'fail',
+      'TestPlain.test_x': 'pass',
+      'Case.test_a': 'pass',
+      'Case.test_b': 'fail',
+      'Case.test_c': 'pass',
+      check: 'pass',
+    });
+  });
+
+  it('shows the same program to every form of import', async () => {
+    const source = `
+import solution
+import solution as s
+from solution import f, LIMIT, Box
+from solution import *
+assert solution.f(1) == s.f(1) == f(1) == 2
+assert LIMIT == [1, 2] and solution.LIMIT == [1, 2]
+assert isinstance(Box(), solution.Box) and type(s.Box()) is Box
+assert solution.box is solution.box and isinstance(solution.box, Box)
+assert not hasattr(solution, '_hidden')
+`;
+    const code =
+      'LIMIT = [1, 2]\n_hidden = 1\ndef f(x): return x + 1\nclass Box:\n  def __init__(self): self.n = 1\nbox = Box()';
+    await all('pass', code, source);
+  });
+
+  it('shows an entry that begins with an underscore, and no other such name', async () => {
+    const code = 'def _sum(xs): return sum(xs)\ndef _other(): return 1\ndef __dunder(): return 1';
+    const source = `
+import solution
+from solution import *
+assert _sum([1, 2]) == 3 and solution._sum([4]) == 4
+assert not hasattr(solution, '_other') and not hasattr(solution, '__dunder')
+def check(candidate): assert candidate([5]) == 5`;
+    await all('pass', code, source, { entry: '_sum' });
+    const [one] = (await run(code, 'assert __dunder() == 1', { entry: '__dunder' })).tests;
+    assert.equal(one!.outcome, 'error');
+  });
+
+  it('gives tests the names of typing that the program imports', async () => {
+    const code = 'from typing import List, Optional\nimport typing\ndef f(xs: List[int]): return xs';
+    await all(
+      'pass',
+      code,
+      'def g(x: Optional[List[int]]) -> List[int]: return x\nassert g(f([1])) == [1] and typing.Any',
+    );
+  });
+
+  it('lets only the entry hide a builtin of the tests', async () => {
+    const code = `
+def f(xs): return [0]
+def sorted(xs): return [1, 2]
+def len(xs): return 2
+def all(xs): return True
+def isinstance(x, kind): return True
+AssertionError = ZeroDivisionError
+`;
+    const source = `
+from solution import *
+assert sorted(f([2, 1])) == [1, 2]
+assert len(f([2, 1])) == 2
+assert all(x > 0 for x in f([2, 1]))
+assert isinstance(f([2, 1]), dict)
+`;
+    await all('fail', code, source, { entry: 'f' });
+    // ambiguous without an entry
+    await all('error', code, source);
+    await all('error', 'def sum(xs): return 0', 'assert sum([1, 2]) == 3');
+    await all('fail', 'def sum(xs): return 0', 'from solution import sum\nassert sum([1, 2]) == 3');
+    await all('fail', 'def sum(xs): return 0', 'assert sum([1, 2]) == 3', { entry: 'sum' });
+    await all('pass', 'def sum(xs): return 3', 'assert sum([1, 2]) == 3', { entry: 'sum' });
+  });
+
+  it('gives the verdict of a program that does not load to every test', async () => {
+    const source = 'from solution import f\nassert f(1) == 1\ndef test_x(): assert True';
+    await all('error', 'def f(x) return x', source);
+    await all('error', 'raise ValueError', source);
+    await all('timeout', 'while True: pass', source, { limits: { ...LIMITS, cpuSeconds: 0.2 } });
+    assert.equal((await all('error', 'def g(x): return x', 'from solution import f\nassert f(1)')).length, 1);
+    assert.deepEqual((await run('def f(x): return x', 'from solution import f\nx = f(1)\n')).tests, []);
+    assert.deepEqual((await run('def f(x): return x', '')).tests, []);
+  });
+
+  it('reports a failed set-up as an error of later tests only', async () => {
+    const result = await run('def f(x): return x', 'assert f(1) == 1\nx = f(1) / 0\nassert x == 1\ndef test_y(): pass');
+    assert.deepEqual(outcomes(result), { 'line 1': 'pass', 'line 3': 'error', test_y: 'error' });
+    assert.match(result.tests[1]!.message!, /set-up.*ZeroDivisionError.*line 2/);
+    await all('error', 'def f(x): return x', 'assert f(1) ==\n');
+  });
+
+  it('lets tests patch `solution` without changing the program', async () => {
+    const source = `
+import solution, math
+from unittest import mock
+solution.helper = lambda x: 99
+assert solution.helper(1) == 99 and solution.f(1) == 2
+with mock.patch('solution.helper', return_value=5):
+  assert solution.helper(1) == 5 and solution.f(1) == 2
+math.sqrt = lambda x: -1
+assert solution.root(4) == 2
+`;
+    await all(
+      'pass',
+      'import math\ndef helper(x): return x + 1\ndef f(x): return helper(x)\ndef root(x): return math.sqrt(x)',
+      source,
+    );
+  });
+
+  it('keeps the order of many jobs, and nothing of one job in the next', async () => {
+    const jobs = Array.from({ length: 12 }, (_, i) => ({
+      ...testJob(
+        'import json\nseen = getattr(json, "seen", 0)\njson.seen = 1\ndef f(x): return x + seen',
+        `import json\nassert f(${i}) == ${i}\nassert not hasattr(json, 'mark')\njson.mark = 1`,
+      ),
+      id: `${i}`,
+    }));
+    const runs = await get().runTests(jobs);
+    assert.deepEqual(
+      runs.map(({ id }) => id),
+      jobs.map(({ id }) => id),
+    );
+    for (const { tests } of runs) assert.ok(tests.every(({ outcome }) => outcome === 'pass'));
+  });
+}
