@@ -16,6 +16,14 @@ const TINY: RunConfigInput = {
   ppo: { learningRate: 2e-3, schedule: 'linear', betas: [0.9, 0.99], weightDecay: 0 },
 };
 
+/** A harder family, with a base of its own; the experiments use it. */
+const NESTED: RunConfigInput = {
+  ...TINY,
+  model: 'nested',
+  problems: 'nested',
+  sampling: { ...TINY.sampling, maxTestTokens: 288 },
+};
+
 /**
  * Trains a public model of the Hugging Face hub. Small batches fit a CPU. The reference solutions say what tests expect,
  * because models of this size cannot, and a warm start teaches the formats. docs/how-to/use-another-model.md has the
@@ -36,8 +44,8 @@ const PUBLIC: RunConfigInput = {
 export const PRESETS = {
   tiny: TINY,
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
-  // a harder family, with a base of its own; the experiments use it
-  nested: { ...TINY, model: 'nested', problems: 'nested', sampling: { ...TINY.sampling, maxTestTokens: 288 } },
+  nested: NESTED,
+  'nested-hybrid': { ...NESTED, discriminator: { writer: 'hybrid' } },
   // too small to reason in stages; docs/results.md has its figures
   'smollm2-135m': {
     ...PUBLIC,

@@ -77,6 +77,7 @@ describe('docs', () => {
     const others: Partial<Record<PresetName, PresetName>> = {
       'tiny-no-discriminator': 'tiny',
       nested: 'tiny',
+      'nested-hybrid': 'nested',
       'qwen3-0.6b': 'qwen-0.5b',
       'llama-1b': 'qwen-0.5b',
       'qwen-1.5b': 'qwen-0.5b',
