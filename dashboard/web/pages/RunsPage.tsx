@@ -29,7 +29,11 @@ const cellsOf = (run: Run) => [
   ),
   by(
     run.secondsLeft,
-    run.secondsLeft === undefined ? <span class="muted">took {duration(run.seconds)}</span> : duration(run.secondsLeft),
+    run.secondsLeft === undefined ? (
+      <span class="muted">took&nbsp;{duration(run.seconds).replaceAll(' ', '\u00a0')}</span>
+    ) : (
+      duration(run.secondsLeft)
+    ),
   ),
   by(run.recordedAt, time(run.recordedAt)),
 ];
