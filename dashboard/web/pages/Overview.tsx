@@ -159,7 +159,7 @@ function Stages({ view }: { view: RunView }) {
           stageName(stage),
           <>
             <Bar share={caught / samples} kind="caught" />
-            {caught / samples === most && most > 0 && <strong class="mark caught"> ★ most</strong>}
+            {caught / samples === most && most > 0 && stages.length > 1 && <strong class="mark caught"> ★ most</strong>}
           </>,
           <Bar share={tests === 0 ? 0 : valid / tests} kind="good" />,
           grouped(samples),
