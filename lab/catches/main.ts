@@ -96,7 +96,8 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   const controls = CONTROLS.filter(({ name, feedback }) =>
     feedback ? isKeyhole : name !== 'uniform' || family !== 'structured',
   ).map(({ name }) => name);
-  const known = [...controls, ...(isKeyhole ? MODELS : [])];
+  const models = isKeyhole ? MODELS : family === 'structured' ? (['public', 'public-hybrid'] as const) : [];
+  const known = [...controls, ...models];
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
   if (!records.all().some(({ kind }) => kind === 'prices')) {
     say('prices');
