@@ -96,8 +96,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   const controls = CONTROLS.filter(({ name, feedback }) =>
     feedback ? isKeyhole : name !== 'uniform' || family !== 'structured',
   ).map(({ name }) => name);
-  const models = isKeyhole ? MODELS : family === 'structured' ? (['public', 'public-hybrid'] as const) : [];
-  const known = [...controls, ...models];
+  const known = [...controls, ...(isKeyhole ? MODELS : [])];
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
   if (!records.all().some(({ kind }) => kind === 'prices')) {
     say('prices');

@@ -9,7 +9,6 @@ import { INPUTS, promptOf } from './corpus.js';
 
 export const TEMPERATURE = 0.5; // on validation, 0.8 miscopies constants more often, and 0.2 repeats itself
 const LONGEST = 128; // tokens of a turn
-const LONGEST_LEGAL = 256; // legal inputs are longer
 
 export interface Written {
   inputs: Record<string, Value[][]>; // program → inputs in the order in which they were written
@@ -22,15 +21,15 @@ export interface Turn {
   inputs: Value[][];
 }
 
-export const readInputs = (engine: Pick<Engine, 'decode'>, tokens: readonly number[], arity = 3): Value[][] =>
-  salvageInputs(engine.decode([...tokens]), { entry: 'solve', limit: INPUTS, arity }).inputs;
+export const readInputs = (engine: Pick<Engine, 'decode'>, tokens: readonly number[]): Value[][] =>
+  salvageInputs(engine.decode([...tokens]), { entry: 'solve', limit: INPUTS, arity: 3 }).inputs;
 
 export interface Writing {
   isBlind: boolean;
   turns: number; // of INPUTS inputs for each program
   seed: number;
   adapter?: Adapter;
-  prompt?: (problem: FrozenProblem) => number[]; // of a model that has another form
+  prompt?: (description: string) => number[]; // of a model that has another form
 }
 
 export async function writeInputs(
@@ -38,12 +37,11 @@ export async function writeInputs(
   problems: readonly FrozenProblem[],
   { isBlind, turns, seed, adapter, prompt: own }: Writing,
 ): Promise<Written> {
-  const jobs = problems.flatMap((problem) =>
-    problem.wrong.flatMap(({ id, code }) => {
-      const prompt = own?.(problem) ?? engine.encode(promptOf(problem.description, isBlind ? undefined : code));
+  const jobs = problems.flatMap(({ description, wrong }) =>
+    wrong.flatMap(({ id, code }) => {
+      const prompt = own?.(description) ?? engine.encode(promptOf(description, isBlind ? undefined : code));
       return Array.from({ length: turns }, (_, turn) => ({
         id,
-        arity: problem.known[0]!.length,
         prompt,
         key: deriveKey('catches', 'write', seed, id, turn),
       }));
@@ -53,7 +51,7 @@ export async function writeInputs(
   const answers = await engine.generate(
     jobs.map(({ prompt, key }) => ({ prompt, key })),
     {
-      maxNewTokens: problems.some(({ isLegal }) => isLegal) ? LONGEST_LEGAL : LONGEST,
+      maxNewTokens: LONGEST,
       temperature: TEMPERATURE,
       stopTokens: engine.info.eosTokens,
       ...(adapter && { adapter }),
@@ -64,10 +62,10 @@ export async function writeInputs(
   let sampled = 0;
   let read = 0;
   for (const [i, { tokens }] of answers.entries()) {
-    const { id, arity } = jobs[i]!;
-    const found = readInputs(engine, tokens, arity);
+    const found = readInputs(engine, tokens);
     sampled += tokens.length;
     read += found.length;
+    const { id } = jobs[i]!;
     inputs[id] = [...(inputs[id] ?? []), ...found];
   }
   return { inputs, tokens: sampled / Math.max(1, read), seconds: used / sampled };

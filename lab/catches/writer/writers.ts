@@ -17,7 +17,7 @@ import { programExample } from '../generator/lesson.js';
 import type { FrozenProblem } from '../programs.js';
 import { school } from './base.js';
 import { exampleOf, keyholeVocabulary, type Lesson } from './corpus.js';
-import { problemPrompt, teachPublic } from './publicModel.js';
+import { chatPrompt, teachPublic } from './publicModel.js';
 import { type Writing, type Written, writeInputs } from './sample.js';
 
 export const WRITERS = ['untrained', 'blind', 'trained', 'public'] as const;
@@ -75,7 +75,6 @@ async function weightsIn(folder: string): Promise<ReadonlyMap<string, TensorData
 async function openWriter(
   { store, model }: Place,
   name: WriterName,
-  family: 'keyhole' | 'structured',
   seed: number,
   say: Say,
 ): Promise<{ engine: Engine } & Pick<Writing, 'adapter' | 'prompt'>> {
@@ -83,9 +82,8 @@ async function openWriter(
     if (model === undefined)
       throw new BenchError('--model: the writer public is taught from a model: name its folder', 2);
     const engine = await openEngine(model);
-    const folder = join(store, `${family === 'keyhole' ? '' : `${family}-`}${name}-${seed}`);
-    const adapter = await provideAdapter(folder, engine, () => teachPublic(engine, family, seed, say));
-    return { engine, adapter, prompt: (problem) => problemPrompt(engine, problem) };
+    const adapter = await provideAdapter(folderOf(store, name, seed), engine, () => teachPublic(engine, seed, say));
+    return { engine, adapter, prompt: (description) => chatPrompt(engine, description) };
   }
   return { engine: await openEngine(await provideModel(store, name, seed, say)) };
 }
@@ -124,8 +122,7 @@ export async function writtenBy(
 ): Promise<Written> {
   const file = join(place.store, `inputs-${name}-${seed}-${split}-${problems.length}-${problems[0]!.id}.json`);
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Written;
-  const family = problems[0]!.isLegal === undefined ? 'keyhole' : 'structured';
-  const { engine, ...weights } = await openWriter(place, name, family, seed, say);
+  const { engine, ...weights } = await openWriter(place, name, seed, say);
   const asked = name === 'public' ? problems.map((one) => ({ ...one, wrong: one.wrong.slice(0, 1) })) : problems;
   try {
     const written = await writeInputs(engine, asked, { isBlind: isBlind(name), turns, seed, ...weights });
