@@ -1,5 +1,5 @@
-// Polls the server of a watched run, beside all other calls: the client retries a call for twenty seconds before it
-// fails, and waits up to a minute on a dead connection.
+// Outages of the server: a watch that polls it beside all other calls, and calls that are repeated. The client itself retries
+// a call for twenty seconds before it fails, and waits up to a minute on a dead connection.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ScheduleDescription, ScheduleHandle } from '@temporalio/client';
 import { GauntletError } from '../../core/errors.js';
@@ -71,6 +71,6 @@ export async function throughOutages<T>(call: () => Promise<T>, attempts = 6): P
   }
 }
 
-/** Asks twice: a busy server can be late with a task of the schedule's own workflow, and gives up the request after 30 seconds. */
+/** Asks twice: the workflow behind a schedule can be late on a busy server, which then ends the request after 30 seconds. */
 export const describeSchedule = (schedule: ScheduleHandle): Promise<ScheduleDescription> =>
   throughOutages(() => schedule.describe(), 2);

@@ -8,7 +8,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { PRIME_REFERENCES, PUBLIC_SETS } from '../support/publicSets.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
-/** A --map for each column. */
+/** One option --map for each column. */
 const repeated = (map: string): string[] => map.split(',').flatMap((column) => ['--map', column]);
 const fileOf = (format: string): string => join(ROOT, 'test/data/publicSets', `${format}.parquet`);
 const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');

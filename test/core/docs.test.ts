@@ -73,6 +73,11 @@ describe('docs', () => {
     for (const scheme of Object.keys(REWARD_RULES)) assert.ok(meaning!.includes(`\`${scheme}\``), scheme);
   });
 
+  it('configuration.md names every preset', () => {
+    const [, , meaning] = table(page('configuration.md'), '## Fields').find(([field]) => field === 'preset')!;
+    for (const preset of PRESET_NAMES) assert.ok(meaning!.includes(`\`${preset}\``), preset);
+  });
+
   it('configuration.md lists what each preset changes', () => {
     const others: Partial<Record<PresetName, PresetName>> = {
       'tiny-no-discriminator': 'tiny',

@@ -197,7 +197,7 @@ describe(`the pages in a browser${skipped}`, () => {
     }
   });
 
-  it('draw a first step where it is on the axis of the whole schedule', async () => {
+  it('draw a step that is alone at its place on the axis of the whole schedule', async () => {
     const { store } = world.deps;
     const { runId: _, configDigest: __, seed: ___, ...facts } = await readRun(store, 'run');
     await createRun(store, 'started', facts);

@@ -10,14 +10,8 @@ import { askProblems, judgeSuites } from '../../sandbox/judgeSuites.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { addProblem } from '../support/doubles.js';
 import { CHECKERS, FUNCTIONS, PROGRAMS, SOURCES, VALIDATORS } from './hostile/judges.js';
+import { LIMITS } from './testSourceSupport.js';
 
-export const LIMITS: Limits = {
-  cpuSeconds: 6,
-  caseCpuSeconds: 3,
-  wallSeconds: 60,
-  memoryMb: 256,
-  outputBytes: 100_000,
-};
 export const SHORT: Limits = { ...LIMITS, cpuSeconds: 1, caseCpuSeconds: 0.4, wallSeconds: 30 };
 /** f(x) is x + 1. */
 export const PROBLEM: Problem = { ...addProblem(1), entry: 'f', referenceSolution: 'def f(x): return x + 1' };

@@ -13,7 +13,8 @@ import { askProblems, judgeSuites, type SuiteRun, sourceTestsOf } from '../../sa
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
-import { hostileJudges, LIMITS, PROBLEM, SHORT, source, value } from './hostileJudges.js';
+import { hostileJudges, PROBLEM, SHORT, source, value } from './hostileJudges.js';
+import { LIMITS } from './testSourceSupport.js';
 
 const SAME = 'def checker(inputs, answer, expected): return answer == expected\n';
 const STDIO = callingSchema.parse({ style: 'stdio' });

@@ -18,7 +18,7 @@ export const testJob = (code: string, source: string, more: Partial<TestJob> = {
   ...more,
   limits: { ...LIMITS, ...more.limits },
 });
-/** Outcome by test name, with the message of unexpected outcomes. */
+/** Outcome by test name. */
 export const outcomes = ({ tests }: TestRun) => Object.fromEntries(tests.map(({ name, outcome }) => [name, outcome]));
 
 /** Runs tests in the sandbox that `get` returns once it is open. */
