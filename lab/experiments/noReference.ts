@@ -26,6 +26,7 @@ import { table } from '../bench/results.js';
 const FEW = 15; // random inputs of a problem
 const MANY = 115; // as many as a hybrid has
 const ROUNDS = 5; // of pass counts
+const LABELLED = 10; // problems with a reference
 
 /** The programs of a problem, and what they answer. */
 interface Sampled {
@@ -37,26 +38,38 @@ interface Sampled {
   written: (Value | undefined)[]; // what the discriminator expects of an input
 }
 
-/** The answers that count, by input. */
-type Source = (sampled: Sampled) => (Value | undefined)[];
+/** The answers that count, by input: absent, none. */
+type Answers = (Value | undefined)[];
+
+/** For each of the problems. */
+type Source = (all: readonly Sampled[]) => Answers[];
+
+const each =
+  (answer: (own: Sampled) => Answers): Source =>
+  (all) =>
+    all.map(answer);
 
 const GIVEN = 'given tests only';
 const MAJORITY = 'majority vote';
 const WRITTEN = 'values of the discriminator';
 const SOURCES: Record<string, Source> = {
-  [GIVEN]: ({ reference }) => reference.map(() => undefined),
-  [MAJORITY]: (own) =>
-    majority(
-      own,
-      own.ballots.map(() => 1),
-    ),
-  'pass counts': passCounts,
-  'calibrated vote': ({ ballots, problem }) => takeVote(ballots, problem.baselineTests, problem.comparison).answers,
-  [WRITTEN]: ({ written }) => written,
-  'the reference': ({ reference }) => reference.map((call) => (call.kind === 'value' ? call.value : undefined)),
+  [GIVEN]: each(({ reference }) => reference.map(() => undefined)),
+  [MAJORITY]: each((own) => majority(own).map(({ value }) => value)),
+  'majority, ten labelled problems': labelledMajority,
+  'pass counts': each(passCounts),
+  'calibrated vote': each(
+    ({ ballots, problem }) => takeVote(ballots, problem.baselineTests, problem.comparison).answers,
+  ),
+  [WRITTEN]: each(({ written }) => written),
+  'the reference': each(({ reference }) => reference.map((call) => (call.kind === 'value' ? call.value : undefined))),
 };
 
-function majority({ problem, ballots, reference }: Sampled, weights: number[]): (Value | undefined)[] {
+/** By input: the answer with the most weight, and its share of the weights. */
+function majority(
+  { problem, ballots, reference }: Sampled,
+  weights = ballots.map(() => 1),
+): { value: Value | undefined; share: number }[] {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
   return reference.map((_, i) => {
     const groups: { value: Value | undefined; weight: number }[] = [];
     for (const [p, { inputs }] of ballots.entries()) {
@@ -70,22 +83,45 @@ function majority({ problem, ballots, reference }: Sampled, weights: number[]): 
       if (known) known.weight += weights[p]!;
       else groups.push({ value, weight: weights[p]! });
     }
-    return groups.reduce((best, one) => (one.weight > best.weight ? one : best), {
+    const { value, weight } = groups.reduce((best, one) => (one.weight > best.weight ? one : best), {
       value: undefined as Value | undefined,
       weight: 0,
-    }).value;
+    });
+    return { value, share: weight / total };
   });
+}
+
+/**
+ * A majority counts if its share of the programs reaches a bar. The references of ten other problems choose the bar: most of their
+ * programs are judged right with it. Of equal bars the highest counts, and above 1 no vote does.
+ */
+function labelledMajority(all: readonly Sampled[]): Answers[] {
+  const votes = new Map(all.map((own) => [own, majority(own)]));
+  const above = (own: Sampled, bar: number): Answers =>
+    votes.get(own)!.map(({ value, share }) => (share >= bar ? value : undefined));
+  const shuffled = new RandomStream('labelled problems').shuffle(all);
+  const bars = new Map<Sampled, number>();
+  for (let start = 0; start < shuffled.length; start += LABELLED) {
+    const labelled = Array.from({ length: LABELLED }, (_, i) => shuffled[(start + LABELLED + i) % shuffled.length]!);
+    const judgedRight = (bar: number): number =>
+      labelled.reduce((sum, own) => sum + countsOf(own, above(own, bar)).judgedRight, 0);
+    const programs = labelled[0]!.ballots.length;
+    const steps = Array.from({ length: programs + 2 }, (_, k) => k / programs);
+    const bar = steps.reduce((best, one) => (judgedRight(one) >= judgedRight(best) ? one : best));
+    for (const own of shuffled.slice(start, start + LABELLED)) bars.set(own, bar);
+  }
+  return all.map((own) => above(own, bars.get(own)!));
 }
 
 const isAbsent = (value: Value | undefined): value is undefined => value === undefined;
 
 /** Programs by the tests that they pass, tests by the programs that pass them, several times. */
-function passCounts(own: Sampled): (Value | undefined)[] {
+function passCounts(own: Sampled): Answers {
   const { problem, ballots } = own;
   let weights = ballots.map(() => 1);
-  let answers: (Value | undefined)[] = [];
+  let answers: Answers = [];
   for (let round = 0; round < ROUNDS; round++) {
-    answers = majority(own, weights);
+    answers = majority(own, weights).map(({ value }) => value);
     weights = ballots.map((ballot) => {
       const given = problem.baselineTests.map(({ expected }, g) => passes(ballot.given[g]!, expected, problem));
       const generated = answers.flatMap((answer, i) =>
@@ -165,14 +201,15 @@ interface Counts {
   claimed: number; // programs that pass everything that counts
   right: number;
   both: number;
+  judgedRight: number; // of the programs, claimed and right or neither
   best: number; // of the programs that pass most, those that are right
   tests: number; // that count
   correct: number; // of these, with the answer of the reference
 }
 
-function countsOf(own: Sampled, source: Source): Counts {
+function countsOf(own: Sampled, answers: Answers): Counts {
   const { problem, ballots, right, reference } = own;
-  const known = source(own).flatMap((answer, i) => (isAbsent(answer) ? [] : [{ answer, i }]));
+  const known = answers.flatMap((answer, i) => (isAbsent(answer) ? [] : [{ answer, i }]));
   const passed = ballots.map(({ given, inputs }) => [
     ...problem.baselineTests.map(({ expected }, g) => passes(given[g]!, expected, problem)),
     ...known.map(({ answer, i }) => passes(inputs[i]!, answer, problem)),
@@ -186,6 +223,7 @@ function countsOf(own: Sampled, source: Source): Counts {
     claimed: count(claimed),
     right: count(right),
     both: count(claimed.map((is, p) => is && right[p]!)),
+    judgedRight: count(claimed.map((is, p) => is === right[p]!)),
     best: count(best) / best.length,
     tests: known.length,
     correct: count(known.map(({ answer, i }) => passes(reference[i]!, answer, problem))),
@@ -217,7 +255,8 @@ for (const kind of KINDS) {
   const all = (await Promise.all(runs.map((run) => sample(store, sandbox, run, kind)))).flat();
   for (const [name, source] of Object.entries(SOURCES)) {
     if (name === GIVEN ? kind !== 'random' : name === WRITTEN && kind !== 'written') continue;
-    const counts = all.map((own) => countsOf(own, source));
+    const answers = source(all);
+    const counts = all.map((own, i) => countsOf(own, answers[i]!));
     if (name === MAJORITY && kind === 'random') control = counts;
     const figures = Object.values(FIGURES).map((figure) => {
       const known = estimate(counts, figure);
