@@ -1,14 +1,24 @@
-// The table of docs/evidence.md that says where a learned writer pays: it and the best control without a model, from the records.
+// The first tables of docs/evidence.md, from the records: a taught writer beside each control without a model.
 import { table } from '../bench/results.js';
 import { meanOf } from '../experiments/statistics.js';
-import { CONTROLS } from './controls.js';
-import { inputsIn } from './costs.js';
+import { inputsIn, type Market } from './costs.js';
 import type { SuiteArm } from './generator/suites.js';
+import { difference, points } from './generator/table.js';
 import { between, interval, percentAt, turnSeconds } from './page.js';
-import type { CatchesRecord, CatchRecord } from './records.js';
+import type { CatchesRecord, CatchRecord, Prices, ProgramsRecord } from './records.js';
 
 const FEW = 8; // tests
-const RIVALS = CONTROLS.map(({ name }) => name).filter((name) => name !== 'by-hand');
+const STRATA = ['direct', 'computed', 'conjunctive'];
+const BY_HAND = 'by-hand';
+const CONTROLS = ['mutation', 'dictionary', 'distance', BY_HAND];
+const TAUGHT = { title: 'taught writer', few: 'blind', timed: 'blind-hybrid' };
+const PUBLIC = { title: 'SmolLM2', few: 'public', timed: 'public-hybrid' };
+const COLUMNS = [TAUGHT, PUBLIC, ...CONTROLS.map((arm) => ({ title: arm, few: arm, timed: arm }))];
+const SUITES: [title: string, learned: SuiteArm, control: SuiteArm][] = [
+  ['32 tests a problem, each', 'blind-hybrid', 'dictionary'],
+  ['32 tests a problem, against 320', 'blind-hybrid', 'dictionary-10x'],
+  ['320 tests a problem, each', 'blind-hybrid-10x', 'dictionary-10x'],
+];
 
 /** The page with the present records. @throws Error if the page has no place for them */
 export const withSummary = (page: string, records: readonly CatchRecord[]): string =>
@@ -20,32 +30,50 @@ export function summaryOf(records: readonly CatchRecord[]): string {
     (one): one is CatchesRecord => one.kind === 'catches' && one.split === 'test' && one.family === 'keyhole-fresh',
   );
   if (prices === undefined || fresh.length === 0) return 'No record yet.';
-  const seconds = turnSeconds(fresh, prices, 'sandbox');
-  const row = (title: string, learned: string, share: (record: CatchesRecord) => number): string[] => {
-    const of = (arm: string): number[] => fresh.filter((record) => record.arm === arm).map(share);
-    const mean = (arm: string): number => meanOf(of(arm)).value;
-    const rivals = RIVALS.filter((arm) => of(arm).length > 0);
-    const best = rivals.reduce((a, b) => (mean(b) > mean(a) ? b : a));
-    return [title, `${learned} ${interval(of(learned))}`, `${best} ${interval(of(best))}`];
+  const programs = records.filter((one): one is ProgramsRecord => one.kind === 'programs' && one.split === 'test');
+  return [catchesTable(fresh, prices), programsTable(programs)].join('\n\n');
+}
+
+function catchesTable(records: readonly CatchesRecord[], prices: Prices): string {
+  const row = (title: string, as: 'few' | 'timed', share: (record: CatchesRecord) => number): string[] => {
+    const cells = COLUMNS.map((column) => records.filter(({ arm }) => arm === column[as]).map(share));
+    const means = cells.map((values) => (values.length === 0 ? -1 : Number(meanOf(values).value.toFixed(1))));
+    const most = Math.max(...means.filter((_, c) => COLUMNS[c]!.title !== BY_HAND));
+    const shown = (values: readonly number[]): string => (values.length === 0 ? '–' : interval(values));
+    return [
+      title,
+      ...cells.map((values, c) =>
+        means[c] === most && COLUMNS[c]!.title !== BY_HAND ? `**${shown(values)}**` : shown(values),
+      ),
+    ];
   };
-  const atTests = (stratum: string) => (record: CatchesRecord) => percentAt(record, stratum, FEW);
-  const atSeconds = (stratum: string) => (record: CatchesRecord) =>
-    percentAt(record, stratum, inputsIn(record, seconds, prices, 'sandbox'));
-  const programs = (arm: SuiteArm): string => {
-    const own = records.filter((one) => one.kind === 'programs' && one.split === 'test' && one.arm === arm);
-    return `${arm} ${interval(own.flatMap((one) => (one.kind === 'programs' ? [100 * one.after.right] : [])))}`;
+  const timed = (stratum: string, market: Market): string[] => {
+    const seconds = turnSeconds(records, prices, market);
+    const place = market === 'sandbox' ? 'in the sandbox' : 'calls nearly free';
+    return row(`${stratum}, equal seconds, ${place}`, 'timed', (record) =>
+      percentAt(record, stratum, inputsIn(record, seconds, prices, market)),
+    );
   };
   return table(
-    ['new programs of `keyhole`, %', 'learned', 'best control without a model'],
-    [
-      ...['direct', 'computed', 'conjunctive'].flatMap((stratum) => [
-        row(`${stratum} mistakes caught, ${FEW} tests`, 'blind', atTests(stratum)),
-        row(`the same, at equal seconds in the sandbox`, 'blind-hybrid', atSeconds(stratum)),
-      ]),
-      row(`computed mistakes caught by SmolLM2, ${FEW} tests`, 'public', atTests('computed')),
-      row('the same, at equal seconds in the sandbox', 'public-hybrid', atSeconds('computed')),
-      ['programs right after training, 32 tests a problem', programs('blind-hybrid'), programs('dictionary')],
-      ['the same, 320 tests a problem', programs('blind-hybrid-10x'), programs('dictionary-10x')],
-    ],
+    ['mistakes caught, %', ...COLUMNS.map(({ title }) => title)],
+    STRATA.flatMap((stratum) => [
+      row(`${stratum}, ${FEW} tests`, 'few', (record) => percentAt(record, stratum, FEW)),
+      timed(stratum, 'sandbox'),
+      timed(stratum, 'inProcess'),
+    ]),
+  );
+}
+
+function programsTable(records: readonly ProgramsRecord[]): string {
+  return table(
+    ['programs right after training with its tests, %', 'taught writer', 'dictionary', 'difference'],
+    SUITES.map(([title, ...arms]) => {
+      const [learned, control] = arms.map((arm) => records.filter((one) => one.arm === arm)) as [
+        ProgramsRecord[],
+        ProgramsRecord[],
+      ];
+      const right = (own: readonly ProgramsRecord[]): string => interval(own.map(({ after }) => 100 * after.right));
+      return [title, right(learned), right(control), points(difference(control, learned))];
+    }),
   );
 }

@@ -250,33 +250,33 @@ const sandbox = await openSandbox('docker');
 const interval = ({ value, low, high }: Estimate): string =>
   `${value.toFixed(1)} (${low.toFixed(1)} to ${high.toFixed(1)})`;
 const rows: string[][] = [];
-let control: Counts[] = []; // the majority vote on random inputs
+const controls = new Map<string, Counts[]>(); // by source, on random inputs
 for (const kind of KINDS) {
   const all = (await Promise.all(runs.map((run) => sample(store, sandbox, run, kind)))).flat();
   for (const [name, source] of Object.entries(SOURCES)) {
     if (name === GIVEN ? kind !== 'random' : name === WRITTEN && kind !== 'written') continue;
     const answers = source(all);
     const counts = all.map((own, i) => countsOf(own, answers[i]!));
-    if (name === MAJORITY && kind === 'random') control = counts;
+    if (kind === 'random') controls.set(name, counts);
+    const control = controls.get(name);
     const figures = Object.values(FIGURES).map((figure) => {
       const known = estimate(counts, figure);
       return known ? interval(known) : '–';
     });
-    const gains =
-      control.length === 0
-        ? []
-        : [compare(control, counts, FIGURES.precision!), compare(control, counts, FIGURES['best of the samples']!)];
+    const gains = ['precision', 'best of the samples'].map(
+      (figure) => control && compare(control, counts, FIGURES[figure]!),
+    );
     rows.push([
       name === GIVEN ? '–' : kind,
       name,
       ...figures,
-      ...[0, 1].map((g) => (gains[g] ? interval(gains[g]) : '')),
+      ...gains.map((gain) => (gain ? interval(gain) : '')),
       String(counts.reduce((sum, { tests }) => sum + tests, 0)),
       ratio('correct', 'tests')(counts)?.toFixed(1) ?? '–',
     ]);
   }
 }
-const gain = (of: string): string => `${of}, more than the ${MAJORITY} on random inputs`;
+const gain = (of: string): string => `${of}, more than on random inputs`;
 console.log(
   table(
     [

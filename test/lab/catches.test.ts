@@ -239,13 +239,16 @@ describe('catches', () => {
     }
   });
 
-  it('are summed up in docs/evidence.md, each beside the best control without a model', () => {
+  it('are summed up in docs/evidence.md, each control beside a taught writer', () => {
     const page = readFileSync(join(ROOT, 'docs', 'evidence.md'), 'utf8');
     const records = readCatchRecords(catchRecordsPath());
     assert.equal(withSummary(page, records), page);
     const isOf = (arm: string) => (one: CatchRecord) => one.kind === 'prices' || ('arm' in one && one.arm === arm);
     const few = records.filter((one) => ['blind', 'mutation', 'by-hand'].some((arm) => isOf(arm)(one)));
-    assert.match(summaryOf(few), /direct mistakes caught, 8 tests \| blind [\d.]+ ± [\d.]+ \| mutation [\d.]+ ±/);
+    assert.match(
+      summaryOf(few),
+      /\| direct, 8 tests \| \*\*[\d.]+ ± [\d.]+\*\* \| – \| [\d.]+ ± [\d.]+ \| – \| – \| [\d.]+ ± [\d.]+ \|/,
+    );
     assert.equal(summaryOf([]), 'No record yet.');
   });
 

@@ -60,5 +60,6 @@ export function difference(a: readonly ProgramsRecord[], b: readonly ProgramsRec
   return pairedDifference(means(0), means(1));
 }
 
-const points = ({ value, half, count }: Mean): string =>
+/** With its sign. */
+export const points = ({ value, half, count }: Mean): string =>
   count === 0 ? '–' : `${value > 0 ? '+' : ''}${value.toFixed(1)}${Number.isNaN(half) ? '' : ` ± ${half.toFixed(1)}`}`;
