@@ -1,6 +1,7 @@
 // The first tables of docs/evidence.md, from the records: a taught writer beside each control without a model.
 import { table } from '../bench/results.js';
 import { meanOf } from '../experiments/statistics.js';
+import { STRATA } from '../families/keyhole/family.js';
 import { inputsIn, type Market } from './costs.js';
 import type { SuiteArm } from './generator/suites.js';
 import { difference, points } from './generator/table.js';
@@ -8,7 +9,6 @@ import { between, interval, percentAt, turnSeconds } from './page.js';
 import type { CatchesRecord, CatchRecord, Prices, ProgramsRecord } from './records.js';
 
 const FEW = 8; // tests
-const STRATA = ['direct', 'computed', 'conjunctive'];
 const BY_HAND = 'by-hand';
 const CONTROLS = ['mutation', 'dictionary', 'distance', BY_HAND];
 const TAUGHT = { title: 'taught writer', few: 'blind', timed: 'blind-hybrid' };
@@ -37,15 +37,12 @@ export function summaryOf(records: readonly CatchRecord[]): string {
 function catchesTable(records: readonly CatchesRecord[], prices: Prices): string {
   const row = (title: string, as: 'few' | 'timed', share: (record: CatchesRecord) => number): string[] => {
     const cells = COLUMNS.map((column) => records.filter(({ arm }) => arm === column[as]).map(share));
-    const means = cells.map((values) => (values.length === 0 ? -1 : Number(meanOf(values).value.toFixed(1))));
-    const most = Math.max(...means.filter((_, c) => COLUMNS[c]!.title !== BY_HAND));
-    const shown = (values: readonly number[]): string => (values.length === 0 ? '–' : interval(values));
-    return [
-      title,
-      ...cells.map((values, c) =>
-        means[c] === most && COLUMNS[c]!.title !== BY_HAND ? `**${shown(values)}**` : shown(values),
-      ),
-    ];
+    const ranked = cells.map((values, c) =>
+      values.length === 0 || COLUMNS[c]!.title === BY_HAND ? -1 : Number(meanOf(values).value.toFixed(1)),
+    );
+    const most = Math.max(...ranked);
+    const shown = cells.map((values) => (values.length === 0 ? '–' : interval(values)));
+    return [title, ...shown.map((cell, c) => (ranked[c] === most ? `**${cell}**` : cell))];
   };
   const timed = (stratum: string, market: Market): string[] => {
     const seconds = turnSeconds(records, prices, market);
@@ -67,13 +64,10 @@ function catchesTable(records: readonly CatchesRecord[], prices: Prices): string
 function programsTable(records: readonly ProgramsRecord[]): string {
   return table(
     ['programs right after training with its tests, %', 'taught writer', 'dictionary', 'difference'],
-    SUITES.map(([title, ...arms]) => {
-      const [learned, control] = arms.map((arm) => records.filter((one) => one.arm === arm)) as [
-        ProgramsRecord[],
-        ProgramsRecord[],
-      ];
-      const right = (own: readonly ProgramsRecord[]): string => interval(own.map(({ after }) => 100 * after.right));
-      return [title, right(learned), right(control), points(difference(control, learned))];
+    SUITES.map(([title, learned, control]) => {
+      const of = (arm: SuiteArm): ProgramsRecord[] => records.filter((one) => one.arm === arm);
+      const right = (arm: SuiteArm): string => interval(of(arm).map(({ after }) => 100 * after.right));
+      return [title, right(learned), right(control), points(difference(of(control), of(learned)))];
     }),
   );
 }

@@ -38,10 +38,10 @@ interface Sampled {
   written: (Value | undefined)[]; // what the discriminator expects of an input
 }
 
-/** The answers that count, by input: absent, none. */
+/** By input: the answer that counts, if there is one. */
 type Answers = (Value | undefined)[];
 
-/** For each of the problems. */
+/** The answers of each problem. */
 type Source = (all: readonly Sampled[]) => Answers[];
 
 const each =
