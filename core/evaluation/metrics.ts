@@ -32,7 +32,10 @@ const combined =
   };
 
 const passAt1 = passAt(1);
-const passAt5 = passAt(ATTEMPTS);
+const testValidity = ratio(
+  ({ valid }) => valid,
+  ({ written }) => written,
+);
 const mutationScore = ratio(
   ({ killed }) => killed,
   ({ mutants }) => mutants,
@@ -44,7 +47,7 @@ const bestOfN = ratio(
 
 export const METRICS = {
   'pass@1': passAt1,
-  'pass@5': passAt5,
+  'pass@5': passAt(ATTEMPTS),
   'baseline pass rate': ratio(
     ({ baseline }) => baseline,
     ({ samples }) => samples,
@@ -55,10 +58,7 @@ export const METRICS = {
     ({ programs }) => programs,
     ({ samples }) => samples,
   ),
-  'test validity': ratio(
-    ({ valid }) => valid,
-    ({ written }) => written,
-  ),
+  'test validity': testValidity,
   'distinct tests': ratio(
     ({ inputs }) => inputs,
     ({ written }) => written,
@@ -68,7 +68,7 @@ export const METRICS = {
     ({ attack }) => Number(attack !== 'none'),
   ),
   'mutation score': mutationScore,
-  mul: combined(passAt5, mutationScore, (pass, killed) => pass * killed),
+  mul: combined(testValidity, mutationScore, (valid, killed) => valid * killed),
   coherence: ratio(
     ({ coherence }) => coherence,
     ({ transitions }) => transitions,

@@ -74,7 +74,7 @@ describe('metrics of an evaluation', () => {
       'distinct tests': 6 / 8,
       'attack rate': 1 / 2,
       'mutation score': 4 / 10,
-      mul: 0.4, // 1 · 0.4
+      mul: 0.25, // 5 / 8 · 4 / 10
       coherence: 2 / 4,
     });
   });

@@ -49,15 +49,19 @@ function tableOf(records: readonly ProgramsRecord[]): string {
 }
 
 /**
- * `b` minus `a` in percentage points. Seeds with the same writer are not independent, so the interval is over writers: over the mean
- * of the seeds of each.
+ * `b` minus `a` in percentage points, with the wider of two intervals: over seeds, and over the mean of each writer's seeds. Seeds with
+ * the same writer are not independent, so the second may only widen the first.
  */
 export function difference(a: readonly ProgramsRecord[], b: readonly ProgramsRecord[]): Mean {
   const pairs = b.flatMap((one) => a.filter(({ seed }) => seed === one.seed).map((other) => [other, one] as const));
-  const groups = [...groupBy(pairs, ([{ seed }]) => writerNumber(seed)).values()];
-  const means = (side: 0 | 1): number[] =>
-    groups.map((own) => 100 * meanOf(own.map((pair) => pair[side].after.right)).value);
-  return pairedDifference(means(0), means(1));
+  const over = (groups: readonly (typeof pairs)[]): Mean => {
+    const means = (side: 0 | 1): number[] =>
+      groups.map((own) => 100 * meanOf(own.map((pair) => pair[side].after.right)).value);
+    return pairedDifference(means(0), means(1));
+  };
+  const seeds = over(pairs.map((pair) => [pair]));
+  const writers = over([...groupBy(pairs, ([{ seed }]) => writerNumber(seed)).values()]);
+  return writers.half > seeds.half ? { ...seeds, half: writers.half } : seeds;
 }
 
 /** With its sign. */
