@@ -40,7 +40,11 @@ module.exports = {
       to: { path: 'node_modules/koffi/', dependencyTypesNot: ['type-only'] },
     },
     layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|chains|activities|workflows|workers|cli)/'),
-    layer('ports-use-little-of-infra', '^(sandbox|store|data)/', '^infra/(?!(lock|place|proxy|root|scripts|sharedFolder)\\.)'),
+    layer(
+      'ports-use-little-of-infra',
+      '^(sandbox|store|data)/',
+      '^infra/(?!(lock|place|proxy|root|scripts|sharedFolder)\\.)',
+    ),
     layer('sandbox-backends-are-siblings', '^sandbox/([^/]+)/', '^sandbox/([^/]+)/', {
       pathNot: `^sandbox/($1|guest)/|${TEST_SOURCE}`,
     }),
