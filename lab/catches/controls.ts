@@ -28,18 +28,6 @@ export function* mutations(seeds: readonly Value[][], random: RandomStream): Ite
   }
 }
 
-const MOST_SEEDS = 1000;
-
-/** Mutations of the known inputs and of all legal ones since, as EvalPlus does it. */
-function* corpus({ known, isLegal }: FrozenProblem, _program: WrongProgram, random: RandomStream): Iterable<Value[]> {
-  const seeds = [...known];
-  for (;;) {
-    const input = mutate(random.choice(seeds), random);
-    yield input;
-    if (seeds.length < MOST_SEEDS && isLegal?.(input) !== false) seeds.push(input);
-  }
-}
-
 const dictionary: Control['write'] = (problem, program, random) => changes(problem.known, problem, program, random);
 
 /** Mutations of `seeds` with constants of the program, the reference and the description. */
@@ -132,7 +120,6 @@ function* uniform(problem: FrozenProblem, _program: WrongProgram, random: Random
 
 export const CONTROLS: readonly Control[] = [
   { name: 'mutation', perProgram: false, write: ({ known }, _program, random) => mutations(known, random) },
-  { name: 'corpus', perProgram: false, write: corpus },
   { name: 'uniform', perProgram: false, write: uniform },
   { name: 'structure', perProgram: false, write: structure },
   { name: 'dictionary', perProgram: true, write: dictionary },

@@ -8,11 +8,11 @@ const CALLS = 2; // of each input: the program, and the reference that judges it
 
 /** CPU seconds that the first `inputs` inputs cost, their calls included. */
 export function secondsOf(record: CatchesRecord, inputs: number, prices: Prices, market: Market): number {
-  const { model, arm, calls = CALLS } = record;
+  const { model, arm } = record;
   const written = model ? Math.min(inputs, model.inputs) : 0;
   const ofModel = model ? written * model.tokens * model.seconds : 0;
   const drawn = (inputs - written) * (prices.draw[model ? 'dictionary' : arm] ?? 0);
-  return ofModel + drawn + inputs * calls * prices.call[market];
+  return ofModel + drawn + inputs * CALLS * prices.call[market];
 }
 
 /** Tokens that the first `inputs` inputs cost. */

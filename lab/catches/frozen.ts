@@ -13,15 +13,12 @@ import { interpretNested, type NestedArgs } from '../families/nested/interpret.j
 import { allNestedProblems } from '../families/nested/problems.js';
 import { renderCode as renderNested, renderDescription as renderNestedText } from '../families/nested/render.js';
 import { baselineTests, drawArgs as drawNestedArgs, passesHidden } from '../families/nested/tests.js';
-import { openStructured } from '../families/structured/frozen.js';
-import { STRUCTURES } from '../families/structured/structures.js';
 import type { FrozenProblem, Program, WrongProgram } from './programs.js';
 
 export const FROZEN = {
   keyhole: (split: Split) => keyholeFrozen(keyholeProblems(split)),
   'keyhole-fresh': (split: Split) => keyholeFrozen(freshKeyholeProblems(split)),
   nested: nestedFrozen,
-  structured: structuredFrozen,
 } as const satisfies Record<string, (split: Split) => FrozenProblem[]>;
 export type FrozenFamily = keyof typeof FROZEN;
 
@@ -30,25 +27,12 @@ export const STRATA_OF: Record<FrozenFamily, readonly string[]> = {
   keyhole: STRATA,
   'keyhole-fresh': STRATA,
   nested: ['comparison', 'guard', 'other'],
-  structured: STRUCTURES.map(({ name }) => name),
 };
 export const FLAWS_OF: Record<FrozenFamily, readonly string[]> = {
   keyhole: FLAWS,
   'keyhole-fresh': FLAWS,
   nested: ['inner', 'outer', 'both'],
-  structured: ['edit', 'mutant'],
 };
-
-let structured: Awaited<ReturnType<typeof openStructured>> | undefined;
-
-/** Loads what the programs of a family need to run. */
-export async function openFamily(family: FrozenFamily): Promise<void> {
-  if (family === 'structured') structured ??= await openStructured();
-}
-
-function structuredFrozen(split: Split): FrozenProblem[] {
-  return structured!.filter((problem) => problem.split === split);
-}
 
 function keyholeFrozen(problems: readonly KeyholeProblem[]): FrozenProblem[] {
   const program = (spec: KeyholeSpec): Program => ({

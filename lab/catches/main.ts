@@ -8,7 +8,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
 import { meanOf } from '../experiments/statistics.js';
 import { CONTROLS } from './controls.js';
-import { FROZEN, type FrozenFamily, openFamily } from './frozen.js';
+import { FROZEN, type FrozenFamily } from './frozen.js';
 import { measureAllPrograms } from './generator/main.js';
 import { needsWriter, SUITE_ARMS } from './generator/suites.js';
 import { withPrograms } from './generator/table.js';
@@ -35,7 +35,7 @@ import { type Place, WRITERS, type WriterName, writtenBy } from './writer/writer
 const MODELS = [...WRITERS, ...(Object.keys(HYBRIDS) as HybridName[])];
 const QUICK_PROBLEMS = 8;
 const USAGE = `npm run experiments -- catches [options]
-  --family F    keyhole (default), keyhole-fresh, nested or structured
+  --family F    keyhole (default), keyhole-fresh or nested
   --split S     test (default), validation or train
   --arms A,B    controls (default: all that the family has), or writers: ${MODELS.join(', ')}
   --programs    instead, programs of keyhole after training with the tests of an arm: ${SUITE_ARMS.join(', ')}
@@ -90,12 +90,9 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     await measureAllPrograms(records, { arms, seeds, split, store, commit, quick }, say);
     return finish(withPrograms, 'programs');
   }
-  await openFamily(family);
   if (FROZEN[family](split).length === 0) throw new BenchError(`--split: ${family} has no ${split} split`, 2);
   const isKeyhole = family.startsWith('keyhole');
-  const controls = CONTROLS.filter(({ name, feedback }) =>
-    feedback ? isKeyhole : name !== 'uniform' || family !== 'structured',
-  ).map(({ name }) => name);
+  const controls = CONTROLS.filter(({ feedback }) => isKeyhole || !feedback).map(({ name }) => name);
   const known = [...controls, ...(isKeyhole ? MODELS : [])];
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
   if (!records.all().some(({ kind }) => kind === 'prices')) {

@@ -29,6 +29,5 @@ export interface FrozenProblem {
   known: Value[][]; // of the baseline tests
   reference: Program;
   wrong: WrongProgram[];
-  isLegal?(args: Args): boolean; // absent: every input is
   uniform(random: RandomStream): Value[]; // a typical input
 }

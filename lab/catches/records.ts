@@ -27,7 +27,6 @@ const catchesSchema = z.strictObject({
   /** 'computed', 'computed missing' (kind of mistake) and 'computed -2' (power of ten of its chance under mutation) */
   cells: z.record(z.string(), cellSchema),
   suite: z.number(), // tests of a greedy choice with all catches of a problem; mean over problems
-  calls: z.number().optional(), // for an input: of the validator, the reference and the program, mean; absent: 2, without validator
   model: z
     .strictObject({
       inputs: z.number(), // that the model writes for a program, mean; what follows is drawn by `dictionary`
@@ -119,7 +118,7 @@ export function memoryRecords(): Records {
 
 /** In the order of tables. */
 const ARM_ORDER = [
-  ...['mutation', 'corpus', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
+  ...['mutation', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
   ...['untrained', 'blind', 'trained', 'public', 'hybrid', 'blind-hybrid', 'public-hybrid'],
 ];
 

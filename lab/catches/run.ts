@@ -56,13 +56,9 @@ export function measureArm(
       [...cells].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, all]) => [name, cellOf(all)]),
     ),
     suite: tested.reduce((sum, { suite }) => sum + suite, 0) / tested.length,
-    ...(tested.some(({ problem }) => problem.isLegal) && { calls: sumOf(tested, 'calls') / sumOf(tested, 'written') }),
     ...(model && { model }),
   };
 }
-
-const sumOf = <K extends 'calls' | 'written'>(results: readonly Record<K, number>[], field: K): number =>
-  results.reduce((sum, one) => sum + one[field], 0);
 
 const cellOf = (all: readonly Caught[]): Cell => ({
   count: all.length,

@@ -70,7 +70,6 @@ async function main(args: string[]): Promise<void> {
   if (quick) {
     console.log(withRecords('<!-- experiments --><!-- /experiments -->', readRecords(path)));
     await catchesMain(['--quick'], commit);
-    await catchesMain(['--quick', '--family', 'structured', '--split', 'train'], commit);
     say('programs judged without a reference');
     const script = join(import.meta.dirname, 'noReference.js');
     const { status } = spawnSync(process.execPath, [script, store, runOf(keys[0]!)], { stdio: 'inherit' });
