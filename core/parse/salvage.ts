@@ -57,17 +57,13 @@ export function salvageTests(text: string, options: SalvageOptions): Salvage {
   return new Salvager(text.slice(0, MAX_TEXT).replace(/\r\n?/g, '\n'), options).run();
 }
 
-/** Rejected tests, except those beyond the requested number. */
-function malformedCount(rejected: readonly RejectedTest[]): number {
-  return rejected.filter(({ reason }) => reason !== 'over-limit').length;
-}
-
 /**
  * Tests of a sample that count as invalid without being judged: malformed ones and missing ones. If missing tests did
  * not count, one safe test would be worth more than an honest attempt at all of them.
  */
 export function unusableTests(salvage: Salvage, requested: number): number {
-  return Math.max(malformedCount(salvage.rejected), requested - salvage.tests.length, 0);
+  const malformed = salvage.rejected.filter(({ reason }) => reason !== 'over-limit').length;
+  return Math.max(malformed, requested - salvage.tests.length, 0);
 }
 
 class Salvager {
