@@ -53,6 +53,13 @@ export function extractCode(text: string, style: PromptStyle, entry?: string): s
   return (answer || programIn(source, entry)).trimEnd();
 }
 
+/** A program as it is, or the program in the answer of a model, which has other text around it. */
+export function programOf(text: string, entry?: string): string {
+  const isAnswer =
+    /^[ \t]*(?:```|~~~)|<\/think>/m.test(text) && (text.length > MAX_PARSED || errorsIn(text).length > 0);
+  return (isAnswer && extractCode(text, 'instruct', entry)) || text;
+}
+
 function programIn(source: string, entry: string | undefined): string {
   const names = entry === undefined ? [/\bdef\s/] : entry.split('.').map((name, i) => defined(name, i > 0));
   const defines = (code: string): boolean => names.every((name) => name.test(code));
@@ -109,8 +116,8 @@ function boundNames(code: string): string[] {
   );
 }
 
-/** Whether a block only defines, so that running it does nothing. */
-const isDefinitions = (code: string): boolean =>
+/** Whether a program only defines, so that running it does nothing. */
+export const isDefinitions = (code: string): boolean =>
   code.split('\n').every((line) => CONTINUED.test(line) || PROGRAM_START.test(line) || ASSIGNMENT.test(line)) &&
   !READS_INPUT.test(code);
 

@@ -2,7 +2,7 @@
 // runs.
 import type { TestCase } from '../schema/problem.js';
 import { isTuple, LiteralProblem } from './arithmetic.js';
-import { assertedTest, nameOf, SalvageProblem } from './asserts.js';
+import { assertedTest, attempt, nameOf, SalvageProblem } from './asserts.js';
 import { Evaluation } from './evaluation.js';
 import { lineEnd, nextSignificant, takePiece } from './scan.js';
 import type { Signature } from './signature.js';
@@ -152,16 +152,13 @@ class Salvager {
     const { end, looked } = blockEnd(this.text, at);
     const indent = this.text.slice(start, at);
     this.toParse -= looked - start;
-    try {
-      const body = this.text.slice(start, end);
-      const { text, top } = parsePython(indent === '' ? body : `if 1:\n${body}`);
-      const [outer] = parts(top);
-      const statement = indent === '' ? outer : outer?.getChild('Body')?.firstChild?.nextSibling;
-      if (statement) for (const found of testsOfFunction(statement, text, this.options)) if (!this.take(found)) break;
-    } catch (error) {
-      if (error instanceof LiteralProblem) return undefined;
-      throw error;
-    }
+    const body = this.text.slice(start, end);
+    const parsed = attempt(() => parsePython(indent === '' ? body : `if 1:\n${body}`));
+    if (!parsed) return undefined;
+    const [outer] = parts(parsed.top);
+    const statement = indent === '' ? outer : outer?.getChild('Body')?.firstChild?.nextSibling;
+    const found = statement ? testsOfFunction(statement, parsed.text, this.options) : [];
+    for (const one of found) if (!this.take(one)) break;
     this.before = '\n';
     this.lineBlank = true;
     return end;

@@ -19,6 +19,7 @@ const recordSchema = z.object({
   prompt: program,
   entry_point: text,
   canonical_solution: z.union([z.literal(''), program]),
+  suffix: z.string().default(''),
   test: z.string(),
 });
 
@@ -29,7 +30,7 @@ export const humaneval: ProblemFormat = {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
     const { task_id, prompt, canonical_solution, test } = record;
     const called = calledEntry(record.entry_point);
-    const referenceSolution = completed(prompt, canonical_solution, called);
+    const referenceSolution = completed(prompt, canonical_solution, called, record.suffix);
     const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
     const { signature, ...shown } = signatureIn(referenceSolution, entry);
     const problem = problemOf({
