@@ -9,6 +9,7 @@ import {
   type FormatName,
   GIVEN,
   type ListStyle,
+  NOTHING,
   type ProblemFormat,
   presentFields,
   UnusableRecord,
@@ -21,7 +22,7 @@ export type DraftEntry = { id: string; draft: Draft } | Rejected;
 export type References = ReadonlyMap<string, string> | 'optional';
 
 /** What stands for the solution and the tests of a problem that lacks them, so that its format can read it. */
-export const UNTESTED = { reference_solution: 'pass', baseline_tests: [], [GIVEN]: 'none' } as const;
+export const UNTESTED = { baseline_tests: [], [GIVEN]: NOTHING };
 
 export interface DraftFile {
   format: FormatName;
@@ -195,10 +196,10 @@ function readDraft(record: SourceRecord, format: ProblemFormat, references: Refe
     return format.read(record, style);
   } catch (error) {
     if (!(error instanceof UnusableRecord)) throw error;
-    const json = { ...UNTESTED, ...(presentFields(record.json) as { reference_solution?: string }) };
+    const json = { ...UNTESTED, ...(presentFields(record.json) as object) };
     const draft = format.read({ ...record, json }, style);
-    const { referenceSolution, ...problem } = draft.problem;
-    return json.reference_solution === UNTESTED.reference_solution ? { ...draft, problem } : draft;
+    const { referenceSolution: _, ...problem } = draft.problem;
+    return { ...draft, problem };
   }
 }
 
@@ -227,7 +228,7 @@ function withReference(
   if (references.size === 0) return record;
   const solution = references.get(idOf(record, format));
   if (solution === undefined) return record;
-  return { ...record, json: { ...(record.json as object), reference_solution: solution, [GIVEN]: 'reference' } };
+  return { ...record, json: { ...(record.json as object), reference_solution: solution, [GIVEN]: solution } };
 }
 
 /** JSON lines `{id, code}`. @throws GauntletError BAD_INPUT */

@@ -104,7 +104,6 @@ const DEFINITION = new RegExp(
     `^(${NAME}(?:[ \\t]*,[ \\t]*${NAME})*)[ \\t]*(?::[^=\\n]*)?=(?!=)`,
   'gmu',
 );
-const LAST_NAME = new RegExp(`(${NAME})[^\\p{L}\\p{N}_]*$`, 'u');
 const ASSIGNMENT = new RegExp(`^${NAME}\\s*=(?!=)`, 'u');
 
 /** The names that functions, classes, imports and assignments at the top level bind. */
@@ -112,7 +111,13 @@ function boundNames(code: string): string[] {
   return [...code.matchAll(DEFINITION)].flatMap(([, defined, imported, assigned]) =>
     imported === undefined
       ? (defined ?? assigned!).split(',').map((name) => name.trim())
-      : imported.split(',').map((part) => LAST_NAME.exec(part.replace(/#.*/g, ''))?.[1] ?? ''),
+      : imported.split(',').map(
+          (part) =>
+            part
+              .replace(/#.*/g, '')
+              .match(/[\p{L}\p{M}\p{N}_]+/gu)
+              ?.at(-1) ?? '',
+        ),
   );
 }
 

@@ -43,14 +43,14 @@ export function testsOfModule(source: string, entry: string, arity?: number, sig
   const tests: TestCase[] = [];
   const taken = new Set<SyntaxNode>();
   const named = new Map<string, SyntaxNode>(); // the functions and classes among them
-  const left: SyntaxNode[] = [];
-  const assignments: SyntaxNode[] = [];
+  const staying: SyntaxNode[] = [];
+  let complete = true;
   let bound = noBindings();
   const options = { entry, arity, signature, truth: true };
   for (const statement of statementsOf(top)) {
     if (statement.name === 'AssignStatement') {
       bind(statement, text, options, bound);
-      assignments.push(statement);
+      staying.push(statement);
       continue;
     }
     const isRepeated = repeats(statement, text, named);
@@ -58,19 +58,20 @@ export function testsOfModule(source: string, entry: string, arity?: number, sig
     if (found === 'idle') continue;
     if (!found.complete) bound = noBindings(); // it may change what a name stands for
     for (const test of found.tests) tests.push(test);
-    if (!found.complete || tests.length > MAX_TESTS) left.push(statement);
-    else {
+    if (!found.complete || tests.length > MAX_TESTS) {
+      staying.push(statement);
+      complete = false;
+    } else {
       taken.add(statement);
       const definition = statement.name === 'DecoratedStatement' ? statement.lastChild! : statement;
       if (definition.name.endsWith('Definition')) named.set(namesIn(definition, text)[0]!, statement);
     }
   }
-  if (left.length === 0) return { tests, rest: undefined };
-  const needed = [...left, ...assignments]; // what they use stays, too
-  for (const node of needed)
+  if (complete) return { tests, rest: undefined };
+  for (const node of staying)
     for (const name of namesIn(node, text)) {
-      const definition = named.get(name);
-      if (definition && taken.delete(definition)) needed.push(definition);
+      const used = named.get(name);
+      if (used && taken.delete(used)) staying.push(used);
     }
   return { tests: tests.slice(0, MAX_TESTS), rest: taken.size === 0 ? source : without(text, taken) };
 }

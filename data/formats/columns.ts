@@ -3,12 +3,11 @@
 import { basename } from 'node:path';
 import type { z } from 'zod';
 import { nameOf } from '../../core/parse/asserts.js';
-import { callsIn } from '../../core/parse/calls.js';
 import { isDefinitions } from '../../core/parse/code.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import type { Calling } from '../../core/schema/calling.js';
 import { testStyleSchema } from '../../core/schema/execution.js';
-import type { Problem } from '../../core/schema/problem.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { ANY_ARGUMENTS, callingOf, entryOf, inShape, UNSIGNED } from '../calling.js';
 import { judgesOf, judgesSchema } from '../checkers.js';
 import { ofJsonText, parseExactJson, parseJson } from '../exactJson.js';
@@ -20,6 +19,7 @@ import {
   GIVEN,
   type Given,
   idText,
+  NOTHING,
   type Part,
   type ProblemFormat,
   parseFields,
@@ -29,7 +29,7 @@ import {
   UnusableRecord,
 } from './format.js';
 import { type GivenTests, givenTests } from './givenTests.js';
-import { calledEntry, calledIn, signatureIn, signatureOfCalls, testsFrom, withTyping } from './python.js';
+import { calledEntry, calledIn, signatureIn, signatureOfTests, testsFrom, withTyping } from './python.js';
 import { solutionOf } from './solutions.js';
 import { STDIO } from './stdio.js';
 
@@ -81,10 +81,7 @@ function readProblem(record: SourceRecord, columns: Columns, testPreamble?: stri
   const cells = { ...cellsOf(record, columns), testPreamble };
   requirePython(cells);
   const common = commonFields(cells, record);
-  const given = (isOfCalls: boolean): BothTests => [
-    testsIn(cells, 'tests', isOfCalls),
-    testsIn(cells, 'hidden_tests', isOfCalls),
-  ];
+  const given = (calls: boolean) => [testsIn(cells, 'tests', calls), testsIn(cells, 'hidden_tests', calls)] as const;
   const isProgram = ([tests, hidden]: BothTests): boolean => (tests ?? hidden)?.kind === 'program';
   const isNamed = cells.textAt('entry') !== undefined;
   const tests = given(isNamed);
@@ -156,9 +153,8 @@ type CommonFields = ReturnType<typeof commonFields>;
 
 /** The solution that --references gives, else that of the record, after the preamble. */
 function referenceIn({ json, at, textAt }: Cells, entry: string | undefined): string | undefined {
-  const { [GIVEN]: given, reference_solution } = json as Given;
-  const solution =
-    given === 'reference' ? reference_solution : solutionOf(at('reference'), entry && calledEntry(entry));
+  const given = (json as Given)[GIVEN] ?? NOTHING;
+  const solution = given !== NOTHING ? given : solutionOf(at('reference'), entry && calledEntry(entry));
   if (solution === undefined) return undefined;
   const preamble = textAt('preamble');
   const whole = preamble === undefined ? solution : `${preamble}\n\n${solution}`;
@@ -195,7 +191,7 @@ function functionProblem(
   const { columns, json, textAt, testPreamble } = cells;
   const column = textAt('test_source');
   const isUntested = tests === undefined && hidden === undefined && column === undefined;
-  if (isUntested && (json as Given)[GIVEN] !== 'none')
+  if (isUntested && (json as Given)[GIVEN] !== NOTHING)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
   const given = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
   const isComplete =
@@ -207,26 +203,24 @@ function functionProblem(
     return problemOf({ ...common, functionSignature: UNSIGNED, entry: 'solve', baselineTests: [] });
   const source = [shownSource, hiddenSource].join('\n');
   const called = said ?? placed(placeOf(columns, 'tests'), () => calledIn(source, reference));
-  const counts = (name: string): number[] => [
-    ...[tests, hidden].flatMap((one) =>
-      one?.kind === 'calls' ? one.read(ANY_ARGUMENTS).map(({ args }) => args.length) : [],
-    ),
-    ...(callsIn(source, name) ?? []).flatMap(({ called, count }) => (called === name ? [count] : [])),
+  const calls = (one: GivenTests | undefined, part: TestPart, read: Signature) => {
+    if (one?.kind === 'program') return mixed();
+    return one?.kind === 'calls' ? placed(placeOf(columns, part), () => one.read(read)) : [];
+  };
+  const known = (name: string): TestCase[] => [
+    ...calls(tests, 'tests', ANY_ARGUMENTS),
+    ...testsFrom(source, name, ANY_ARGUMENTS).baselineTests,
   ];
   const {
     entry,
     signature,
     functionSignature,
     calling: ofClass,
-  } = entryIn(called, textAt('signature'), reference, counts);
-  const calls = (one: GivenTests | undefined, part: TestPart) => {
-    if (one?.kind === 'program') return mixed();
-    return one?.kind === 'calls' ? placed(placeOf(columns, part), () => one.read(signature)) : [];
-  };
+  } = entryIn(called, textAt('signature'), reference, known);
   const shown = testsFrom(shownSource, entry, signature);
   const later = testsFrom(hiddenSource, entry, signature);
-  const baselineTests = [...calls(tests, 'tests'), ...shown.baselineTests];
-  const hiddenTests = [...calls(hidden, 'hidden_tests'), ...later.baselineTests];
+  const baselineTests = [...calls(tests, 'tests', signature), ...shown.baselineTests];
+  const hiddenTests = [...calls(hidden, 'hidden_tests', signature), ...later.baselineTests];
   const calling = ofClass ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
   return problemOf({
     ...common,
@@ -272,7 +266,7 @@ function entryIn(
   called: string,
   starter: string | undefined,
   reference: string | undefined,
-  counts: (entry: string) => number[],
+  known: (entry: string) => TestCase[],
 ): { entry: string; signature: Signature; functionSignature: string; calling?: Calling } {
   const name = calledEntry(called);
   const given = starter === undefined ? undefined : parseSignature(starter, nameOf(name));
@@ -280,7 +274,7 @@ function entryIn(
   if (given && starter && (given.owner !== undefined) === entry.includes('.'))
     return { entry, signature: given, functionSignature: withTyping(starter.trim()) };
   if (reference !== undefined) return { entry, ...signatureIn(reference, entry) };
-  const functionSignature = signatureOfCalls(entry, counts(entry));
+  const functionSignature = signatureOfTests(entry, known(entry));
   return { entry, functionSignature, signature: parseSignature(functionSignature, nameOf(entry))! };
 }
 

@@ -109,20 +109,17 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: 
   throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
 }
 
-/**
- * Of a record whose `reference_solution` comes from --references (`reference`), or stands for the solution of a problem that is
- * only solved (`none`), and is not a column of the file.
- */
+/** Holds the solution that --references gives a record. A file has no such field. */
 export const GIVEN = Symbol('given');
-export interface Given {
-  [GIVEN]?: 'reference' | 'none';
-  reference_solution?: string;
-}
+export type Given = { [GIVEN]?: string };
+/** Stands for the solution of a problem that is only solved. */
+export const NOTHING = 'pass';
 
-/** The record with its `reference_solution` in the format's own field, if it is GIVEN. */
+/** A record with the solution that --references gives in the format's own field. */
 export function preferReference(json: unknown, field: string, form: (code: string) => unknown = String): unknown {
-  const { [GIVEN]: isGiven, reference_solution: code = '' } = Object(json) as Given;
-  return isGiven ? { ...Object(json), [field]: form(code) } : json;
+  const { [GIVEN]: code } = Object(json) as Given;
+  const isOwn = code === undefined || (code === NOTHING && Object.hasOwn(Object(json), field));
+  return isOwn ? json : { ...Object(json), [field]: form(code) };
 }
 
 /** Begins the reason why `read` finds a record unusable with its place. */

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { entryOf } from '../calling.js';
 import {
+  code,
   hasFields,
   idText,
   type ProblemFormat,
@@ -18,7 +19,7 @@ const recordSchema = z.object({
   task_id: idText,
   prompt: program,
   entry_point: text,
-  canonical_solution: z.union([z.literal(''), program]),
+  canonical_solution: code,
   suffix: z.string().default(''),
   test: z.string(),
 });

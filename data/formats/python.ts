@@ -4,7 +4,7 @@ import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
 import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
 import { checkedBy, testsOfModule } from '../../core/parse/testModule.js';
 import type { Calling } from '../../core/schema/calling.js';
-import type { Problem } from '../../core/schema/problem.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { callingOfClass, USUAL_CLASS } from '../calling.js';
 import { UnusableRecord } from './format.js';
 
@@ -95,11 +95,8 @@ export function testsFrom(
  */
 export function calledIn(tests: string, code?: string): string {
   const defined = definitionsOf(code ?? '');
-  const checked = tests
-    .split('\n')
-    .map((line) => checkedBy(line.trim()))
-    .findLast((one) => one !== undefined);
-  const entry = checked === undefined ? '' : calledEntry(checked);
+  const checked = tests.split('\n').flatMap((line) => checkedBy(line.trim()) ?? []);
+  const entry = calledEntry(checked.at(-1) ?? '');
   if (entry && (code === undefined || defined.some(({ name }) => name === entry.split('.')[0]))) return entry;
   const isUsed = (name: string, after = ''): boolean =>
     new RegExp(`(?<![\\p{L}\\p{N}_])${name}(?![\\p{L}\\p{M}\\p{N}_])${after}`, 'u').test(tests);
@@ -108,33 +105,28 @@ export function calledIn(tests: string, code?: string): string {
   const called = functions.findLast(isCalled) ?? (tests.trim() === '' ? functions.at(-1) : undefined);
   if (called) return called.name;
   const owner = defined.findLast((one) => one.kind === 'class' && isCalled(one));
-  const passed = owner ? undefined : functions.findLast(({ name }) => isUsed(name)); // to map, for example
-  if (!owner) return passed?.name ?? onlyCalled(tests, code && defined.map(({ name }) => name));
+  const passed = functions.findLast(({ name }) => isUsed(name)); // to map, for example
+  if (!owner) return passed?.name ?? onlyCalled(tests, code && defined.map(({ name }) => name).join(', '));
   const methods = owner.methods.filter(isCalled);
   return owner.name === USUAL_CLASS && methods.length === 1 ? `${owner.name}.${methods[0]!.name}` : owner.name;
 }
 
-/** @param defined by the reference, if there is one. @throws UnusableRecord */
-function onlyCalled(tests: string, defined?: string[] | ''): string {
-  const calls = callsIn(tests);
-  const names = [...new Set(calls?.map(({ called }) => called))];
-  const some = names.slice(0, 3).join(', ');
-  if (!calls) throw new UnusableRecord('the tests are not Python');
-  if (names.length === 0) throw new UnusableRecord('the tests call no function: they are no tests of a program');
-  if (defined)
-    throw new UnusableRecord(
-      `the tests call ${some}; the reference defines ${defined.slice(0, 3).join(', ') || 'nothing'}`,
-    );
-  if (names.length === 1 && !/^[A-Z]\w*$/.test(some)) return some;
-  throw new UnusableRecord(
-    `the tests call ${some}; without a reference, name a column with --map entry= or signature=`,
-  );
+/** @param defined the names that the reference defines, if there is one. @throws UnusableRecord */
+function onlyCalled(tests: string, defined?: string): string {
+  const names = callsIn(tests);
+  if (!names) throw new UnusableRecord('the tests are not Python');
+  const [name, ...others] = names;
+  if (name === undefined) throw new UnusableRecord('the tests call no function: they are no tests of a program');
+  const all = `the tests call ${names.join(', ')}`;
+  if (defined !== undefined) throw new UnusableRecord(`${all}; the reference defines ${defined || 'nothing'}`);
+  if (others.length === 0 && !/^[A-Z]\w*$/.test(name)) return name;
+  throw new UnusableRecord(`${all}; without a reference, name a column with --map entry= or signature=`);
 }
 
-/** The signature of a function of which only the numbers of arguments of calls are known. */
-export function signatureOfCalls(entry: string, counts: readonly number[]): string {
-  const isFixed = counts.length > 0 && counts.every((count) => count === counts[0]);
-  const parameters = isFixed ? Array.from({ length: counts[0]! }, (_, i) => `arg${i + 1}`) : ['*args'];
+/** The signature of a function of which only tests are known: with the number of arguments that all of them give. */
+export function signatureOfTests(entry: string, [first, ...others]: readonly TestCase[]): string {
+  const isFixed = first !== undefined && others.every(({ args }) => args.length === first.args.length);
+  const parameters = isFixed ? first.args.map((_, i) => `arg${i + 1}`) : ['*args'];
   const [owner, method] = entry.split('.');
   if (method === undefined) return `def ${entry}(${parameters.join(', ')}):`;
   return `class ${owner}:\n    def ${method}(${['self', ...parameters].join(', ')}):`;

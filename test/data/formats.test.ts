@@ -219,10 +219,7 @@ describe('problem file formats', () => {
     const computed = await problemOf({ ...mbpp, test_setup_code: 'y = int("3")', test_list: ['assert twice(y) == 6'] });
     assert.deepEqual([computed.testSource, computed.testStyle], ['y = int("3")\nassert twice(y) == 6', 'assert']);
     assert.equal(computed.hiddenTests.length, 1); // not in the source as well, since source is rewarded
-    await refuses(
-      { ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] },
-      /tests call g; the reference defines helper, twice/,
-    );
+    await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /tests call g; the/);
     await refuses({ ...mbpp, text: undefined }, /line 1: missing field `text` \(or `prompt`\)/);
     await refuses({ ...mbpp, test_list: 'assert' }, /field `test_list`/);
   });
