@@ -1,13 +1,17 @@
 // How a program is called, derived from its signature: a method, arguments of the usual interview classes (linked lists
 // and trees), an argument that is changed in place.
 import { definitionsOf } from '../core/parse/definitions.js';
-import type { Signature } from '../core/parse/signature.js';
+import { parseSignature, type Signature } from '../core/parse/signature.js';
 import { type Calling, callingSchema, type Shape } from '../core/schema/calling.js';
 import type { TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 
 /** The class of a pasted method whose class is not given: interview problems call it so. */
 export const USUAL_CLASS = 'Solution';
+
+/** What is shown of a problem that names no signature. */
+export const UNSIGNED = 'def solve(*args):';
+export const ANY_ARGUMENTS = parseSignature(UNSIGNED)!;
 
 /** `f`, or `Class.f` if only a class of the reference, or else of the signature, defines it. */
 export function entryOf(

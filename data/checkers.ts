@@ -1,4 +1,24 @@
-// Checkers of public sets, in the form that a problem has: a Python function `checker(inputs, answer, expected)`.
+// What judges inputs and answers of a problem: Python functions `validator(…)` and `checker(inputs, answer, expected)`.
+import { z } from 'zod';
+import { definitionsOf } from '../core/parse/definitions.js';
+import { program } from './formats/format.js';
+
+const functionNamed = (name: string) =>
+  program.refine(
+    (source) => definitionsOf(source).some((one) => one.kind === 'function' && one.name === name),
+    `must define the function ${name}`,
+  );
+
+export const judgesSchema = z.object({
+  validator: functionNamed('validator').optional(),
+  checker: functionNamed('checker').optional(),
+  generated_checker: program.optional(),
+});
+
+export const judgesOf = ({ validator, checker, generated_checker }: z.infer<typeof judgesSchema>) => ({
+  validator,
+  checker: checker ?? (generated_checker && checkerOfScript(generated_checker)),
+});
 
 /**
  * A checker for a script as in the Codeforces set of open-r1. It is started with the names of three files: the input, a

@@ -29,6 +29,17 @@ export function parseJson(text: string): unknown {
 export const parseExactJson = (text: string): unknown =>
   JSON.parse(marked(text, (token) => (token[0] === '"' ? DIGIT_KEY.test(token) : !PLAIN.test(token))));
 
+/** What the JSON text of a list or an object holds; anything else as it is. */
+export function ofJsonText(given: unknown, parse: (text: string) => unknown = parseExactJson): unknown {
+  if (typeof given !== 'string' || !/^\s*[[{]/.test(given)) return given;
+  try {
+    parseJson(given); // bounds lists and nesting
+    return parse(given);
+  } catch {
+    return given;
+  }
+}
+
 function shallow(json: unknown): unknown {
   if (isTooDeep(json)) throw new SyntaxError('nested too deeply');
   return json;

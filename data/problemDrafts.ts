@@ -2,17 +2,19 @@
 // only if the file itself is wrong: a line is not JSON, two problems have one id, or no record can be used.
 import { basename } from 'node:path';
 import { GauntletError } from '../core/errors.js';
-import type { Rejected } from '../core/schema/problem.js';
+import type { Problem, Rejected } from '../core/schema/problem.js';
 import {
   type Columns,
   type Draft,
   type FormatName,
+  GIVEN,
   type ListStyle,
+  NOTHING,
   type ProblemFormat,
   presentFields,
   UnusableRecord,
 } from './formats/format.js';
-import { formatOf, mappedFormat, recogniseFormat } from './formats/index.js';
+import { formatOf, recogniseFormat } from './formats/index.js';
 import { printable, readRecords, refuse, type SourceRecord } from './records.js';
 
 export type DraftEntry = { id: string; draft: Draft } | Rejected;
@@ -20,7 +22,7 @@ export type DraftEntry = { id: string; draft: Draft } | Rejected;
 export type References = ReadonlyMap<string, string> | 'optional';
 
 /** What stands for the solution and the tests of a problem that lacks them, so that its format can read it. */
-export const UNTESTED = { reference_solution: 'pass', baseline_tests: [] };
+export const UNTESTED = { baseline_tests: [], [GIVEN]: NOTHING };
 
 export interface DraftFile {
   format: FormatName;
@@ -55,27 +57,55 @@ export async function entriesIn(files: readonly string[], options: ReadingOption
   return { files, format: format.name, entries };
 }
 
+/** What a set gives while it is read. */
+export interface Reader {
+  /** Before each pass over the files. */
+  begin(): void;
+  problem(problem: Problem): void;
+  rejected(record: Rejected): void;
+}
+
+/**
+ * Reads a set once; twice if records were rejected whose tests only the whole set makes clear.
+ * @returns how list tests are read whose record does not tell
+ * @throws GauntletError BAD_INPUT, one line; HUB_FAULT
+ */
+export async function readEntries(set: EntryFile, reader: Reader): Promise<ListStyle | undefined> {
+  for (let style: ListStyle | undefined; ; ) {
+    const styles = new Set<ListStyle>();
+    let usable = 0;
+    let first: Rejected | undefined;
+    reader.begin();
+    for await (const entry of set.entries(style)) {
+      if ('draft' in entry) {
+        const { problem, inputs, listStyles = [] } = entry.draft;
+        for (const each of listStyles) styles.add(each);
+        reader.problem(inputs ? { ...problem, inputs } : problem);
+        usable++;
+      } else {
+        first ??= entry;
+        reader.rejected(entry);
+      }
+    }
+    if (first && style === undefined && styles.size === 1) style = [...styles][0];
+    else if (usable > 0) return style;
+    else throw refuse(set.files[0]!, `no record can be used; the first: ${first?.reason}`);
+  }
+}
+
 /**
  * Reads the whole set once, so that a bad file is refused before anything is run.
  * @throws GauntletError BAD_INPUT, one line that names file and place
  */
 export async function openDrafts(given: string | readonly string[], options: ReadingOptions = {}): Promise<DraftFile> {
-  const { files, format, entries } = await entriesIn(typeof given === 'string' ? [given] : given, options);
-  const styles = new Set<ListStyle>();
+  const set = await entriesIn(typeof given === 'string' ? [given] : given, options);
   let count = 0;
-  let firstRejected: Rejected | undefined;
-  let usable = 0;
-  for await (const entry of entries()) {
-    count++;
-    if ('reason' in entry) firstRejected ??= entry;
-    else {
-      usable++;
-      for (const style of entry.draft.listStyles ?? []) styles.add(style);
-    }
-  }
-  if (usable === 0) throw refuse(files[0]!, `no record can be used; the first: ${firstRejected?.reason}`);
-  const style = styles.size === 1 ? [...styles][0] : undefined;
-  return { format, count, entries: () => entries(style) };
+  const add = (): void => void count++;
+  const begin = (): void => {
+    count = 0;
+  };
+  const style = await readEntries(set, { begin, problem: add, rejected: add });
+  return { format: set.format, count, entries: () => set.entries(style) };
 }
 
 /** The format that is named; else that of the first record that has one, since a record may lack a field. */
@@ -86,7 +116,7 @@ async function formatFor(
   if (map === undefined) {
     return format === 'auto' ? recognise(files, references === 'optional') : formatOf(format);
   }
-  const mapped = mappedFormat(formatOf(format === 'auto' ? 'columns' : format), map);
+  const mapped = formatOf(format === 'auto' ? 'columns' : format).mapped?.(map);
   if (mapped) return mapped;
   throw new GauntletError('BAD_INPUT', `--map: the format ${format} has fixed fields; leave out --format`);
 }
@@ -129,12 +159,14 @@ async function* entriesOf(
   style?: ListStyle,
 ): AsyncGenerator<DraftEntry> {
   const places = new Map<string, string>(); // by id
+  const unknown = new Set(references === 'optional' ? [] : references.keys());
   const rejected = (record: SourceRecord, why: string): Rejected => ({
     id: printable(idIn(record.json, format) ?? record.place, 80),
     reason: printable(`${record.place}: ${why}`),
   });
   for await (const record of recordsOf(files)) {
     onRecord?.(record.index!);
+    unknown.delete(idOf(record, format));
     let draft: Draft;
     try {
       draft = readDraft(record, format, references, style);
@@ -151,6 +183,10 @@ async function* entriesOf(
     } else if (format.columns) yield rejected(record, `id \`${id}\` is taken by ${before}`);
     else throw refuse(files.length > 1 ? '' : record.file, `${record.place}: id \`${id}\` is taken by ${before}`);
   }
+  if (references === 'optional' || unknown.size === 0 || unknown.size < references.size) return;
+  const some = (ids: Iterable<string>): string => [...ids].slice(0, 3).join(', ');
+  const why = `none of its ids (${some(unknown)}) is an id of the problems (${some(places.keys())})`;
+  throw new GauntletError('BAD_INPUT', printable(`--references: ${why}`));
 }
 
 /** @throws UnusableRecord */
@@ -160,10 +196,10 @@ function readDraft(record: SourceRecord, format: ProblemFormat, references: Refe
     return format.read(record, style);
   } catch (error) {
     if (!(error instanceof UnusableRecord)) throw error;
-    const json = { ...UNTESTED, ...(presentFields(record.json) as Partial<typeof UNTESTED>) };
+    const json = { ...UNTESTED, ...(presentFields(record.json) as object) };
     const draft = format.read({ ...record, json }, style);
-    const { referenceSolution, ...problem } = draft.problem;
-    return json.reference_solution === UNTESTED.reference_solution ? { ...draft, problem } : draft;
+    const { referenceSolution: _, ...problem } = draft.problem;
+    return { ...draft, problem };
   }
 }
 
@@ -181,15 +217,18 @@ function idIn(json: unknown, format: ProblemFormat): string | undefined {
   return found === undefined ? undefined : String(found);
 }
 
+const idOf = (record: SourceRecord, format: ProblemFormat): string =>
+  idIn(record.json, format) ?? `problem-${record.index}`;
+
 function withReference(
   record: SourceRecord,
   format: ProblemFormat,
   references: ReadonlyMap<string, string>,
 ): SourceRecord {
   if (references.size === 0) return record;
-  const solution = references.get(idIn(record.json, format) ?? `problem-${record.index}`);
+  const solution = references.get(idOf(record, format));
   if (solution === undefined) return record;
-  return { ...record, json: { ...(record.json as object), reference_solution: solution } };
+  return { ...record, json: { ...(record.json as object), reference_solution: solution, [GIVEN]: solution } };
 }
 
 /** JSON lines `{id, code}`. @throws GauntletError BAD_INPUT */

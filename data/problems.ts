@@ -2,11 +2,11 @@
 import { GauntletError } from '../core/errors.js';
 import { deriveKey, uniformAt } from '../core/random.js';
 import { isBuiltIn, type Problem, type ProblemSet, type Rejected, SPLITS, type Split } from '../core/schema/problem.js';
-import type { FormatName, ListStyle } from './formats/format.js';
+import type { FormatName } from './formats/format.js';
 import { gauntlet } from './formats/gauntlet.js';
 import { shippedProblemsPath } from './paths.js';
-import type { EntryFile } from './problemDrafts.js';
-import { readRecords, refuse } from './records.js';
+import { type Reader, readEntries } from './problemDrafts.js';
+import { readRecords } from './records.js';
 import { openEntries, type SourceOptions } from './source.js';
 
 const HELD_OUT = 0.1; // the share of validation, and that of test
@@ -56,44 +56,6 @@ function levelsOf(source: string): string[] | undefined {
     'BAD_INPUT',
     `problems: \`${source}\`: write steps, steps:LEVEL or steps:FIRST-LAST, levels 1 to 5`,
   );
-}
-
-/** What a set gives while it is read. */
-export interface Reader {
-  /** Before each pass over the files. */
-  begin(): void;
-  problem(problem: Problem): void;
-  rejected(record: Rejected): void;
-}
-
-/**
- * Reads a set once; twice if records were rejected whose tests only the whole set makes clear.
- * @throws GauntletError BAD_INPUT, one line; HUB_FAULT
- */
-export async function readEntries(set: EntryFile, reader: Reader): Promise<FormatName> {
-  let style: ListStyle | undefined;
-  for (;;) {
-    const styles = new Set<ListStyle>();
-    let isRejected = false;
-    let usable = 0;
-    let first: Rejected | undefined;
-    reader.begin();
-    for await (const entry of set.entries(style)) {
-      if ('draft' in entry) {
-        const { problem, inputs, listStyles = [] } = entry.draft;
-        for (const each of listStyles) styles.add(each);
-        reader.problem(inputs ? { ...problem, inputs } : problem);
-        usable++;
-      } else {
-        first ??= entry;
-        isRejected = true;
-        reader.rejected(entry);
-      }
-    }
-    if (isRejected && style === undefined && styles.size === 1) style = [...styles][0];
-    else if (usable > 0) return set.format;
-    else throw refuse(set.files[0]!, `no record can be used; the first: ${first?.reason}`);
-  }
 }
 
 /**
@@ -151,6 +113,7 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
     total++;
     rejected.push(record);
   };
-  const format = await readEntries(await openEntries(source, options), { begin, problem, rejected: reject });
-  return { format, total, rejected, untested, unreferenced };
+  const set = await openEntries(source, options);
+  await readEntries(set, { begin, problem, rejected: reject });
+  return { format: set.format, total, rejected, untested, unreferenced };
 }

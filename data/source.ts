@@ -15,6 +15,10 @@ const OPTIONS = ['config', 'split', 'revision', 'format', 'map', 'references'] a
 const OF_HUB: readonly string[] = ['config', 'split', 'revision'];
 type Option = (typeof OPTIONS)[number];
 
+const PROBLEM_FILE = /\.(jsonl?(\.(gz|zst))?|parquet)$/;
+/** A name or an address of the hub. */
+const LIKE_HUB = /^(?:https?:\/\/[^/]+\/datasets\/)?([\w-][\w.-]*\/[\w-][\w.-]*)(?:\/(?:tree|viewer|blob)\/.*)?$/;
+
 export interface Source {
   place: string; // a path, or hf:owner/name
   options: Partial<Record<Option, string>>;
@@ -24,6 +28,8 @@ export interface Source {
 export function parseSource(text: string, others: Source['options'] = {}): Source {
   const at = isOfHub(text) || !existsSync(text) ? text.indexOf('?') : -1; // a file may have a question mark in its name
   const place = at < 0 ? text : text.slice(0, at);
+  const id = existsSync(place) || PROBLEM_FILE.test(place) ? undefined : LIKE_HUB.exec(place)?.[1];
+  if (id !== undefined) throw bad(text, `no such file; a data set of the hub is written hf:${id}`);
   const pairs = at < 0 ? [] : text.slice(at + 1).split('&');
   const given = pairs.map((pair) => [pair.split('=', 1)[0]!, decoded(pair.slice(pair.indexOf('=') + 1))] as const);
   const allowed = OPTIONS.filter((name) => isOfHub(place) || !OF_HUB.includes(name));
@@ -90,8 +96,6 @@ function datasetOf({ place, options: { config, split, revision } }: Source): Dat
   if (id === undefined) throw bad(place, 'write hf:OWNER/NAME');
   return { id, config, split, revision };
 }
-
-const PROBLEM_FILE = /\.(jsonl?(\.(gz|zst))?|parquet)$/;
 
 /** @param source is provided from here on: a data set of the hub is downloaded, with its commit as revision */
 export async function provideSource(

@@ -4,7 +4,7 @@ import { takePiece } from '../core/parse/scan.js';
 import { joinedLines, type Signature, signatureAt } from '../core/parse/signature.js';
 import type { Calling } from '../core/schema/calling.js';
 import type { Problem, Rejected } from '../core/schema/problem.js';
-import { callingOfClass, USUAL_CLASS } from '../data/calling.js';
+import { callingOfClass, UNSIGNED, USUAL_CLASS } from '../data/calling.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
 import { openDrafts, type ReadingOptions, UNTESTED } from '../data/problemDrafts.js';
@@ -23,12 +23,15 @@ export async function readTasks(
   const rejected: Rejected[] = [];
   for await (const entry of (await openDrafts(files, { ...options, references: 'optional' })).entries()) {
     if ('reason' in entry) rejected.push(entry);
-    else tasks.push(entry.draft.problem);
+    else {
+      const { problem } = entry.draft;
+      const isMessage = problem.functionSignature === UNSIGNED; // a signature may be in the description
+      tasks.push(isMessage ? { ...taskOfMessage(problem.description), id: problem.id } : problem);
+    }
   }
   return { tasks, rejected };
 }
 
-const DEFAULT_SIGNATURE = 'def solve(*args):';
 const DEF_LINE = /^([ \t]*)(?:async\s+)?def\s+[\p{L}_]/gmu;
 const CLASS_LINE = /(?:^|\n)[ \t]*(class\s[^\n]*)\n\s*$/; // perhaps with comments after it
 const DECORATORS = /(?<=^|\n)(?:[ \t]*@[^\n]*\n)+$/;
@@ -138,7 +141,7 @@ export function taskOfMessage(given: string, fields: object = {}, exact: () => u
   const description = found && !operations ? `${found.before}${found.after}`.replace(EMPTY_FENCE, '') : message;
   const json = {
     ...UNTESTED,
-    function_signature: operations?.signature ?? found?.signature ?? DEFAULT_SIGNATURE,
+    function_signature: operations?.signature ?? found?.signature ?? UNSIGNED,
     ...(operations && { entry: operations.name, calling: operations.calling }),
     ...fields,
     id: 'request',

@@ -51,13 +51,13 @@ export const ACTIVITIES = {
   generateChains: sequence<t.GenerateChainsInput, t.GenerateChainsOutput>({ queue: 'gpu' }),
   sampleChains: sequence<t.SampleChainsInput, t.SampleChainsOutput>({ queue: 'gpu' }),
   generateReasoning: result<t.GenerateReasoningInput, t.GenerateReasoningOutput>(6, { queue: 'gpu', needs: 'engine' }),
-  repairPrograms: result<t.RepairProgramsInput, t.GenerateReasoningOutput>(2, { queue: 'gpu', needs: 'engine' }),
-  generateTests: result<t.GenerateTestsInput, t.GenerateTestsOutput>(3, { queue: 'gpu', needs: 'engine' }),
+  repairPrograms: result<t.RepairProgramsInput, t.GenerateReasoningOutput>(3, { queue: 'gpu', needs: 'engine' }),
+  generateTests: result<t.GenerateTestsInput, t.GenerateTestsOutput>(4, { queue: 'gpu', needs: 'engine' }),
 
   // what the sandbox says about it
-  findFailures: result<t.FindFailuresInput, t.FindFailuresOutput>(2, { queue: 'sandbox', needs: 'sandbox' }),
-  selectChains: result<t.SelectChainsInput, t.SelectChainsOutput>(5, { queue: 'sandbox', needs: 'sandbox' }),
-  executeSuite: result<t.ExecuteSuiteInput, t.ExecuteSuiteOutput>(5, { queue: 'sandbox', needs: 'sandbox' }),
+  findFailures: result<t.FindFailuresInput, t.FindFailuresOutput>(3, { queue: 'sandbox', needs: 'sandbox' }),
+  selectChains: result<t.SelectChainsInput, t.SelectChainsOutput>(6, { queue: 'sandbox', needs: 'sandbox' }),
+  executeSuite: result<t.ExecuteSuiteInput, t.ExecuteSuiteOutput>(6, { queue: 'sandbox', needs: 'sandbox' }),
 
   completeBatch: result<t.CompleteBatchInput, t.CompleteBatchOutput>(1, { queue: 'cpu' }),
 
@@ -85,7 +85,7 @@ export const ACTIVITIES = {
   // it overlaps the next step, whose programs go first
   judgeEvaluation: sequence<t.JudgeEvaluationInput, t.JudgeEvaluationOutput>({ queue: 'sandbox', priority: 4 }),
   summariseEvaluation: result<t.SummariseEvaluationInput, t.EvaluationSummary>(2, { queue: 'cpu' }),
-  measureEvaluation: result<t.MeasureEvaluationInput, t.MeasureEvaluationOutput>(3, { queue: 'cpu' }),
+  measureEvaluation: result<t.MeasureEvaluationInput, t.MeasureEvaluationOutput>(4, { queue: 'cpu' }),
   measureStep: effect<t.MeasureStepInput, StepFigures>({ queue: 'cpu' }),
   countAnswers: effect<t.CountAnswersInput, t.CountAnswersOutput>({ queue: 'cpu' }),
   commitCheckpoint: effect<t.CommitCheckpointInput, object>({ queue: 'cpu' }),
@@ -94,7 +94,7 @@ export const ACTIVITIES = {
 
   // solving
   prepareSolving: effect<t.PrepareSolvingInput, t.PrepareSolvingOutput>({ queue: 'gpu' }),
-  collectSolutions: result<t.CollectSolutionsInput, t.CollectSolutionsOutput>(3, { queue: 'cpu' }),
+  collectSolutions: result<t.CollectSolutionsInput, t.CollectSolutionsOutput>(4, { queue: 'cpu' }),
 };
 
 export type Name = keyof typeof ACTIVITIES;

@@ -1,7 +1,8 @@
 // The problems of a run, read in a thread of their own.
 import { GauntletError } from '../core/errors.js';
 import { isBuiltIn, type ProblemSet } from '../core/schema/problem.js';
-import { collected, loadProblems, type Reader } from '../data/problems.js';
+import type { Reader } from '../data/problemDrafts.js';
+import { collected, loadProblems } from '../data/problems.js';
 import { parseSource, provideSource, sourceText } from '../data/source.js';
 import { startThread } from '../infra/scripts.js';
 import type { ProblemsMessage, ProblemsTask } from './problemsThread.js';

@@ -4,8 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type ErrorCode, GauntletError } from '../core/errors.js';
 import type { Problem, Rejected } from '../core/schema/problem.js';
-import { entriesIn } from '../data/problemDrafts.js';
-import { readEntries } from '../data/problems.js';
+import { entriesIn, readEntries } from '../data/problemDrafts.js';
 import { parseSource, readingOptions } from '../data/source.js';
 
 export interface ProblemsTask {

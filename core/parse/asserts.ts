@@ -2,7 +2,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
-import { isTuple, type LiteralReason } from './arithmetic.js';
+import { isTuple, LiteralProblem, type LiteralReason } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';
 import type { Signature } from './signature.js';
 import { children, elements, parsePython, singleExpression } from './tree.js';
@@ -12,6 +12,16 @@ export type SalvageReason = LiteralReason | 'shape' | 'arity' | 'wrong-function'
 export class SalvageProblem extends Error {
   constructor(readonly reason: SalvageReason) {
     super(reason);
+  }
+}
+
+/** Undefined if what `read` reads is no literal or no assert. */
+export function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SalvageProblem || error instanceof LiteralProblem) return undefined;
+    throw error;
   }
 }
 

@@ -10,12 +10,20 @@ const CLOSING = /^[\s>]*(`{3,}|~{3,})\s*$/;
 const CLOSING_BEFORE_TEXT = /^[\s>]*(?:```|~~~)[ \t]*(\w*)/;
 const CLOSING_AFTER_CODE = /^([^`]*[^`\s])[ \t]*```[ \t]*$/;
 const ONE_LINE = /^[\s>]*(`{1,3})[ \t]*(?:(?:py|python3?)[ \t]+)?([^`\n]+)\1[ \t]*$/i;
-const PROGRAM_START = /^(?:(?:def|class|import|from|async\s+def)\b|@\w)/;
-const TARGET = String.raw`\*?[A-Za-z_][\w.]*(?:\[[^\]\n]{0,200}\])*`;
+const W = String.raw`[\p{L}\p{M}\p{N}_]`; // a character of a name, which \w and \b do not know beyond ASCII
+const NAME = `(?!\\d)${W}+`;
+/** Not of prose that begins like it: "class diagrams are below", "import the module", "from here". */
+const PROGRAM_START = new RegExp(
+  `^(?:(?:async\\s+)?(?:def|class)\\s+${NAME}\\s*(?:[(:[\\\\]|$)|import\\s+(?:${W}|\\.)+\\s*(?:[,;#\\\\]|$|as\\b)|` +
+    `from\\s+(?:${W}|\\.)+\\s*(?:\\\\|import\\b)|@\\w)`,
+  'u',
+);
+const TARGET = String.raw`\*?(?![\d.])(?:${W}|\.)+(?:\[[^\]\n]{0,200}\])*`;
 /** Lines that other programs begin with, and lines that continue them. */
 const CODE_LINE = new RegExp(
   `^(?:${TARGET}(?:[ \\t]*,[ \\t]*${TARGET})*(?:[ \\t]*,)?[ \\t]*(?::[^=\\n]*|[-+*/%&|^@]|\\*\\*|//|<<|>>)?=(?!=)|` +
-    '[A-Za-z_][\\w.]*\\(|(?:for|while|if|with)\\b.*:|try:)',
+    `(?![\\d.])(?:${W}|\\.)+\\(|(?:for|while|if|with)\\b.*:|try:)`,
+  'u',
 );
 const CONTINUED = /^(?:\s|$|#|[)\]}]|(?:elif|except)\b.*:|(?:else|finally):)/;
 const TAGS = 'code|pre|answer|final_answer|solution|program|python';
@@ -43,6 +51,13 @@ export function extractCode(text: string, style: PromptStyle, entry?: string): s
   const thought = source.lastIndexOf('</think>');
   const answer = thought < 0 ? '' : programIn(source.slice(thought + '</think>'.length), entry);
   return (answer || programIn(source, entry)).trimEnd();
+}
+
+/** A program as it is, or the program in the answer of a model, which has other text around it. */
+export function programOf(text: string, entry?: string): string {
+  const isAnswer =
+    /^[ \t]*(?:```|~~~)|<\/think>/m.test(text) && (text.length > MAX_PARSED || errorsIn(text).length > 0);
+  return (isAnswer && extractCode(text, 'instruct', entry)) || text;
 }
 
 function programIn(source: string, entry: string | undefined): string {
@@ -84,23 +99,31 @@ function withNeeded(codes: readonly string[], at: number): string {
   return program;
 }
 
-const DEFINITION =
-  /^(?:(?:async\s+)?def|class)\s+(\w+)|^[ \t]*(?:from\s+[\w.]+\s+)?import\s+(\([^)]*\)|[^\n]+)|^([A-Za-z_]\w*(?:[ \t]*,[ \t]*[A-Za-z_]\w*)*)[ \t]*(?::[^=\n]*)?=(?!=)/gm;
+const DEFINITION = new RegExp(
+  `^(?:(?:async\\s+)?def|class)\\s+(${NAME})|^[ \\t]*(?:from\\s+\\S+\\s+)?import\\s+(\\([^)]*\\)|[^\\n]+)|` +
+    `^(${NAME}(?:[ \\t]*,[ \\t]*${NAME})*)[ \\t]*(?::[^=\\n]*)?=(?!=)`,
+  'gmu',
+);
+const ASSIGNMENT = new RegExp(`^${NAME}\\s*=(?!=)`, 'u');
 
 /** The names that functions, classes, imports and assignments at the top level bind. */
 function boundNames(code: string): string[] {
   return [...code.matchAll(DEFINITION)].flatMap(([, defined, imported, assigned]) =>
     imported === undefined
       ? (defined ?? assigned!).split(',').map((name) => name.trim())
-      : imported.split(',').map((part) => /(\w+)\W*$/.exec(part.replace(/#.*/g, ''))?.[1] ?? ''),
+      : imported.split(',').map(
+          (part) =>
+            part
+              .replace(/#.*/g, '')
+              .match(/[\p{L}\p{M}\p{N}_]+/gu)
+              ?.at(-1) ?? '',
+        ),
   );
 }
 
-/** Whether a block only defines, so that running it does nothing. */
-const isDefinitions = (code: string): boolean =>
-  code
-    .split('\n')
-    .every((line) => CONTINUED.test(line) || PROGRAM_START.test(line) || /^[A-Za-z_]\w*\s*=(?!=)/.test(line)) &&
+/** Whether a program only defines, so that running it does nothing. */
+export const isDefinitions = (code: string): boolean =>
+  code.split('\n').every((line) => CONTINUED.test(line) || PROGRAM_START.test(line) || ASSIGNMENT.test(line)) &&
   !READS_INPUT.test(code);
 
 /** Functions that code also uses without a definition. */
@@ -111,10 +134,10 @@ const BUILTIN =
 function lacks(code: string, name: string): boolean {
   if (name === '' || BUILTIN.test(name)) return false;
   const plain = code.replace(/'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|#[^\n]*/g, '""');
-  const n = escapeRegExp(name);
-  const isUsed = new RegExp(`(?<![.\\w])${n}\\b`).test(plain);
-  const binds = `\\b(?:def|class|as|import|lambda|for)\\b[^\\n:]{0,200}\\b${n}\\b|(?<![.\\w])${n}\\s*(?::[^=\\n]*)?=(?!=)`;
-  return isUsed && !new RegExp(binds).test(plain);
+  const n = `(?<!${W})${escapeRegExp(name)}(?!${W})`;
+  const isUsed = new RegExp(`(?<!\\.)${n}`, 'u').test(plain);
+  const binds = `\\b(?:def|class|as|import|lambda|for)\\b[^\\n:]{0,200}${n}|(?<!\\.)${n}\\s*(?::[^=\\n]*)?=(?!=)`;
+  return isUsed && !new RegExp(binds, 'u').test(plain);
 }
 
 /**
@@ -254,6 +277,6 @@ function errorsIn(code: string): number[] {
 
 const defined = (name: string, isMember = false): RegExp =>
   new RegExp(
-    `\\b(?:def|class)\\s+${escapeRegExp(name)}\\b|^${isMember ? '[ \\t]*' : ''}${escapeRegExp(name)}\\s*(?::[^=\\n]*)?=(?!=)`,
-    'm',
+    `\\b(?:def|class)\\s+${escapeRegExp(name)}(?!${W})|^${isMember ? '[ \\t]*' : ''}${escapeRegExp(name)}\\s*(?::[^=\\n]*)?=(?!=)`,
+    'mu',
   );

@@ -1,6 +1,6 @@
 // Reads the test functions in a discriminator's answer. Nothing runs here.
 import type { SyntaxNode } from '@lezer/common';
-import { LiteralProblem } from './arithmetic.js';
+import { attempt } from './asserts.js';
 import { blockEnd } from './salvage.js';
 import { parsePython, parts, type Source } from './tree.js';
 
@@ -60,7 +60,7 @@ const dedented = (block: string, column: number): string =>
 /** The function named `test`, without comments and blank lines, so that equal tests are equal texts. Undefined: it cannot be used. */
 function normalForm(block: string): string | undefined {
   if (block.length > MOST_CHARACTERS) return undefined;
-  const parsed = parse(block);
+  const parsed = attempt(() => parsePython(block));
   const [definition, ...others] = parsed ? parts(parsed.top) : [];
   if (!parsed || definition?.name !== 'FunctionDefinition' || others.length > 0) return undefined;
   const [name, parameters] = parts(definition).filter(({ name }) => name === 'VariableName' || name === 'ParamList');
@@ -69,15 +69,6 @@ function normalForm(block: string): string | undefined {
   const cuts: Cut[] = [{ ...rangeOf(name), text: FUNCTION_NAME }];
   if (!isAllowed(parsed, cuts)) return undefined;
   return withoutBlankLines(replaced(parsed.text, cuts));
-}
-
-function parse(block: string): Source | undefined {
-  try {
-    return parsePython(block);
-  } catch (error) {
-    if (error instanceof LiteralProblem) return undefined;
-    throw error;
-  }
 }
 
 interface Cut {

@@ -1,7 +1,6 @@
 // Reads the inputs in a discriminator's answer: calls of the function under test with literal arguments. Nothing runs.
 import type { Value } from '../schema/value.js';
-import { LiteralProblem } from './arithmetic.js';
-import { calledWith, nameOf, noBindings, SalvageProblem } from './asserts.js';
+import { attempt, calledWith, nameOf, noBindings } from './asserts.js';
 import type { SalvageOptions } from './salvage.js';
 import { takePiece } from './scan.js';
 import { parsePython, singleExpression } from './tree.js';
@@ -39,11 +38,8 @@ export function salvageInputs(answer: string, options: SalvageOptions): Salvaged
 
 /** Undefined if an argument is not a literal, or if their number is wrong. */
 function argumentsIn(call: string, options: SalvageOptions): Value[] | undefined {
-  try {
+  return attempt(() => {
     const parsed = parsePython(call);
     return calledWith(singleExpression(parsed), parsed.text, options, noBindings());
-  } catch (error) {
-    if (error instanceof SalvageProblem || error instanceof LiteralProblem) return undefined;
-    throw error;
-  }
+  });
 }

@@ -2,7 +2,7 @@
 // runs.
 import type { TestCase } from '../schema/problem.js';
 import { isTuple, LiteralProblem } from './arithmetic.js';
-import { assertedTest, nameOf, SalvageProblem } from './asserts.js';
+import { assertedTest, attempt, nameOf, SalvageProblem } from './asserts.js';
 import { Evaluation } from './evaluation.js';
 import { lineEnd, nextSignificant, takePiece } from './scan.js';
 import type { Signature } from './signature.js';
@@ -57,17 +57,13 @@ export function salvageTests(text: string, options: SalvageOptions): Salvage {
   return new Salvager(text.slice(0, MAX_TEXT).replace(/\r\n?/g, '\n'), options).run();
 }
 
-/** Rejected tests, except those beyond the requested number. */
-function malformedCount(rejected: readonly RejectedTest[]): number {
-  return rejected.filter(({ reason }) => reason !== 'over-limit').length;
-}
-
 /**
  * Tests of a sample that count as invalid without being judged: malformed ones and missing ones. If missing tests did
  * not count, one safe test would be worth more than an honest attempt at all of them.
  */
 export function unusableTests(salvage: Salvage, requested: number): number {
-  return Math.max(malformedCount(salvage.rejected), requested - salvage.tests.length, 0);
+  const malformed = salvage.rejected.filter(({ reason }) => reason !== 'over-limit').length;
+  return Math.max(malformed, requested - salvage.tests.length, 0);
 }
 
 class Salvager {
@@ -156,16 +152,13 @@ class Salvager {
     const { end, looked } = blockEnd(this.text, at);
     const indent = this.text.slice(start, at);
     this.toParse -= looked - start;
-    try {
-      const body = this.text.slice(start, end);
-      const { text, top } = parsePython(indent === '' ? body : `if 1:\n${body}`);
-      const [outer] = parts(top);
-      const statement = indent === '' ? outer : outer?.getChild('Body')?.firstChild?.nextSibling;
-      if (statement) for (const found of testsOfFunction(statement, text, this.options)) if (!this.take(found)) break;
-    } catch (error) {
-      if (error instanceof LiteralProblem) return undefined;
-      throw error;
-    }
+    const body = this.text.slice(start, end);
+    const parsed = attempt(() => parsePython(indent === '' ? body : `if 1:\n${body}`));
+    if (!parsed) return undefined;
+    const [outer] = parts(parsed.top);
+    const statement = indent === '' ? outer : outer?.getChild('Body')?.firstChild?.nextSibling;
+    const found = statement ? testsOfFunction(statement, parsed.text, this.options) : [];
+    for (const one of found) if (!this.take(one)) break;
     this.before = '\n';
     this.lineBlank = true;
     return end;

@@ -1,7 +1,7 @@
 // Python signatures: the name, the parameters and their annotations.
 import type { SyntaxNode } from '@lezer/common';
 import { takePiece } from './scan.js';
-import { parts, treeOf } from './tree.js';
+import { hasError, parts, treeOf } from './tree.js';
 
 export interface Signature {
   entry: string;
@@ -19,12 +19,6 @@ export interface Signature {
 
 /** The number of arguments if it is fixed. */
 export const fixedArity = ({ required, most }: Signature): number | undefined => (required === most ? most : undefined);
-
-/** The number of positional arguments of `entry`; undefined if it is not fixed or the function is not in the text. */
-export function arityOf(text: string, entry: string): number | undefined {
-  const signature = parseSignature(text, entry.slice(entry.lastIndexOf('.') + 1));
-  return signature && fixedArity(signature);
-}
 
 const HEAD = /^([ \t]*)((?:async\s+)?def\s+([\p{L}_][\p{L}\p{M}\p{N}_]*))/gmu;
 
@@ -144,13 +138,4 @@ function surroundings(text: string, at: number, indent: number): { owner?: strin
     return { ...(owner !== undefined && { owner }), decorators };
   }
   return { decorators };
-}
-
-function hasError(node: SyntaxNode): boolean {
-  let found = false;
-  node.cursor().iterate(({ type }) => {
-    found ||= type.isError;
-    return !found;
-  });
-  return found;
 }

@@ -1,8 +1,8 @@
 // Literals of a program that tell where it comes from: values of its tests, which a program that computes its answers need not
 // contain.
-import type { SyntaxNode, SyntaxNodeRef } from '@lezer/common';
+import type { SyntaxNodeRef } from '@lezer/common';
 import type { Value } from '../schema/value.js';
-import { LiteralProblem } from './arithmetic.js';
+import { attempt } from './asserts.js';
 import { Evaluation } from './evaluation.js';
 import { formatValue } from './format.js';
 import { parsePython } from './tree.js';
@@ -37,35 +37,26 @@ export function tellingLiterals(code: string, entry?: string): Set<string> {
   const name = entry?.split('.').at(-1);
   let definitions = entry === undefined ? 1 : 0; // around the node
   const isDefinition = (node: SyntaxNodeRef): boolean => /^(?:Function|Class)Definition$/.test(node.name);
-  try {
-    const { text, top } = parsePython(code);
+  const parsed = attempt(() => parsePython(code));
+  if (parsed) {
+    const { text, top } = parsed;
     top.cursor().iterate(
       (node) => {
         if (node.name === 'AssertStatement' || (node.name === 'CallExpression' && calleeOf(node, text) === name))
           return false;
         if (isDefinition(node)) definitions++;
-        const value = definitions > 0 && LITERAL.test(node.name) ? literalOf(node.node, text) : undefined;
+        const isRead = definitions > 0 && LITERAL.test(node.name); // a literal that contains a name or a call has no value
+        const value = isRead ? attempt(() => new Evaluation(text).value(node.node)) : undefined;
         if (value === undefined) return true;
         for (const own of tellingValues(value)) found.add(own);
         return false;
       },
       (node) => void (isDefinition(node) && definitions--),
     );
-  } catch (error) {
-    if (!(error instanceof LiteralProblem)) throw error; // it does not parse
   }
   return found;
 }
 
 function calleeOf({ node: { firstChild } }: SyntaxNodeRef, text: string): string | undefined {
   return firstChild ? text.slice(firstChild.from, firstChild.to).split('.').at(-1) : undefined;
-}
-
-function literalOf(node: SyntaxNode, text: string): Value | undefined {
-  try {
-    return new Evaluation(text).value(node);
-  } catch (error) {
-    if (error instanceof LiteralProblem) return undefined; // it contains a name or a call
-    throw error;
-  }
 }

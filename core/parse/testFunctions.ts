@@ -5,6 +5,7 @@ import type { Value } from '../schema/value.js';
 import { isTuple, LiteralProblem } from './arithmetic.js';
 import {
   type AssertOptions,
+  attempt,
   type Bindings,
   calledWith,
   claimedTest,
@@ -61,7 +62,7 @@ const isTestFunction = (definition: SyntaxNode, text: string): boolean =>
 function* claimsOf(definition: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): Generator<Found> {
   const body = definition.getChild('Body');
   for (const statement of body ? statementsOf(body) : []) {
-    if (isClaim(statement, text)) yield attempt(text, statement, () => claimedTest(statement, text, options, bound));
+    if (isClaim(statement, text)) yield claimIn(statement, text, options, bound);
     else if (statement.name === 'AssignStatement') bind(statement, text, options, bound);
     else if (!isIdle(statement)) yield { reason: 'unsupported-assert', text: text.slice(statement.from, statement.to) };
   }
@@ -87,19 +88,17 @@ export function bind(statement: SyntaxNode, text: string, options: AssertOptions
   const [target, sign, value] = nodes as [SyntaxNode, SyntaxNode, SyntaxNode];
   if (nodes.length !== 3 || target.name !== 'VariableName' || text.slice(sign.from, sign.to) !== '=') return;
   const name = text.slice(target.from, target.to);
-  try {
-    if (value.name === 'CallExpression') {
-      try {
+  attempt(() => {
+    try {
+      if (value.name === 'CallExpression') {
         bound.answers.set(name, calledWith(value, text, options, bound));
         return;
-      } catch (error) {
-        if (!(error instanceof SalvageProblem && error.reason === 'wrong-function')) throw error;
       }
+    } catch (error) {
+      if (!(error instanceof SalvageProblem && error.reason === 'wrong-function')) throw error;
     }
     bound.names.set(name, new Evaluation(text, undefined, bound.names).value(value));
-  } catch (error) {
-    if (!(error instanceof SalvageProblem || error instanceof LiteralProblem)) throw error;
-  }
+  });
 }
 
 type Row = Map<string, Value> | { reason: SalvageReason; text: string };
@@ -137,13 +136,7 @@ const itemsOf = (value: Value): Value[] | undefined =>
   Array.isArray(value) ? value : isTuple(value) ? value.t : undefined;
 
 function namesIn(node: SyntaxNode, text: string): string[] | undefined {
-  let value: Value;
-  try {
-    value = new Evaluation(text).value(node);
-  } catch (error) {
-    if (error instanceof LiteralProblem) return undefined;
-    throw error;
-  }
+  const value = attempt(() => new Evaluation(text).value(node)) ?? null;
   const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : itemsOf(value);
   return names?.every((name): name is string => typeof name === 'string' && /^\w+$/.test(name)) ? names : undefined;
 }
@@ -160,9 +153,9 @@ function paramValues(list: SyntaxNode, text: string): SyntaxNode[] {
   return out;
 }
 
-function attempt(text: string, statement: SyntaxNode, read: () => TestCase): Found {
+function claimIn(statement: SyntaxNode, text: string, options: AssertOptions, bound: Bindings): Found {
   try {
-    return { test: read() };
+    return { test: claimedTest(statement, text, options, bound) };
   } catch (error) {
     if (error instanceof SalvageProblem || error instanceof LiteralProblem)
       return { reason: error.reason, text: text.slice(statement.from, statement.to) };

@@ -3,8 +3,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { TestStyle } from '../schema/execution.js';
 import type { TestCase } from '../schema/problem.js';
-import { LiteralProblem } from './arithmetic.js';
-import { type AssertOptions, type Bindings, claimedTest, isClaim, noBindings, SalvageProblem } from './asserts.js';
+import { type AssertOptions, attempt, type Bindings, claimedTest, isClaim, noBindings } from './asserts.js';
 import { definitionsOf } from './definitions.js';
 import type { Signature } from './signature.js';
 import { bind, isIdle, testsOfFunction } from './testFunctions.js';
@@ -36,37 +35,64 @@ const MAX_TESTS = 10_000;
  */
 export function testsOfModule(source: string, entry: string, arity?: number, signature?: Signature): ModuleTests {
   const given = source.replace(/\r\n?/g, '\n');
-  let parsed: ReturnType<typeof parsePython>;
-  try {
-    parsed = parsePython(given);
-  } catch (error) {
-    if (error instanceof LiteralProblem) return { tests: [], rest: source };
-    throw error;
-  }
+  const parsed = attempt(() => parsePython(given));
+  if (!parsed) return { tests: [], rest: source };
   const { text, top } = parsed;
-  if (definitionsOf(text).some(({ name }) => entry.split('.').includes(name))) return { tests: [], rest: source }; // they call their own
+  const defined = definitionsOf(text).map(({ name }) => name);
+  if (defined.some((name) => entry.split('.').includes(name))) return { tests: [], rest: source }; // they call their own
   const tests: TestCase[] = [];
-  const taken: SyntaxNode[] = [];
+  const taken = new Set<SyntaxNode>();
+  const named = new Map<string, SyntaxNode>(); // the functions and classes among them
+  const staying: SyntaxNode[] = [];
   let complete = true;
   let bound = noBindings();
   const options = { entry, arity, signature, truth: true };
   for (const statement of statementsOf(top)) {
     if (statement.name === 'AssignStatement') {
       bind(statement, text, options, bound);
+      staying.push(statement);
       continue;
     }
-    const found = testsIn(statement, text, options, bound);
+    const isRepeated = repeats(statement, text, named);
+    const found = isRepeated ? { tests: [], complete: true } : testsIn(statement, text, options, bound);
     if (found === 'idle') continue;
     if (!found.complete) bound = noBindings(); // it may change what a name stands for
     for (const test of found.tests) tests.push(test);
-    if (found.complete && tests.length <= MAX_TESTS) taken.push(statement);
-    else complete = false;
+    if (!found.complete || tests.length > MAX_TESTS) {
+      staying.push(statement);
+      complete = false;
+    } else {
+      taken.add(statement);
+      const definition = statement.name === 'DecoratedStatement' ? statement.lastChild! : statement;
+      if (definition.name.endsWith('Definition')) named.set(namesIn(definition, text)[0]!, statement);
+    }
   }
   if (complete) return { tests, rest: undefined };
-  return { tests: tests.slice(0, MAX_TESTS), rest: taken.length === 0 ? source : without(text, taken) };
+  for (const node of staying)
+    for (const name of namesIn(node, text)) {
+      const used = named.get(name);
+      if (used && taken.delete(used)) staying.push(used);
+    }
+  return { tests: tests.slice(0, MAX_TESTS), rest: taken.size === 0 ? source : without(text, taken) };
 }
 
-function without(text: string, nodes: readonly SyntaxNode[]): string {
+/** Whether a statement only calls tests that were read: `test_a()`, `check(f)`, or a function of such calls. */
+function repeats(statement: SyntaxNode, text: string, named: ReadonlyMap<string, SyntaxNode>): boolean {
+  const source = text.slice(statement.from, statement.to);
+  const called = /^(\w+)\s*\(\s*\)\s*$/.exec(source)?.[1] ?? (checkedBy(source) && 'check');
+  if (called) return named.has(called);
+  const body = statement.name === 'FunctionDefinition' ? statement.getChild('Body') : null;
+  const inner = (body ? statementsOf(body) : []).filter((one) => !isIdle(one));
+  return inner.length > 0 && inner.every((one) => repeats(one, text, named));
+}
+
+function namesIn(node: SyntaxNode, text: string): string[] {
+  const out: string[] = [];
+  node.cursor().iterate(({ name, from, to }) => void (name === 'VariableName' && out.push(text.slice(from, to))));
+  return out;
+}
+
+function without(text: string, nodes: Iterable<SyntaxNode>): string {
   let out = '';
   let at = 0;
   for (const { from, to } of nodes) {
@@ -85,10 +111,7 @@ function testsIn(
 ): { tests: TestCase[]; complete: boolean } | 'idle' {
   const source = text.slice(statement.from, statement.to);
   if (isIdle(statement) || /^assert\s+True$/.test(source)) return 'idle';
-  if (
-    statement.name === 'ExpressionStatement' &&
-    (checkedBy(source) !== undefined || /^unittest\.main\(.*\)$/.test(source))
-  )
+  if (statement.name === 'ExpressionStatement' && (checkedBy(source) || /^unittest\.main\(.*\)$/.test(source)))
     return 'idle';
   if (statement.name === 'IfStatement' && /^if\s+__name__\s*==/.test(source)) return 'idle';
   if (isClaim(statement, text)) return claims([statement], text, options, bound);
@@ -114,13 +137,9 @@ function claims(
   for (const statement of statements) {
     if (isIdle(statement) || statement.name === 'AssignStatement') continue;
     if (/^assert\s+True\b(?!\s*[=!<>.[(])/.test(text.slice(statement.from, statement.to))) continue;
-    try {
-      if (!isClaim(statement, text)) throw new SalvageProblem('unsupported-assert');
-      tests.push(claimedTest(statement, text, options, bound));
-    } catch (error) {
-      if (!(error instanceof SalvageProblem || error instanceof LiteralProblem)) throw error;
-      complete = false;
-    }
+    const test = isClaim(statement, text) ? attempt(() => claimedTest(statement, text, options, bound)) : undefined;
+    if (test) tests.push(test);
+    else complete = false;
   }
   return { tests, complete };
 }

@@ -16,7 +16,7 @@ export function parsePython(given: string): Source {
   if (given.length > MAX_SOURCE) throw new LiteralProblem('too-large', `more than ${MAX_SOURCE} characters`);
   const text = spellFloats(given);
   const tree = treeOf(text);
-  if (!tree || hasError(tree)) throw new LiteralProblem('syntax', 'it does not parse');
+  if (!tree || hasError(tree.topNode)) throw new LiteralProblem('syntax', 'it does not parse');
   return { text, top: tree.topNode };
 }
 
@@ -56,12 +56,13 @@ function spellFloats(text: string): string {
   );
 }
 
-function hasError(tree: Tree): boolean {
-  const cursor = tree.cursor();
-  do {
-    if (cursor.type.isError) return true;
-  } while (cursor.next());
-  return false;
+export function hasError(node: SyntaxNode): boolean {
+  let found = false;
+  node.cursor().iterate(({ type }) => {
+    found ||= type.isError;
+    return !found;
+  });
+  return found;
 }
 
 /** The children of a node except punctuation and comments. */

@@ -1,27 +1,35 @@
 // Reads sets that keep each part of a problem in a column of its own. A table (sets.ts) or the flag --map says which column
 // holds which part. A path like `metadata.difficulty` leads into an object, also if the column holds it as JSON text.
 import { basename } from 'node:path';
+import type { z } from 'zod';
 import { nameOf } from '../../core/parse/asserts.js';
+import { isDefinitions } from '../../core/parse/code.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import type { Calling } from '../../core/schema/calling.js';
-import type { Problem } from '../../core/schema/problem.js';
-import { callingOf, entryOf, inShape } from '../calling.js';
-import { parseExactJson, parseJson } from '../exactJson.js';
+import { testStyleSchema } from '../../core/schema/execution.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
+import { ANY_ARGUMENTS, callingOf, entryOf, inShape, UNSIGNED } from '../calling.js';
+import { judgesOf, judgesSchema } from '../checkers.js';
+import { ofJsonText, parseExactJson, parseJson } from '../exactJson.js';
 import type { SourceRecord } from '../records.js';
 import {
   type Columns,
   code,
   type FormatName,
+  GIVEN,
+  type Given,
   idText,
+  NOTHING,
   type Part,
   type ProblemFormat,
   parseFields,
+  placed,
   problemOf,
   text,
   UnusableRecord,
 } from './format.js';
 import { type GivenTests, givenTests } from './givenTests.js';
-import { calledEntry, calledIn, signatureIn, testsFrom, withTyping } from './python.js';
+import { calledEntry, calledIn, signatureIn, signatureOfTests, testsFrom, withTyping } from './python.js';
 import { solutionOf } from './solutions.js';
 import { STDIO } from './stdio.js';
 
@@ -38,6 +46,7 @@ export function columnsFormat(
   return {
     name,
     columns,
+    mapped: (map) => columnsFormat(name, [], { ...columns, ...map }, testPreamble),
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
     idOf: (record) => printedId(first(record, columns.id)),
     read: (record) => ({ problem: readProblem(record, columns, testPreamble) }),
@@ -48,20 +57,11 @@ export function columnsFormat(
 function valueAt(record: unknown, path: string, parse: (text: string) => unknown = parseJson): unknown {
   let at = record;
   for (const key of path.split('.')) {
-    if (typeof at === 'string') at = parsed(at, parse);
+    at = ofJsonText(at, parse);
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
     at = (at as Record<string, unknown>)[key];
   }
   return at ?? undefined;
-}
-
-function parsed(given: string, parse: (text: string) => unknown): unknown {
-  try {
-    parseJson(given); // bounds lists and nesting
-    return parse(given);
-  } catch {
-    return undefined; // a path that leads nowhere
-  }
 }
 
 function first(record: unknown, paths: readonly string[] = [], parse?: (text: string) => unknown): unknown {
@@ -81,11 +81,14 @@ function readProblem(record: SourceRecord, columns: Columns, testPreamble?: stri
   const cells = { ...cellsOf(record, columns), testPreamble };
   requirePython(cells);
   const common = commonFields(cells, record);
-  const reference = referenceIn(cells);
-  const [tests, hidden] = [testsIn(cells, 'tests'), testsIn(cells, 'hidden_tests')];
-  return (tests ?? hidden)?.kind === 'program'
-    ? programProblem(common, reference, [tests, hidden])
-    : functionProblem(common, reference, [tests, hidden], cells);
+  const given = (calls: boolean) => [testsIn(cells, 'tests', calls), testsIn(cells, 'hidden_tests', calls)] as const;
+  const isProgram = ([tests, hidden]: BothTests): boolean => (tests ?? hidden)?.kind === 'program';
+  const isNamed = cells.textAt('entry') !== undefined;
+  const tests = given(isNamed);
+  const reference = referenceIn(cells, isProgram(tests) ? 'main' : calledBy(tests, cells));
+  // a program that only defines would print nothing
+  const read = !isNamed && isProgram(tests) && isDefinitions(reference ?? '1') ? given(true) : tests;
+  return isProgram(read) ? programProblem(common, reference, read) : functionProblem(common, reference, read, cells);
 }
 
 /** What a record says about each part of a problem. */
@@ -105,18 +108,25 @@ function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
   const textAt = (part: Part): string | undefined => {
     const value = part === 'description' ? lastOfUser(at(part)) : at(part);
     if (value === undefined || value === '') return undefined;
-    const schema = part === 'signature' || part === 'preamble' ? code : text;
     const [name = part] = columns[part] ?? [];
-    return parseFields(schema.optional(), value, name);
+    return parseFields((SCHEMAS[part] ?? text).optional(), value, name) as string | undefined;
   };
   return {
     columns,
     json: json as object,
     at,
     textAt,
-    exactAt: (part) => first(exact(), columns[part], parseExactJson),
+    exactAt: (part) => columns[part] && first(exact(), columns[part], parseExactJson),
   };
 }
+
+const JUDGES = Object.keys(judgesSchema.shape) as (keyof typeof judgesSchema.shape)[];
+const SCHEMAS: Partial<Record<Part, z.ZodType>> = {
+  ...judgesSchema.shape,
+  signature: code,
+  preamble: code,
+  test_style: testStyleSchema,
+};
 
 function requirePython({ textAt }: Cells): void {
   const language = textAt('language');
@@ -136,14 +146,15 @@ function commonFields({ columns, at, textAt }: Cells, { file, index = 0 }: Sourc
     difficulty: at('difficulty') === undefined ? undefined : String(at('difficulty')),
     tags: Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string' && tag !== '') : undefined,
     source: basename(file),
+    ...judgesOf(Object.fromEntries(JUDGES.map((part) => [part, textAt(part)]))),
   };
 }
 type CommonFields = ReturnType<typeof commonFields>;
 
 /** The solution that --references gives, else that of the record, after the preamble. */
-function referenceIn({ json, at, textAt }: Cells): string | undefined {
-  const own = (json as { reference_solution?: unknown }).reference_solution;
-  const solution = typeof own === 'string' ? own : solutionOf(at('reference'));
+function referenceIn({ json, at, textAt }: Cells, entry: string | undefined): string | undefined {
+  const given = (json as Given)[GIVEN] ?? NOTHING;
+  const solution = given !== NOTHING ? given : solutionOf(at('reference'), entry && calledEntry(entry));
   if (solution === undefined) return undefined;
   const preamble = textAt('preamble');
   const whole = preamble === undefined ? solution : `${preamble}\n\n${solution}`;
@@ -154,10 +165,15 @@ type TestPart = 'tests' | 'hidden_tests';
 /** Those of the part `tests`, and those of `hidden_tests`. */
 type BothTests = readonly [tests: GivenTests | undefined, hidden: GivenTests | undefined];
 
-function testsIn({ columns, exactAt }: Cells, part: TestPart): GivenTests | undefined {
-  const value = exactAt(part);
-  return value === undefined ? undefined : placed(columns[part]![0]!, () => givenTests(value));
+function testsIn({ columns, exactAt }: Cells, part: TestPart, isOfCalls: boolean): GivenTests | undefined {
+  const [inputs, outputs] = [exactAt('inputs'), exactAt('outputs')].map((one) => one && [one].flat());
+  const isApart = part === 'tests' && columns.inputs !== undefined;
+  const value = exactAt(part) ?? (isApart ? { inputs, outputs } : undefined);
+  return value === undefined ? undefined : placed(placeOf(columns, part), () => givenTests(value, isOfCalls));
 }
+
+const placeOf = ({ tests, test_source, inputs, ...columns }: Columns, part: TestPart): string =>
+  `field \`${(part === 'tests' ? (tests ?? test_source ?? inputs) : columns[part])?.[0]}\`:`;
 
 /** A whole program, which reads text and prints text. */
 function programProblem(common: CommonFields, referenceSolution: string | undefined, both: BothTests): Problem {
@@ -172,34 +188,39 @@ function functionProblem(
   [tests, hidden]: BothTests,
   cells: Cells,
 ): Problem {
-  const { columns, textAt, testPreamble } = cells;
+  const { columns, json, textAt, testPreamble } = cells;
   const column = textAt('test_source');
-  if (tests === undefined && hidden === undefined && column === undefined)
+  const isUntested = tests === undefined && hidden === undefined && column === undefined;
+  if (isUntested && (json as Given)[GIVEN] !== NOTHING)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
   const given = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
   const isComplete =
     testPreamble === undefined || given === '' || /^[ \t]*(?:from|import)[ \t]+solution\b/m.test(given);
   const shownSource = isComplete ? given : `${testPreamble}\n\n${given}`;
   const hiddenSource = sourceOf(hidden);
+  const said = calledBy([tests, hidden], cells);
+  if (isUntested && said === undefined && reference === undefined)
+    return problemOf({ ...common, functionSignature: UNSIGNED, entry: 'solve', baselineTests: [] });
+  const source = [shownSource, hiddenSource].join('\n');
+  const called = said ?? placed(placeOf(columns, 'tests'), () => calledIn(source, reference));
+  const calls = (one: GivenTests | undefined, part: TestPart, read: Signature) => {
+    if (one?.kind === 'program') return mixed();
+    return one?.kind === 'calls' ? placed(placeOf(columns, part), () => one.read(read)) : [];
+  };
+  const known = (name: string): TestCase[] => [
+    ...calls(tests, 'tests', ANY_ARGUMENTS),
+    ...testsFrom(source, name, ANY_ARGUMENTS).baselineTests,
+  ];
   const {
     entry,
     signature,
     functionSignature,
     calling: ofClass,
-  } = entryIn(
-    calledBy(tests ?? hidden, cells),
-    textAt('signature'),
-    reference ?? '',
-    [shownSource, hiddenSource].join('\n'),
-  );
-  const calls = (one: GivenTests | undefined, part: TestPart) => {
-    if (one?.kind === 'program') return mixed();
-    return one?.kind === 'calls' ? placed(columns[part]![0]!, () => one.read(signature)) : [];
-  };
+  } = entryIn(called, textAt('signature'), reference, known);
   const shown = testsFrom(shownSource, entry, signature);
   const later = testsFrom(hiddenSource, entry, signature);
-  const baselineTests = [...calls(tests, 'tests'), ...shown.baselineTests];
-  const hiddenTests = [...calls(hidden, 'hidden_tests'), ...later.baselineTests];
+  const baselineTests = [...calls(tests, 'tests', signature), ...shown.baselineTests];
+  const hiddenTests = [...calls(hidden, 'hidden_tests', signature), ...later.baselineTests];
   const calling = ofClass ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
   return problemOf({
     ...common,
@@ -209,6 +230,7 @@ function functionProblem(
     baselineTests: baselineTests.map((test) => inShape(test, calling)),
     hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
     testSource: joinedSource(textAt('preamble'), [shown.testSource, later.testSource]),
+    testStyle: textAt('test_style'),
     calling,
   });
 }
@@ -216,7 +238,8 @@ function functionProblem(
 const sourceOf = (one: GivenTests | undefined): string => (one?.kind === 'source' ? one.source : '');
 
 /** What the tests call, if a column says so: that of the tests, that of the entry, the starter code. */
-function calledBy(given: GivenTests | undefined, { textAt }: Cells): string | undefined {
+function calledBy([tests, hidden]: BothTests, { textAt }: Cells): string | undefined {
+  const given = tests ?? hidden;
   const called = (given?.kind === 'calls' ? given.entry : undefined) ?? textAt('entry');
   const starter = textAt('signature');
   return called ?? (starter === undefined ? undefined : parseSignature(starter)?.entry);
@@ -238,29 +261,21 @@ const named = (paths: readonly string[] | undefined, part: string): string =>
     ? `column for \`${part}\``
     : `field ${paths.map((path) => `\`${path}\``).join(' or ')}`;
 
-function placed<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof UnusableRecord || error instanceof RangeError)
-      throw new UnusableRecord(`field \`${path}\`: ${error.message}`);
-    throw error;
-  }
-}
-
 /** What is called, and its signature: that of the starter code if it is called in the same way, else of the reference. */
 function entryIn(
-  called: string | undefined,
+  called: string,
   starter: string | undefined,
-  reference: string,
-  tests: string,
+  reference: string | undefined,
+  known: (entry: string) => TestCase[],
 ): { entry: string; signature: Signature; functionSignature: string; calling?: Calling } {
-  const name = called === undefined ? calledIn(tests, reference) : calledEntry(called);
+  const name = calledEntry(called);
   const given = starter === undefined ? undefined : parseSignature(starter, nameOf(name));
-  const entry = name.includes('.') ? name : entryOf(given ?? { entry: name }, reference);
+  const entry = name.includes('.') ? name : entryOf(given ?? { entry: name }, reference ?? '');
   if (given && starter && (given.owner !== undefined) === entry.includes('.'))
     return { entry, signature: given, functionSignature: withTyping(starter.trim()) };
-  return { entry, ...signatureIn(reference, entry) };
+  if (reference !== undefined) return { entry, ...signatureIn(reference, entry) };
+  const functionSignature = signatureOfTests(entry, known(entry));
+  return { entry, functionSignature, signature: parseSignature(functionSignature, nameOf(entry))! };
 }
 
 /** Sets for chat models have a conversation instead of a description. */

@@ -36,7 +36,13 @@ export const PARTS = [
   'preamble', // Python that comes before the reference and before tests as source
   'tests', // any shape of givenTests.ts
   'hidden_tests',
+  'inputs', // of the tests, in a column of their own: a list, or the text of one
+  'outputs',
   'test_source',
+  'test_style',
+  'validator',
+  'checker',
+  'generated_checker',
   'language', // of the tests and the reference
   'difficulty',
   'tags',
@@ -65,6 +71,7 @@ export interface ProblemFormat {
   idOf?(record: unknown): string | undefined;
   /** Which columns hold which part; --map adds to them. */
   columns?: Columns;
+  mapped?(map: Columns): ProblemFormat;
   /**
    * @param style how list tests that can be read in two ways are read, if the record itself does not tell
    * @throws UnusableRecord
@@ -102,16 +109,34 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: 
   throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
 }
 
-/** A record whose `reference_solution`, which --references adds, replaces the solution in the format's own field. */
+/** Holds the solution that --references gives a record. A file has no such field. */
+export const GIVEN = Symbol('given');
+export type Given = { [GIVEN]?: string };
+/** Stands for the solution of a problem that is only solved. */
+export const NOTHING = 'pass';
+
+/** A record with the solution that --references gives in the format's own field. */
 export function preferReference(json: unknown, field: string, form: (code: string) => unknown = String): unknown {
-  const { reference_solution: code } = Object(json) as { reference_solution?: unknown };
-  return typeof code === 'string' ? { ...Object(json), [field]: form(code) } : json;
+  const { [GIVEN]: code } = Object(json) as Given;
+  const isOwn = code === undefined || (code === NOTHING && Object.hasOwn(Object(json), field));
+  return isOwn ? json : { ...Object(json), [field]: form(code) };
+}
+
+/** Begins the reason why `read` finds a record unusable with its place. */
+export function placed<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnusableRecord || error instanceof RangeError)
+      throw new UnusableRecord(`${place} ${error.message}`);
+    throw error;
+  }
 }
 
 /** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */
 export function problemOf(fields: object): Problem {
   const { testSource, testStyle } = fields as Partial<Problem>;
-  const style = testStyle ?? (testSource === undefined ? undefined : styleOfTests(testSource));
+  const style = testSource === undefined ? undefined : (testStyle ?? styleOfTests(testSource));
   return parseFields(problemSchema, { ...fields, testStyle: style });
 }
 

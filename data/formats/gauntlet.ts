@@ -2,15 +2,15 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { nameOf } from '../../core/parse/asserts.js';
-import { definitionsOf } from '../../core/parse/definitions.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import { callingSchema } from '../../core/schema/calling.js';
 import { comparisonSchema } from '../../core/schema/comparison.js';
 import { testStyleSchema } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { readAssertions } from '../assertions.js';
-import { callingOf, entryOf, inShape, shownSignature } from '../calling.js';
-import { checkerOfScript } from '../checkers.js';
+import { ANY_ARGUMENTS, callingOf, entryOf, inShape, shownSignature } from '../calling.js';
+import { judgesOf, judgesSchema } from '../checkers.js';
+import { ofJsonText, parseJson } from '../exactJson.js';
 import { listStylesOf, testOfJson } from '../testForms.js';
 import {
   difficulty,
@@ -19,6 +19,7 @@ import {
   type ListStyle,
   type ProblemFormat,
   parseFields,
+  placed,
   presentFields,
   problemOf,
   program,
@@ -26,12 +27,6 @@ import {
   UnusableRecord,
 } from './format.js';
 import { calledEntry } from './python.js';
-
-const functionNamed = (name: string) =>
-  program.refine(
-    (source) => definitionsOf(source).some((one) => one.kind === 'function' && one.name === name),
-    `must define the function ${name}`,
-  );
 
 /** A problem as files hold it. Other fields are ignored. */
 const recordSchema = z.object({
@@ -44,9 +39,7 @@ const recordSchema = z.object({
   hidden_tests: z.array(z.unknown()).default([]),
   test_source: text.optional(),
   test_style: testStyleSchema.optional(),
-  validator: functionNamed('validator').optional(),
-  checker: functionNamed('checker').optional(),
-  generated_checker: program.optional(),
+  ...judgesSchema.shape,
   reference_solution: program.optional(),
   reasoning: z.array(text).length(4, 'must have 4 texts, those of stages 1 to 4').optional(),
   difficulty: difficulty.optional(),
@@ -56,14 +49,18 @@ const recordSchema = z.object({
   calling: callingSchema.optional(),
 });
 
-/** Of calling styles that a `def` does not describe. */
-const ANY_ARGUMENTS: Signature = parseSignature('def f(*args)')!;
+/** Those that a problem has, too, in the order in which they are written. */
+const FIELDS = (
+  'id title description function_signature entry baseline_tests hidden_tests test_source test_style validator checker ' +
+  'reference_solution reasoning difficulty tags source comparison calling'
+).split(' ') as (keyof z.infer<typeof recordSchema>)[];
+const propertyOf = (field: string): string => field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
   recognises: (record) => hasFields(record, 'function_signature', 'baseline_tests'),
   read: ({ json, exact, file }, fileStyle) => {
-    const record = parseFields(recordSchema, json);
+    const record = parseFields(recordSchema, structured(json, parseJson));
     const { function_signature, reference_solution } = record;
     const givenEntry = record.entry && calledEntry(record.entry);
     const isDef = record.calling === undefined || record.calling.style === 'call';
@@ -76,7 +73,7 @@ export const gauntlet: ProblemFormat = {
     const given = [...record.baseline_tests, ...record.hidden_tests];
     const listStyles = certainStyles(given, signature);
     const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;
-    const numbers = given.some(isStructure) ? (exact() as typeof record) : record;
+    const numbers = given.some(isStructure) ? (structured(exact()) as typeof record) : record;
     const read = (field: 'baseline_tests' | 'hidden_tests'): TestCase[] =>
       record[field].flatMap((test, index) => {
         const exactTest = isStructure(test) ? numbers[field][index] : test;
@@ -85,28 +82,31 @@ export const gauntlet: ProblemFormat = {
     const [baselineTests, hiddenTests] = [read('baseline_tests'), read('hidden_tests')];
     const calling = record.calling ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
     const problem = problemOf({
-      id: record.id,
-      title: record.title,
-      description: record.description,
+      ...Object.fromEntries(FIELDS.map((name) => [propertyOf(name), record[name]])),
       functionSignature: isDef ? shownSignature(function_signature, entry) : function_signature.trim(),
       entry,
       baselineTests: baselineTests.map((test) => inShape(test, calling)),
       hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
-      referenceSolution: reference_solution,
-      reasoning: record.reasoning,
-      difficulty: record.difficulty,
-      tags: record.tags,
       source: record.source ?? basename(file),
-      comparison: record.comparison,
       calling,
-      testSource: record.test_source,
-      testStyle: record.test_source === undefined ? undefined : record.test_style,
-      validator: record.validator,
-      checker: record.checker ?? (record.generated_checker && checkerOfScript(record.generated_checker)),
+      ...judgesOf(record),
     });
     return { problem, listStyles };
   },
 };
+
+const STRUCTURES = /^(?:baseline_tests|hidden_tests|reasoning|tags|comparison|calling)$/;
+
+/** Lists and objects instead of their JSON text: a column of Parquet has one type, so it holds such fields as text. */
+function structured(json: unknown, parse?: (text: string) => unknown): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  const fields = Object.entries(json).map(([name, given]) => {
+    const value = STRUCTURES.test(name) ? ofJsonText(given, parse) : given;
+    const isTests = name.endsWith('_tests') && Array.isArray(value);
+    return [name, isTests ? value.map((test) => ofJsonText(test, parse)) : value];
+  });
+  return Object.fromEntries(fields);
+}
 
 /** The styles of the list tests that can be read in one way only. */
 function certainStyles(tests: readonly unknown[], signature: Signature): Set<ListStyle> {
@@ -126,35 +126,13 @@ function readTest(
   entry: string | undefined,
   style: ListStyle | undefined,
 ): TestCase[] {
-  try {
-    return typeof test === 'string' ? readAssertions(test, signature, entry) : [testOfJson(test, signature, style)];
-  } catch (error) {
-    if (error instanceof UnusableRecord || error instanceof RangeError)
-      throw new UnusableRecord(`${place} ${error.message}`);
-    throw error;
-  }
+  return placed(place, () =>
+    typeof test === 'string' ? readAssertions(test, signature, entry) : [testOfJson(test, signature, style)],
+  );
 }
 
 /** The record of a problem: reading it gives the same problem. */
-export function toRecord(problem: Problem): object {
-  return presentFields({
-    id: problem.id,
-    title: problem.title,
-    description: problem.description,
-    function_signature: problem.functionSignature,
-    entry: problem.entry,
-    baseline_tests: problem.baselineTests,
-    hidden_tests: problem.hiddenTests.length > 0 ? problem.hiddenTests : undefined,
-    test_source: problem.testSource,
-    test_style: problem.testStyle,
-    validator: problem.validator,
-    checker: problem.checker,
-    reference_solution: problem.referenceSolution,
-    reasoning: problem.reasoning,
-    difficulty: problem.difficulty,
-    tags: problem.tags,
-    source: problem.source,
-    comparison: problem.comparison,
-    calling: problem.calling,
-  });
+export function toRecord({ hiddenTests, ...problem }: Problem): object {
+  const fields: Record<string, unknown> = { ...problem, ...(hiddenTests.length > 0 && { hiddenTests }) };
+  return presentFields(Object.fromEntries(FIELDS.map((name) => [name, fields[propertyOf(name)]])));
 }

@@ -6,9 +6,9 @@ import { parsePythonLiteral } from '../../core/parse/literal.js';
 import type { Signature } from '../../core/parse/signature.js';
 import type { TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
-import { MARK, parseExactJson, parseJson, valueOfJson } from '../exactJson.js';
+import { MARK, ofJsonText, parseExactJson, parseJson, valueOfJson } from '../exactJson.js';
 import { positioned, requireArity, testOfJson } from '../testForms.js';
-import { UnusableRecord } from './format.js';
+import { placed, UnusableRecord } from './format.js';
 import { stdioTest } from './stdio.js';
 
 const MAX_TESTS = 10_000; // the largest known problem has some hundred
@@ -20,19 +20,26 @@ export type GivenTests =
   | { kind: 'calls'; entry: string | undefined; read(signature: Signature): TestCase[] }
   | { kind: 'source'; source: string };
 
-/** @param exact with numbers as written (exactJson.ts). @throws UnusableRecord */
-export function givenTests(exact: unknown): GivenTests {
-  const parsed = typeof exact === 'string' ? ofText(exact) : exact;
+/**
+ * @param exact with numbers as written (exactJson.ts)
+ * @param isOfCalls if neither a type nor a name tells
+ * @throws UnusableRecord
+ */
+export function givenTests(exact: unknown, isOfCalls = false): GivenTests {
+  const parsed = ofJsonText(exact);
+  if (typeof parsed === 'string' && /^\s*[[{]/.test(parsed)) throw new UnusableRecord('is not JSON');
   const given = isFields(parsed) && typeof parsed.functional === 'string' ? parsed.functional : parsed;
   if (typeof given === 'string') return { kind: 'source', source: given };
-  const list = Array.isArray(given) ? given.filter((one) => one !== null) : pairs(given);
+  const list = (Array.isArray(given) ? given.filter((one) => one !== null) : pairs(given)).map((one) =>
+    ofJsonText(one),
+  );
   if (list.length > MAX_TESTS) throw new UnusableRecord(`must have at most ${MAX_TESTS} tests`);
   if (list.length > 0 && list.every((one) => typeof one === 'string')) {
     return { kind: 'source', source: list.join('\n') };
   }
   if (list.some(isOwnForm)) return { kind: 'calls', entry: undefined, read: (signature) => ownTests(list, signature) };
   const cases = list.map(caseOf);
-  const calls = cases.filter(isCall);
+  const calls = cases.filter((one) => isCall(one, isOfCalls));
   if (calls.length === 0) {
     return { kind: 'program', tests: cases.map(({ input, output }) => stdioTest(printed(input), printed(output))) };
   }
@@ -62,17 +69,6 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(MARK in value);
 
-/** JSON with numbers as written; text that is not JSON stays text. */
-function ofText(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return text;
-  try {
-    parseJson(text); // bounds lists and nesting
-    return parseExactJson(text);
-  } catch {
-    throw new UnusableRecord('is not JSON');
-  }
-}
-
 function pairs(given: unknown): Fields[] {
   if (!isFields(given)) throw new UnusableRecord('has no tests in it');
   const { fn_name, type, testtype } = given;
@@ -88,29 +84,21 @@ function pairs(given: unknown): Fields[] {
 const isOwnForm = (test: unknown): boolean => Array.isArray(test) || (isFields(test) && 'expected' in test);
 
 function ownTests(tests: unknown[], signature: Signature): TestCase[] {
-  return tests.map((test, i) => {
-    try {
-      return testOfJson(test, signature, undefined);
-    } catch (error) {
-      if (error instanceof UnusableRecord || error instanceof RangeError)
-        throw new UnusableRecord(`test ${i + 1} ${error.message}`);
-      throw error;
-    }
-  });
+  return tests.map((test, i) => placed(`test ${i + 1}`, () => testOfJson(test, signature, undefined)));
 }
 
 function caseOf(test: unknown, i: number): Case {
   if (!isFields(test) || !('input' in test) || !('output' in test))
     throw new UnusableRecord(`test ${i + 1} has no \`input\` and \`output\``);
-  const metadata = typeof test.metadata === 'string' ? ofText(test.metadata) : test.metadata;
+  const metadata = ofJsonText(test.metadata);
   const name = test.fn_name ?? test.func_name ?? (isFields(metadata) ? metadata.func_name : undefined);
   const type = String(test.type ?? test.testtype ?? '');
   return { input: test.input, output: test.output, type, name: typeof name === 'string' && name ? name : undefined };
 }
 
 /** A whole program reads text, or a list of lines. */
-const isCall = ({ type, name, input }: Case): boolean =>
-  CALLS.test(type) || (type === '' && name !== undefined) || (type === '' && !isLines(input));
+const isCall = ({ type, name, input }: Case, isOfCalls: boolean): boolean =>
+  CALLS.test(type) || (type === '' && (name !== undefined || isOfCalls || !isLines(input)));
 const isLines = (input: unknown): boolean =>
   input === null ||
   typeof input === 'string' ||
@@ -136,7 +124,8 @@ function argumentsOf(input: unknown, signature: Signature, type: string): Value[
     const value = literal(input);
     return Array.isArray(value) ? value : [value];
   };
-  const forms = LISTS_FIRST.test(type) ? [list, lines] : [lines, list];
+  const written = (): Value[] => literal(`[${input}]`) as Value[]; // as in a call: `1, 'a'`
+  const forms = LISTS_FIRST.test(type) ? [list, lines, written] : [lines, list, written];
   for (const form of forms) {
     const args = attempt(form);
     if (args && args.length >= signature.required && args.length <= signature.most) return args;

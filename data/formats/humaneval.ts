@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { entryOf } from '../calling.js';
 import {
+  code,
   hasFields,
   idText,
   type ProblemFormat,
@@ -18,7 +19,8 @@ const recordSchema = z.object({
   task_id: idText,
   prompt: program,
   entry_point: text,
-  canonical_solution: z.union([z.literal(''), program]),
+  canonical_solution: code,
+  suffix: z.string().default(''),
   test: z.string(),
 });
 
@@ -29,7 +31,7 @@ export const humaneval: ProblemFormat = {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
     const { task_id, prompt, canonical_solution, test } = record;
     const called = calledEntry(record.entry_point);
-    const referenceSolution = completed(prompt, canonical_solution, called);
+    const referenceSolution = completed(prompt, canonical_solution, called, record.suffix);
     const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
     const { signature, ...shown } = signatureIn(referenceSolution, entry);
     const problem = problemOf({

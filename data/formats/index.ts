@@ -3,7 +3,7 @@ import { codea1 } from './codea1.js';
 import { codecontests } from './codecontests.js';
 import { columnsFormat } from './columns.js';
 import { evalplus } from './evalplus.js';
-import { type Columns, FORMATS, type FormatName, type ProblemFormat } from './format.js';
+import { FORMATS, type FormatName, type ProblemFormat } from './format.js';
 import { gauntlet } from './gauntlet.js';
 import { humaneval } from './humaneval.js';
 import { livecodebench } from './livecodebench.js';
@@ -23,11 +23,6 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
 };
 
 export const formatOf = (name: FormatName): ProblemFormat => TABLE[name];
-
-/** The same format with other columns for some parts. Undefined if it has no table of columns. */
-export function mappedFormat({ name, columns }: ProblemFormat, map: Columns): ProblemFormat | undefined {
-  return columns && columnsFormat(name, [], { ...columns, ...map });
-}
 
 /** The first format whose fields the record has. */
 export function recogniseFormat(record: unknown): ProblemFormat | undefined {

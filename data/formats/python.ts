@@ -1,9 +1,10 @@
 // What the readers need to know about the Python text of a reference solution or a test.
+import { callsIn } from '../../core/parse/calls.js';
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
 import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
 import { checkedBy, testsOfModule } from '../../core/parse/testModule.js';
 import type { Calling } from '../../core/schema/calling.js';
-import type { Problem } from '../../core/schema/problem.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { callingOfClass, USUAL_CLASS } from '../calling.js';
 import { UnusableRecord } from './format.js';
 
@@ -57,13 +58,13 @@ function classIn(code: string, name: string): Called | undefined {
   };
 }
 
-/** HumanEval's solutions continue the prompt, MBPP's and references are complete. */
-export const completed = (prompt: string, solution: string, entry: string): string =>
+/** HumanEval's solutions continue the prompt, in its sets of infilling up to a suffix; MBPP's and references are complete. */
+export const completed = (prompt: string, solution: string, entry: string, suffix = ''): string =>
   definitionsOf(solution).some(({ name, methods }) =>
     [name, ...methods.map((one) => one.name)].includes(entry.split('.')[0]!),
   )
     ? solution
-    : prompt + solution;
+    : prompt + solution + suffix;
 
 const TYPING = ['Any', 'Deque', 'Dict', 'FrozenSet', 'Iterable', 'List', 'Optional', 'Set', 'Tuple', 'Union'];
 
@@ -87,21 +88,46 @@ export function testsFrom(
   return rest === undefined ? { baselineTests: tests } : { baselineTests: tests, testSource: rest };
 }
 
-/** What the tests call of what `code` defines: what `check` is given, else a function, else a class or its only method. */
-export function calledIn(tests: string, code: string): string {
-  const defined = definitionsOf(code);
-  const checked = tests
-    .split('\n')
-    .map((line) => checkedBy(line))
-    .findLast((one) => one !== undefined);
-  const entry = checked === undefined ? '' : calledEntry(checked);
-  if (defined.some(({ name }) => name === entry.split('.')[0])) return entry;
-  const isCalled = ({ name }: { name: string }): boolean => new RegExp(`\\b${name}\\s*\\(`).test(tests);
+/**
+ * What the tests call of what the reference `code` defines: what `check` is given, else a function, else a class or its only
+ * method. Without a reference: the one function that they call and do not define.
+ * @throws UnusableRecord
+ */
+export function calledIn(tests: string, code?: string): string {
+  const defined = definitionsOf(code ?? '');
+  const checked = tests.split('\n').flatMap((line) => checkedBy(line.trim()) ?? []);
+  const entry = calledEntry(checked.at(-1) ?? '');
+  if (entry && (code === undefined || defined.some(({ name }) => name === entry.split('.')[0]))) return entry;
+  const isUsed = (name: string, after = ''): boolean =>
+    new RegExp(`(?<![\\p{L}\\p{N}_])${name}(?![\\p{L}\\p{M}\\p{N}_])${after}`, 'u').test(tests);
+  const isCalled = ({ name }: { name: string }): boolean => isUsed(name, '\\s*\\(');
   const functions = defined.filter(({ kind }) => kind === 'function');
   const called = functions.findLast(isCalled) ?? (tests.trim() === '' ? functions.at(-1) : undefined);
   if (called) return called.name;
   const owner = defined.findLast((one) => one.kind === 'class' && isCalled(one));
-  if (!owner) throw new UnusableRecord('the tests call no function or class that `code` defines');
+  const passed = functions.findLast(({ name }) => isUsed(name)); // to map, for example
+  if (!owner) return passed?.name ?? onlyCalled(tests, code && defined.map(({ name }) => name).join(', '));
   const methods = owner.methods.filter(isCalled);
   return owner.name === USUAL_CLASS && methods.length === 1 ? `${owner.name}.${methods[0]!.name}` : owner.name;
+}
+
+/** @param defined the names that the reference defines, if there is one. @throws UnusableRecord */
+function onlyCalled(tests: string, defined?: string): string {
+  const names = callsIn(tests);
+  if (!names) throw new UnusableRecord('the tests are not Python');
+  const [name, ...others] = names;
+  if (name === undefined) throw new UnusableRecord('the tests call no function: they are no tests of a program');
+  const all = `the tests call ${names.join(', ')}`;
+  if (defined !== undefined) throw new UnusableRecord(`${all}; the reference defines ${defined || 'nothing'}`);
+  if (others.length === 0 && !/^[A-Z]\w*$/.test(name)) return name;
+  throw new UnusableRecord(`${all}; without a reference, name a column with --map entry= or signature=`);
+}
+
+/** The signature of a function of which only tests are known: with the number of arguments that all of them give. */
+export function signatureOfTests(entry: string, [first, ...others]: readonly TestCase[]): string {
+  const isFixed = first !== undefined && others.every(({ args }) => args.length === first.args.length);
+  const parameters = isFixed ? first.args.map((_, i) => `arg${i + 1}`) : ['*args'];
+  const [owner, method] = entry.split('.');
+  if (method === undefined) return `def ${entry}(${parameters.join(', ')}):`;
+  return `class ${owner}:\n    def ${method}(${['self', ...parameters].join(', ')}):`;
 }

@@ -1,5 +1,7 @@
 // The reference of a set that has several solutions, in several languages, or answers of models with text around the code.
 
+import { programOf } from '../../core/parse/code.js';
+
 interface Candidate {
   code: string;
   language?: unknown;
@@ -7,17 +9,17 @@ interface Candidate {
 }
 
 const PYTHON = /^(py|python|python3|py3|pypy3|3)$/i; // CodeContests numbers its languages
-const FENCE = /```(?:python3?|py)?[ \t]*\n([\s\S]*?)```/i;
 const PYTHON2 = /^\s*print\s+[^\s(=]|\b(?:raw_input|xrange)\s*\(|^\s*except\s+\w+\s*,\s*\w+\s*:/m;
 
 /**
  * The first one in Python 3, of those with the best pass rate. `value` is a program, a list of programs, JSON text of one, a list of
  * `{code, language}` or of `{completion, pass_rate}`, or `{language: […], solution: […]}`.
+ * @param entry what the tests call, if that is known
  */
-export function solutionOf(value: unknown): string | undefined {
+export function solutionOf(value: unknown, entry?: string): string | undefined {
   const usable = candidates(value)
     .filter(({ language }) => language === undefined || language === null || PYTHON.test(String(language)))
-    .map(({ code, passRate }) => ({ code: FENCE.exec(code)?.[1] ?? code, passRate }))
+    .map(({ code, passRate }) => ({ code: programOf(code, entry), passRate }))
     .filter(({ code }) => code.trim() !== '');
   const best = Math.max(...usable.map(({ passRate }) => passRate));
   const likely = usable.filter(({ passRate }) => passRate === best);

@@ -1,7 +1,7 @@
 // The files of one split of a data set of the hub. The hub converts every public set to Parquet, on a branch whose paths say
 // configuration and split; a set without that branch, or a revision that is named, is read as its owner wrote it. What a commit lists is
 // kept beside the cache of the hub's own tools, so that a set that was downloaded once needs no network.
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HubApiError } from '@huggingface/hub';
@@ -13,10 +13,11 @@ import {
   type DownloadProgress,
   fetchFiles,
   inTurn,
+  offline,
   type Repository,
   replace,
 } from './download.js';
-import { hubAddress, hubCache, isOffline } from './environment.js';
+import { commitAt, hubAddress, isOffline } from './environment.js';
 import { type HubFile, type HubModel, InvalidAnswer, listDataset } from './listing.js';
 
 export interface Dataset {
@@ -51,7 +52,7 @@ export async function datasetFiles(
       const folder = join(cacheFolder(repository), 'snapshots', listed.commit);
       const paths = chosen.files.map(({ name }) => join(folder, name));
       if (!paths.every((path) => existsSync(path))) {
-        if (isOffline()) throw offline(id);
+        if (isOffline()) throw offline('dataset', id);
         await fetchFiles(repository, { ...listed, files: chosen.files }, onProgress);
       }
       return { files: paths, config: chosen.config, split: chosen.split, revision: listed.commit };
@@ -66,9 +67,7 @@ type Listed = HubModel & { revision: string };
 /** The listing of the first of these revisions that this machine knows. */
 async function cached(repository: Repository, revisions: readonly string[]): Promise<Listed | undefined> {
   for (const revision of revisions) {
-    const ref = join(cacheFolder(repository), 'refs', revision);
-    const isSmallFile = existsSync(ref) && statSync(ref).isFile() && statSync(ref).size < 1000;
-    const commit = isSmallFile ? readFileSync(ref, 'utf8').trim() : revision;
+    const commit = commitAt(cacheFolder(repository), revision);
     if (!/^[0-9a-f]{40}$/.test(commit)) continue;
     const path = listingPath(repository, commit);
     if (!existsSync(path)) continue;
@@ -82,7 +81,7 @@ const listingPath = (repository: Repository, commit: string): string =>
   join(cacheFolder(repository), 'listings', `${commit}.json`);
 
 async function askHub(repository: Repository, { id, revision }: Dataset): Promise<Listed> {
-  if (isOffline()) throw offline(id);
+  if (isOffline()) throw offline('dataset', id);
   const ask = async (name: string): Promise<Listed> => ({
     revision: name,
     ...(await listDataset(hubAddress(), id, name)),
@@ -103,12 +102,6 @@ function orOriginal(error: unknown, ask: (revision: string) => Promise<Listed>):
   if (error instanceof HubApiError && error.statusCode === 404) return ask('main');
   throw error;
 }
-
-const offline = (id: string): GauntletError =>
-  new GauntletError(
-    'BAD_INPUT',
-    `${id}: not in the Hugging Face cache ${hubCache()}, and HF_HUB_OFFLINE forbids downloads; unset it, or name a file with --problems`,
-  );
 
 interface Split {
   config: string;

@@ -214,6 +214,11 @@ export async function replace(path: string, make: (temporary: string) => Promise
   await rename(temporary, path);
 }
 
+export const offline = (kind: Repository['kind'], id: string): GauntletError => {
+  const why = `not in the Hugging Face cache ${hubCache()}, and HF_HUB_OFFLINE forbids downloads; unset it, ${WORDS[kind].instead}`;
+  return new GauntletError(WORDS[kind].code, `${id}: ${why}`);
+};
+
 /** One line that names what was looked up, where, and the way out. It repeats nothing that the hub wrote. */
 export function asFault(error: unknown, { kind }: Repository, model: string): GauntletError {
   if (error instanceof GauntletError) return error;

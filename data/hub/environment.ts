@@ -1,5 +1,5 @@
 // The environment variables of the Hugging Face hub, as its own tools read them.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { HUB_URL } from '@huggingface/hub';
@@ -27,6 +27,13 @@ export function hubToken(): string | undefined {
   } catch {
     return undefined; // nobody has logged in
   }
+}
+
+/** The commit of a revision, if the cache knows it. A pipe or device in place of the reference may never end. */
+export function commitAt(folder: string, revision: string): string {
+  const ref = join(folder, 'refs', revision);
+  const isSmallFile = existsSync(ref) && statSync(ref).isFile() && statSync(ref).size < 1000;
+  return isSmallFile ? readFileSync(ref, 'utf8').trim() : revision;
 }
 
 export const isOffline = (): boolean => /^(1|true|yes|on)$/i.test(process.env.HF_HUB_OFFLINE ?? '');

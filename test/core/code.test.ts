@@ -201,6 +201,12 @@ describe('extractCode', () => {
         `${PROGRAM}\n\nif __name__ == "__main__":\n    f(1)`,
         `${PROGRAM}\n\nif __name__ == "__main__":\n    f(1)`,
       ],
+      ...['class f below.', 'import the module first', 'from here on:', 'def is a keyword'].map(
+        (prose): [string, string, string] => [`prose: ${prose}`, `${prose}\n\n${PROGRAM}`, PROGRAM],
+      ),
+      ['a name with an accent', `${block('é = len')}\n${block('print(é(""))')}`, 'é = len', 'é'],
+      ['a constant with an accent', `à = 1\n\n${PROGRAM} + à`, `à = 1\n\n${PROGRAM} + à`],
+      ['a helper with an accent', `${block('é = len')}\n${block(`${PROGRAM} + é`)}`, `é = len\n\n${PROGRAM} + é`],
       ['Windows line ends', block(PROGRAM).replace(/\n/g, '\r\n'), PROGRAM],
     ];
     for (const [what, answer, program, entry = 'f'] of CASES)

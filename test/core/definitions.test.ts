@@ -79,6 +79,25 @@ assert f(2, 3) is None
     assert.deepEqual(testsOfModule('assert f(', 'f'), { tests: [], rest: 'assert f(' });
     assert.equal(testsOfModule('assert f(1, 2) == 3', 'f', 1).rest, 'assert f(1, 2) == 3');
   });
+  it('loses no definition that the rest uses, and no call of a test that it has read', () => {
+    const test = 'def test_a():\n  assert f(1) == 2\n';
+    const check = 'def check(c):\n  assert c(1) == 2\n';
+    const group = 'class TestA:\n  def test_a(self):\n    assert f(1) == 2\n';
+    const other = 'assert f(1) < 3\n';
+    for (const [source, rest] of [
+      [`${test}test_a()\n`, undefined],
+      [`${check}def test_check():\n  check(f)\ntest_check()\n`, undefined],
+      [`${check}check(f)\n${other}`, other],
+      [`${test}def test_b():\n  test_a()\n  ${other}`, 'all'],
+      [`${test}for t in [test_a]:\n  t()\n`, 'all'],
+      [`${group}class TestB(TestA):\n  def test_b(self):\n    ${other}`, 'all'],
+      [`${test}def test_b():\n  test_a()\nrun = test_b\nrun(1)\n`, 'all'],
+      [`${test}unknown()\n`, 'unknown()\n'],
+    ] as const) {
+      const found = testsOfModule(source, 'f');
+      assert.deepEqual([found.tests.length, found.rest?.trim()], [1, (rest === 'all' ? source : rest)?.trim()], source);
+    }
+  });
 });
 
 describe('bare asserts of problem files', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { formatValue } from '../../core/parse/format.js';
 import { REJECTION_REASONS, type SalvageOptions, salvageTests, unusableTests } from '../../core/parse/salvage.js';
-import { arityOf, parseSignature } from '../../core/parse/signature.js';
+import { fixedArity, parseSignature } from '../../core/parse/signature.js';
 import { testsOfModule } from '../../core/parse/testModule.js';
 import { valueSchema } from '../../core/schema/value.js';
 
@@ -298,8 +298,8 @@ describe('unusableTests', () => {
   });
 });
 
-describe('arityOf', () => {
-  it('counts the positional arguments of a signature', () => {
+describe('a fixed arity', () => {
+  it('is the number of positional arguments of a signature', () => {
     const cases: [string, number | undefined][] = [
       ['def f(a, b: int) -> List[int]:', 2],
       ['from typing import *\n\ndef f(a):', 1],
@@ -311,7 +311,9 @@ describe('arityOf', () => {
       ['nonsense', undefined],
       ['class Solution:\n    def f(self, a, b):', 2],
     ];
-    for (const [signature, arity] of cases)
-      for (const entry of ['f', 'Solution.f']) assert.equal(arityOf(signature, entry), arity, signature);
+    for (const [text, arity] of cases) {
+      const signature = parseSignature(text, 'f');
+      assert.equal(signature && fixedArity(signature), arity, text);
+    }
   });
 });

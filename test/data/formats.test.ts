@@ -1,5 +1,6 @@
 // Each reader with small records of its format.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { toRecord } from '../../data/formats/gauntlet.js';
 import { readPickledText } from '../../data/formats/pickledText.js';
 import { type DraftEntry, openDrafts, readReferences } from '../../data/problemDrafts.js';
 import { loadProblems } from '../../data/problems.js';
+import { ROOT } from '../../infra/root.mjs';
 
 const humaneval = {
   task_id: 'Own/0',
@@ -111,6 +113,23 @@ describe('problem file formats', () => {
     });
   };
 
+  describe('read', () => {
+    const path = join(ROOT, 'test/data/forms.jsonl'); // {title, record, map, format} and {right} or {reason}
+    for (const line of readFileSync(path, 'utf8').trim().split('\n')) {
+      const { title, record, right, reason, ...options } = JSON.parse(line);
+      it(title, async () => {
+        const file = await write(record);
+        if (reason !== undefined)
+          return assert.rejects(openDrafts(file, options), ({ message }: Error) => message.includes(reason));
+        for await (const entry of (await openDrafts(file, options)).entries()) {
+          assert.ok('draft' in entry, JSON.stringify(entry));
+          const { problem } = entry.draft;
+          assert.deepEqual(Object.fromEntries(Object.keys(right).map((key) => [key, problem[key as 'id']])), right);
+        }
+      });
+    }
+  });
+
   it('are recognised by the fields of the first record that has one', async () => {
     const own = {
       id: 'a',
@@ -200,7 +219,7 @@ describe('problem file formats', () => {
     const computed = await problemOf({ ...mbpp, test_setup_code: 'y = int("3")', test_list: ['assert twice(y) == 6'] });
     assert.deepEqual([computed.testSource, computed.testStyle], ['y = int("3")\nassert twice(y) == 6', 'assert']);
     assert.equal(computed.hiddenTests.length, 1); // not in the source as well, since source is rewarded
-    await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /no function/);
+    await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /tests call g; the/);
     await refuses({ ...mbpp, text: undefined }, /line 1: missing field `text` \(or `prompt`\)/);
     await refuses({ ...mbpp, test_list: 'assert' }, /field `test_list`/);
   });
@@ -236,6 +255,8 @@ describe('problem file formats', () => {
     const [entry] = await entries(await write(bare), references);
     assert.ok(entry && 'draft' in entry);
     await assert.rejects(readReferences(await write({ id: 3 }, 'refs.jsonl')), /line 1: expected \{id, code\}/);
+    const others = new Map([['zz', 'def f(): ...']]);
+    await assert.rejects(entries(await write(bare), others), /none of its ids \(zz\) is an id of the problems \(q1\)/);
   });
 
   it('LiveCodeBench and CodeContests: whole programs are compared by tokens', async () => {

@@ -179,6 +179,10 @@ describe('a data set of the Hugging Face hub', function () {
     await refused('BAD_INPUT', /no option `split`; there are format, map, references/, async () =>
       parseSource('a.jsonl?split=x'),
     );
+    for (const name of ['a/b', 'https://hub/datasets/a/b', 'https://hub/datasets/a/b/tree/main'])
+      await refused('BAD_INPUT', /no such file; a data set of the hub is written hf:a\/b$/, async () =>
+        parseSource(name),
+      );
     await refused('BAD_INPUT', /no format `nonesuch`/, async () => parseSource('a.jsonl?format=nonesuch'));
   });
 });

@@ -187,6 +187,11 @@ describe('problem files', () => {
     const file = await write([{ ...record, baseline_tests: null, reference_solution: null }]);
     const { tasks } = await readTasks(file);
     assert.deepEqual(tasks[0]!.baselineTests, []);
+    const options = { map: { description: ['input'], signature: ['start'] } };
+    for (const json of [{ input: 'Halve.\ndef halve(xs):' }, { input: 'Halve.', start: 'def halve(xs):' }]) {
+      const [task] = (await readTasks(await write([json]), options)).tasks;
+      assert.deepEqual([task!.entry, task!.functionSignature], ['halve', 'def halve(xs):']);
+    }
   });
 
   it('may be in another format', async () => {
