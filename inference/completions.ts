@@ -23,8 +23,9 @@ const MAX_TESTS = 20_000;
 
 const isShort = (json: unknown): boolean => JSON.stringify(json).length <= MAX_TESTS;
 
-const partSchema = z.object({ type: z.literal('text'), text: z.string() });
-const contentSchema = z.union([z.string(), z.array(partSchema)], 'only text is supported').nullish();
+const parts = z.array(z.object({ type: z.literal('text'), text: z.string() }));
+const joined = parts.transform((texts) => texts.map(({ text }) => text).join('\n'));
+const contentSchema = z.union([z.string(), joined], 'only text is supported').nullish();
 const limit = z.int().positive().nullish();
 const requestSchema = z.object({
   model: z.string(),
@@ -119,8 +120,7 @@ function jsonOf(text: string): unknown {
 /** The last message of the user is the problem; earlier messages are not read. */
 function readTask(messages: z.output<typeof requestSchema>['messages'], fields: object, exact: () => unknown): Task {
   const last = messages.findLastIndex(({ role }) => role === 'user');
-  const content = checked(contentSchema, messages[last]?.content, 'messages', last, 'content');
-  const message = typeof content === 'string' ? content : (content ?? []).map(({ text }) => text).join('\n');
+  const message = checked(contentSchema, messages[last]?.content, 'messages', last, 'content') ?? '';
   const refuse = (what: string): never => {
     throw new ApiError(400, `messages: the last message of the user ${what}`, { param: 'messages' });
   };

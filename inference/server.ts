@@ -22,7 +22,6 @@ const MAX_BODY = 256 * 1024;
 const BODY_SECONDS = 30; // to send a request
 const MAX_CONNECTIONS = 256; // each may hold a body
 const RETRY_AFTER_S = 5;
-const WAITING_MS = 5_000; // between signs of life in a stream: proxies and clients give up on a silent one
 const HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 
 /** Creates the server for `host`. It has a token unless `host` is loopback. */
@@ -71,7 +70,13 @@ async function complete(
   if (turns.busy && turns.waiting >= queue)
     throw new ApiError(503, 'too many requests wait: try again', { code: 'queue_full' });
   const events = solveTask(solver, asked.task, { ...asked.options, signal });
-  if (asked.stream) startStream(response);
+  if (asked.stream) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const sign = (): boolean => response.writableEnded || response.write(': waiting\n\n');
+    sign();
+    const timer = setInterval(sign, 5_000); // proxies and clients give up on a silent stream
+    response.once('close', () => clearInterval(timer));
+  }
   await turns.take(async () => {
     const completion = new Completion(model, asked);
     for await (const event of events) {
@@ -83,15 +88,6 @@ async function complete(
     sendEvent(response, '[DONE]');
     response.end();
   }, signal);
-}
-
-/** Sends the headers, and comments until the answer ends. */
-function startStream(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const sign = (): boolean => response.writableEnded || response.write(': waiting\n\n');
-  sign();
-  const timer = setInterval(sign, WAITING_MS);
-  response.once('close', () => clearInterval(timer));
 }
 
 /** @throws ApiError */

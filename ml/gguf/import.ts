@@ -20,6 +20,7 @@ export interface ImportOptions {
 
 /** Keys after the name of the architecture that change no number, besides those that are read. */
 const HARMLESS = /^(?:vocab_size|tensor_data_layout|rope\.scaling\.(?:finetuned|original_context_length))$/;
+const UNSCALED = { 'rope.scaling.type': 'none', 'rope.scaling.factor': 1, 'rope.scale_linear': 1 };
 
 const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'];
 
@@ -77,9 +78,9 @@ function configOf(file: GgufFile): Record<string, unknown> {
   };
   const parts = Number(metadata.get('split.count') ?? 1);
   if (parts > 1)
-    fail(`it is part ${Number(metadata.get('split.no') ?? 0) + 1} of ${parts}: join them with llama-gguf-split --merge`);
-  const kind = metadata.get('general.type') ?? 'model';
-  if (kind !== 'model') fail(`general.type is ${kind}, only model is supported`);
+    fail(
+      `it is part ${Number(metadata.get('split.no') ?? 0) + 1} of ${parts}: join them with llama-gguf-split --merge`,
+    );
   const type = metadata.get('general.architecture');
   const architecture = ARCHITECTURES.find(({ modelType }) => modelType === type);
   if (!architecture) {
@@ -98,17 +99,12 @@ function configOf(file: GgufFile): Record<string, unknown> {
   const hidden = number(KEYS.hidden_size);
   const headDim = optional(KEYS.head_dim) ?? hidden / heads;
   const theta = optional(KEYS.rope_theta) ?? 10000;
-  const neutral = new Map<string, GgufValue>([
-    ['rope.dimension_count', headDim],
-    ['attention.value_length', headDim],
-    ['attention.causal', true],
-    ['rope.scaling.type', 'none'],
-    ...['rope.scaling.factor', 'rope.scale_linear'].map((name) => [name, 1] as const),
-  ]);
+  const sizes = { 'rope.dimension_count': headDim, 'attention.value_length': headDim };
+  const neutral: Readonly<Record<string, GgufValue>> = { ...UNSCALED, ...sizes, 'attention.causal': true };
   for (const [key, value] of metadata) {
     const name = key.replace(new RegExp(`^${type}\\.`), '');
     if (name === key || HARMLESS.test(name) || Object.values<string>(KEYS).includes(name)) continue;
-    const right = neutral.get(name) ?? 0; // zero switches off what a key stands for that nobody here knows
+    const right = neutral[name] ?? 0; // zero switches off what a key stands for that nobody here knows
     if (value !== right && Number(value) !== right) fail(`${key} must be ${right}: other values are not supported`);
   }
   const factors = tensors.has(ROPE_FACTORS) ? file.rows(ROPE_FACTORS, 0, 1) : undefined;

@@ -154,12 +154,7 @@ describe('the server of solve requests', () => {
       [user(' '), 400, /must be a problem/, 'messages'],
       [user('x'.repeat(20_001)), 400, /at most 20000 characters/, 'messages'],
       [{ ...user('x'.repeat(5_000)), stream: true }, 400, /the model reads fewer than 1000/, null],
-      [
-        user([{ type: 'image_url', image_url: { url: 'x' } }]),
-        400,
-        /messages\.0\.content: only text is/,
-        'messages.0.content',
-      ],
+      [user([{ type: 'image_url', image_url: { url: 'x' } }]), 400, /content: only text is/, 'messages.0.content'],
       [{ ...BODY, model: 'other' }, 404, /'run\/best' is served here/, 'model'],
       [{ ...BODY, n: 2 }, 400, /n: must be 1/, 'n'],
       [{ ...BODY, max_tokens: -1 }, 400, /max_tokens/, 'max_tokens'],
@@ -190,11 +185,9 @@ describe('the server of solve requests', () => {
     assert.equal((await client().models.retrieve(MODEL)).id, MODEL);
     await assert.rejects(client().models.retrieve('other'), { status: 404, code: 'model_not_found' });
     for (const path of ['health', 'v1/models', `v1/models/${MODEL}`, 'v1/models/other', '%ff']) {
-      const [head, get] = await Promise.all(
-        ['HEAD', 'GET'].map((method) => fetch(`${listener.origin}/${path}`, { method })),
-      );
-      assert.deepEqual([head!.status, await head!.text()], [get!.status, '']);
-      assert.equal(get!.status, { other: 404, '%ff': 400 }[path.split('/').at(-1)!] ?? 200, path);
+      const status = { 'v1/models/other': 404, '%ff': 400 }[path] ?? 200;
+      for (const method of ['HEAD', 'GET'])
+        assert.equal((await fetch(`${listener.origin}/${path}`, { method })).status, status, path);
     }
   });
 
