@@ -11,10 +11,8 @@ export type { PolicyStats, Trajectory } from '../core/schema/trajectory.js';
 export type * from '../ml/engine/engine.js';
 export { readAdapterFolder } from '../ml/hf/peft.js';
 
-const content = z.union(
-  [z.string(), z.array(z.string().or(z.strictObject({ control: z.string() })))],
-  'must be a text',
-);
+const part = z.string().or(z.strictObject({ control: z.string() }));
+const content = z.union([z.string(), z.array(part)], 'must be a text');
 const messages = z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content })).min(1);
 /** A program in JavaScript has no types. @throws GauntletError BAD_INPUT that names the place in the argument */
 const checked = <T>(schema: z.ZodType<T>, argument: object): T => parseAs(schema, argument, 'BAD_INPUT');

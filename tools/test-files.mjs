@@ -43,8 +43,8 @@ const IMPORT = /(?:from|import)\s*\(?\s*['"](\.[^'"]+\.m?js)['"]/g;
  * @param {Set<string>} seen
  */
 export function mayUseHidden(file, seen = new Set()) {
-  if (HIDDEN.test(file)) return true;
   if (seen.has(file) || !existsSync(file)) return false;
+  if (HIDDEN.test(file)) return true;
   seen.add(file);
   const imports = [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, path]) => join(dirname(file), path));
   return imports.some((path) => mayUseHidden(path, seen));

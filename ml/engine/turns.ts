@@ -18,10 +18,7 @@ export class Turns {
     this.fault = fault;
   }
 
-  /**
-   * A call that waits gives up its turn if `signal` aborts.
-   * @throws the reason of `signal` if it aborts before the turn
-   */
+  /** @throws the reason of `signal` if it aborts before the turn: a call that waits gives it up */
   async take<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.running) await this.wait(signal);
     this.running = true;

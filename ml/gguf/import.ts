@@ -76,11 +76,8 @@ function configOf(file: GgufFile): Record<string, unknown> {
   const fail = (what: string): never => {
     throw new GauntletError('BAD_MODEL', `${path}: ${what}`);
   };
-  const parts = Number(metadata.get('split.count') ?? 1);
-  if (parts > 1)
-    fail(
-      `it is part ${Number(metadata.get('split.no') ?? 0) + 1} of ${parts}: join them with llama-gguf-split --merge`,
-    );
+  const [part, parts] = ['split.no', 'split.count'].map((key) => Number(metadata.get(key) ?? 0));
+  if (parts! > 1) fail(`it is part ${part! + 1} of ${parts}: join them with llama-gguf-split --merge`);
   const type = metadata.get('general.architecture');
   const architecture = ARCHITECTURES.find(({ modelType }) => modelType === type);
   if (!architecture) {
