@@ -1,4 +1,6 @@
 // The entry `gauntlet/engine` of the package: sampling, scoring and training of one model, without Temporal and sandbox.
+import { z } from 'zod';
+import { parseAs } from '../core/issues.js';
 import { modelFolder } from '../data/modelFolder.js';
 import type { Adapter, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { openEngine as openFolder } from '../ml/engine/ortEngine.js';
@@ -6,31 +8,33 @@ import { MergedModel, mergedFolder } from '../ml/hf/mergedModel.js';
 import { describeModel } from '../ml/hf/model.js';
 
 export type { PolicyStats, Trajectory } from '../core/schema/trajectory.js';
-export type {
-  AdamWConfig,
-  Adapter,
-  Chat,
-  Device,
-  Engine,
-  EngineOptions,
-  GenerateCounts,
-  Generated,
-  GenerateOptions,
-  GenerateRequest,
-  GradientSums,
-  LossConfig,
-  ModelInfo,
-  OptimizerState,
-} from '../ml/engine/engine.js';
+export type * from '../ml/engine/engine.js';
 export { readAdapterFolder } from '../ml/hf/peft.js';
+
+const part = z.string().or(z.strictObject({ control: z.string() }));
+const content = z.union([z.string(), z.array(part)], 'must be a text');
+const messages = z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content })).min(1);
+/** A program in JavaScript has no types. @throws GauntletError BAD_INPUT that names the place in the argument */
+const checked = <T>(schema: z.ZodType<T>, argument: object): T => parseAs(schema, argument, 'BAD_INPUT');
 
 /**
  * Opens a model: 'tiny' or 'nested' (shipped), a folder in Hugging Face layout, or an id of the Hugging Face hub, which is
  * downloaded on first use. Its worker threads keep the process alive until `close`.
- * @throws GauntletError BAD_MODEL | HUB_FAULT | OUT_OF_MEMORY | DEVICE_UNAVAILABLE
+ * @throws GauntletError BAD_INPUT | BAD_MODEL | HUB_FAULT | OUT_OF_MEMORY | DEVICE_UNAVAILABLE
  */
 export async function openEngine(model: string, options: EngineOptions = {}): Promise<Engine> {
-  return openFolder(await modelFolder(model), options);
+  const engine = await openFolder(await modelFolder(model), options);
+  const chat = engine.chat.bind(engine);
+  engine.chat = (given) => {
+    const { openingTokens, continuationTokens, ...others } = chat(given);
+    return {
+      ...others,
+      openingTokens: (given) => openingTokens(checked(z.object({ messages }), { messages: given }).messages),
+      continuationTokens: (given, end) =>
+        continuationTokens(checked(z.object({ content }), { content: given }).content, end),
+    };
+  };
+  return engine;
 }
 
 /** The files of the engine's model, with the adapter added to its unquantized weights: path in a model folder, and content. */

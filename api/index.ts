@@ -1,6 +1,7 @@
 // The entry `gauntlet` of the package: whole training runs. api/engine.ts, api/sandbox.ts and api/store.ts are the other
 // entries. docs/how-to/use-as-a-library.md has an example of each.
 import { createCall } from '../activities/index.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
 import type { RunConfigInput, SandboxKind } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { checkRunId } from '../store/checks.js';
@@ -9,10 +10,10 @@ import { runPipeline as trainStages } from '../workflows/pipeline.js';
 import { localHost } from '../workflows/runState.js';
 import type { Device } from './engine.js';
 
-export { type ErrorCode, GauntletError } from '../core/errors.js';
 export { resolveConfig } from '../core/presets.js';
 export type { RunConfig, RunConfigInput } from '../core/schema/config.js';
 export type { EvaluationRates, RunProgress, RunResult } from '../core/schema/run.js';
+export { type ErrorCode, GauntletError };
 
 export interface PipelineOptions {
   id: string; // of the run in its store: 1–200 of A–Z a–z 0–9 _ . : @ = + -
@@ -37,6 +38,9 @@ export async function runPipeline({ id, config, onProgress, ...options }: Pipeli
   const { deps, close } = await openDeps(options);
   try {
     return await trainStages({ ...localHost(createCall(deps)), ...(onProgress && { onProgress }) }, id, config);
+  } catch (error) {
+    const { type, message } = error as { type?: ErrorCode; message: string };
+    throw type !== undefined && type in ERROR_CODES ? new GauntletError(type, message, { cause: error }) : error;
   } finally {
     await close();
   }

@@ -23,20 +23,19 @@ const MAX_TESTS = 20_000;
 
 const isShort = (json: unknown): boolean => JSON.stringify(json).length <= MAX_TESTS;
 
-const contentSchema = z.union([
-  z.string(),
-  z.array(z.object({ type: z.literal('text', 'only text is supported'), text: z.string() })),
-]);
+const parts = z.array(z.object({ type: z.literal('text'), text: z.string() }));
+const joined = parts.transform((texts) => texts.map(({ text }) => text).join('\n'));
+const contentSchema = z.union([z.string(), joined], 'only text is supported').nullish();
 const limit = z.int().positive().nullish();
 const requestSchema = z.object({
   model: z.string(),
-  messages: z.array(z.object({ role: z.string(), content: contentSchema.nullish() })).min(1),
+  messages: z.array(z.object({ role: z.string(), content: z.unknown() })).min(1),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: limit,
   max_completion_tokens: limit,
   temperature: z.number().min(0).max(2).nullish(),
-  seed: z.int().nonnegative().nullish(),
+  seed: z.number().refine(Number.isInteger, 'must be an integer').nullish(), // of 64 bits, and negative ones too
   n: z.literal(1, 'must be 1: gauntlet.samples sets how many programs to choose from').nullish(),
   gauntlet: z
     .strictObject({
@@ -78,17 +77,22 @@ export interface CompletionRequest {
   options: Omit<SolveOptions, 'signal'>;
 }
 
+export const otherModel = (model: string): ApiError =>
+  new ApiError(404, `model: '${model}' is served here`, { param: 'model', code: 'model_not_found' });
+
+/** @param path of the value in the body */
+function checked<T>(schema: z.ZodType<T>, value: unknown, ...path: PropertyKey[]): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const param = [...path, ...issue.path].join('.');
+  throw new ApiError(400, `${param || 'the body'}: ${issue.message}`, { param: param || undefined });
+}
+
 /** @param samples programs to choose from, unless the request says. @throws ApiError */
 export function parseRequest(text: string, model: string, samples: number): CompletionRequest {
-  const parsed = requestSchema.safeParse(jsonOf(text));
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]!;
-    const param = issue.path.join('.');
-    throw new ApiError(400, `${param || 'the body'}: ${issue.message}`, { param: param || undefined });
-  }
-  const { messages, gauntlet, ...request } = parsed.data;
-  if (request.model !== model)
-    throw new ApiError(404, `model: '${model}' is served here`, { param: 'model', code: 'model_not_found' });
+  const { messages, gauntlet, ...request } = checked(requestSchema, jsonOf(text));
+  if (request.model !== model) throw otherModel(model);
   const { samples: count = samples, ...fields } = gauntlet ?? {};
   return {
     stream: request.stream ?? false,
@@ -115,8 +119,8 @@ function jsonOf(text: string): unknown {
 
 /** The last message of the user is the problem; earlier messages are not read. */
 function readTask(messages: z.output<typeof requestSchema>['messages'], fields: object, exact: () => unknown): Task {
-  const { content } = messages.findLast(({ role }) => role === 'user') ?? {};
-  const message = typeof content === 'string' ? content : (content ?? []).map(({ text }) => text).join('\n');
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const message = checked(contentSchema, messages[last]?.content, 'messages', last, 'content') ?? '';
   const refuse = (what: string): never => {
     throw new ApiError(400, `messages: the last message of the user ${what}`, { param: 'messages' });
   };

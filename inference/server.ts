@@ -3,8 +3,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GauntletError } from '../core/errors.js';
 import { createAccess, limitConnections, patience, sendJson, urlOf } from '../infra/httpServer.js';
-import { QueueFull, Turns } from '../ml/engine/turns.js';
-import { ApiError, Completion, parseRequest } from './completions.js';
+import { Turns } from '../ml/engine/turns.js';
+import { ApiError, Completion, otherModel, parseRequest } from './completions.js';
 import type { Solver } from './policies.js';
 import { solveTask } from './solver.js';
 
@@ -28,7 +28,7 @@ const HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-stor
 export function inferenceServer(options: InferenceOptions): { server: Server; token?: string } {
   const { model } = options;
   const access = createAccess(options.host, 'serve');
-  const turns = new Turns(options.queue);
+  const turns = new Turns();
   const server = createServer(patience(BODY_SECONDS * 1000), (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => {
@@ -43,12 +43,13 @@ export function inferenceServer(options: InferenceOptions): { server: Server; to
       const type = refused.status === 401 ? 'authentication_error' : 'permission_error';
       throw new ApiError(refused.status, refused.message, { type });
     }
-    const route = `${request.method} ${urlOf(request).pathname}`;
+    const method = request.method!.replace('HEAD', 'GET'); // Node leaves out the body
+    const route = `${method} ${decodeURIComponent(urlOf(request).pathname)}`;
     if (route === 'GET /health') return sendJson(response, 200, { status: 'ok', model, waiting: turns.waiting });
-    if (route === 'GET /v1/models') {
-      const data = [{ id: model, object: 'model', created: 0, owned_by: 'gauntlet' }];
-      return sendJson(response, 200, { object: 'list', data });
-    }
+    const described = { id: model, object: 'model', created: 0, owned_by: 'gauntlet' };
+    if (route === 'GET /v1/models') return sendJson(response, 200, { object: 'list', data: [described] });
+    if (route === `GET /v1/models/${model}`) return sendJson(response, 200, described);
+    if (route.startsWith('GET /v1/models/')) throw otherModel(model);
     if (route !== 'POST /v1/chat/completions') throw new ApiError(404, `there is no ${route}`);
     await complete(request, response, options, turns);
   }
@@ -59,16 +60,26 @@ export function inferenceServer(options: InferenceOptions): { server: Server; to
 async function complete(
   request: IncomingMessage,
   response: ServerResponse,
-  { solver, model, samples, timeoutSeconds }: InferenceOptions,
+  { solver, model, samples, queue, timeoutSeconds }: InferenceOptions,
   turns: Turns,
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort(new Error('the client left')));
   const asked = parseRequest(await readBody(request), model, samples);
   const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  if (turns.busy && turns.waiting >= queue)
+    throw new ApiError(503, 'too many requests wait: try again', { code: 'queue_full' });
+  const events = solveTask(solver, asked.task, { ...asked.options, signal });
+  if (asked.stream) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const sign = (): boolean => response.writableEnded || response.write(': waiting\n\n');
+    sign();
+    const timer = setInterval(sign, 5_000); // proxies and clients give up on a silent stream
+    response.once('close', () => clearInterval(timer));
+  }
   await turns.take(async () => {
     const completion = new Completion(model, asked);
-    for await (const event of solveTask(solver, asked.task, { ...asked.options, signal })) {
+    for await (const event of events) {
       const chunk = completion.add(event);
       if (asked.stream) sendEvent(response, JSON.stringify(chunk));
     }
@@ -93,9 +104,8 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 function apiError(error: unknown, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof QueueFull) return new ApiError(503, 'too many requests wait: try again', { code: 'queue_full' });
-  const { name, message, code } = error as NodeJS.ErrnoException;
-  if (code === 'ERR_INVALID_URL') return new ApiError(400, 'the path is not one of a URL');
+  const { name, message } = error as Error;
+  if (error instanceof URIError) return new ApiError(400, 'the path is not one of a URL');
   if (name === 'TimeoutError') return new ApiError(504, 'the request took too long', { code: 'timeout' });
   if (!(error instanceof GauntletError)) {
     log(`a request failed: ${message}`);
@@ -118,7 +128,4 @@ function sendError(response: ServerResponse, error: ApiError): void {
   sendJson(response, error.status, error.body);
 }
 
-function sendEvent(response: ServerResponse, data: string): void {
-  if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(`data: ${data}\n\n`);
-}
+const sendEvent = (response: ServerResponse, data: string): boolean => response.write(`data: ${data}\n\n`);

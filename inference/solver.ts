@@ -67,12 +67,16 @@ export interface ProgramEvent {
 /** A single program is greedy; several must differ. */
 export const defaultTemperature = (samples: number): number => (samples > 1 ? 0.8 : 0);
 
-/** @throws GauntletError BAD_INPUT if the model cannot read the whole problem; the reason of `signal` */
-export async function* solveTask(solver: Solver, task: Task, options: SolveOptions): AsyncGenerator<SolveEvent> {
+/** @throws GauntletError BAD_INPUT at once if the model cannot read the whole problem; later the reason of `signal` */
+export function solveTask(solver: Solver, task: Task, options: SolveOptions): AsyncGenerator<SolveEvent> {
+  const misfit = misfitOf({ generator: solver.generator }, solver.config, task);
+  if (misfit !== undefined) throw new GauntletError('BAD_INPUT', `${task.id}: ${misfit}`);
+  return eventsOf(solver, task, options);
+}
+
+async function* eventsOf(solver: Solver, task: Task, options: SolveOptions): AsyncGenerator<SolveEvent> {
   const { config, generator } = solver;
   const { signal, samples, temperature, seed = config.seed } = options;
-  const misfit = misfitOf({ generator }, config, task);
-  if (misfit !== undefined) throw new GauntletError('BAD_INPUT', `${task.id}: ${misfit}`);
   const key = deriveKey(seed, 'solve');
   let chains = Array.from({ length: samples }, (_, sample): Chain => ({ problemId: task.id, sample, turns: [] }));
   let budget = options.maxTokens ?? Number.POSITIVE_INFINITY;

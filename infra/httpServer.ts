@@ -128,7 +128,7 @@ export const cookieName = ({ headers }: IncomingMessage): string =>
 function hasToken(request: IncomingMessage, token: string): boolean {
   const cookies = (request.headers.cookie ?? '').split(/;\s*/);
   const cookie = cookies.find((each) => each.startsWith(`${cookieName(request)}=`))?.split('=')[1];
-  const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
+  const bearer = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1];
   return [urlOf(request).searchParams.get('token'), cookie, bearer].some((given) => isEqual(given ?? '', token));
 }
 

@@ -2,10 +2,12 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-const places = [process.env.CHROMIUM ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const { CHROMIUM } = process.env;
+const usual = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => `/usr/bin/${name}`);
+const places = CHROMIUM === undefined ? usual : [CHROMIUM];
 
 /** Undefined if there is none. */
-export const chromiumPath = places.find((path) => path !== '' && existsSync(path));
+export const chromiumPath = places.find((path) => existsSync(path));
 
 export const NO_CHROMIUM = 'no Chromium; name one in CHROMIUM';
 

@@ -6,7 +6,7 @@ const RUN_ID = /^[A-Za-z0-9_][A-Za-z0-9_.:@=+-]{0,199}$/;
 const MEMO_KEY = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-export const isRunId = (name: string): boolean => RUN_ID.test(name);
+export const isRunId = (name: string): boolean => typeof name === 'string' && RUN_ID.test(name);
 
 /** @throws GauntletError BAD_INPUT */
 export function checkRunId(runId: string): void {

@@ -48,7 +48,7 @@ export async function storeExists(url: string): Promise<boolean> {
 /** The folder that a path or a file: URL means, or the s3: URL. @throws GauntletError BAD_CONFIG for anything else. */
 export function storePlace(text: string): string {
   const forms = 'give a folder, a file: URL or s3://BUCKET/PREFIX';
-  if (text === '') throw new GauntletError('BAD_CONFIG', `store: ${forms}`);
+  if (typeof text !== 'string' || text === '') throw new GauntletError('BAD_CONFIG', `store: ${forms}`);
   if (isS3(text)) return parseS3Url(text).url;
   if (!/^[a-z][a-z0-9+.-]+:/i.test(text)) return text;
   try {

@@ -11,7 +11,7 @@ import { ROOT } from '../infra/root.mjs';
 import { findTemporalCli } from '../infra/temporal-cli.mjs';
 import { buildIsFresh } from './build-stamp.mjs';
 import { coverageReport, keepOurs } from './coverage.mjs';
-import { isIn, LANES, testFiles } from './test-files.mjs';
+import { BARE, isIn, LANES, mayUseHidden, testFiles } from './test-files.mjs';
 
 const FILE_LIMIT_MS = 12 * 60_000;
 const BUILT = join(ROOT, 'dist', 'test');
@@ -21,7 +21,7 @@ const EXIT_LIMIT_MS = 30_000; // from a process's last test to its end: a longer
 const { values: flags, positionals } = parseArgs({
   options: {
     'coverage-html': { type: 'boolean' },
-    lane: { type: 'string', multiple: true, default: ['fast'] }, // fast, system, lab
+    lane: { type: 'string', multiple: true, default: ['fast'] }, // of LANES
     jobs: { type: 'string' },
     tests: { type: 'string', default: BUILT },
     out: { type: 'string', default: join(ROOT, 'coverage') },
@@ -50,8 +50,14 @@ const hasFast = whole && flags.lane.includes('fast');
 const measuresCoverage = hasFast && (Boolean(process.env.CI) || flags['coverage-html'] === true);
 for (const lane of flags.lane) if (!LANES.includes(lane)) fail(`no lane '${lane}': choose ${LANES.join(', ')}`);
 const files = testFiles(flags.tests, positionals, flags.lane);
-const tasks = inProcesses(files).map((group) => () => runTests(group));
-if (whole && files.length === 0) fail('no test files found');
+const bare = flags.lane.includes('bare')
+  ? testFiles(flags.tests, [], ['fast']).filter((file) => mayUseHidden(file))
+  : [];
+const tasks = [
+  ...inProcesses(files).map((group) => () => runTests(group)),
+  ...inProcesses(bare).map((group) => () => runTests(group, BARE)),
+];
+if (whole && tasks.length === 0) fail('no test files found');
 for (const part of positionals)
   if (!files.some((file) => isIn(flags.tests, file, part))) fail(`no test file for '${part}'`);
 if (flags.tests === BUILT && !buildIsFresh(ROOT)) fail('dist/ was not built from these sources: npm run build');
@@ -103,7 +109,8 @@ function inProcesses(files) {
 
 /** The server of every test that does not need its own (test/workflows/server.ts). Without a CLI those tests skip. */
 async function shareTemporal() {
-  if (!files.some((file) => /\/(workflows|cli|lab)\//.test(file)) || findTemporalCli() === undefined) return undefined;
+  if (![...files, ...bare].some((file) => /\/(workflows|cli|lab)\//.test(file)) || findTemporalCli() === undefined)
+    return undefined;
   const { ensureServer } = await import(join(ROOT, 'dist/infra/temporalServer.js'));
   const storeDir = mkdtempSync(join(tmpdir(), 'gauntlet-tests-'));
   const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
@@ -125,16 +132,17 @@ async function check(name, ...program) {
   else fail(name);
 }
 
-async function runTests(files) {
+async function runTests(files, hiding) {
   const began = Date.now();
+  const place = hiding ? 'without Docker and Chromium: ' : '';
   const raw = join(flags.out, 'raw', relative(ROOT, files[0]).replaceAll('/', '-'));
   const args = ['--no-color', '--reporter', 'tools/mocha-reporter.cjs', ...files];
   const child = fork(
     'node_modules/mocha/bin/mocha.js',
     args,
-    options(measuresCoverage ? { NODE_V8_COVERAGE: raw } : {}, 'ipc'),
+    options(hiding ?? (measuresCoverage ? { NODE_V8_COVERAGE: raw } : {}), 'ipc'),
   );
-  let file = relative(ROOT, files[0]);
+  let file = place + relative(ROOT, files[0]);
   let ended = false;
   let failed = 0;
   let killed;
@@ -149,14 +157,14 @@ async function runTests(files) {
     if (event.type === 'passed') count.passed++;
     if (event.type === 'skipped') {
       count.skipped++;
-      skipped.push(event.text);
+      skipped.push(place + event.text);
     }
     if (event.type === 'failed') {
       failed++;
       fail(`${file}: ${event.text}`);
     }
     if (event.type === 'end') ended = true;
-    if (event.type === 'file') file = relative(ROOT, event.file);
+    if (event.type === 'file') file = place + relative(ROOT, event.file);
     if (event.type !== 'file' && event.type !== 'end') return;
     clearTimeout(timer);
     timer = ended ? limit(EXIT_LIMIT_MS, 'its process did not exit: a handle is left open') : tooLong();
@@ -166,7 +174,7 @@ async function runTests(files) {
   if (killed) fail(`${file}: ${killed}`);
   else if (!ended) fail(`${file}: ended early (exit ${code})`);
   else if (code !== 0 && failed === 0) fail(`${file}: exit ${code}`);
-  if (measuresCoverage) keepOurs(raw, coverageFolder);
+  if (measuresCoverage && !hiding) keepOurs(raw, coverageFolder);
   report(`${files.length === 1 ? file : dirname(file)} (${((Date.now() - began) / 1000).toFixed(1)} s)`, output);
 }
 

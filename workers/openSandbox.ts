@@ -1,7 +1,7 @@
 // Chooses the sandbox of a worker. Only this file imports both backends.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../core/errors.js';
-import type { SandboxKind } from '../core/schema/config.js';
+import { SANDBOXES, type SandboxKind } from '../core/schema/config.js';
 import type { Isolation, Packages } from '../core/schema/execution.js';
 import { openDocker } from '../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -28,10 +28,11 @@ const NO_ANSWER = ['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'];
 
 /**
  * `auto` uses Docker if a daemon answers, otherwise WebAssembly if `fallback` allows it. The log says which one is used.
- * @throws GauntletError SANDBOX_UNAVAILABLE | SANDBOX_FAULT
+ * @throws GauntletError BAD_INPUT | SANDBOX_UNAVAILABLE | SANDBOX_FAULT
  */
 export async function openSandbox(kind: SandboxKind, options: OpenSandboxOptions = {}): Promise<Sandbox> {
   const { log = () => {} } = options;
+  if (!SANDBOXES.includes(kind)) throw new GauntletError('BAD_INPUT', `sandbox: choose ${SANDBOXES.join(', ')}`);
   const sandbox = await choose(kind, options, log);
   log(`sandbox: ${sandbox.info.description}`);
   return sandbox;

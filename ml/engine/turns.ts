@@ -1,14 +1,9 @@
 // Calls of a model take turns, because one call uses the whole machine. The others wait, in the order of their arrival.
 
-export class QueueFull extends Error {}
-
 export class Turns {
   protected fault: Error | undefined;
   private running = false;
   private readonly queue: (() => void)[] = [];
-
-  /** @param limit most calls that wait */
-  constructor(private readonly limit = Number.POSITIVE_INFINITY) {}
 
   get busy(): boolean {
     return this.running;
@@ -23,10 +18,7 @@ export class Turns {
     this.fault = fault;
   }
 
-  /**
-   * A call that waits gives up its turn if `signal` aborts.
-   * @throws QueueFull at once; the reason of `signal` if it aborts before the turn
-   */
+  /** @throws the reason of `signal` if it aborts before the turn: a call that waits gives it up */
   async take<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.running) await this.wait(signal);
     this.running = true;
@@ -43,7 +35,6 @@ export class Turns {
 
   private wait(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    if (this.queue.length >= this.limit) throw new QueueFull();
     return new Promise((resolve, reject) => {
       const enter = (): void => {
         signal?.removeEventListener('abort', leave);

@@ -70,6 +70,7 @@ export class GgufFile {
     const input = new Input(this.fd, size, this.path);
     if (size < 24 || input.number(4) !== MAGIC) throw bad(this.path, 'not a GGUF file');
     const version = input.number(4);
+    if (version % (1 << 16) === 0) throw bad(this.path, 'it is big-endian: convert it with gguf-convert-endian');
     if (!VERSIONS.includes(version)) throw bad(this.path, `GGUF version ${version} is not supported, only 2 and 3`);
     const tensors = input.count(8, LIMITS.entries, 'tensors');
     const entries = input.count(8, LIMITS.entries, 'metadata entries');

@@ -9,7 +9,7 @@ import { DTYPE_NAMES, safetensorsHeader } from '../hf/safetensors.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';
 import { parameterLayout, rowsOf } from '../nn/layout.js';
 import { encode } from './encode.js';
-import { GgufFile } from './file.js';
+import { GgufFile, type GgufValue } from './file.js';
 import { ggufName, isTurned, KEYS, ROPE_FACTORS, turn } from './names.js';
 import { tokenizerOf } from './tokenizer.js';
 
@@ -17,6 +17,10 @@ export interface ImportOptions {
   dtype: 'F32' | 'BF16'; // of the weights that are written; F32 keeps every bit of the quantized ones
   tokenizer?: string; // folder whose tokenizer files replace those of the GGUF file
 }
+
+/** Keys after the name of the architecture that change no number, besides those that are read. */
+const HARMLESS = /^(?:vocab_size|tensor_data_layout|rope\.scaling\.(?:finetuned|original_context_length))$/;
+const UNSCALED = { 'rope.scaling.type': 'none', 'rope.scaling.factor': 1, 'rope.scale_linear': 1 };
 
 const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'];
 
@@ -72,6 +76,8 @@ function configOf(file: GgufFile): Record<string, unknown> {
   const fail = (what: string): never => {
     throw new GauntletError('BAD_MODEL', `${path}: ${what}`);
   };
+  const [part, parts] = ['split.no', 'split.count'].map((key) => Number(metadata.get(key) ?? 0));
+  if (parts! > 1) fail(`it is part ${part! + 1} of ${parts}: join them with llama-gguf-split --merge`);
   const type = metadata.get('general.architecture');
   const architecture = ARCHITECTURES.find(({ modelType }) => modelType === type);
   if (!architecture) {
@@ -80,19 +86,24 @@ function configOf(file: GgufFile): Record<string, unknown> {
   }
   const optional = (name: string): number | undefined => {
     const value = metadata.get(`${type}.${name}`);
-    if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
+    if (value === undefined) return undefined;
+    if (typeof value !== 'number' && typeof value !== 'bigint') return fail(`${type}.${name} is not a number`);
     const number = Number(value);
     return Number.isInteger(number) ? number : Number(number.toPrecision(7)); // an f32 of 1e-5 is 9.999999747378752e-6
   };
   const number = (name: string): number => optional(name) ?? fail(`no number ${type}.${name}`);
-  const scaling = metadata.get(`${type}.rope.scaling.type`);
-  if (scaling !== undefined && scaling !== 'none') fail(`${type}.rope.scaling.type ${scaling} is not supported`);
-  for (const name of ['rope.scaling.factor', 'rope.scale_linear'])
-    if (scaling === undefined && (optional(name) ?? 1) !== 1) fail(`${type}.${name} is not supported`);
   const heads = number(KEYS.num_attention_heads);
   const hidden = number(KEYS.hidden_size);
   const headDim = optional(KEYS.head_dim) ?? hidden / heads;
   const theta = optional(KEYS.rope_theta) ?? 10000;
+  const sizes = { 'rope.dimension_count': headDim, 'attention.value_length': headDim };
+  const neutral: Readonly<Record<string, GgufValue>> = { ...UNSCALED, ...sizes, 'attention.causal': true };
+  for (const [key, value] of metadata) {
+    const name = key.replace(new RegExp(`^${type}\\.`), '');
+    if (name === key || HARMLESS.test(name) || Object.values<string>(KEYS).includes(name)) continue;
+    const right = neutral[name] ?? 0; // zero switches off what a key stands for that nobody here knows
+    if (value !== right && Number(value) !== right) fail(`${key} must be ${right}: other values are not supported`);
+  }
   const factors = tensors.has(ROPE_FACTORS) ? file.rows(ROPE_FACTORS, 0, 1) : undefined;
   return {
     architectures: [architecture.name],

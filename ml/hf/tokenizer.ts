@@ -39,6 +39,9 @@ export function loadTokenizer(folder: string): TextTokenizer {
 /** Characters of one text; more than any model's context holds. */
 const MAX_CHARACTERS = 1 << 22;
 
+type Trie = { [unit: string]: Trie | undefined };
+type Library = Record<`splitter_${'' | 'un'}normalized`, { trie: Trie }> & { added_tokens_map: Map<unknown, unknown> };
+
 const NO_MODEL = { type: 'BPE', vocab: {}, merges: [] };
 
 /** From parsed files. @throws {GauntletError} BAD_MODEL, naming `where` */
@@ -83,7 +86,20 @@ export function makeTokenizer(
     withLimits(0, () => {
       for (const { content } of addedTokens) normalizer?.normalize(content);
     });
-    return budget.metered(new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token }));
+    const opened = budget.metered(new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token }));
+    // A token that is found becomes an object, so that text which spells it, perhaps once normalized, is not read as one.
+    const { added_tokens_map: read, splitter_normalized, splitter_unnormalized } = opened as unknown as Library;
+    for (const [text, token] of [...read] as [string, unknown][]) {
+      read.delete(text);
+      for (const { trie } of [splitter_normalized, splitter_unnormalized]) {
+        const node = text.split('').reduce<Trie | undefined>((at, unit) => at?.[unit], trie) as { end?: unknown };
+        if (node?.end !== text) continue;
+        const found = { length: text.length, trimStart: () => found, trimEnd: () => found };
+        node.end = found;
+        read.set(found, token);
+      }
+    }
+    return opened;
   };
   let added: (AddedToken & { id: number })[];
   let tokenizer: Tokenizer;

@@ -59,6 +59,7 @@ export function addedTokens(given: unknown): (AddedToken & { id: number })[] {
     for (const flag of ['lstrip', 'rstrip', 'special', 'normalized', 'single_word'])
       if (!['boolean', 'undefined'].includes(typeof (token[flag] ?? undefined)))
         throw new Error(`added_tokens[${i}].${flag} must be true or false`);
+    if (token.single_word) throw new Error(`added_tokens[${i}].single_word is not supported`);
     characters += content.length;
   }
   if (characters > MOST.contents) throw new Error(`its added tokens have more than ${MOST.contents} characters`);

@@ -6,6 +6,10 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { openEngine } from '../../api/engine.js';
+import { runPipeline } from '../../api/index.js';
+import { openSandbox } from '../../api/sandbox.js';
+import { openStore } from '../../api/store.js';
 import { shippedModelPath } from '../../data/paths.js';
 import { ROOT } from '../../infra/root.mjs';
 import { digestModel } from '../../ml/hf/digest.js';
@@ -96,6 +100,25 @@ describe('the pages for programs', function () {
       );
       assert.deepEqual(listed.sort(), fields.sort(), name);
     }
+  });
+
+  it('name the place of a wrong argument', async () => {
+    const model = await openEngine('tiny');
+    const [chat, store] = [model.chat(), join(folder, 'arguments')];
+    const wrong: [call: (given: never) => unknown, given: unknown, message: RegExp][] = [
+      [chat.openingTokens, [], /^messages: /],
+      [chat.openingTokens, null, /^messages: /],
+      [chat.openingTokens, [{ role: 'user' }], /^messages\[0\]\.content: must be a text/],
+      [chat.openingTokens, [{ role: 'user', content: 5 }], /^messages\[0\]\.content: must be a text/],
+      [chat.continuationTokens, 5, /^content: must be a text/],
+      [runPipeline, { id: 'a', store, config: { bogus: 1 } }, /^bogus: /],
+      [runPipeline, { store }, /^run id undefined/],
+      [openSandbox, 'podman', /^sandbox: choose auto/],
+      [openStore, null, /^store: give a folder/],
+    ];
+    for (const [call, given, message] of wrong)
+      await assert.rejects(async () => call(given as never), { name: 'GauntletError', code: /^BAD_/, message });
+    await model.close();
   });
 
   it('judges programs', async () => assert.equal(await example('sandbox.mjs'), "[ 'pass', 'fail', 'pass' ]\n"));

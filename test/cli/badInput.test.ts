@@ -13,6 +13,7 @@ import { differingFields } from '../../cli/run/training.js';
 import { commandLine, useStore } from '../../cli/terminal/commandLine.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { shippedModelPath } from '../../data/paths.js';
+import { needTemporal } from '../workflows/server.js';
 import { inProcess, madeRun, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
 /** The command fails with this one line. */
@@ -237,7 +238,8 @@ describe('a missing prerequisite', function () {
     assert.deepEqual([code, out], [EXIT.unavailable, '']);
   });
 
-  it('up refuses a port that is in use', async () => {
+  it('up refuses a port that is in use', async function () {
+    needTemporal(this);
     const taken: Server = createServer();
     await new Promise<void>((settle) => taken.listen(0, '127.0.0.1', settle));
     const { port } = taken.address() as { port: number };

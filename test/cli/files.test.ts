@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
+import { needTemporal } from '../workflows/server.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const ROW = {
@@ -156,7 +157,8 @@ describe('the files of a user', function () {
     await refused(['problems', 'check', loop], /\[BAD_INPUT\]$/);
   });
 
-  it('fail with a code if a port cannot be used', async () => {
+  it('fail with a code if a port cannot be used', async function () {
+    needTemporal(this); // the dashboard would install one
     const other = createServer();
     await new Promise<void>((settle) => other.listen(0, '127.0.0.1', settle));
     const { port } = other.address() as AddressInfo;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { loadProblems } from '../../data/problems.js';
 import { readRecords } from '../../data/records.js';
 import { ROOT } from '../../infra/root.mjs';
+import { requireDocker } from '../sandbox/docker.js';
 import { PRIME_REFERENCES, PUBLIC_SETS } from '../support/publicSets.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
@@ -18,7 +19,8 @@ describe('a public set', function () {
   after(removeFolders);
 
   for (const { format, records, healthy, asCode = 0, quarantined } of PUBLIC_SETS) {
-    it(`in the format ${format} has healthy problems, and a reason for each other one`, async () => {
+    it(`in the format ${format} has healthy problems, and a reason for each other one`, async function () {
+      if (format === 'kodcode') await requireDocker(this); // some of its tests need pytest
       const folder = await temporaryFolder({ 'references.jsonl': lines(PRIME_REFERENCES) });
       const references = format === 'prime' ? ['--references', join(folder, 'references.jsonl')] : [];
       const out = join(folder, 'own.jsonl');

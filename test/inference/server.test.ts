@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { mock } from 'node:test';
 import OpenAI, { APIError } from 'openai';
 import { GauntletError } from '../../core/errors.js';
 import { parseRequest } from '../../inference/completions.js';
@@ -152,12 +153,13 @@ describe('the server of solve requests', () => {
       [{ ...BODY, messages: [{ role: 'system', content: 'x' }] }, 400, /must be a problem/, 'messages'],
       [user(' '), 400, /must be a problem/, 'messages'],
       [user('x'.repeat(20_001)), 400, /at most 20000 characters/, 'messages'],
-      [user('x'.repeat(5_000)), 400, /the model reads fewer than 1000/, null],
-      [user([{ type: 'image_url', image_url: { url: 'x' } }]), 400, /messages\.0\.content/, 'messages.0.content'],
+      [{ ...user('x'.repeat(5_000)), stream: true }, 400, /the model reads fewer than 1000/, null],
+      [user([{ type: 'image_url', image_url: { url: 'x' } }]), 400, /content: only text is/, 'messages.0.content'],
       [{ ...BODY, model: 'other' }, 404, /'run\/best' is served here/, 'model'],
       [{ ...BODY, n: 2 }, 400, /n: must be 1/, 'n'],
       [{ ...BODY, max_tokens: -1 }, 400, /max_tokens/, 'max_tokens'],
       [{ ...BODY, temperature: '1' }, 400, /temperature/, 'temperature'],
+      [{ ...BODY, seed: 0.5 }, 400, /seed: must be an integer/, 'seed'],
       [{ ...BODY, gauntlet: { samples: 1e9 } }, 400, /gauntlet\.samples/, 'gauntlet.samples'],
       [{ ...BODY, gauntlet: { colour: 1 } }, 400, /colour/, 'gauntlet'],
       [{ ...BODY, gauntlet: { function_signature: 'solve' } }, 400, /function_signature/, 'gauntlet'],
@@ -175,19 +177,36 @@ describe('the server of solve requests', () => {
     assert.deepEqual([world.engine.calls.includes('generate'), logged], [true, []]);
   });
 
-  it('lets a bounded number of requests wait', async () => {
+  it('answers what other clients of that API ask', async () => {
+    const picture = [{ type: 'image_url', image_url: { url: 'x' } }];
+    const messages = [{ role: 'user', content: picture }, { role: 'assistant', content: null }, PROBLEM];
+    for (const seed of ['-1', '9223372036854775807', '1.0', 'null'])
+      assert.equal((await post(JSON.stringify({ ...BODY, messages, seed: 0 }).replace(/0}$/, `${seed}}`))).status, 200);
+    assert.equal((await client().models.retrieve(MODEL)).id, MODEL);
+    await assert.rejects(client().models.retrieve('other'), { status: 404, code: 'model_not_found' });
+    for (const path of ['health', 'v1/models', `v1/models/${MODEL}`, 'v1/models/other', '%ff']) {
+      const status = { 'v1/models/other': 404, '%ff': 400 }[path] ?? 200;
+      for (const method of ['HEAD', 'GET'])
+        assert.equal((await fetch(`${listener.origin}/${path}`, { method })).status, status, path);
+    }
+  });
+
+  it('lets a bounded number of requests wait, and shows a stream that it lives', async () => {
     const { entered, open } = gate();
     const first = post(BODY);
     await entered;
-    const second = post(BODY);
-    let waiting = 0;
-    while (waiting === 0)
-      ({ waiting } = (await (await fetch(`${listener.origin}/health`)).json()) as { waiting: number });
-    const third = await post(BODY);
+    mock.timers.enable({ apis: ['setInterval'] });
+    const second = await post({ ...BODY, stream: true }); // its headers are there
+    mock.timers.tick(5_000);
+    mock.timers.reset();
+    const { waiting } = (await (await fetch(`${listener.origin}/health`)).json()) as { waiting: number };
+    assert.equal(waiting, 1);
+    const third = await post({ ...BODY, stream: true });
     assert.deepEqual([third.status, third.headers.get('retry-after')], [503, '5']);
     assert.match(await third.text(), /"code":"queue_full"/);
     open();
-    assert.deepEqual([(await first).status, (await second).status], [200, 200]);
+    assert.equal((await first).status, 200);
+    assert.match(await second.text(), /^(: waiting\n\n){2}data: [\s\S]*data: \[DONE\]\n\n$/);
   });
 
   it('cancels the request of a client that leaves, whether it runs or waits', async () => {
@@ -251,6 +270,7 @@ describe('the server of solve requests', () => {
     // by any name of the machine, also behind a proxy with TLS
     const authorization = `Bearer ${token}`;
     assert.equal(await statusWith({ host: 'box.test', origin: 'https://box.test', authorization }), 200);
+    assert.equal(await statusWith({ authorization: `bearer  ${token}` }), 200); // schemes have no case (RFC 9110)
     assert.equal(await statusWith({ host: 'box.test', origin: 'https://evil.example', authorization }), 403);
   });
 

@@ -1,11 +1,14 @@
 // Solving in one process: the same programs as the workflow, tests of the discriminator, and the choice by them.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import type { Value } from '../../core/schema/value.js';
 import { openSolver, type Solver } from '../../inference/policies.js';
 import { bestProgram, judgeSamples } from '../../inference/selection.js';
 import { type ProgramEvent, type SolveEvent, type SolveOptions, solveTask } from '../../inference/solver.js';
 import { taskOfMessage } from '../../inference/tasks.js';
+import { ROOT } from '../../infra/root.mjs';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { addProblem, addProblems, type Doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline, solve } from '../support/runs.js';
@@ -13,35 +16,9 @@ import { runPipeline, solve } from '../support/runs.js';
 const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
 
 /** Signatures as people paste them: the entry, what the model sees, and what is left of the message. */
-const PASTED: [string, string, string, string][] = [
-  [
-    'class Solution:\n    def twoSum(self, nums: List[int], target: int) -> List[int]:\n        ',
-    'Solution.twoSum',
-    'class Solution:\n    def twoSum(self, nums: List[int], target: int) -> List[int]:',
-    'Do it.',
-  ],
-  [
-    'def solve(\n    nums: list[int],  # all of them, (\n    k: int = 1,\n) -> int:\n    ...\nBe quick.',
-    'solve',
-    'def solve(nums: list[int], k: int = 1) -> int:',
-    'Do it.\n\n\nBe quick.',
-  ],
-  ['def f(self, nums):', 'Solution.f', 'class Solution:\n    def f(self, nums):', 'Do it.'],
-  [
-    'class A:\n    @staticmethod\n    def f(a, b):  # (\n        pass\n',
-    'A.f',
-    'class A:\n    @staticmethod\n    def f(a, b):',
-    'Do it.',
-  ],
-  ['class A:\n\tasync def f(self, a) -> None: ...', 'A.f', 'class A:\n    async def f(self, a) -> None:', 'Do it.'],
-  ['def f[T](\r\n    a: list[T],\r\n    /,\r\n) -> T:\r\n    pass', 'f', 'def f[T](a: list[T], /) -> T:', 'Do it.'],
-  [
-    'class Node:\n    def __init__(self, v):\n        self.v = v\n\nclass Solution:\n    def f(self, a):\n        pass',
-    'Solution.f',
-    'class Solution:\n    def f(self, a):',
-    'Do it.\n\nclass Node:\n    def __init__(self, v):\n        self.v = v',
-  ],
-];
+const PASTED: [pasted: string, entry: string, signature: string, description: string][] = JSON.parse(
+  readFileSync(join(ROOT, 'test/inference/pasted.json'), 'utf8'),
+);
 
 describe('solving a problem in one process', () => {
   let world: Doubles;
@@ -143,21 +120,7 @@ describe('solving a problem in one process', () => {
   });
 
   it('counts equal answers as the same, whatever the order of a dict', async () => {
-    const answers: Value[] = [
-      {
-        d: [
-          [5, 1],
-          [0, 2],
-        ],
-      },
-      {
-        d: [
-          [0, 2],
-          [5, 1],
-        ],
-      },
-      { d: [] },
-    ];
+    const answers: Value[] = JSON.parse('[{ "d": [[5, 1], [0, 2]] }, { "d": [[0, 2], [5, 1]] }, { "d": [] }]');
     const run: Sandbox['run'] = async (jobs) =>
       jobs.map(({ id, reduce }) => ({
         id,

@@ -5,7 +5,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { checkDependencies } from '../../tools/check-deps.mjs';
 import { lint } from '../../tools/lint.mjs';
-import { LANES, testFiles } from '../../tools/test-files.mjs';
+import { LANES, mayUseHidden, testFiles } from '../../tools/test-files.mjs';
 import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
 
 /** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
@@ -186,8 +186,9 @@ describe('the test command', () => {
 
   it('selects the tests of lanes, or those whose paths contain a word', () => {
     const tests = temporaryFolder({
-      'core/a.test.js': '',
-      'core/b.js': '',
+      'core/a.test.js': "import './b.js';",
+      'core/b.js': "export * from '../lab/chromium.js'; import('./b.js');",
+      'lab/chromium.js': '',
       'core/d.system.test.js': '',
       'lab/c.test.js': '',
     });
@@ -196,6 +197,10 @@ describe('the test command', () => {
         .map((file) => relative(tests, file))
         .sort();
     assert.deepEqual(select([], 'fast'), ['core/a.test.js']);
+    assert.deepEqual(
+      ['a.test.js', 'd.system.test.js'].map((name) => mayUseHidden(join(tests, 'core', name))),
+      [true, false],
+    );
     assert.deepEqual(select([], 'system', 'lab'), ['core/d.system.test.js', 'lab/c.test.js']);
     assert.deepEqual(select(['/lab/'], 'fast'), ['lab/c.test.js']);
     assert.deepEqual(select([basename(tests)], 'fast'), select([], ...LANES));

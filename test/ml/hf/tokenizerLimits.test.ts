@@ -1,6 +1,10 @@
 // A tokenizer.json that would never end, or fill the memory: it is refused, or its work ends at a limit.
 import assert from 'node:assert/strict';
-import { makeTokenizer } from '../../../ml/hf/tokenizer.js';
+import { join } from 'node:path';
+import { ROOT } from '../../../infra/root.mjs';
+import { makeTokenizer, readJson } from '../../../ml/hf/tokenizer.js';
+
+type Recorded = { tokenizer: Record<string, unknown>; texts: [text: string, ids: number[]][] };
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz $_▁';
 const vocab = Object.fromEntries([...LETTERS].map((letter, id) => [letter, id]));
@@ -44,6 +48,11 @@ describe('a hostile tokenizer.json', function () {
       'an added token whose flag is a text',
       added([{ id: 5, content: 'a', lstrip: 'x' }]),
       /lstrip must be true or false/,
+    ],
+    [
+      'a token that is a whole word',
+      added([{ id: 5, content: 'a', single_word: true }]),
+      /single_word is not supported/,
     ],
     ['added tokens that are an object', added({ a: 1 }), /added_tokens must be a list/],
     ['no model', {}, /field model is missing/],
@@ -153,6 +162,14 @@ describe('a hostile tokenizer.json', function () {
       [27, 27, 1, 2],
     );
     assert.equal(makeTokenizer(json, {}).decode([2, 1]), 'c$`');
+  });
+
+  it('reads added tokens as the original does', () => {
+    const { cases } = readJson(join(ROOT, 'test/ml/hf/addedTokens.json')) as { cases: Recorded[] };
+    for (const { tokenizer, texts } of cases) {
+      const { encode } = makeTokenizer(tokenizer, {});
+      for (const [text, ids] of texts) assert.deepEqual(encode(text), ids, text);
+    }
   });
 
   it('reads a post-processor without running it: nothing adds special tokens', () => {
