@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { nameOf } from '../../core/parse/asserts.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import type { Calling } from '../../core/schema/calling.js';
+import type { Comparison } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { callingOf, entryOf, inShape } from '../calling.js';
 import { parseExactJson, parseJson } from '../exactJson.js';
@@ -25,22 +26,27 @@ import { calledEntry, calledIn, signatureIn, testsFrom, withTyping } from './pyt
 import { solutionOf } from './solutions.js';
 import { STDIO } from './stdio.js';
 
+/** What is the same for all problems of a set. */
+export interface Traits {
+  testPreamble?: string; // comes before tests as source that do not import the solution
+  comparison?: Comparison; // of functions
+}
+
 /**
  * @param recognises lists of columns; a record that has all of one list is of this format
- * @param testPreamble comes before tests as source that do not import the solution
  */
 export function columnsFormat(
   name: FormatName,
   recognises: readonly (readonly string[])[],
   columns: Columns,
-  testPreamble?: string,
+  traits: Traits = {},
 ): ProblemFormat {
   return {
     name,
     columns,
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
     idOf: (record) => printedId(first(record, columns.id)),
-    read: (record) => ({ problem: readProblem(record, columns, testPreamble) }),
+    read: (record) => ({ problem: readProblem(record, columns, traits) }),
   };
 }
 
@@ -75,10 +81,10 @@ function first(record: unknown, paths: readonly string[] = [], parse?: (text: st
 const printedId = (value: unknown): string | undefined =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined;
 
-function readProblem(record: SourceRecord, columns: Columns, testPreamble?: string): Problem {
+function readProblem(record: SourceRecord, columns: Columns, traits: Traits): Problem {
   if (typeof record.json !== 'object' || record.json === null)
     throw new UnusableRecord('is not a problem: an object is expected');
-  const cells = { ...cellsOf(record, columns), testPreamble };
+  const cells = { ...cellsOf(record, columns), ...traits };
   requirePython(cells);
   const common = commonFields(cells, record);
   const reference = referenceIn(cells);
@@ -89,7 +95,7 @@ function readProblem(record: SourceRecord, columns: Columns, testPreamble?: stri
 }
 
 /** What a record says about each part of a problem. */
-interface Cells {
+interface Cells extends Traits {
   columns: Columns;
   json: object;
   at(part: Part): unknown;
@@ -97,7 +103,6 @@ interface Cells {
   textAt(part: Part): string | undefined;
   /** With numbers as written. */
   exactAt(part: Part): unknown;
-  testPreamble?: string | undefined;
 }
 
 function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
@@ -128,13 +133,13 @@ function requirePython({ textAt }: Cells): void {
 function commonFields({ columns, at, textAt }: Cells, { file, index = 0 }: SourceRecord) {
   const description = textAt('description');
   if (description === undefined) throw new UnusableRecord(`missing ${named(columns.description, 'description')}`);
-  const tags = at('tags');
+  const tags = [at('tags')].flat();
   return {
     id: parseFields(idText, at('id') ?? `problem-${index}`, columns.id?.[0] ?? 'id'),
     title: textAt('title'),
     description: description.trim(),
     difficulty: at('difficulty') === undefined ? undefined : String(at('difficulty')),
-    tags: Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string' && tag !== '') : undefined,
+    tags: tags.filter((tag) => typeof tag === 'string' && tag !== ''),
     source: basename(file),
   };
 }
@@ -156,7 +161,7 @@ type BothTests = readonly [tests: GivenTests | undefined, hidden: GivenTests | u
 
 function testsIn({ columns, exactAt }: Cells, part: TestPart): GivenTests | undefined {
   const value = exactAt(part);
-  return value === undefined ? undefined : placed(columns[part]![0]!, () => givenTests(value));
+  return value === undefined || value === '' ? undefined : placed(columns[part]![0]!, () => givenTests(value));
 }
 
 /** A whole program, which reads text and prints text. */
@@ -172,7 +177,7 @@ function functionProblem(
   [tests, hidden]: BothTests,
   cells: Cells,
 ): Problem {
-  const { columns, textAt, testPreamble } = cells;
+  const { columns, textAt, testPreamble, comparison } = cells;
   const column = textAt('test_source');
   if (tests === undefined && hidden === undefined && column === undefined)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
@@ -210,6 +215,7 @@ function functionProblem(
     hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
     testSource: joinedSource(textAt('preamble'), [shown.testSource, later.testSource]),
     calling,
+    comparison,
   });
 }
 

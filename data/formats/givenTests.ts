@@ -9,6 +9,7 @@ import type { Value } from '../../core/schema/value.js';
 import { MARK, parseExactJson, parseJson, valueOfJson } from '../exactJson.js';
 import { positioned, requireArity, testOfJson } from '../testForms.js';
 import { UnusableRecord } from './format.js';
+import { unpackText } from './pickledText.js';
 import { stdioTest } from './stdio.js';
 
 const MAX_TESTS = 10_000; // the largest known problem has some hundred
@@ -62,8 +63,9 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(MARK in value);
 
-/** JSON with numbers as written; text that is not JSON stays text. */
+/** JSON with numbers as written, perhaps packed as LiveCodeBench does it; text that is not JSON stays text. */
 function ofText(text: string): unknown {
+  if (/^[\w+/]{20,}=*$/.test(text)) return ofText(unpackText(text));
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     parseJson(text); // bounds lists and nesting

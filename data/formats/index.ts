@@ -6,7 +6,6 @@ import { evalplus } from './evalplus.js';
 import { type Columns, FORMATS, type FormatName, type ProblemFormat } from './format.js';
 import { gauntlet } from './gauntlet.js';
 import { humaneval } from './humaneval.js';
-import { livecodebench } from './livecodebench.js';
 import { mbpp } from './mbpp.js';
 import { SETS } from './sets.js';
 
@@ -15,7 +14,6 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   humaneval,
   mbpp,
   evalplus,
-  livecodebench,
   codecontests,
   codea1,
   ...SETS,

@@ -1,8 +1,23 @@
 // Public sets as tables: which columns tell the format, and which column holds which part of a problem.
-import { columnsFormat } from './columns.js';
+import { columnsFormat, type Traits } from './columns.js';
 import type { Columns, FormatName, ProblemFormat } from './format.js';
 
 const TABLE = {
+  // LiveCodeBench: methods of an interview class, or whole programs; no solutions
+  livecodebench: {
+    recognises: [['question_content', 'public_test_cases', 'private_test_cases']],
+    columns: {
+      id: ['question_id'],
+      title: ['question_title'],
+      description: ['question_content'],
+      signature: ['starter_code'],
+      tests: ['public_test_cases'],
+      hidden_tests: ['private_test_cases'],
+      difficulty: ['difficulty'],
+      tags: ['platform'],
+    },
+    comparison: { absolute: 1e-5 }, // as interview sites do
+  },
   // codeparrot/apps, BAAI/TACO, and sets made of them
   apps: {
     recognises: [['question', 'input_output']],
@@ -107,11 +122,11 @@ const TABLE = {
       tests: ['test_cases'],
     },
   },
-} satisfies Partial<Record<FormatName, { recognises: string[][]; columns: Columns; testPreamble?: string }>>;
+} satisfies Partial<Record<FormatName, { recognises: string[][]; columns: Columns } & Traits>>;
 
 export const SETS = Object.fromEntries(
-  Object.entries(TABLE).map(([name, { recognises, columns, ...more }]) => [
+  Object.entries(TABLE).map(([name, { recognises, columns, ...traits }]) => [
     name,
-    columnsFormat(name as FormatName, recognises, columns, 'testPreamble' in more ? more.testPreamble : undefined),
+    columnsFormat(name as FormatName, recognises, columns, traits),
   ]),
 ) as Record<keyof typeof TABLE, ProblemFormat>;
