@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { styleOfTests } from '../../core/parse/testModule.js';
 import { type Problem, problemSchema } from '../../core/schema/problem.js';
-import type { Value } from '../../core/schema/value.js';
 import type { SourceRecord } from '../records.js';
 
 export const FORMATS = [
@@ -52,7 +51,7 @@ export type ListStyle = 'flat' | 'nested';
 export interface Draft {
   problem: Problem;
   /** Inputs without expected values. The health gate makes tests of them from the reference's answers. */
-  inputs?: { baseline: Value[][]; hidden: Value[][] };
+  inputs?: Problem['inputs'];
   /** The styles of the record's list tests that can be read in one way only. */
   listStyles?: ReadonlySet<ListStyle>;
 }
