@@ -1,8 +1,9 @@
 // The problems of one or several files in any known format. A record that cannot be used is given with its reason. An error is thrown
 // only if the file itself is wrong: a line is not JSON, two problems have one id, or no record can be used.
+import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { GauntletError } from '../core/errors.js';
-import type { Rejected } from '../core/schema/problem.js';
+import type { Problem, Rejected } from '../core/schema/problem.js';
 import {
   type Columns,
   type Draft,
@@ -24,6 +25,7 @@ export const UNTESTED = { reference_solution: 'pass', baseline_tests: [] };
 
 export interface DraftFile {
   format: FormatName;
+  unread: ReadonlySet<string>;
   count: number; // of all records
   /** In the order of the files, which are read again at every call. */
   entries(): AsyncGenerator<DraftEntry>;
@@ -43,6 +45,8 @@ export interface ReadingOptions {
 export interface EntryFile {
   files: readonly string[];
   format: FormatName;
+  /** Fields that may hold tests and are not read, of the records that were. */
+  unread: ReadonlySet<string>;
   /** @param style how list tests are read whose record does not tell */
   entries(style?: ListStyle): AsyncGenerator<DraftEntry>;
 }
@@ -51,8 +55,9 @@ export interface EntryFile {
 export async function entriesIn(files: readonly string[], options: ReadingOptions = {}): Promise<EntryFile> {
   const { references = new Map(), onRecord } = options;
   const format = await formatFor(files, options);
-  const entries = (style?: ListStyle) => entriesOf({ files, format, references, onRecord }, style);
-  return { files, format: format.name, entries };
+  const unread = new Set<string>();
+  const entries = (style?: ListStyle) => entriesOf({ files, format, references, onRecord, unread }, style);
+  return { files, format: format.name, unread, entries };
 }
 
 /**
@@ -60,7 +65,7 @@ export async function entriesIn(files: readonly string[], options: ReadingOption
  * @throws GauntletError BAD_INPUT, one line that names file and place
  */
 export async function openDrafts(given: string | readonly string[], options: ReadingOptions = {}): Promise<DraftFile> {
-  const { files, format, entries } = await entriesIn(typeof given === 'string' ? [given] : given, options);
+  const { files, format, unread, entries } = await entriesIn(typeof given === 'string' ? [given] : given, options);
   const styles = new Set<ListStyle>();
   let count = 0;
   let firstRejected: Rejected | undefined;
@@ -75,7 +80,7 @@ export async function openDrafts(given: string | readonly string[], options: Rea
   }
   if (usable === 0) throw refuse(files[0]!, `no record can be used; the first: ${firstRejected?.reason}`);
   const style = styles.size === 1 ? [...styles][0] : undefined;
-  return { format, count, entries: () => entries(style) };
+  return { format, unread, count, entries: () => entries(style) };
 }
 
 /** The format that is named; else that of the first record that has one, since a record may lack a field. */
@@ -112,6 +117,7 @@ interface Reading {
   format: ProblemFormat;
   references: References;
   onRecord: ReadingOptions['onRecord'];
+  unread: Set<string>;
 }
 
 /** The records of all files. With several files, a place begins with the name of its file. */
@@ -125,37 +131,72 @@ async function* recordsOf(files: readonly string[]): AsyncGenerator<SourceRecord
 }
 
 async function* entriesOf(
-  { files, format, references, onRecord }: Reading,
+  { files, format, references, onRecord, unread }: Reading,
   style?: ListStyle,
 ): AsyncGenerator<DraftEntry> {
-  const places = new Map<string, string>(); // by id
+  const ids = new Ids();
   const rejected = (record: SourceRecord, why: string): Rejected => ({
     id: printable(idIn(record.json, format) ?? record.place, 80),
     reason: printable(`${record.place}: ${why}`),
   });
   for await (const record of recordsOf(files)) {
     onRecord?.(record.index!);
-    let draft: Draft;
     try {
-      draft = readDraft(record, format, references, style);
+      const read = (id?: string): Draft => readDraft(record, format, references, style, id);
+      const draft = read();
+      for (const name of unreadTests(record.json, format)) unread.add(name);
+      const { id, before } = ids.take(draft.problem, record.place, format.name !== 'gauntlet');
+      if (id === draft.problem.id) yield { id, draft };
+      else if (id !== undefined) yield { id, draft: { ...draft, problem: { ...read(id).problem, id } } };
+      else if (format.columns) yield rejected(record, `id \`${draft.problem.id}\` is taken by ${before}`);
+      else {
+        const why = `${record.place}: id \`${draft.problem.id}\` is taken by ${before}`;
+        throw refuse(files.length > 1 ? '' : record.file, why);
+      }
     } catch (error) {
       if (!(error instanceof UnusableRecord)) throw error;
       yield rejected(record, (format.name === 'gauntlet' && otherFormat(record.json)) || error.message);
-      continue;
     }
-    const { id } = draft.problem;
-    const before = places.get(id);
-    if (before === undefined) {
-      places.set(id, record.place);
-      yield { id, draft };
-    } else if (format.columns) yield rejected(record, `id \`${id}\` is taken by ${before}`);
-    else throw refuse(files.length > 1 ? '' : record.file, `${record.place}: id \`${id}\` is taken by ${before}`);
   }
 }
 
+/** The ids of a set. Sets that were joined may count from 0 each: another problem with the same id gets a number. */
+class Ids {
+  readonly #places = new Map<string, Map<string, string>>(); // by id and digest of the description
+
+  /** @returns the id, or where it was before if it is the same problem, or if ids may not be numbered */
+  take({ id, description }: Problem, place: string, isNumbered: boolean): { id?: string; before?: string } {
+    const digest = createHash('sha256').update(description).digest('base64');
+    const known = this.#places.get(id) ?? new Map<string, string>();
+    const before = known.get(digest) ?? (isNumbered ? undefined : [...known.values()][0]);
+    if (before !== undefined) return { before };
+    this.#places.set(id, known.set(digest, place));
+    if (known.size === 1) return { id };
+    let number = known.size;
+    while (this.#places.has(`${id}#${number}`)) number++;
+    this.#places.set(`${id}#${number}`, new Map([[digest, place]]));
+    return { id: `${id}#${number}` };
+  }
+}
+
+/** By their names; a record without tests in them does not count. */
+function unreadTests(json: unknown, format: ProblemFormat): string[] {
+  const read = format.fields(json);
+  return Object.entries(Object(json)).flatMap(([name, value]) => {
+    const isFilled = typeof value === 'string' ? value !== '' : Object.keys(Object(value)).length > 0;
+    return isFilled && /test|input_output/i.test(name) && !read.includes(name) ? [name] : [];
+  });
+}
+
 /** @throws UnusableRecord */
-function readDraft(record: SourceRecord, format: ProblemFormat, references: References, style?: ListStyle): Draft {
-  if (references !== 'optional') return format.read(withReference(record, format, references), style);
+function readDraft(
+  record: SourceRecord,
+  format: ProblemFormat,
+  references: References,
+  style?: ListStyle,
+  id = idIn(record.json, format) ?? `problem-${record.index}`,
+): Draft {
+  if (references !== 'optional') return format.read(withReference(record, references, id), style);
   try {
     return format.read(record, style);
   } catch (error) {
@@ -181,13 +222,8 @@ function idIn(json: unknown, format: ProblemFormat): string | undefined {
   return found === undefined ? undefined : String(found);
 }
 
-function withReference(
-  record: SourceRecord,
-  format: ProblemFormat,
-  references: ReadonlyMap<string, string>,
-): SourceRecord {
-  if (references.size === 0) return record;
-  const solution = references.get(idIn(record.json, format) ?? `problem-${record.index}`);
+function withReference(record: SourceRecord, references: ReadonlyMap<string, string>, id: string): SourceRecord {
+  const solution = references.get(id);
   if (solution === undefined) return record;
   return { ...record, json: { ...(record.json as object), reference_solution: solution } };
 }

@@ -122,6 +122,7 @@ export async function collected(read: (reader: Reader) => Promise<unknown>): Pro
 
 export interface CheckedProblems {
   format: FormatName;
+  unread: ReadonlySet<string>; // fields that may hold tests
   total: number;
   rejected: Rejected[]; // the records that cannot be used
   untested: number; // problems without a test
@@ -151,6 +152,7 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
     total++;
     rejected.push(record);
   };
-  const format = await readEntries(await openEntries(source, options), { begin, problem, rejected: reject });
-  return { format, total, rejected, untested, unreferenced };
+  const set = await openEntries(source, options);
+  const format = await readEntries(set, { begin, problem, rejected: reject });
+  return { format, unread: set.unread, total, rejected, untested, unreferenced };
 }

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { nameOf } from '../../core/parse/asserts.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import type { Calling } from '../../core/schema/calling.js';
-import type { Comparison } from '../../core/schema/comparison.js';
+import type { ComparisonSpec } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { callingOf, entryOf, inShape } from '../calling.js';
 import { parseExactJson, parseJson } from '../exactJson.js';
@@ -14,9 +14,11 @@ import {
   code,
   type FormatName,
   idText,
+  PARTS,
   type Part,
   type ProblemFormat,
   parseFields,
+  placed,
   problemOf,
   text,
   UnusableRecord,
@@ -29,7 +31,9 @@ import { STDIO } from './stdio.js';
 /** What is the same for all problems of a set. */
 export interface Traits {
   testPreamble?: string; // comes before tests as source that do not import the solution
-  comparison?: Comparison; // of functions
+  functions?: Partial<ComparisonSpec>;
+  programs?: Partial<ComparisonSpec>;
+  files?: readonly string[]; // columns with the names of files that a program reads and writes
 }
 
 /**
@@ -45,6 +49,8 @@ export function columnsFormat(
     name,
     columns,
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
+    fields: (record) =>
+      PARTS.flatMap((part) => presentIn(record, columns[part], part).map((path) => path.split('.')[0]!)),
     idOf: (record) => printedId(first(record, columns.id)),
     read: (record) => ({ problem: readProblem(record, columns, traits) }),
   };
@@ -70,13 +76,14 @@ function parsed(given: string, parse: (text: string) => unknown): unknown {
   }
 }
 
-function first(record: unknown, paths: readonly string[] = [], parse?: (text: string) => unknown): unknown {
-  for (const path of paths) {
-    const value = valueAt(record, path, parse);
-    if (value !== undefined) return value;
-  }
-  return undefined;
+/** The columns that count, of those that are not empty: of hidden tests all, else the first. */
+function presentIn(record: unknown, paths: readonly string[] = [], part?: Part): string[] {
+  const filled = paths.filter((path) => (valueAt(record, path) ?? '') !== '');
+  return part === 'hidden_tests' ? filled : filled.slice(0, 1);
 }
+
+const first = (record: unknown, paths?: readonly string[]): unknown =>
+  presentIn(record, paths).map((path) => valueAt(record, path))[0];
 
 const printedId = (value: unknown): string | undefined =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined;
@@ -86,11 +93,13 @@ function readProblem(record: SourceRecord, columns: Columns, traits: Traits): Pr
     throw new UnusableRecord('is not a problem: an object is expected');
   const cells = { ...cellsOf(record, columns), ...traits };
   requirePython(cells);
+  if (first(record.json, traits.files)) throw new UnusableRecord('its programs read and write files of given names');
   const common = commonFields(cells, record);
   const reference = referenceIn(cells);
   const [tests, hidden] = [testsIn(cells, 'tests'), testsIn(cells, 'hidden_tests')];
-  return (tests ?? hidden)?.kind === 'program'
-    ? programProblem(common, reference, [tests, hidden])
+  const given = [tests, hidden].find((one) => one?.kind !== 'program' || one.tests.length > 0) ?? tests ?? hidden;
+  return given?.kind === 'program'
+    ? programProblem(common, reference, [tests, hidden], cells)
     : functionProblem(common, reference, [tests, hidden], cells);
 }
 
@@ -102,25 +111,19 @@ interface Cells extends Traits {
   /** @throws UnusableRecord if it is not text */
   textAt(part: Part): string | undefined;
   /** With numbers as written. */
-  exactAt(part: Part): unknown;
+  exact(): unknown;
 }
 
 function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
   const at = (part: Part): unknown => first(json, columns[part]);
   const textAt = (part: Part): string | undefined => {
     const value = part === 'description' ? lastOfUser(at(part)) : at(part);
-    if (value === undefined || value === '') return undefined;
+    if (value === undefined) return undefined;
     const schema = part === 'signature' || part === 'preamble' ? code : text;
     const [name = part] = columns[part] ?? [];
     return parseFields(schema.optional(), value, name);
   };
-  return {
-    columns,
-    json: json as object,
-    at,
-    textAt,
-    exactAt: (part) => first(exact(), columns[part], parseExactJson),
-  };
+  return { columns, json: json as object, at, textAt, exact };
 }
 
 function requirePython({ textAt }: Cells): void {
@@ -159,15 +162,24 @@ type TestPart = 'tests' | 'hidden_tests';
 /** Those of the part `tests`, and those of `hidden_tests`. */
 type BothTests = readonly [tests: GivenTests | undefined, hidden: GivenTests | undefined];
 
-function testsIn({ columns, exactAt }: Cells, part: TestPart): GivenTests | undefined {
-  const value = exactAt(part);
-  return value === undefined || value === '' ? undefined : placed(columns[part]![0]!, () => givenTests(value));
+function testsIn({ columns, json, exact }: Cells, part: TestPart): GivenTests | undefined {
+  const all = presentIn(json, columns[part], part).map((path) =>
+    placed(`field \`${path}\`:`, () => givenTests(valueAt(exact(), path, parseExactJson))),
+  );
+  if (all.length < 2) return all[0];
+  return { kind: 'program', tests: all.flatMap((one) => (one.kind === 'program' ? one.tests : mixed())) };
 }
 
 /** A whole program, which reads text and prints text. */
-function programProblem(common: CommonFields, referenceSolution: string | undefined, both: BothTests): Problem {
+function programProblem(
+  common: CommonFields,
+  referenceSolution: string | undefined,
+  both: BothTests,
+  { programs }: Traits,
+): Problem {
   const [baselineTests, hiddenTests] = both.map((one) => (one?.kind === 'program' ? one.tests : one && mixed()) ?? []);
-  return problemOf({ ...STDIO, ...common, referenceSolution, baselineTests, hiddenTests });
+  const comparison = { ...STDIO.comparison, ...programs };
+  return problemOf({ ...STDIO, ...common, comparison, referenceSolution, baselineTests, hiddenTests });
 }
 
 /** A function or a method, whose tests are calls with values, Python source, or both. */
@@ -177,7 +189,7 @@ function functionProblem(
   [tests, hidden]: BothTests,
   cells: Cells,
 ): Problem {
-  const { columns, textAt, testPreamble, comparison } = cells;
+  const { columns, textAt, testPreamble, functions } = cells;
   const column = textAt('test_source');
   if (tests === undefined && hidden === undefined && column === undefined)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
@@ -198,13 +210,14 @@ function functionProblem(
     [shownSource, hiddenSource].join('\n'),
   );
   const calls = (one: GivenTests | undefined, part: TestPart) => {
-    if (one?.kind === 'program') return mixed();
-    return one?.kind === 'calls' ? placed(columns[part]![0]!, () => one.read(signature)) : [];
+    if (one?.kind === 'program' && one.tests.length > 0) return mixed();
+    return one?.kind === 'calls' ? placed(`field \`${columns[part]![0]}\`:`, () => one.read(signature)) : [];
   };
   const shown = testsFrom(shownSource, entry, signature);
   const later = testsFrom(hiddenSource, entry, signature);
   const baselineTests = [...calls(tests, 'tests'), ...shown.baselineTests];
   const hiddenTests = [...calls(hidden, 'hidden_tests'), ...later.baselineTests];
+  const isWrapped = [tests, hidden].some((one) => one?.kind === 'calls' && one.isWrapped);
   const calling = ofClass ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
   return problemOf({
     ...common,
@@ -215,7 +228,7 @@ function functionProblem(
     hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
     testSource: joinedSource(textAt('preamble'), [shown.testSource, later.testSource]),
     calling,
-    comparison,
+    comparison: isWrapped ? { ...functions, wrapped: true } : functions,
   });
 }
 
@@ -243,16 +256,6 @@ const named = (paths: readonly string[] | undefined, part: string): string =>
   paths === undefined || paths.length === 0
     ? `column for \`${part}\``
     : `field ${paths.map((path) => `\`${path}\``).join(' or ')}`;
-
-function placed<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof UnusableRecord || error instanceof RangeError)
-      throw new UnusableRecord(`field \`${path}\`: ${error.message}`);
-    throw error;
-  }
-}
 
 /** What is called, and its signature: that of the starter code if it is called in the same way, else of the reference. */
 function entryIn(

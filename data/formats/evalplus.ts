@@ -4,7 +4,6 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { definitionsOf } from '../../core/parse/definitions.js';
 import type { Value } from '../../core/schema/value.js';
-import { entryOf } from '../calling.js';
 import { valueOfJson } from '../exactJson.js';
 import { rulesOf, typesOf } from './evalplusRules.js';
 import {
@@ -19,7 +18,7 @@ import {
   text,
   UnusableRecord,
 } from './format.js';
-import { calledEntry, completed, signatureIn } from './python.js';
+import { completion } from './python.js';
 
 const inputs = z.union([z.array(z.unknown()), z.strictObject({})]);
 const recordSchema = z.object({
@@ -38,13 +37,11 @@ const RELATIVE = 1e-7;
 export const evalplus: ProblemFormat = {
   name: 'evalplus',
   recognises: (record) => hasFields(record, 'task_id', 'entry_point', 'base_input', 'plus_input'),
+  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, exact, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
-    const { prompt, canonical_solution } = record;
-    const called = calledEntry(record.entry_point);
-    const referenceSolution = completed(prompt, canonical_solution, called);
-    const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
-    const { functionSignature } = signatureIn(referenceSolution, entry);
+    const { signature: _, ...shown } = completion(record);
+    const { entry, referenceSolution } = shown;
     const numbers = exact() as Record<'base_input' | 'plus_input', unknown>;
     const types = typesOf(record.task_id);
     const inputsIn = (field: 'base_input' | 'plus_input'): Value[][] =>
@@ -54,11 +51,8 @@ export const evalplus: ProblemFormat = {
     return {
       problem: problemOf({
         id: record.task_id,
-        description: prompt.trim(),
-        functionSignature,
-        entry,
+        ...shown,
         baselineTests: [],
-        referenceSolution,
         source: basename(file),
         validator: validatorOf(record.contract, entry, referenceSolution, types !== undefined),
         comparison: { absolute, relative: RELATIVE, ...order },

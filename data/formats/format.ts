@@ -6,9 +6,9 @@ import type { SourceRecord } from '../records.js';
 
 export const FORMATS = [
   'gauntlet',
+  'evalplus',
   'humaneval',
   'mbpp',
-  'evalplus',
   'livecodebench',
   'codecontests',
   'apps',
@@ -60,6 +60,8 @@ export interface ProblemFormat {
   readonly name: FormatName;
   /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
+  /** The fields of a record that are read. */
+  fields(record: unknown): (string | undefined)[];
   /** The id of a record, if it is not in a field that other formats use for it. */
   idOf?(record: unknown): string | undefined;
   /** Which columns hold which part; --map adds to them. */
@@ -73,6 +75,17 @@ export interface ProblemFormat {
 
 /** The record cannot be used: it is quarantined for this reason. */
 export class UnusableRecord extends Error {}
+
+/** The message of a record that cannot be used begins with its place. */
+export function placed<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnusableRecord || error instanceof RangeError)
+      throw new UnusableRecord(`${place} ${error.message}`);
+    throw error;
+  }
+}
 
 export const text = z.string().refine((value) => value.trim() !== '', 'must not be empty');
 /** A program or a signature. Parsing takes time in proportion, tens of seconds for a megabyte that is not Python. */
@@ -102,9 +115,9 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: 
 }
 
 /** A record whose `reference_solution`, which --references adds, replaces the solution in the format's own field. */
-export function preferReference(json: unknown, field: string, form: (code: string) => unknown = String): unknown {
+export function preferReference(json: unknown, field: string): unknown {
   const { reference_solution: code } = Object(json) as { reference_solution?: unknown };
-  return typeof code === 'string' ? { ...Object(json), [field]: form(code) } : json;
+  return typeof code === 'string' ? { ...Object(json), [field]: code } : json;
 }
 
 /** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */

@@ -19,6 +19,7 @@ import {
   type ListStyle,
   type ProblemFormat,
   parseFields,
+  placed,
   presentFields,
   problemOf,
   program,
@@ -62,6 +63,7 @@ const ANY_ARGUMENTS: Signature = parseSignature('def f(*args)')!;
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
   recognises: (record) => hasFields(record, 'function_signature', 'baseline_tests'),
+  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, exact, file }, fileStyle) => {
     const record = parseFields(recordSchema, json);
     const { function_signature, reference_solution } = record;
@@ -126,13 +128,9 @@ function readTest(
   entry: string | undefined,
   style: ListStyle | undefined,
 ): TestCase[] {
-  try {
-    return typeof test === 'string' ? readAssertions(test, signature, entry) : [testOfJson(test, signature, style)];
-  } catch (error) {
-    if (error instanceof UnusableRecord || error instanceof RangeError)
-      throw new UnusableRecord(`${place} ${error.message}`);
-    throw error;
-  }
+  return placed(place, () =>
+    typeof test === 'string' ? readAssertions(test, signature, entry) : [testOfJson(test, signature, style)],
+  );
 }
 
 /** The record of a problem: reading it gives the same problem. */

@@ -1,6 +1,5 @@
 // Every format of problem files. To add one, write a file beside these and add a line here.
 import { codea1 } from './codea1.js';
-import { codecontests } from './codecontests.js';
 import { columnsFormat } from './columns.js';
 import { evalplus } from './evalplus.js';
 import { type Columns, FORMATS, type FormatName, type ProblemFormat } from './format.js';
@@ -14,7 +13,6 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   humaneval,
   mbpp,
   evalplus,
-  codecontests,
   codea1,
   ...SETS,
   columns: columnsFormat('columns', [], {}),

@@ -16,7 +16,22 @@ const TABLE = {
       difficulty: ['difficulty'],
       tags: ['platform'],
     },
-    comparison: { absolute: 1e-5 }, // as interview sites do
+    functions: { absolute: 1e-5 }, // as interview sites do
+  },
+  // CodeContests
+  codecontests: {
+    recognises: [['name', 'description', 'public_tests', 'solutions']],
+    columns: {
+      id: ['name'],
+      description: ['description'],
+      reference: ['solutions'],
+      tests: ['public_tests'],
+      hidden_tests: ['private_tests', 'generated_tests'],
+      difficulty: ['difficulty'],
+      tags: ['cf_tags'],
+    },
+    programs: { text: 'tokens-any-case' }, // as its own judge
+    files: ['input_file', 'output_file'],
   },
   // codeparrot/apps, BAAI/TACO, and sets made of them
   apps: {
