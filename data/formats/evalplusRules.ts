@@ -1,12 +1,13 @@
 // What the judge of EvalPlus knows of its tasks beside their records: the types of arguments that JSON lacks, and right answers
 // that do not equal the one of the reference.
-import { floatRepr } from '../../core/parse/numbers.js';
+import { floatRepr, floatValue } from '../../core/parse/numbers.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 
 /**
  * The types of arguments, from the outside to the inside → the numbers of the tasks of MBPP+. t: a tuple, T: tuples at every
- * depth, s: a set, f: a float, c: a complex number, l and others: as it is. The last word holds for all later arguments.
+ * depth, s: a set, or {} for anything but a list, f: a float, c: a complex number, l: a list. The last word holds for all later
+ * arguments.
  */
 const TYPES = {
   t: '2 116 132 143 222 261 273 394 399 421 424 429 470 560 579 596 616 630 726 740 744 809',
@@ -32,21 +33,19 @@ export function typesOf(id: string): ((args: Value[]) => Value[]) | undefined {
 function typed(value: Value, types: string): Value {
   const [type] = types;
   const inner = type === 'T' ? types : types.slice(1);
-  if (type === undefined || value === null) return value;
-  if (type === 'f') return { f: floatRepr(Number(value)) };
-  if (type === 'c') return complexOf(value);
-  if (typeof value === 'object' && 'd' in value) return { d: value.d.map(([key, one]) => [key, typed(one, inner)]) };
+  if (type === 's') return Array.isArray(value) && value.length > 0 ? { s: value } : { d: [] };
+  if (typeof value === 'number' || typeof value === 'string')
+    return type === 'c' ? complexOf(`${value}`) : type === 'f' ? floatValue(Number(value)) : value;
+  if (type === undefined || typeof value !== 'object' || value === null) return value;
+  if ('d' in value) return { d: value.d.map(([key, one]) => [key, typed(one, inner)]) };
   if (!Array.isArray(value)) return value;
   const items = value.map((one) => typed(one, inner));
-  if (type === 's') return items.length > 0 ? { s: items } : { d: [] };
   return type === 'l' ? items : { t: items };
 }
 
 /** Of a number, or of text as Python writes it: `(1-2j)`. */
-function complexOf(value: Value): Value {
-  const parts = String(value)
-    .replace(/[()]/g, '')
-    .split(/(?<=[^e])(?=[+-])/);
+function complexOf(text: string): Value {
+  const parts = text.replace(/[()]/g, '').split(/(?<=[^e])(?=[+-])/);
   const part = (isImaginary: boolean): string => parts.find((one) => one.endsWith('j') === isImaginary) ?? '0';
   return { c: [floatRepr(Number(part(false))), floatRepr(Number(part(true).replace('j', '')))] };
 }
