@@ -216,6 +216,7 @@ describe('problem file formats', () => {
     const plus = await problemOf({ ...mbpp, test: `assert twice(5) == 10\n${loop}` });
     assert.deepEqual(plus.hiddenTests, [...problem.hiddenTests, { args: [5], expected: 10 }]);
     assert.equal(plus.testSource?.trim(), loop.trim());
+    assert.deepEqual(await problemOf({ ...mbpp, test: loop.replace('assert', 'out =') }), problem); // checks nothing
   });
 
   it('name the fields that may hold tests and are not read', async () => {
