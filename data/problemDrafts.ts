@@ -181,11 +181,10 @@ class Ids {
 
 /** By their names; a record without tests in them does not count. */
 function unreadTests(json: unknown, format: ProblemFormat): string[] {
-  const read = format.fields(json);
-  return Object.entries(Object(json)).flatMap(([name, value]) => {
-    const isFilled = typeof value === 'string' ? value !== '' : Object.keys(Object(value)).length > 0;
-    return isFilled && /test|input_output/i.test(name) && !read.includes(name) ? [name] : [];
-  });
+  const named = Object.entries(Object(json)).filter(([name]) => /test|input_output/i.test(name));
+  const filled = named.filter(([, value]) => (typeof value === 'string' ? value : Object.keys(Object(value)).length));
+  const read = filled.length > 0 ? format.fields(json) : [];
+  return filled.map(([name]) => name).filter((name) => !read.includes(name));
 }
 
 /** @throws UnusableRecord */

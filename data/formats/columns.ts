@@ -36,9 +36,7 @@ export interface Traits {
   files?: readonly string[]; // columns with the names of files that a program reads and writes
 }
 
-/**
- * @param recognises lists of columns; a record that has all of one list is of this format
- */
+/** @param recognises lists of columns; a record that has all of one list is of this format */
 export function columnsFormat(
   name: FormatName,
   recognises: readonly (readonly string[])[],

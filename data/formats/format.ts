@@ -61,7 +61,7 @@ export interface ProblemFormat {
   /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
   /** The fields of a record that are read. */
-  fields(record: unknown): (string | undefined)[];
+  fields(record: unknown): string[];
   /** The id of a record, if it is not in a field that other formats use for it. */
   idOf?(record: unknown): string | undefined;
   /** Which columns hold which part; --map adds to them. */

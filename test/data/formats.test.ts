@@ -419,10 +419,8 @@ describe('problem file formats', () => {
     const joined = await entries(
       await write(`${JSON.stringify(mbpp)}\n${other}\n${other.replace('7', '"7#2"').replace('it', 'all')}\n`),
     );
-    assert.deepEqual(
-      joined.map((entry) => 'draft' in entry && entry.draft.problem.id),
-      ['MBPP/7', 'MBPP/7#2', 'MBPP/7#2#2'],
-    );
+    const ids = joined.map((entry) => 'draft' in entry && entry.draft.problem.id);
+    assert.deepEqual(ids, ['MBPP/7', 'MBPP/7#2', 'MBPP/7#2#2']);
     const references = new Map([['MBPP/7#2', 'def twice(x): return 2 * x']]);
     const [, numbered] = await entries(await write(`${JSON.stringify(mbpp)}\n${other}\n`), references);
     assert.equal(
