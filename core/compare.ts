@@ -41,7 +41,8 @@ export function equalValues(a: Value, b: Value, comparison: Comparison): boolean
       const anyCase = spec.text === 'tokens-any-case';
       return anyCase ? equalTokens(a.toLowerCase(), b.toLowerCase(), spec) : equalTokens(a, b, spec);
     }
-    return ordersOf[spec.order](a, b, spec, work);
+    const equal = ordersOf[spec.order];
+    return equal(a, b, spec, work) || (spec.wrapped === true && equal(a, [b], spec, work));
   } catch (error) {
     if (error instanceof Malformed || error instanceof TooManySteps) return false;
     throw error;

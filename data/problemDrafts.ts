@@ -1,5 +1,6 @@
 // The problems of one or several files in any known format. A record that cannot be used is given with its reason. An error is thrown
 // only if the file itself is wrong: a line is not JSON, two problems have one id, or no record can be used.
+import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import type { Problem, Rejected } from '../core/schema/problem.js';
@@ -26,6 +27,7 @@ export const UNTESTED = { baseline_tests: [], [GIVEN]: NOTHING };
 
 export interface DraftFile {
   format: FormatName;
+  unread: ReadonlySet<string>;
   count: number; // of all records
   /** In the order of the files, which are read again at every call. */
   entries(): AsyncGenerator<DraftEntry>;
@@ -45,6 +47,8 @@ export interface ReadingOptions {
 export interface EntryFile {
   files: readonly string[];
   format: FormatName;
+  /** Fields that may hold tests and are not read, of the records that were. */
+  unread: ReadonlySet<string>;
   /** @param style how list tests are read whose record does not tell */
   entries(style?: ListStyle): AsyncGenerator<DraftEntry>;
 }
@@ -53,8 +57,9 @@ export interface EntryFile {
 export async function entriesIn(files: readonly string[], options: ReadingOptions = {}): Promise<EntryFile> {
   const { references = new Map(), onRecord } = options;
   const format = await formatFor(files, options);
-  const entries = (style?: ListStyle) => entriesOf({ files, format, references, onRecord }, style);
-  return { files, format: format.name, entries };
+  const unread = new Set<string>();
+  const entries = (style?: ListStyle) => entriesOf({ files, format, references, onRecord, unread }, style);
+  return { files, format: format.name, unread, entries };
 }
 
 /** What a set gives while it is read. */
@@ -105,7 +110,7 @@ export async function openDrafts(given: string | readonly string[], options: Rea
     count = 0;
   };
   const style = await readEntries(set, { begin, problem: add, rejected: add });
-  return { format: set.format, count, entries: () => set.entries(style) };
+  return { format: set.format, unread: set.unread, count, entries: () => set.entries(style) };
 }
 
 /** The format that is named; else that of the first record that has one, since a record may lack a field. */
@@ -142,6 +147,7 @@ interface Reading {
   format: ProblemFormat;
   references: References;
   onRecord: ReadingOptions['onRecord'];
+  unread: Set<string>;
 }
 
 /** The records of all files. With several files, a place begins with the name of its file. */
@@ -155,10 +161,10 @@ async function* recordsOf(files: readonly string[]): AsyncGenerator<SourceRecord
 }
 
 async function* entriesOf(
-  { files, format, references, onRecord }: Reading,
+  { files, format, references, onRecord, unread }: Reading,
   style?: ListStyle,
 ): AsyncGenerator<DraftEntry> {
-  const places = new Map<string, string>(); // by id
+  const ids = new Ids();
   const unknown = new Set(references === 'optional' ? [] : references.keys());
   const rejected = (record: SourceRecord, why: string): Rejected => ({
     id: printable(idIn(record.json, format) ?? record.place, 80),
@@ -167,31 +173,66 @@ async function* entriesOf(
   for await (const record of recordsOf(files)) {
     onRecord?.(record.index!);
     unknown.delete(idOf(record, format));
-    let draft: Draft;
     try {
-      draft = readDraft(record, format, references, style);
+      const read = (id?: string): Draft => readDraft(record, format, references, style, id);
+      const draft = read();
+      for (const name of unreadTests(record.json, format)) unread.add(name);
+      const { id, before } = ids.take(draft.problem, record.place, format.name !== 'gauntlet');
+      unknown.delete(id ?? '');
+      if (id === draft.problem.id) yield { id, draft };
+      else if (id !== undefined) yield { id, draft: { ...draft, problem: { ...read(id).problem, id } } };
+      else if (format.columns) yield rejected(record, `id \`${draft.problem.id}\` is taken by ${before}`);
+      else {
+        const why = `${record.place}: id \`${draft.problem.id}\` is taken by ${before}`;
+        throw refuse(files.length > 1 ? '' : record.file, why);
+      }
     } catch (error) {
       if (!(error instanceof UnusableRecord)) throw error;
       yield rejected(record, (format.name === 'gauntlet' && otherFormat(record.json)) || error.message);
-      continue;
     }
-    const { id } = draft.problem;
-    const before = places.get(id);
-    if (before === undefined) {
-      places.set(id, record.place);
-      yield { id, draft };
-    } else if (format.columns) yield rejected(record, `id \`${id}\` is taken by ${before}`);
-    else throw refuse(files.length > 1 ? '' : record.file, `${record.place}: id \`${id}\` is taken by ${before}`);
   }
   if (references === 'optional' || unknown.size === 0 || unknown.size < references.size) return;
   const some = (ids: Iterable<string>): string => [...ids].slice(0, 3).join(', ');
-  const why = `none of its ids (${some(unknown)}) is an id of the problems (${some(places.keys())})`;
+  const why = `none of its ids (${some(unknown)}) is an id of the problems (${some(ids.places.keys())})`;
   throw new GauntletError('BAD_INPUT', printable(`--references: ${why}`));
 }
 
+/** The ids of a set. Sets that were joined may count from 0 each: another problem with the same id gets a number. */
+class Ids {
+  readonly places = new Map<string, Map<string, string>>(); // by id and digest of the description
+
+  /** @returns the id, or where it was before if it is the same problem, or if ids may not be numbered */
+  take({ id, description }: Problem, place: string, isNumbered: boolean): { id?: string; before?: string } {
+    const digest = createHash('sha256').update(description).digest('base64');
+    const known = this.places.get(id) ?? new Map<string, string>();
+    const before = known.get(digest) ?? (isNumbered ? undefined : [...known.values()][0]);
+    if (before !== undefined) return { before };
+    this.places.set(id, known.set(digest, place));
+    if (known.size === 1) return { id };
+    let number = known.size;
+    while (this.places.has(`${id}#${number}`)) number++;
+    this.places.set(`${id}#${number}`, new Map([[digest, place]]));
+    return { id: `${id}#${number}` };
+  }
+}
+
+/** By their names; a record without tests in them does not count. */
+function unreadTests(json: unknown, format: ProblemFormat): string[] {
+  const named = Object.entries(Object(json)).filter(([name]) => /test|input_output/i.test(name));
+  const filled = named.filter(([, value]) => (typeof value === 'string' ? value : Object.keys(Object(value)).length));
+  const read = filled.length > 0 ? format.fields(json) : [];
+  return filled.map(([name]) => name).filter((name) => !read.includes(name));
+}
+
 /** @throws UnusableRecord */
-function readDraft(record: SourceRecord, format: ProblemFormat, references: References, style?: ListStyle): Draft {
-  if (references !== 'optional') return format.read(withReference(record, format, references), style);
+function readDraft(
+  record: SourceRecord,
+  format: ProblemFormat,
+  references: References,
+  style?: ListStyle,
+  id = idOf(record, format),
+): Draft {
+  if (references !== 'optional') return format.read(withReference(record, references, id), style);
   try {
     return format.read(record, style);
   } catch (error) {
@@ -220,13 +261,8 @@ function idIn(json: unknown, format: ProblemFormat): string | undefined {
 const idOf = (record: SourceRecord, format: ProblemFormat): string =>
   idIn(record.json, format) ?? `problem-${record.index}`;
 
-function withReference(
-  record: SourceRecord,
-  format: ProblemFormat,
-  references: ReadonlyMap<string, string>,
-): SourceRecord {
-  if (references.size === 0) return record;
-  const solution = references.get(idOf(record, format));
+function withReference(record: SourceRecord, references: ReadonlyMap<string, string>, id: string): SourceRecord {
+  const solution = references.get(id);
   if (solution === undefined) return record;
   return { ...record, json: { ...(record.json as object), reference_solution: solution, [GIVEN]: solution } };
 }

@@ -84,6 +84,7 @@ export async function collected(read: (reader: Reader) => Promise<unknown>): Pro
 
 export interface CheckedProblems {
   format: FormatName;
+  unread: ReadonlySet<string>; // fields that may hold tests
   total: number;
   rejected: Rejected[]; // the records that cannot be used
   untested: number; // problems without a test
@@ -115,5 +116,5 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
   };
   const set = await openEntries(source, options);
   await readEntries(set, { begin, problem, rejected: reject });
-  return { format: set.format, total, rejected, untested, unreferenced };
+  return { format: set.format, unread: set.unread, total, rejected, untested, unreferenced };
 }

@@ -17,7 +17,7 @@ export type Health = { problem: Problem } | { reason: string };
 
 export interface GateOptions {
   /** Inputs that become tests of the problem; the reference's answers are the expected values. */
-  inputs?: { baseline: Value[][]; hidden: Value[][] } | undefined;
+  inputs?: Problem['inputs'];
   limits?: Partial<Limits>;
   signal?: AbortSignal;
 }
@@ -62,7 +62,8 @@ async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions)
   const { referenceSolution: code } = problem;
   if (code === undefined) return { reason: NO_REFERENCE };
   const limits = limitsSchema.parse(options.limits ?? {});
-  const unanswered = [...(inputs?.baseline ?? []), ...(inputs?.hidden ?? [])];
+  const { baseline = [], hidden = [], ...truth } = inputs ?? {};
+  const unanswered = [...baseline, ...hidden];
   const given = [...problem.baselineTests, ...problem.hiddenTests];
   if (given.length + unanswered.length === 0 && problem.testSource === undefined) return { reason: 'no tests' };
   const job = {
@@ -71,7 +72,7 @@ async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions)
     entry: problem.entry,
     calling: problem.calling,
     inputs: [...given.map(({ args }) => args), ...unanswered],
-    truth: truthTests(given),
+    truth: truthTests([...given, ...unanswered.map(() => truth)]),
     limits,
   };
   const jobs = Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) }));
@@ -79,13 +80,15 @@ async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions)
   const runs = results.map(({ calls }) => calls);
   const reason = faultOfCalls(problem, given, runs);
   if (reason !== undefined) return { reason };
-  const answered = unanswered.map((args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!) }));
+  const answered = unanswered.map(
+    (args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!), ...truth }),
+  );
   const refused = await faultOfFunctions(problem, sandbox, [...given, ...answered], runs[0]!, limits, signal);
   if (refused !== undefined) return { reason: refused };
   const examined: Problem = {
     ...problem,
-    baselineTests: [...problem.baselineTests, ...answered.slice(0, inputs?.baseline.length ?? 0)],
-    hiddenTests: [...problem.hiddenTests, ...answered.slice(inputs?.baseline.length ?? 0)],
+    baselineTests: [...problem.baselineTests, ...answered.slice(0, baseline.length)],
+    hiddenTests: [...problem.hiddenTests, ...answered.slice(baseline.length)],
   };
   const fault =
     problem.testSource === undefined ? undefined : await faultOfSource(problem, code, sandbox, limits, signal);

@@ -11,6 +11,7 @@ import { type LimitFlags, limitsOf, withLimits } from '../input/limitFlags.js';
 import { ANY_SANDBOX, jsonOption, sandboxOption } from '../input/options.js';
 import { inOrder } from '../input/ordered.js';
 import {
+  noteUnread,
   PROBLEM_SOURCE,
   type ProvidedProblems,
   type ReadingFlags,
@@ -71,6 +72,7 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
   const drafts = await openDrafts(files, { ...options, onRecord: counter.update }).finally(counter.stop);
   const shown = name.startsWith('hf:') ? source : name;
   output.note(`${shown}: ${counted(drafts.count, 'problem')}, format ${drafts.format}`);
+  noteUnread(drafts.unread, output.note);
   await interruptible(async (stop) => {
     const files = flags.out === undefined ? undefined : await openFiles(flags.out);
     let sandbox: Sandbox | undefined;

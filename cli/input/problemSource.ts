@@ -13,7 +13,7 @@ import { readTasks, type Task } from '../../inference/tasks.js';
 import { NO_REFERENCE } from '../../sandbox/healthGate.js';
 import type { Store } from '../../store/store.js';
 import { openCounter } from '../terminal/counter.js';
-import { counted, type Output } from '../terminal/output.js';
+import { counted, type Output, visible } from '../terminal/output.js';
 import { withDownloadBar } from './downloadBar.js';
 import { rereadable } from './jsonLines.js';
 
@@ -108,11 +108,12 @@ export async function noteProblems(text: string, note: Output['note'], needsRefe
     try {
       const checked = await checkProblems(source, { onRecord: counter.update });
       counter.stop();
-      const { format, total, rejected, untested, unreferenced } = checked!;
+      const { format, unread, total, rejected, untested, unreferenced } = checked!;
       if (needsReferences && unreferenced === total - rejected.length)
         throw new GauntletError('BAD_INPUT', `${place}: every problem has ${NO_REFERENCE}`);
       if (format !== 'gauntlet' || total > 1000)
         note(`${place}: ${counted(total, 'problem')}, format ${format}${unusable(rejected.length)}`);
+      noteUnread(unread, note);
       for (const { id, reason } of rejected.slice(0, MOST_NOTED)) note(`skipped ${id}: ${reason}`);
       if (rejected.length > MOST_NOTED) note(`skipped ${rejected.length - MOST_NOTED} more`);
       if (needsReferences && unreferenced > 0) note(`skipped ${counted(unreferenced, 'problem')}: ${NO_REFERENCE}`);
@@ -122,6 +123,11 @@ export async function noteProblems(text: string, note: Output['note'], needsRefe
     }
     return source;
   });
+}
+
+export function noteUnread(unread: ReadonlySet<string>, note: Output['note']): void {
+  const names = [...unread].map((name) => `\`${visible(name)}\``).join(', ');
+  if (names !== '') note(`not read, but may hold tests: ${names}; name the columns with --map to read others`);
 }
 
 const unusable = (count: number): string => (count === 0 ? '' : `, ${count} cannot be used`);

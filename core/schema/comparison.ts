@@ -9,6 +9,7 @@ export const comparisonSpecSchema = z.strictObject({
   order: z.enum(['exact', 'any', 'any-depth', 'set']).default('exact'),
   /** tokens: compares text word by word, and numbers in it within the tolerance; tokens-any-case: Yes equals YES. */
   text: z.enum(['exact', 'tokens', 'tokens-any-case']).default('exact'),
+  wrapped: z.literal(true).optional(), // a list whose only item is right is right, too
 });
 export type ComparisonSpec = z.output<typeof comparisonSpecSchema>;
 

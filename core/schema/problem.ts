@@ -24,6 +24,7 @@ export type GeneratedTest = z.infer<typeof generatedTestSchema>;
 const unansweredSchema = z.strictObject({
   baseline: z.array(z.array(valueSchema)),
   hidden: z.array(z.array(valueSchema)),
+  truth: testCaseSchema.shape.truth,
 });
 
 export const problemSchema = z.strictObject({

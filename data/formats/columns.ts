@@ -6,6 +6,7 @@ import { nameOf } from '../../core/parse/asserts.js';
 import { isDefinitions } from '../../core/parse/code.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import type { Calling } from '../../core/schema/calling.js';
+import type { ComparisonSpec } from '../../core/schema/comparison.js';
 import { testStyleSchema } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { ANY_ARGUMENTS, callingOf, entryOf, inShape, UNSIGNED } from '../calling.js';
@@ -20,6 +21,7 @@ import {
   type Given,
   idText,
   NOTHING,
+  PARTS,
   type Part,
   type ProblemFormat,
   parseFields,
@@ -33,23 +35,30 @@ import { calledEntry, calledIn, signatureIn, signatureOfTests, testsFrom, withTy
 import { solutionOf } from './solutions.js';
 import { STDIO } from './stdio.js';
 
-/**
- * @param recognises lists of columns; a record that has all of one list is of this format
- * @param testPreamble comes before tests as source that do not import the solution
- */
+/** What is the same for all problems of a set. */
+export interface Traits {
+  testPreamble?: string; // comes before tests as source that do not import the solution
+  functions?: Partial<ComparisonSpec>;
+  programs?: Partial<ComparisonSpec>;
+  files?: readonly string[]; // columns with the names of files that a program reads and writes
+}
+
+/** @param recognises lists of columns; a record that has all of one list is of this format */
 export function columnsFormat(
   name: FormatName,
   recognises: readonly (readonly string[])[],
   columns: Columns,
-  testPreamble?: string,
+  traits: Traits = {},
 ): ProblemFormat {
   return {
     name,
     columns,
-    mapped: (map) => columnsFormat(name, [], { ...columns, ...map }, testPreamble),
+    mapped: (map) => columnsFormat(name, [], { ...columns, ...map }, traits),
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
+    fields: (record) =>
+      PARTS.flatMap((part) => presentIn(record, columns[part], part).map((path) => path.split('.')[0]!)),
     idOf: (record) => printedId(first(record, columns.id)),
-    read: (record) => ({ problem: readProblem(record, columns, testPreamble) }),
+    read: (record) => ({ problem: readProblem(record, columns, traits) }),
   };
 }
 
@@ -64,43 +73,46 @@ function valueAt(record: unknown, path: string, parse: (text: string) => unknown
   return at ?? undefined;
 }
 
-function first(record: unknown, paths: readonly string[] = [], parse?: (text: string) => unknown): unknown {
-  for (const path of paths) {
-    const value = valueAt(record, path, parse);
-    if (value !== undefined) return value;
-  }
-  return undefined;
+/** The columns that count, of those that are not empty: of hidden tests all, else the first. */
+function presentIn(record: unknown, paths: readonly string[] = [], part?: Part): string[] {
+  const filled = paths.filter((path) => (valueAt(record, path) ?? '') !== '');
+  return part === 'hidden_tests' ? filled : filled.slice(0, 1);
 }
+
+const first = (record: unknown, paths?: readonly string[]): unknown =>
+  presentIn(record, paths).map((path) => valueAt(record, path))[0];
 
 const printedId = (value: unknown): string | undefined =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined;
 
-function readProblem(record: SourceRecord, columns: Columns, testPreamble?: string): Problem {
+function readProblem(record: SourceRecord, columns: Columns, traits: Traits): Problem {
   if (typeof record.json !== 'object' || record.json === null)
     throw new UnusableRecord('is not a problem: an object is expected');
-  const cells = { ...cellsOf(record, columns), testPreamble };
+  const cells = { ...cellsOf(record, columns), ...traits };
   requirePython(cells);
+  if (first(record.json, traits.files)) throw new UnusableRecord('its programs read and write files of given names');
   const common = commonFields(cells, record);
   const given = (calls: boolean) => [testsIn(cells, 'tests', calls), testsIn(cells, 'hidden_tests', calls)] as const;
-  const isProgram = ([tests, hidden]: BothTests): boolean => (tests ?? hidden)?.kind === 'program';
+  const isProgram = (both: BothTests): boolean => telling(both)?.kind === 'program';
   const isNamed = cells.textAt('entry') !== undefined;
   const tests = given(isNamed);
   const reference = referenceIn(cells, isProgram(tests) ? 'main' : calledBy(tests, cells));
   // a program that only defines would print nothing
   const read = !isNamed && isProgram(tests) && isDefinitions(reference ?? '1') ? given(true) : tests;
-  return isProgram(read) ? programProblem(common, reference, read) : functionProblem(common, reference, read, cells);
+  return isProgram(read)
+    ? programProblem(common, reference, read, cells)
+    : functionProblem(common, reference, read, cells);
 }
 
 /** What a record says about each part of a problem. */
-interface Cells {
+interface Cells extends Traits {
   columns: Columns;
   json: object;
   at(part: Part): unknown;
   /** @throws UnusableRecord if it is not text */
   textAt(part: Part): string | undefined;
   /** With numbers as written. */
-  exactAt(part: Part): unknown;
-  testPreamble?: string | undefined;
+  exact(): unknown;
 }
 
 function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
@@ -111,13 +123,7 @@ function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
     const [name = part] = columns[part] ?? [];
     return parseFields((SCHEMAS[part] ?? text).optional(), value, name) as string | undefined;
   };
-  return {
-    columns,
-    json: json as object,
-    at,
-    textAt,
-    exactAt: (part) => columns[part] && first(exact(), columns[part], parseExactJson),
-  };
+  return { columns, json: json as object, at, textAt, exact };
 }
 
 const JUDGES = Object.keys(judgesSchema.shape) as (keyof typeof judgesSchema.shape)[];
@@ -138,13 +144,13 @@ function requirePython({ textAt }: Cells): void {
 function commonFields({ columns, at, textAt }: Cells, { file, index = 0 }: SourceRecord) {
   const description = textAt('description');
   if (description === undefined) throw new UnusableRecord(`missing ${named(columns.description, 'description')}`);
-  const tags = at('tags');
+  const tags = [at('tags')].flat();
   return {
     id: parseFields(idText, at('id') ?? `problem-${index}`, columns.id?.[0] ?? 'id'),
     title: textAt('title'),
     description: description.trim(),
     difficulty: at('difficulty') === undefined ? undefined : String(at('difficulty')),
-    tags: Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string' && tag !== '') : undefined,
+    tags: tags.filter((tag) => typeof tag === 'string' && tag !== ''),
     source: basename(file),
     ...judgesOf(Object.fromEntries(JUDGES.map((part) => [part, textAt(part)]))),
   };
@@ -165,20 +171,36 @@ type TestPart = 'tests' | 'hidden_tests';
 /** Those of the part `tests`, and those of `hidden_tests`. */
 type BothTests = readonly [tests: GivenTests | undefined, hidden: GivenTests | undefined];
 
-function testsIn({ columns, exactAt }: Cells, part: TestPart, isOfCalls: boolean): GivenTests | undefined {
-  const [inputs, outputs] = [exactAt('inputs'), exactAt('outputs')].map((one) => one && [one].flat());
-  const isApart = part === 'tests' && columns.inputs !== undefined;
-  const value = exactAt(part) ?? (isApart ? { inputs, outputs } : undefined);
-  return value === undefined ? undefined : placed(placeOf(columns, part), () => givenTests(value, isOfCalls));
+/** Those that say what a problem is: an empty list does not. */
+const telling = ([tests, hidden]: BothTests): GivenTests | undefined =>
+  [tests, hidden].find((one) => one && (one.kind !== 'program' || one.tests.length > 0)) ?? tests ?? hidden;
+
+function testsIn({ columns, json, exact }: Cells, part: TestPart, isOfCalls: boolean): GivenTests | undefined {
+  const exactAt = (of: Part): unknown[] =>
+    presentIn(json, columns[of], of).map((path) => valueAt(exact(), path, parseExactJson));
+  const [inputs, outputs] = (['inputs', 'outputs'] as const)
+    .map((of) => exactAt(of)[0])
+    .map((one) => one && [one].flat());
+  const given = exactAt(part);
+  if (given.length === 0 && part === 'tests' && columns.inputs !== undefined) given.push({ inputs, outputs });
+  const all = given.map((one) => placed(placeOf(columns, part), () => givenTests(one, isOfCalls)));
+  if (all.length < 2) return all[0];
+  return { kind: 'program', tests: all.flatMap((one) => (one.kind === 'program' ? one.tests : mixed())) };
 }
 
 const placeOf = ({ tests, test_source, inputs, ...columns }: Columns, part: TestPart): string =>
   `field \`${(part === 'tests' ? (tests ?? test_source ?? inputs) : columns[part])?.[0]}\`:`;
 
 /** A whole program, which reads text and prints text. */
-function programProblem(common: CommonFields, referenceSolution: string | undefined, both: BothTests): Problem {
+function programProblem(
+  common: CommonFields,
+  referenceSolution: string | undefined,
+  both: BothTests,
+  { programs }: Traits,
+): Problem {
   const [baselineTests, hiddenTests] = both.map((one) => (one?.kind === 'program' ? one.tests : one && mixed()) ?? []);
-  return problemOf({ ...STDIO, ...common, referenceSolution, baselineTests, hiddenTests });
+  const comparison = { ...STDIO.comparison, ...programs };
+  return problemOf({ ...STDIO, ...common, comparison, referenceSolution, baselineTests, hiddenTests });
 }
 
 /** A function or a method, whose tests are calls with values, Python source, or both. */
@@ -188,7 +210,7 @@ function functionProblem(
   [tests, hidden]: BothTests,
   cells: Cells,
 ): Problem {
-  const { columns, json, textAt, testPreamble } = cells;
+  const { columns, json, textAt, testPreamble, functions } = cells;
   const column = textAt('test_source');
   const isUntested = tests === undefined && hidden === undefined && column === undefined;
   if (isUntested && (json as Given)[GIVEN] !== NOTHING)
@@ -204,7 +226,7 @@ function functionProblem(
   const source = [shownSource, hiddenSource].join('\n');
   const called = said ?? placed(placeOf(columns, 'tests'), () => calledIn(source, reference));
   const calls = (one: GivenTests | undefined, part: TestPart, read: Signature) => {
-    if (one?.kind === 'program') return mixed();
+    if (one?.kind === 'program' && one.tests.length > 0) return mixed();
     return one?.kind === 'calls' ? placed(placeOf(columns, part), () => one.read(read)) : [];
   };
   const known = (name: string): TestCase[] => [
@@ -221,6 +243,7 @@ function functionProblem(
   const later = testsFrom(hiddenSource, entry, signature);
   const baselineTests = [...calls(tests, 'tests', signature), ...shown.baselineTests];
   const hiddenTests = [...calls(hidden, 'hidden_tests', signature), ...later.baselineTests];
+  const isWrapped = [tests, hidden].some((one) => one?.kind === 'calls' && one.isWrapped);
   const calling = ofClass ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
   return problemOf({
     ...common,
@@ -232,14 +255,15 @@ function functionProblem(
     testSource: joinedSource(textAt('preamble'), [shown.testSource, later.testSource]),
     testStyle: textAt('test_style'),
     calling,
+    comparison: isWrapped ? { ...functions, wrapped: true } : functions,
   });
 }
 
 const sourceOf = (one: GivenTests | undefined): string => (one?.kind === 'source' ? one.source : '');
 
 /** What the tests call, if a column says so: that of the tests, that of the entry, the starter code. */
-function calledBy([tests, hidden]: BothTests, { textAt }: Cells): string | undefined {
-  const given = tests ?? hidden;
+function calledBy(both: BothTests, { textAt }: Cells): string | undefined {
+  const given = telling(both);
   const called = (given?.kind === 'calls' ? given.entry : undefined) ?? textAt('entry');
   const starter = textAt('signature');
   return called ?? (starter === undefined ? undefined : parseSignature(starter)?.entry);

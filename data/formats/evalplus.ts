@@ -4,8 +4,8 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { definitionsOf } from '../../core/parse/definitions.js';
 import type { Value } from '../../core/schema/value.js';
-import { entryOf } from '../calling.js';
 import { valueOfJson } from '../exactJson.js';
+import { rulesOf, typesOf } from './evalplusRules.js';
 import {
   code,
   hasFields,
@@ -18,7 +18,7 @@ import {
   text,
   UnusableRecord,
 } from './format.js';
-import { calledEntry, completed, signatureIn } from './python.js';
+import { completion } from './python.js';
 
 const inputs = z.union([z.array(z.unknown()), z.strictObject({})]);
 const recordSchema = z.object({
@@ -37,43 +37,41 @@ const RELATIVE = 1e-7;
 export const evalplus: ProblemFormat = {
   name: 'evalplus',
   recognises: (record) => hasFields(record, 'task_id', 'entry_point', 'base_input', 'plus_input'),
+  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, exact, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
-    const { prompt, canonical_solution } = record;
-    const called = calledEntry(record.entry_point);
-    const referenceSolution = completed(prompt, canonical_solution, called);
-    const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
-    const { functionSignature } = signatureIn(referenceSolution, entry);
+    const { signature: _, ...shown } = completion(record);
+    const { entry, referenceSolution } = shown;
     const numbers = exact() as Record<'base_input' | 'plus_input', unknown>;
+    const types = typesOf(record.task_id);
+    const inputsIn = (field: 'base_input' | 'plus_input'): Value[][] =>
+      argumentLists(numbers[field], field).map((args) => types?.(args) ?? args);
+    const absolute = record.atol || DEFAULT_TOLERANCE;
+    const { order, checker, ...truth } = rulesOf(record.task_id, entry, absolute);
     return {
       problem: problemOf({
         id: record.task_id,
-        description: prompt.trim(),
-        functionSignature,
-        entry,
+        ...shown,
         baselineTests: [],
-        referenceSolution,
         source: basename(file),
-        validator: validatorOf(record.contract, entry, referenceSolution),
-        comparison: { absolute: record.atol || DEFAULT_TOLERANCE, relative: RELATIVE },
+        validator: validatorOf(record.contract, entry, referenceSolution, types !== undefined),
+        comparison: { absolute, relative: RELATIVE, ...order },
+        checker,
       }),
-      inputs: {
-        baseline: argumentLists(numbers.base_input, 'base_input'),
-        hidden: argumentLists(numbers.plus_input, 'plus_input'),
-      },
+      inputs: { baseline: inputsIn('base_input'), hidden: inputsIn('plus_input'), ...truth },
     };
   },
 };
 
 /**
  * The contract as the body of a function with the solution's parameters, after the solution, whose helpers it may call. One
- * that asks for tuples or sets is left out: the inputs have lists instead, since JSON has neither.
+ * that asks for tuples or sets is left out if the inputs have the types of JSON, which has neither.
  */
-function validatorOf(contract: string, entry: string, reference: string): string | undefined {
+function validatorOf(contract: string, entry: string, reference: string, isTyped: boolean): string | undefined {
   const header = definitionsOf(reference).find(({ name }) => name === entry)?.header;
   const indent = /^([ \t]+)\S/m.exec(contract)?.[1];
-  if (header === undefined || indent === undefined || /\b(?:tuple|set|frozenset)\b(?!\s*\()/.test(contract))
-    return undefined;
+  if (header === undefined || indent === undefined) return undefined;
+  if (!isTyped && /\b(?:tuple|set|frozenset)\b(?!\s*\()/.test(contract)) return undefined;
   const named = header.replace(/^(\s*def\s+)\w+/, '$1validator');
   return [reference, '', '', named, contract.replace(/^\n+/, '').trimEnd(), `${indent}return True`, ''].join('\n');
 }

@@ -2,14 +2,13 @@
 import { z } from 'zod';
 import { styleOfTests } from '../../core/parse/testModule.js';
 import { type Problem, problemSchema } from '../../core/schema/problem.js';
-import type { Value } from '../../core/schema/value.js';
 import type { SourceRecord } from '../records.js';
 
 export const FORMATS = [
   'gauntlet',
+  'evalplus',
   'humaneval',
   'mbpp',
-  'evalplus',
   'livecodebench',
   'codecontests',
   'apps',
@@ -58,7 +57,7 @@ export type ListStyle = 'flat' | 'nested';
 export interface Draft {
   problem: Problem;
   /** Inputs without expected values. The health gate makes tests of them from the reference's answers. */
-  inputs?: { baseline: Value[][]; hidden: Value[][] };
+  inputs?: Problem['inputs'];
   /** The styles of the record's list tests that can be read in one way only. */
   listStyles?: ReadonlySet<ListStyle>;
 }
@@ -67,6 +66,8 @@ export interface ProblemFormat {
   readonly name: FormatName;
   /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
+  /** The fields of a record that are read. */
+  fields(record: unknown): string[];
   /** The id of a record, if it is not in a field that other formats use for it. */
   idOf?(record: unknown): string | undefined;
   /** Which columns hold which part; --map adds to them. */
@@ -81,6 +82,17 @@ export interface ProblemFormat {
 
 /** The record cannot be used: it is quarantined for this reason. */
 export class UnusableRecord extends Error {}
+
+/** The message of a record that cannot be used begins with its place. */
+export function placed<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnusableRecord || error instanceof RangeError)
+      throw new UnusableRecord(`${place} ${error.message}`);
+    throw error;
+  }
+}
 
 export const text = z.string().refine((value) => value.trim() !== '', 'must not be empty');
 /** A program or a signature. Parsing takes time in proportion, tens of seconds for a megabyte that is not Python. */
@@ -120,17 +132,6 @@ export function preferReference(json: unknown, field: string, form: (code: strin
   const { [GIVEN]: code } = Object(json) as Given;
   const isOwn = code === undefined || (code === NOTHING && Object.hasOwn(Object(json), field));
   return isOwn ? json : { ...Object(json), [field]: form(code) };
-}
-
-/** Begins the reason why `read` finds a record unusable with its place. */
-export function placed<T>(place: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof UnusableRecord || error instanceof RangeError)
-      throw new UnusableRecord(`${place} ${error.message}`);
-    throw error;
-  }
 }
 
 /** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */

@@ -3,12 +3,14 @@
 // is one of a whole program.
 import { GauntletError } from '../../core/errors.js';
 import { parsePythonLiteral } from '../../core/parse/literal.js';
+import { intValue } from '../../core/parse/numbers.js';
 import type { Signature } from '../../core/parse/signature.js';
 import type { TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { MARK, ofJsonText, parseExactJson, parseJson, valueOfJson } from '../exactJson.js';
 import { positioned, requireArity, testOfJson } from '../testForms.js';
 import { placed, UnusableRecord } from './format.js';
+import { unpackText } from './pickledText.js';
 import { stdioTest } from './stdio.js';
 
 const MAX_TESTS = 10_000; // the largest known problem has some hundred
@@ -17,7 +19,7 @@ const LISTS_FIRST = /^function_call/i; // of these, a text is the list of the ar
 
 export type GivenTests =
   | { kind: 'program'; tests: TestCase[] }
-  | { kind: 'calls'; entry: string | undefined; read(signature: Signature): TestCase[] }
+  | { kind: 'calls'; entry: string | undefined; isWrapped?: boolean; read(signature: Signature): TestCase[] }
   | { kind: 'source'; source: string };
 
 /**
@@ -26,7 +28,8 @@ export type GivenTests =
  * @throws UnusableRecord
  */
 export function givenTests(exact: unknown, isOfCalls = false): GivenTests {
-  const parsed = ofJsonText(exact);
+  const isPacked = typeof exact === 'string' && /^[\w+/]{20,}=*$/.test(exact); // as LiveCodeBench does it
+  const parsed = ofJsonText(isPacked ? unpackText(exact) : exact);
   if (typeof parsed === 'string' && /^\s*[[{]/.test(parsed)) throw new UnusableRecord('is not JSON');
   const given = isFields(parsed) && typeof parsed.functional === 'string' ? parsed.functional : parsed;
   if (typeof given === 'string') return { kind: 'source', source: given };
@@ -46,16 +49,26 @@ export function givenTests(exact: unknown, isOfCalls = false): GivenTests {
   if (calls.length < cases.length) throw new UnusableRecord('tests of functions and of whole programs in one problem');
   const names = [...new Set(cases.map(({ name }) => name).filter((name) => name !== undefined))];
   if (names.length > 1) throw new UnusableRecord(`tests of several functions: ${names.slice(0, 3).join(', ')}`);
-  // trainers wrap the answer of a call in a list of one
-  const isWrapped = !Array.isArray(given) && cases.every(({ output }) => Array.isArray(output) && output.length === 1);
+  // trainers wrap the answer of a call in a list of one, and JSON makes text of the keys of a dict
+  const isOfJudge = !Array.isArray(given) || cases.every(({ type }) => LISTS_FIRST.test(type));
+  const isWrapped = isOfJudge && cases.every(({ output }) => Array.isArray(output) && output.length === 1);
+  const keyed = isOfJudge ? withNumberKeys : (value: Value): Value => value;
   const read = (signature: Signature): TestCase[] =>
     cases.map(({ type, input, output }) => {
       const args = argumentsOf(input, signature, type);
       requireArity(signature, args.length);
       const answer = isWrapped ? (output as unknown[])[0] : output;
-      return { args, expected: typeof input === 'string' ? literalOr(answer) : valueOfJson(answer) };
+      const expected = typeof input === 'string' ? literalOr(answer) : valueOfJson(answer);
+      return { args: args.map(keyed), expected: keyed(expected) };
     });
-  return { kind: 'calls', entry: names[0], read };
+  return { kind: 'calls', entry: names[0], isWrapped, read };
+}
+
+/** A dict whose keys are all whole numbers as text, as the judge of APPS reads it. */
+function withNumberKeys(value: Value): Value {
+  if (typeof value !== 'object' || value === null || !('d' in value)) return value;
+  const isNumber = value.d.every(([key]) => typeof key === 'string' && /^-?\d+$/.test(key));
+  return isNumber ? { d: value.d.map(([key, one]) => [intValue(BigInt(key as string)), one]) } : value;
 }
 
 interface Case {
@@ -83,9 +96,8 @@ function pairs(given: unknown): Fields[] {
 /** The forms of `baseline_tests`: lists, and objects with `expected`. */
 const isOwnForm = (test: unknown): boolean => Array.isArray(test) || (isFields(test) && 'expected' in test);
 
-function ownTests(tests: unknown[], signature: Signature): TestCase[] {
-  return tests.map((test, i) => placed(`test ${i + 1}`, () => testOfJson(test, signature, undefined)));
-}
+const ownTests = (tests: unknown[], signature: Signature): TestCase[] =>
+  tests.map((test, i) => placed(`test ${i + 1}`, () => testOfJson(test, signature, undefined)));
 
 function caseOf(test: unknown, i: number): Case {
   if (!isFields(test) || !('input' in test) || !('output' in test))

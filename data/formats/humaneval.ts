@@ -1,7 +1,6 @@
 // HumanEval, and HumanEval+ with tests as source: `check(candidate)` over the function that the prompt begins.
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { entryOf } from '../calling.js';
 import {
   code,
   hasFields,
@@ -13,7 +12,7 @@ import {
   program,
   text,
 } from './format.js';
-import { calledEntry, completed, signatureIn, testsFrom } from './python.js';
+import { completion, testsFrom } from './python.js';
 
 const recordSchema = z.object({
   task_id: idText,
@@ -27,21 +26,16 @@ const recordSchema = z.object({
 export const humaneval: ProblemFormat = {
   name: 'humaneval',
   recognises: (record) => hasFields(record, 'task_id', 'prompt', 'entry_point', 'canonical_solution', 'test'),
+  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
-    const { task_id, prompt, canonical_solution, test } = record;
-    const called = calledEntry(record.entry_point);
-    const referenceSolution = completed(prompt, canonical_solution, called, record.suffix);
-    const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
-    const { signature, ...shown } = signatureIn(referenceSolution, entry);
+    const { test } = record;
+    const { signature, ...shown } = completion(record);
     const problem = problemOf({
-      id: task_id,
-      description: prompt.trim(),
+      id: record.task_id,
       ...shown,
-      entry,
-      referenceSolution,
       source: basename(file),
-      ...(test.trim() === '' ? { baselineTests: [] } : testsFrom(test, entry, signature)),
+      ...(test.trim() === '' ? { baselineTests: [] } : testsFrom(test, shown.entry, signature)),
     });
     return { problem };
   },

@@ -1,12 +1,10 @@
 // Every format of problem files. To add one, write a file beside these and add a line here.
 import { codea1 } from './codea1.js';
-import { codecontests } from './codecontests.js';
 import { columnsFormat } from './columns.js';
 import { evalplus } from './evalplus.js';
 import { FORMATS, type FormatName, type ProblemFormat } from './format.js';
 import { gauntlet } from './gauntlet.js';
 import { humaneval } from './humaneval.js';
-import { livecodebench } from './livecodebench.js';
 import { mbpp } from './mbpp.js';
 import { SETS } from './sets.js';
 
@@ -15,8 +13,6 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   humaneval,
   mbpp,
   evalplus,
-  livecodebench,
-  codecontests,
   codea1,
   ...SETS,
   columns: columnsFormat('columns', [], {}),

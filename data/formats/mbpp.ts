@@ -1,4 +1,5 @@
-// MBPP, its sanitized edition, and MBPP+ with tests as source: assert statements over a function of `code`.
+// MBPP, its sanitized edition, and MBPP+ with tests as source: assert statements over a function of `code`. The column `test` of
+// MBPP+ has the suite that its asserts are a part of.
 import { basename } from 'node:path';
 import { z } from 'zod';
 import {
@@ -23,11 +24,13 @@ const recordSchema = z.object({
   test_setup_code: z.string().default(''),
   test_imports: z.array(z.string()).default([]),
   challenge_test_list: z.array(z.string()).default([]),
+  test: z.string().default(''),
 });
 
 export const mbpp: ProblemFormat = {
   name: 'mbpp',
   recognises: (record) => hasFields(record, 'task_id', 'code', 'test_list'),
+  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'code'));
     const description = record.text ?? record.prompt;
@@ -40,14 +43,17 @@ export const mbpp: ProblemFormat = {
     const sourceOf = (tests: string[]): string => [...setup, ...tests].join('\n');
     const given = testsFrom(sourceOf(record.test_list), entry, signature);
     const challenge = testsFrom(sourceOf(record.challenge_test_list), entry, signature);
+    // the suites of three tasks of MBPP+ assert nothing
+    const suite = testsFrom(/\bassert\b/.test(record.test) ? record.test : '', entry, signature);
+    const kept = [given.testSource, suite.testSource].filter((source) => source !== undefined);
     const problem = problemOf({
       id: `MBPP/${record.task_id}`.replace(/^MBPP\/(?=Mbpp\/|MBPP\/)/, ''),
       description: description.trim(),
       ...shown,
       entry,
       baselineTests: given.baselineTests,
-      hiddenTests: challenge.baselineTests,
-      testSource: given.testSource, // a challenge test that is no value is left out, since source may be rewarded
+      hiddenTests: [...challenge.baselineTests, ...suite.baselineTests],
+      testSource: kept.length > 0 ? kept.join('\n\n') : undefined, // a challenge test that is no value is left out, since source may be rewarded
       referenceSolution,
       source: basename(file),
     });

@@ -5,7 +5,7 @@ import { fixedArity, parseSignature, type Signature } from '../../core/parse/sig
 import { checkedBy, testsOfModule } from '../../core/parse/testModule.js';
 import type { Calling } from '../../core/schema/calling.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
-import { callingOfClass, USUAL_CLASS } from '../calling.js';
+import { callingOfClass, entryOf, USUAL_CLASS } from '../calling.js';
 import { UnusableRecord } from './format.js';
 
 /** The entry that a record names as it is called: `Solution().f` is `Solution.f`. */
@@ -56,6 +56,19 @@ function classIn(code: string, name: string): Called | undefined {
     signature: parseSignature(`def ${name}(names, arguments):`)!,
     calling: callingOfClass(parseSignature(init, '__init__')!),
   };
+}
+
+/** The solution of a set in the shape of HumanEval, and what is called. */
+export function completion({
+  prompt,
+  canonical_solution,
+  entry_point,
+  suffix = '',
+}: Record<'prompt' | 'canonical_solution' | 'entry_point', string> & { suffix?: string }) {
+  const called = calledEntry(entry_point);
+  const referenceSolution = completed(prompt, canonical_solution, called, suffix);
+  const entry = called.includes('.') ? called : entryOf({ entry: called }, referenceSolution);
+  return { description: prompt.trim(), referenceSolution, entry, ...signatureIn(referenceSolution, entry) };
 }
 
 /** HumanEval's solutions continue the prompt, in its sets of infilling up to a suffix; MBPP's and references are complete. */

@@ -1,8 +1,39 @@
 // Public sets as tables: which columns tell the format, and which column holds which part of a problem.
-import { columnsFormat } from './columns.js';
+import { columnsFormat, type Traits } from './columns.js';
 import type { Columns, FormatName, ProblemFormat } from './format.js';
 
 const TABLE = {
+  // LiveCodeBench: methods of an interview class, or whole programs; no solutions
+  livecodebench: {
+    recognises: [['question_content', 'public_test_cases', 'private_test_cases']],
+    columns: {
+      id: ['question_id'],
+      title: ['question_title'],
+      description: ['question_content'],
+      signature: ['starter_code'],
+      tests: ['public_test_cases'],
+      hidden_tests: ['private_test_cases'],
+      reference: ['reference_solution'],
+      difficulty: ['difficulty'],
+      tags: ['platform'],
+    },
+    functions: { absolute: 1e-5 }, // as interview sites do
+  },
+  // CodeContests
+  codecontests: {
+    recognises: [['name', 'description', 'public_tests', 'solutions']],
+    columns: {
+      id: ['name'],
+      description: ['description'],
+      reference: ['solutions'],
+      tests: ['public_tests'],
+      hidden_tests: ['private_tests', 'generated_tests'],
+      difficulty: ['difficulty'],
+      tags: ['cf_tags'],
+    },
+    programs: { text: 'tokens-any-case' }, // as its own judge
+    files: ['input_file', 'output_file'],
+  },
   // codeparrot/apps, BAAI/TACO, and sets made of them
   apps: {
     recognises: [['question', 'input_output']],
@@ -107,11 +138,11 @@ const TABLE = {
       tests: ['test_cases'],
     },
   },
-} satisfies Partial<Record<FormatName, { recognises: string[][]; columns: Columns; testPreamble?: string }>>;
+} satisfies Partial<Record<FormatName, { recognises: string[][]; columns: Columns } & Traits>>;
 
 export const SETS = Object.fromEntries(
-  Object.entries(TABLE).map(([name, { recognises, columns, ...more }]) => [
+  Object.entries(TABLE).map(([name, { recognises, columns, ...traits }]) => [
     name,
-    columnsFormat(name as FormatName, recognises, columns, 'testPreamble' in more ? more.testPreamble : undefined),
+    columnsFormat(name as FormatName, recognises, columns, traits),
   ]),
 ) as Record<keyof typeof TABLE, ProblemFormat>;

@@ -421,11 +421,11 @@ class Solution(types.ModuleType):
 
 
 def shown_names():
-    """Names that tests see without importing them. Only the entry may hide a builtin of Python."""
+    """Names that tests see without importing them. Only the entry may hide a builtin of Python or look like a test."""
     return [
         name
         for name in tested['names']
-        if (name == tested['entry'] or name not in vars(builtins)) and not name.lower().startswith('test')
+        if name == tested['entry'] or name not in vars(builtins) and not name.lower().startswith('test')
     ]
 
 

@@ -54,7 +54,11 @@ class Source:
     def __init__(self, text, entry):
         self.tree = ast.parse(text, 'tests.py')
         self.entry, self.names, self.steps, self.later = entry, [], [], []
-        defined = {x.name for x in self.tree.body if isinstance(x, ast.FunctionDef)}
+        functions = [x for x in self.tree.body if isinstance(x, ast.FunctionDef)]
+        defined = {x.name for x in functions}
+        self.helpers = set()  # functions whose call may be a test
+        for _ in range(3):  # they may call each other
+            self.helpers |= {x.name for x in functions if any(has_assert(one, self.helpers) for one in x.body)}
         self.is_check_called = False
         for node in self.tree.body:
             self.add(node, defined)
@@ -76,7 +80,7 @@ class Source:
             return self.steps.append((self.fresh(f'line {node.lineno}'), node, None))
         if called in defined and called.startswith('test'):
             return
-        if isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.Try)) and has_assert(node):
+        if isinstance(node, (ast.Expr, ast.For, ast.While, ast.If, ast.With, ast.Try)) and has_assert(node, self.helpers):
             return self.steps.append((self.fresh(f'line {node.lineno}'), node, None))
         self.steps.append((None, node, None))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_test(node.name):
@@ -168,13 +172,13 @@ def is_main_guard(node):
     return isinstance(node, ast.If) and isinstance(node.test, ast.Compare) and ast.unparse(node.test.left) == '__name__'
 
 
-def has_assert(node):
-    """Whether a statement contains an assert outside definitions."""
-    if isinstance(node, ast.Assert):
+def has_assert(node, helpers=()):
+    """Whether a statement contains an assert, or a call of a helper, outside definitions."""
+    if isinstance(node, ast.Assert) or isinstance(node, ast.Call) and getattr(node.func, 'id', None) in helpers:
         return True
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
         return False
-    return any(has_assert(child) for child in ast.iter_child_nodes(node))
+    return any(has_assert(child, helpers) for child in ast.iter_child_nodes(node))
 
 
 def doubtful(tree):

@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import type { GauntletError } from '../../core/errors.js';
 import { comparisonSpecSchema } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
+import type { Value } from '../../core/schema/value.js';
 import { checkerOfScript } from '../../data/checkers.js';
 import { parseExactJson, valueOfJson } from '../../data/exactJson.js';
 import type { Draft } from '../../data/formats/format.js';
@@ -79,6 +80,12 @@ function comparisonOf({ comparison }: Problem): unknown[] {
   const { absolute, relative, text } = comparisonSpecSchema.parse(comparison);
   return [absolute, relative, text];
 }
+
+/** What the judges of sets accept, and what their readers do. */
+const JUDGES = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf8')) as {
+  types: [task: number, given: unknown[], args: Value[]][];
+  unread: [record: object, names: string[]][];
+};
 
 describe('problem file formats', () => {
   let folder: string;
@@ -222,6 +229,16 @@ describe('problem file formats', () => {
     await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /tests call g; the/);
     await refuses({ ...mbpp, text: undefined }, /line 1: missing field `text` \(or `prompt`\)/);
     await refuses({ ...mbpp, test_list: 'assert' }, /field `test_list`/);
+    const loop = 'def same(a, b):\n    assert a == b\nfor x in [1]:\n    same(twice(x), 2 * x)\n';
+    const plus = await problemOf({ ...mbpp, test: `assert twice(5) == 10\n${loop}` });
+    assert.deepEqual(plus.hiddenTests, [...problem.hiddenTests, { args: [5], expected: 10 }]);
+    assert.equal(plus.testSource?.trim(), loop.trim());
+    assert.deepEqual(await problemOf({ ...mbpp, test: loop.replace('assert', 'out =') }), problem); // checks nothing
+  });
+
+  it('name the fields that may hold tests and are not read', async () => {
+    const unreadOf = async (record: object) => [...(await openDrafts(await write(record))).unread];
+    for (const [record, names] of JUDGES.unread) assert.deepEqual(await unreadOf(record), names);
   });
 
   it('EvalPlus: inputs keep floats, long ints, NaN and infinity; plus inputs are hidden', async () => {
@@ -236,6 +253,14 @@ describe('problem file formats', () => {
     const code = 'def half(x):\n    return x / 2';
     assert.equal((await problemOf({ ...whole, canonical_solution: code })).referenceSolution, code);
     await refuses({ ...whole, base_input: [3] }, /field `base_input\.0`: a list of arguments is expected/);
+  });
+
+  it('EvalPlus: arguments have the types that its judge gives them', async () => {
+    const record = JSON.parse(evalplus.replace('\n', '').replace('NaN', '1').replace('-Infinity', '1')) as object;
+    for (const [task, given, args] of JUDGES.types) {
+      const drafted = await draftOf({ ...record, task_id: `Mbpp/${task}`, base_input: [given] });
+      assert.deepEqual(drafted.inputs!.baseline, [args], `${task}`);
+    }
   });
 
   it('LiveCodeBench: tests have one argument per line; private tests may be a pickled string', async () => {
@@ -273,10 +298,10 @@ describe('problem file formats', () => {
     assert.deepEqual(problems[1]!.tags, ['implementation']);
     await refuses({ ...codecontests, input_file: 'in.txt' }, /files of given names/);
     const noPython = { language: [2], solution: ['int main(){}'] };
-    await refuses({ ...codecontests, solutions: noPython }, /no solution in Python 3/);
+    assert.equal((await problemOf({ ...codecontests, solutions: noPython })).referenceSolution, undefined);
     await refuses(
       { ...codecontests, public_tests: { input: ['1'], output: [] } },
-      /field `public_tests`: 1 inputs, 0 outputs/,
+      /field `public_tests`: has 1 inputs, but 0 outputs/,
     );
   });
 
@@ -373,7 +398,9 @@ describe('problem file formats', () => {
     );
     assert.ok(validator.startsWith('def half(x):'));
     assert.equal(await validatorOf(''), undefined);
-    assert.equal(await validatorOf('\n    assert isinstance(x, tuple)\n'), undefined); // JSON made it a list
+    const ofTuple = '\n    assert isinstance(x, tuple)\n';
+    assert.equal(await validatorOf(ofTuple), undefined); // JSON made it a list
+    assert.ok((await problemOf({ ...record, task_id: 'Mbpp/2', contract: ofTuple })).validator);
   });
 
   it('--references replace the solution of every format', async () => {
@@ -407,6 +434,18 @@ describe('problem file formats', () => {
       assert.deepEqual(await problemOf(content), expected);
     const lines = `${JSON.stringify(mbpp)}\n\n${JSON.stringify(mbpp)}\n`;
     await refuses(lines, /^set\.jsonl: line 3: id `MBPP\/7` is taken by line 1$/);
+    const other = JSON.stringify({ ...mbpp, text: 'Double it.' });
+    const joined = await entries(
+      await write(`${JSON.stringify(mbpp)}\n${other}\n${other.replace('7', '"7#2"').replace('it', 'all')}\n`),
+    );
+    const ids = joined.map((entry) => 'draft' in entry && entry.draft.problem.id);
+    assert.deepEqual(ids, ['MBPP/7', 'MBPP/7#2', 'MBPP/7#2#2']);
+    const references = new Map([['MBPP/7#2', 'def twice(x): return 2 * x']]);
+    const [, numbered] = await entries(await write(`${JSON.stringify(mbpp)}\n${other}\n`), references);
+    assert.equal(
+      numbered && 'draft' in numbered && numbered.draft.problem.referenceSolution,
+      references.get('MBPP/7#2'),
+    );
     await refuses(`${JSON.stringify(mbpp)}\n{oops`, /^set\.jsonl: line 2 is not JSON/);
     await refuses(gzipSync('x').subarray(0, 12), /set\.jsonl/);
     await assert.rejects(openDrafts(join(folder, 'none.jsonl')), /no such file/);

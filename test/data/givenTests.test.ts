@@ -1,29 +1,43 @@
 // Tests and solutions of public sets, in the shapes in which trainers exchange them.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { equalValues } from '../../core/compare.js';
 import { parseSignature } from '../../core/parse/signature.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
+import type { Value } from '../../core/schema/value.js';
 import { parseExactJson } from '../../data/exactJson.js';
 import { givenTests } from '../../data/formats/givenTests.js';
 import { formatOf } from '../../data/formats/index.js';
 import { solutionOf } from '../../data/formats/solutions.js';
+import { ROOT } from '../../infra/root.mjs';
+
+const JUDGES = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf8')) as {
+  judgeOfApps: [given: unknown, tests: TestCase[]][];
+  arguments: [parameters: string, type: string, input: unknown, args: Value[]][];
+  refused: [given: unknown, message: string][];
+  wrapped: [answer: Value, isRight: boolean][];
+};
 
 const readAs = (format: Parameters<typeof formatOf>[0], json: object): Problem =>
   formatOf(format).read({ file: 'x', place: 'line 1', json, exact: () => json }).problem;
 
 describe('the tests of a public set', () => {
   const one = parseSignature('def f(xs):')!;
-  const two = parseSignature('def f(xs, k):')!;
   const exact = (json: unknown): unknown => parseExactJson(typeof json === 'string' ? json : JSON.stringify(json));
   const calls = (json: unknown, signature = one): TestCase[] => {
     const given = givenTests(exact(json));
     assert.ok(given.kind === 'calls');
     return given.read(signature);
   };
-  const refuses = (json: unknown, message: RegExp, signature = one): void =>
-    assert.throws(() => {
-      const given = givenTests(typeof json === 'string' ? json : exact(json));
-      if (given.kind === 'calls') given.read(signature);
-    }, message);
+  const refuses = (json: unknown, message: string): void =>
+    assert.throws(
+      () => {
+        const given = givenTests(typeof json === 'string' ? json : exact(json));
+        if (given.kind === 'calls') given.read(one);
+      },
+      (error: Error) => error.message.includes(message),
+    );
 
   it('may be whole programs, whose lines are text or lists', () => {
     const tests = [
@@ -50,27 +64,20 @@ describe('the tests of a public set', () => {
     assert.deepEqual(text, { args: [[{ f: '1.0' }]], expected: { f: '2.0' } });
   });
 
-  it('have answers that are wrapped in a list of one, if all are', () => {
-    const answers = (outputs: unknown[]): unknown[] =>
-      calls({ fn_name: 'f', inputs: outputs.map(() => [[1]]), outputs }).map(({ expected }) => expected);
-    assert.deepEqual(answers([[3], [4]]), [3, 4]);
-    assert.deepEqual(answers([[3], [4, 5]]), [[3], [4, 5]]);
-    assert.deepEqual(answers([['5'], ['x']]), ['5', 'x']);
-    assert.deepEqual(calls([{ fn_name: 'f', type: 'call', input: [1], output: [3] }])[0]!.expected, [3]);
+  it('have answers that may be wrapped in a list of one, if all are, and number keys, as the judge of APPS', () => {
+    const { judgeOfApps, wrapped } = JUDGES;
+    for (const [given, tests] of judgeOfApps) assert.deepEqual(calls(given), tests);
+    const input_output = { fn_name: 'f', inputs: [[1]], outputs: [[3]] };
+    const { comparison } = readAs('apps', { question: 'q', input_output, starter_code: 'def f(x):' });
+    for (const [answer, isRight] of wrapped) assert.equal(equalValues(answer, 3, comparison), isRight);
   });
 
   it('have arguments as lists, as objects, or as text: one per line or one list', () => {
-    const args = (input: unknown, type: string, signature = two): unknown =>
-      calls([{ fn_name: 'f', type, input, output: '0' }], signature)[0]!.args;
-    assert.deepEqual(args([[1], 2], 'call'), [[1], 2]);
-    assert.deepEqual(args({ xs: [1], k: 2 }, 'call'), [[1], 2]);
-    assert.deepEqual(args('[1]\n2', 'functional'), [[1], 2]);
-    assert.deepEqual(args('[[1], 2]', 'function_call'), [[1], 2]);
-    assert.deepEqual(args('[1]\n2', 'function_call'), [[1], 2]);
-    assert.deepEqual(args("[1]\n'a'", 'functional'), [[1], 'a']);
-    assert.deepEqual(args('[[1]]', 'function_call', one), [[1]]);
-    assert.deepEqual(args('[[1]]', 'functional', one), [[[1]]]);
-    assert.deepEqual(args('[1, 2]', 'functional', one), [[1, 2]]);
+    for (const [parameters, type, input, args] of JUDGES.arguments)
+      assert.deepEqual(
+        calls([{ fn_name: 'f', type, input, output: '0' }], parseSignature(`def f(${parameters}):`)!)[0]!.args,
+        args,
+      );
   });
 
   it('have answers as text, also of texts without quotes', () => {
@@ -100,30 +107,10 @@ describe('the tests of a public set', () => {
   });
 
   it('are refused with what is wrong', () => {
-    refuses({ inputs: ['1'], outputs: [] }, /has 1 inputs, but 0 outputs/);
-    refuses({ inputs: 'x' }, /no lists `inputs` and `outputs`/);
-    refuses([{ input: '1' }], /test 1 has no `input` and `output`/);
-    refuses('[{"input": ', /is not JSON/);
-    refuses(7, /has no tests in it/);
-    refuses({ inputs: new Array(10_001).fill('1'), outputs: new Array(10_001).fill('1') }, /at most 10000 tests/);
-    refuses(
-      [
-        { type: 'stdin', input: '1', output: '1' },
-        { fn_name: 'f', input: [1], output: 1 },
-      ],
-      /of functions and of whole programs/,
-    );
-    refuses(
-      [
-        { fn_name: 'f', input: [1], output: 1 },
-        { fn_name: 'g', input: [1], output: 1 },
-      ],
-      /tests of several functions: f, g/,
-    );
-    refuses({ fn_name: 'f', inputs: [[1, 2]], outputs: [3] }, /gives 2 arguments, but f takes 1 argument/);
-    refuses([{ fn_name: 'f', type: 'functional', input: 'a b', output: '1' }], /a test is not a literal/);
-    refuses([{ fn_name: 'f', input: { k: 1 }, output: 1 }], /has an input `k`, but f takes \(xs\)/);
-    refuses([{ inputs: [1, 2], expected: 2 }], /test 1 gives 2 arguments/);
+    for (const [given, message] of JUDGES.refused) refuses(given, message);
+    refuses('[{"input": ', 'is not JSON');
+    const many = new Array(10_001).fill('1');
+    refuses({ inputs: many, outputs: many }, 'at most 10000 tests');
   });
 
   it('take helpers of LeetCode from its prompt, for the reference and for tests as source', () => {

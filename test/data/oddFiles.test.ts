@@ -141,7 +141,7 @@ describe('odd problem files', function () {
     it('a reference of a megabyte', async () => {
       assert.match(
         await reason({ public_test_cases: many(1), reference_solution: '(-> '.repeat(250_000) }),
-        /`reference_solution`: must have at most 100,000 characters/,
+        /`reference`: must have at most 100,000 characters/,
       );
     });
   });

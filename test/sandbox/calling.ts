@@ -1,10 +1,18 @@
 // Calling styles, for every backend: methods, operations, linked lists and trees, in-place answers.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Calling, callingSchema } from '../../core/schema/calling.js';
 import type { CallResult } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
+import { rulesOf } from '../../data/formats/evalplusRules.js';
+import { ROOT } from '../../infra/root.mjs';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { CONVENED } from '../support/conventions.js';
+
+const { checkers: CHECKERS } = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf8')) as {
+  checkers: [id: string, entry: string, inputs: Value[], expected: Value, right: Value, wrong: Value][];
+};
 
 export function callingConformance(get: () => Sandbox): void {
   const limits = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 90, memoryMb: 256, outputBytes: 1_000_000 };
@@ -60,6 +68,15 @@ class Solution:
     assert.deepEqual(method, [value([1, 1, 1, true]), value([1, 1, 1, true])]);
     assert.deepEqual(fixed, [value(7)]);
     refused(plain!, /NameError/); // a program without calling has only its own imports
+  });
+
+  it('the checkers of EvalPlus accept other right answers and no wrong ones', async () => {
+    for (const [id, entry, inputs, expected, right, wrong] of CHECKERS) {
+      const { checker } = rulesOf(id, entry, 1e-4);
+      const questions = [expected, right, wrong, 'x'].map((answer) => [inputs, answer, expected]);
+      const verdicts = [true, true, false, false].map(value);
+      assert.deepEqual(await run('checker', undefined, checker!, questions), verdicts, id);
+    }
   });
 
   it('calling: the examples in the prompts of every convention hold', async () => {

@@ -179,6 +179,11 @@ describe('the health gate', () => {
         ],
       },
     });
+    const truths = await examine(answering([[true, false].map(value)]), bare, {
+      inputs: { baseline: [[0]], hidden: [[1]], truth: true },
+    });
+    assert.ok('problem' in truths);
+    assert.deepEqual(truths.problem.hiddenTests, [{ args: [1], expected: false, truth: true }]);
     const failing: CallResult = { kind: 'error', message: 'ValueError' };
     assert.equal(
       await reasonOf(answering([[value(1), failing, value(3)]]), bare, { inputs }),

@@ -42,12 +42,18 @@ class Case(unittest.TestCase):
 def check(candidate): assert candidate(5) == 5
 for x in range(3):
   assert f(x) == x
+def same(a, b): assert a == b
+def through(a): same(f(a), a)
+for x in range(2): same(f(x), 0)
+through(7)
 if __name__ == '__main__':
   unittest.main()
 test_one()
 `;
     assert.deepEqual(outcomes(await run('def f(x): return x', source, { entry: 'f' })), {
       'line 18': 'pass',
+      'line 22': 'fail',
+      'line 23': 'pass',
       test_one: 'pass',
       test_two: 'fail',
       'TestPlain.test_x': 'pass',
@@ -75,7 +81,10 @@ assert not hasattr(solution, '_hidden')
     await all('pass', code, source);
   });
 
-  it('shows an entry that begins with an underscore, and no other such name', async () => {
+  it('shows an entry that begins with an underscore or like a test, and no other such name', async () => {
+    const named = 'def test_sum(xs): return sum(xs)\ndef test_other(xs): return 0';
+    await all('pass', named, 'def check(candidate): assert test_sum([1, 2]) == 3', { entry: 'test_sum' });
+    await all('error', named, 'assert test_other([]) == 0', { entry: 'test_sum' });
     const code = 'def _sum(xs): return sum(xs)\ndef _other(): return 1\ndef __dunder(): return 1';
     const source = `
 import solution
