@@ -8,7 +8,7 @@ import { TestPool } from '../testSource/testPool.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, describeBoundary, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
-import { ensureImage, ensureOwnImage } from './image.js';
+import { ensureImage, ensureOwnImage, testImage } from './image.js';
 import type { ContainerSpec } from './options.js';
 import { reapContainers } from './reaper.js';
 
@@ -89,8 +89,15 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     ...describeBoundary(daemon),
     `${size} ${size === 1 ? 'container' : 'containers'}`,
   ];
+  const built = { isolation, runtime: runtime ?? daemon.runtime, tests: await testImage(docker) };
   return {
-    info: { kind: 'docker', description: details.join(' · '), image, boundary: seccomp },
+    info: {
+      kind: 'docker',
+      description: details.join(' · '),
+      boundary: seccomp,
+      // one of the user's is the same everywhere, or was built again with other content
+      ...(ownImage === null ? { details: { image, ...built } } : { facts: { image }, details: built }),
+    },
     run: (jobs, options) => pool.run(jobs, options),
     runTests: (jobs, options) => tests.run(jobs, options),
     close: async () => {
