@@ -1,10 +1,10 @@
 // The folder of a model that a person names: a shipped model, a folder, or an id of the Hugging Face hub. The files of an
 // id come from the hub's cache on this machine; those that are missing are downloaded.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { type DownloadProgress, downloadModel } from './hub/download.js';
-import { hubCache, isOffline } from './hub/environment.js';
+import { hubCache, isOffline, smallFile } from './hub/environment.js';
 import { isComplete } from './hub/listing.js';
 import { isFamily, shippedModelPath } from './paths.js';
 
@@ -39,17 +39,10 @@ export async function modelFolder(model: string, onProgress?: (progress: Downloa
 export const commitOf = (folder: string): string | undefined =>
   /[\\/]models--[^\\/]+[\\/]snapshots[\\/]([0-9a-f]{40})$/.exec(folder)?.[1];
 
-/** A reference of the cache holds a commit. A pipe or device in its place may never end. */
-function isSmallFile(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const stat = statSync(path);
-  return stat.isFile() && stat.size < 1000;
-}
-
 /** The complete snapshot of a branch, a tag or a commit, which may be abbreviated. */
 function snapshot(cached: string, revision: string): string | undefined {
-  const ref = join(cached, 'refs', revision);
-  const commit = isSmallFile(ref) ? readFileSync(ref, 'utf8').trim() : revision;
+  const commit = smallFile(join(cached, 'refs', revision))?.trim() ?? revision;
+  if (!/^[0-9a-f]{4,40}$/.test(commit)) return undefined;
   const snapshots = join(cached, 'snapshots');
   const found = existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.startsWith(commit)) : [];
   const folder = found.length === 1 ? join(snapshots, found[0]!) : undefined;

@@ -1,9 +1,9 @@
 // The files of one split of a data set of the hub. The hub converts every public set to Parquet, on a branch whose paths say
 // configuration and split; a set without that branch, or a revision that is named, is read as its owner wrote it. What a commit lists is
 // kept beside the cache of the hub's own tools, so that a set that was downloaded once needs no network.
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { HubApiError } from '@huggingface/hub';
 import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
@@ -13,11 +13,12 @@ import {
   type DownloadProgress,
   fetchFiles,
   inTurn,
+  makeFolder,
   type Repository,
   replace,
 } from './download.js';
-import { hubAddress, hubCache, isOffline } from './environment.js';
-import { type HubFile, type HubModel, InvalidAnswer, listDataset } from './listing.js';
+import { hubAddress, hubCache, isOffline, smallFile } from './environment.js';
+import { checkedData, type HubFile, type HubModel, InvalidAnswer, listDataset, MAX_ANSWER } from './listing.js';
 
 export interface Dataset {
   id: string; // owner/name
@@ -34,7 +35,7 @@ export interface DatasetFiles {
 }
 
 const CONVERTED = 'refs/convert/parquet';
-const listingSchema = z.array(z.strictObject({ name: z.string(), size: z.int(), digest: z.string() }));
+const listingSchema = z.array(z.strictObject({ name: z.string(), size: z.int(), digest: z.string() })).min(1);
 
 /** @throws GauntletError BAD_INPUT, naming the way out; HUB_FAULT if a retry may help */
 export async function datasetFiles(
@@ -45,7 +46,7 @@ export async function datasetFiles(
   const repository: Repository = { kind: 'dataset', id };
   return inTurn(repository, async () => {
     try {
-      const known = await cached(repository, revision === undefined ? [CONVERTED, 'main'] : [revision]);
+      const known = cached(repository, revision === undefined ? [CONVERTED, 'main'] : [revision]);
       const listed = known ?? (await askHub(repository, dataset));
       const chosen = choose(id, listed.files, dataset);
       const folder = join(cacheFolder(repository), 'snapshots', listed.commit);
@@ -64,18 +65,22 @@ export async function datasetFiles(
 type Listed = HubModel & { revision: string };
 
 /** The listing of the first of these revisions that this machine knows. */
-async function cached(repository: Repository, revisions: readonly string[]): Promise<Listed | undefined> {
+function cached(repository: Repository, revisions: readonly string[]): Listed | undefined {
   for (const revision of revisions) {
-    const ref = join(cacheFolder(repository), 'refs', revision);
-    const isSmallFile = existsSync(ref) && statSync(ref).isFile() && statSync(ref).size < 1000;
-    const commit = isSmallFile ? readFileSync(ref, 'utf8').trim() : revision;
-    if (!/^[0-9a-f]{40}$/.test(commit)) continue;
-    const path = listingPath(repository, commit);
-    if (!existsSync(path)) continue;
-    const files = listingSchema.safeParse(JSON.parse(await readFile(path, 'utf8')));
-    if (files.success) return { revision, commit, files: files.data };
+    const commit = smallFile(join(cacheFolder(repository), 'refs', revision))?.trim() ?? revision;
+    const files = /^[0-9a-f]{40}$/.test(commit) && readListing(listingPath(repository, commit));
+    if (files) return { revision, commit, files };
   }
   return undefined;
+}
+
+/** Undefined if it is missing or damaged; then the hub is asked again. */
+function readListing(path: string): HubFile[] | undefined {
+  try {
+    return listingSchema.parse(JSON.parse(smallFile(path, MAX_ANSWER) ?? '')).map(checkedData);
+  } catch {
+    return undefined;
+  }
 }
 
 const listingPath = (repository: Repository, commit: string): string =>
@@ -93,8 +98,8 @@ async function askHub(repository: Repository, { id, revision }: Dataset): Promis
       : await ask(CONVERTED).catch((error: unknown) => orOriginal(error, ask));
   if (listed.files.length === 0) throw new InvalidAnswer('it lists no files of Parquet or JSON');
   const path = listingPath(repository, listed.commit);
-  await mkdir(join(path, '..'), { recursive: true });
-  await replace(path, (temporary) => writeFile(temporary, JSON.stringify(listed.files)));
+  await makeFolder(repository, dirname(path));
+  await replace(path, (temporary) => writeFile(temporary, JSON.stringify(listed.files), { flag: 'wx' }));
   return listed;
 }
 

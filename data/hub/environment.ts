@@ -1,5 +1,5 @@
 // The environment variables of the Hugging Face hub, as its own tools read them.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { HUB_URL } from '@huggingface/hub';
@@ -30,3 +30,10 @@ export function hubToken(): string | undefined {
 }
 
 export const isOffline = (): boolean => /^(1|true|yes|on)$/i.test(process.env.HF_HUB_OFFLINE ?? '');
+
+/** The text of a file of the cache; undefined if there is none. A pipe, a device or a large file in its place may never end. */
+export function smallFile(path: string, most = 1000): string | undefined {
+  if (!existsSync(path)) return undefined;
+  const stat = statSync(path);
+  return stat.isFile() && stat.size <= most ? readFileSync(path, 'utf8') : undefined;
+}

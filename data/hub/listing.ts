@@ -24,7 +24,7 @@ const SHARD = /^model-(\d{5})-of-(\d{5})\.safetensors$/;
 const MAX_ENTRIES = 10_000;
 const MAX_TEXT = 256 * 2 ** 20;
 const MAX_LARGE = 2 ** 40;
-const MAX_ANSWER = 32 * 2 ** 20;
+export const MAX_ANSWER = 32 * 2 ** 20;
 const MAX_REQUESTS = 100; // a page of the hub has up to 1,000 entries
 
 /** The message repeats nothing that the hub wrote, except names of files that are needed. */
@@ -68,6 +68,12 @@ async function list(
 /** Text and tables; no part of the path is hidden or leads out of the folder. */
 const isData = (path: string): boolean =>
   path.length < 500 && /^(?:[\w-][\w.+=,-]*\/)*[\w-][\w.+=,-]*\.(?:jsonl?(?:\.(?:gz|zst))?|parquet)$/.test(path);
+
+/** A file that an earlier answer listed, read from the cache: somebody else may have written it. @throws InvalidAnswer */
+export function checkedData(file: HubFile): HubFile {
+  if (isData(file.name)) return checked(file);
+  throw new InvalidAnswer('it lists another file');
+}
 
 /** Only these names are downloaded: none leaves the folder, none is a program or a pickle. */
 const isNeeded = (path: string): boolean => TEXT.test(path) || path === INDEX || isWeights(path);

@@ -44,6 +44,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     ContainerGuest.start(fleet, { isolation, runtime, seccomp, remapped, ...spec });
   const preload = packages === 'numpy' ? ['numpy'] : [];
   let image = '';
+  const built = { isolation, runtime: runtime ?? daemon.runtime, tests: '' };
   const pool = new GuestPool({
     size,
     depth: isolation === 'strict' ? 1 : DEPTH,
@@ -58,7 +59,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       image = await ensureOwnImage(docker, ownImage, log);
       await tryImage(ownImage, () => start({ image, memoryMb: 256 }));
     }
-    await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
+    built.tests = await testImage(docker);
+    await checkIsolation(pool, built.runtime, isolation);
   } catch (error) {
     await pool.close();
     await fleet.close();
@@ -89,7 +91,6 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     ...describeBoundary(daemon),
     `${size} ${size === 1 ? 'container' : 'containers'}`,
   ];
-  const built = { isolation, runtime: runtime ?? daemon.runtime, tests: await testImage(docker) };
   return {
     info: {
       kind: 'docker',

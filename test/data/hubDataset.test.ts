@@ -1,11 +1,12 @@
 // Data sets of a hub on this machine, honest and hostile.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DatasetFiles, datasetFiles } from '../../data/hub/dataset.js';
 import { checkProblems, loadProblems } from '../../data/problems.js';
 import { absoluteSource, parseSource, provideSource, sourceText } from '../../data/source.js';
+import { PLACE } from '../../infra/place.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { type FakeHub, TOKEN, useHub } from '../support/hub.js';
 import { PUBLIC_SETS } from '../support/publicSets.js';
@@ -165,6 +166,50 @@ describe('a data set of the Hugging Face hub', function () {
     assert.ok(!existsSync(join(folder(), 'snapshots')));
   });
 
+  it('is taken from a cache that others write, and writes nothing outside of it', async () => {
+    await filesOf();
+    const listing = join(folder(), 'listings', `${CONVERTED}.json`);
+    const [known] = JSON.parse(readFileSync(listing, 'utf8')) as object[];
+    const victim = join(place, 'victim');
+    await mkdir(victim);
+    await writeFile(join(victim, '.bashrc'), 'mine');
+    const unharmed = (what: string): void => {
+      assert.deepEqual(
+        [readdirSync(victim), readFileSync(join(victim, '.bashrc'), 'utf8')],
+        [['.bashrc'], 'mine'],
+        what,
+      );
+      assert.deepEqual(readdirSync(place), ['hub', 'victim'], what);
+    };
+    const other = (fields: object): string => JSON.stringify([{ ...known, ...fields }]);
+    for (const poison of [
+      ...['', '{"', '[]', '['.repeat(100_000), '[1]'],
+      ...['../../../../victim/.bashrc', '../../../../victim/x.jsonl', '/x.jsonl', '.x.jsonl'].map((name) =>
+        other({ name }),
+      ),
+      ...['../../../victim/.bashrc', '', 'c'].map((digest) => other({ digest })),
+      ...[-1, 0.5, 2 ** 52].map((size) => other({ size })),
+    ]) {
+      await rm(join(folder(), 'snapshots'), { recursive: true });
+      await writeFile(listing, poison);
+      assert.deepEqual(readFileSync((await filesOf()).files[0]!), table, poison.slice(0, 99));
+      unharmed(poison);
+    }
+    for (const link of ['blobs', 'refs', 'listings', 'snapshots', `snapshots/${CONVERTED}/default`]) {
+      await rm(folder(), { recursive: true });
+      await mkdir(join(folder(), link, '..'), { recursive: true });
+      await symlink(victim, join(folder(), link));
+      await refused('BAD_INPUT', /: not a folder: remove it from the Hugging Face cache$/, filesOf);
+      unharmed(link);
+    }
+    await rm(folder(), { recursive: true });
+    const { digest } = known as { digest: string };
+    await mkdir(join(folder(), 'blobs'), { recursive: true });
+    await symlink(join(victim, '.bashrc'), join(folder(), 'blobs', `${digest}.${PLACE}.999999999.incomplete`));
+    assert.deepEqual(readFileSync((await filesOf()).files[0]!), table);
+    unharmed('what another process left');
+  });
+
   it('is refused by the hub in one line', async () => {
     hub.revisions = {};
     await refused('BAD_INPUT', /has no such data set or revision$/, filesOf);
@@ -173,6 +218,12 @@ describe('a data set of the Hugging Face hub', function () {
     process.env.HF_TOKEN = TOKEN;
     await refused('BAD_INPUT', /answers 403: the data set is gated, .* or name a file with --problems$/, filesOf);
     await refused('BAD_INPUT', /`hf:data`: write hf:OWNER\/NAME$/, async () => parseSource('hf:data'));
+    for (const revision of ['../../x', 'a/../b', '/x', 'x/', '.git', 'a//b', 'a\u001b', ''])
+      await refused('BAD_INPUT', /the revision must be a branch, a tag or a commit$/, async () =>
+        parseSource(`hf:a/b?revision=${encodeURIComponent(revision)}`),
+      );
+    for (const id of ['../b', 'a/..', 'a/b/c', '.a/b', 'a/.b', '/b', 'a/b\u001b'])
+      await refused('BAD_INPUT', /write hf:OWNER\/NAME$/, async () => parseSource(`hf:${id}`));
     await refused('BAD_INPUT', /no option `spilt`; there are config, split, revision/, async () =>
       parseSource('hf:a/b?spilt=x'),
     );
