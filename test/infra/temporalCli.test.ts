@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { cacheFolder } from '../../core/cacheFolder.js';
+import { ROOT } from '../../infra/root.mjs';
 import { cacheDir, findTemporalCli, provideTemporalCli, TEMPORAL_CLI_VERSION } from '../../infra/temporal-cli.mjs';
-import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
+import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from './support.js';
 
 // A proxy without a listener: the download fails at once, even on a machine with network access.
 const NO_WAY_OUT = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '' };
@@ -38,6 +44,52 @@ describe('the Temporal CLI', () => {
     const named = program(folder, 'elsewhere/my-temporal', '');
     assert.equal(findTemporalCli({ ...env, TEMPORAL_CLI: named }), named);
     assert.deepEqual(await provideTemporalCli({ env }), { path: onPath, source: 'PATH' });
+  });
+
+  it('is downloaded, and refused before it is unpacked if its digest is another', async () => {
+    const { folder, env, cached } = caseOf();
+    program(folder, 'archive/temporal', 'echo downloaded');
+    const tools = { ...env, PATH: `${env.PATH}:/usr/bin:/bin` };
+    execFileSync('tar', ['-czf', '../archive.tgz', 'temporal'], { cwd: join(folder, 'archive') });
+    const bytes = readFileSync(join(folder, 'archive.tgz'));
+    const server = createServer((_, response) => void response.end(bytes)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/temporal`;
+    const machine = `${process.platform}_${process.arch.replace('x64', 'amd64')}`;
+    const provide = (sha256: Record<string, string>) => provideTemporalCli({ env: tools, release: { url, sha256 } });
+    try {
+      await assert.rejects(provide({}), /no archive of the Temporal CLI is known for /);
+      await assert.rejects(
+        provide({ [machine]: '0'.repeat(64) }),
+        /the download is refused: its SHA-256 is [0-9a-f]{64}, not 0+;/,
+      );
+      assert.deepEqual(readdirSync(join(cached, '..')), []);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      assert.deepEqual(await provide({ [machine]: sha256 }), { path: cached, source: 'download' });
+      assert.match(readFileSync(cached, 'utf8'), /echo downloaded/);
+    } finally {
+      server.close();
+    }
+  });
+
+  it('and Python, Go and others are not taken from the current folder', async () => {
+    const folder = temporaryFolder();
+    const pwned = join(folder, 'PWNED');
+    for (const name of ['temporal', 'python3', 'nvidia-smi', 'go', 'npm', 'sh', 'docker'])
+      program(folder, name, `echo ${name} >> ${pwned}`);
+    for (const name of ['pip', 'zipfile', 'sitecustomize'])
+      writeInto(folder, `${name}.py`, `open(${JSON.stringify(pwned)}, 'a').write('${name}')`);
+    const env = { PATH: `:.:bin:${process.env.PATH}`, PIP_INDEX_URL: 'http://127.0.0.1:9', PIP_RETRIES: '0' };
+    await runNode([join(ROOT, 'bin/gauntlet.mjs'), 'doctor'], { cwd: folder, env });
+    const wheel = JSON.stringify({ name: 'nonesuch', version: '1', sha256: '0'.repeat(64) });
+    const fetch = `const { withPackage } = await import(${JSON.stringify(join(ROOT, 'infra/pypi.mjs'))});
+      await withPackage(${wheel}, ${JSON.stringify(join(folder, 'target/x'))}, () => undefined);`;
+    const { text } = await runNode(['--input-type=module', '-e', fetch], {
+      cwd: folder,
+      env: { ...env, PATH: process.env.PATH },
+    });
+    assert.match(text, /pip cannot download nonesuch from PyPI/);
+    assert.ok(!existsSync(pwned), existsSync(pwned) ? readFileSync(pwned, 'utf8') : '');
   });
 
   it('is an error if TEMPORAL_CLI names no program', () => {
