@@ -42,9 +42,11 @@ export const commitOf = (folder: string): string | undefined =>
 /** The complete snapshot of a branch, a tag or a commit, which may be abbreviated. */
 function snapshot(cached: string, revision: string): string | undefined {
   const commit = smallFile(join(cached, 'refs', revision))?.trim() ?? revision;
-  if (!/^[0-9a-f]{4,40}$/.test(commit)) return undefined;
   const snapshots = join(cached, 'snapshots');
-  const found = existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.startsWith(commit)) : [];
+  const found =
+    existsSync(snapshots) && /^[0-9a-f]{4,40}$/.test(commit)
+      ? readdirSync(snapshots).filter((name) => name.startsWith(commit))
+      : [];
   const folder = found.length === 1 ? join(snapshots, found[0]!) : undefined;
   // a link whose file is missing does not count
   const files = folder === undefined ? [] : readdirSync(folder).filter((name) => existsSync(join(folder, name)));

@@ -98,7 +98,7 @@ async function install(target, env, log, release) {
   );
 }
 
-/** A process of its own can be ended when nothing comes. Nothing is unpacked or run before the digest was compared. */
+/** In a process of its own, for the proxy in `env`. Nothing is unpacked or run before the digest was compared. */
 async function download(scratch, made, env, log, { url, sha256 }) {
   const machine = `${process.platform}_${{ x64: 'amd64' }[process.arch] ?? process.arch}`;
   const digest = sha256[machine];
@@ -106,22 +106,20 @@ async function download(scratch, made, env, log, { url, sha256 }) {
   log(`downloading the Temporal CLI ${TEMPORAL_CLI_VERSION} (skipped if offline)`);
   const script = `
     const { proxiedFetch } = await import(${JSON.stringify(pathToFileURL(join(ROOT, 'dist/infra/proxy.js')).href)});
+    const { createWriteStream } = await import('node:fs');
+    const late = () => process.exit(console.error('error: no answer') ?? 1);
+    let timer = setTimeout(late, ${DOWNLOAD_START_MS});
     const response = await proxiedFetch(${JSON.stringify(`${url}_${machine}.tar.gz`)});
     if (!response.ok) throw new Error('the server answers with error ' + response.status);
-    await (await import('node:fs/promises')).writeFile('archive', response.body);`;
-  const stalled = new AbortController();
-  let size = 0;
-  let changed = Date.now();
-  const watch = setInterval(() => {
-    const now = folderSize(scratch);
-    if (now !== size) changed = Date.now();
-    size = now;
-    if (Date.now() - changed > (size === 0 ? DOWNLOAD_START_MS : DOWNLOAD_STALL_MS)) stalled.abort();
-  }, 250);
-  const { signal } = stalled;
-  const failure = await run(process.execPath, ['--input-type=module', '-e', script], { env, signal, cwd: scratch });
-  clearInterval(watch);
-  if (failure !== undefined) return `download failed (${signal.aborted ? 'no answer' : failure})`;
+    const file = createWriteStream('archive');
+    for await (const chunk of response.body) {
+      clearTimeout(timer);
+      timer = setTimeout(late, ${DOWNLOAD_STALL_MS});
+      file.write(chunk);
+    }
+    file.end(() => process.exit(0));`;
+  const failure = await run(process.execPath, ['--input-type=module', '-e', script], { env, cwd: scratch });
+  if (failure !== undefined) return `download failed (${failure})`;
   const actual = createHash('sha256')
     .update(readFileSync(join(scratch, 'archive')))
     .digest('hex');
@@ -160,16 +158,4 @@ function isExecutable(path) {
   } catch {
     return false;
   }
-}
-
-function folderSize(folder) {
-  let size = 0;
-  for (const name of readdirSync(folder)) {
-    try {
-      size += statSync(join(folder, name)).size;
-    } catch {
-      // renamed meanwhile
-    }
-  }
-  return size;
 }

@@ -13,8 +13,7 @@ import { askProblems, questionOf, sourceJob } from './judgeSuites.js';
 import type { Sandbox } from './sandbox.js';
 import { silentProgram } from './silentProgram.js';
 
-/** limited: a program reached a limit of time or memory, so on another machine or day the verdict may be another. */
-export type Health = ({ problem: Problem } | { reason: string }) & { limited?: boolean };
+export type Health = { problem: Problem } | { reason: string };
 
 export interface GateOptions {
   /** Inputs that become tests of the problem; the reference's answers are the expected values. */
@@ -38,38 +37,13 @@ interface Answer {
 
 /** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
-  const limits = { reached: false };
   try {
-    const health = await examine(problem, watching(sandbox, limits), options);
-    const limited = limits.reached && { limited: true };
-    return 'reason' in health
-      ? { reason: health.reason + packageHint(health.reason), ...limited }
-      : { ...health, ...limited };
+    const health = await examine(problem, sandbox, options);
+    return 'reason' in health ? { reason: health.reason + packageHint(health.reason) } : health;
   } catch (error) {
     if (error instanceof GauntletError && error.code === 'BAD_INPUT') return { reason: error.message }; // it is too large
     throw error;
   }
-}
-
-/** The sandbox; `limits` notes that a program reached one of time or memory. */
-function watching(sandbox: Sandbox, limits: { reached: boolean }): Sandbox {
-  const look = (outcome: string): void => {
-    limits.reached ||= outcome === 'timeout' || outcome === 'memory';
-  };
-  return {
-    info: sandbox.info,
-    run: async (jobs, options) => {
-      const results = await sandbox.run(jobs, options);
-      for (const { calls } of results) for (const { kind } of calls) look(kind);
-      return results;
-    },
-    runTests: async (jobs, options) => {
-      const results = await sandbox.runTests(jobs, options);
-      for (const { tests } of results) for (const { outcome } of tests) look(outcome);
-      return results;
-    },
-    close: () => sandbox.close(),
-  };
 }
 
 const PACKAGED = ['numpy', 'sortedcontainers'];

@@ -35,11 +35,8 @@ const recordSchema = z.strictObject({
 });
 type Quarantine = z.infer<typeof recordSchema>;
 
-/** What the gate says about a part of the problems. */
-interface Verdicts {
-  unhealthy: Rejected[];
-  limited: string[]; // ids of problems whose verdict a limit decided, which the next run examines again
-}
+/** A reason that names a limit, or only uses its word: the next run examines the problem again. */
+const LIMITED = /\b(timeout|memory)\b/;
 
 export async function quarantineProblems(
   scope: Scope,
@@ -162,45 +159,40 @@ async function examinePart(
   again: boolean,
 ): Promise<Rejected[]> {
   const { store } = scope;
-  const { key, known } = await lastEntry(store, { problems: digestJson(problems), ...conditions });
-  const decided = !again && known ? known : { unhealthy: [], limited: problems.map(({ id }) => id) };
-  const open = problems.filter(({ id }) => decided.limited.includes(id));
-  const { unhealthy: found, limited } = await examine(scope, config, open);
-  const all = [...decided.unhealthy, ...found];
-  const unhealthy = all.filter(({ id }) => !limited.includes(id));
-  if (limited.length < open.length) await store.putMemo(key, await store.putJson({ unhealthy, limited }));
-  return problems.flatMap((problem) => all.filter(({ id }) => id === problem.id));
+  const { key, last } = await lastEntry(store, { problems: digestJson(problems), ...conditions });
+  const known = again || last === undefined ? undefined : await unlessLost(() => store.getJson(last));
+  const limited = known?.filter(({ reason }) => LIMITED.test(reason));
+  const open = problems.filter(({ id }) => limited?.some((one) => one.id === id) ?? true);
+  const all = [...(known ?? []).filter((one) => !limited!.includes(one)), ...(await examine(scope, config, open))];
+  const unhealthy = problems.flatMap(({ id }) => all.filter((one) => one.id === id));
+  const digest = await store.putJson(unhealthy);
+  if (digest !== last) await store.putMemo(key, digest);
+  return unhealthy;
 }
 
-/** The last of the entries for these inputs, and the key of the next one: what is stored never changes. */
-async function lastEntry(store: Store, inputs: object): Promise<{ key: string; known: Verdicts | undefined }> {
-  let known: Verdicts | undefined;
+/** The last of the entries for these inputs, which counts, and the key of the next one: no row ever changes. */
+async function lastEntry(store: Store, inputs: object): Promise<{ key: string; last: Ref<Rejected[]> | undefined }> {
+  let last: Ref<Rejected[]> | undefined;
   for (let entry = 0; ; entry++) {
     const key = memoKey('healthGate', GATE_VERSION, { ...inputs, entry });
-    const found = await unlessLost(async () => {
-      const digest = (await store.getMemo(key)) as Ref<Verdicts> | undefined;
-      return digest && (await store.hasBlob(digest)) ? store.getJson(digest) : undefined;
-    });
-    if (found === undefined) return { key, known };
-    known = found;
+    const found = await unlessLost(() => store.getMemo(key));
+    if (found === undefined) return { key, last };
+    last = found as Ref<Rejected[]>;
   }
 }
 
-async function examine(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Verdicts> {
+async function examine(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Rejected[]> {
+  const unhealthy: Rejected[] = [];
   const sandbox = await scope.deps.sandbox(config);
-  const options = { limits: config.limits, signal: scope.signal };
-  const verdicts: Verdicts = { unhealthy: [], limited: [] };
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
+    const options = { limits: config.limits, signal: scope.signal };
     scope.heartbeat();
     const examined = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
-    for (const [i, one] of examined.entries()) {
-      const { id } = batch[i]!;
-      if ('reason' in one) verdicts.unhealthy.push({ id, reason: one.reason });
-      if (one.limited) verdicts.limited.push(id);
-    }
+    for (const [i, one] of examined.entries())
+      if ('reason' in one) unhealthy.push({ id: batch[i]!.id, reason: one.reason });
   }
-  return verdicts;
+  return unhealthy;
 }
 
 async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {

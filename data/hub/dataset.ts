@@ -18,7 +18,7 @@ import {
   replace,
 } from './download.js';
 import { hubAddress, hubCache, isOffline, smallFile } from './environment.js';
-import { checkedData, type HubFile, type HubModel, InvalidAnswer, listDataset, MAX_ANSWER } from './listing.js';
+import { checked, type HubFile, type HubModel, InvalidAnswer, isData, listDataset, MAX_ANSWER } from './listing.js';
 
 export interface Dataset {
   id: string; // owner/name
@@ -35,7 +35,7 @@ export interface DatasetFiles {
 }
 
 const CONVERTED = 'refs/convert/parquet';
-const listingSchema = z.array(z.strictObject({ name: z.string(), size: z.int(), digest: z.string() })).min(1);
+const listingSchema = z.array(z.object({ name: z.string().refine(isData), size: z.int(), digest: z.string() })).min(1);
 
 /** @throws GauntletError BAD_INPUT, naming the way out; HUB_FAULT if a retry may help */
 export async function datasetFiles(
@@ -74,10 +74,10 @@ function cached(repository: Repository, revisions: readonly string[]): Listed | 
   return undefined;
 }
 
-/** Undefined if it is missing or damaged; then the hub is asked again. */
+/** Undefined if it is damaged; then the hub is asked again. */
 function readListing(path: string): HubFile[] | undefined {
   try {
-    return listingSchema.parse(JSON.parse(smallFile(path, MAX_ANSWER) ?? '')).map(checkedData);
+    return listingSchema.parse(JSON.parse(smallFile(path, MAX_ANSWER) ?? '')).map(checked);
   } catch {
     return undefined;
   }

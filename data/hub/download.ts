@@ -24,7 +24,7 @@ export interface DownloadProgress {
 const ATTEMPTS = 4; // to continue a file whose transfer broke off
 const RETRY_MS = 500; // doubles
 const ABANDONED_MS = 600_000; // without a write by a process elsewhere
-const NO_LINK = constants.O_NOFOLLOW ?? 0; // Windows has none
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 const running = new Map<string, Promise<unknown>>(); // by repository: one download at a time in this process
 
@@ -107,17 +107,10 @@ export async function makeFolder(repository: Repository, path: string): Promise<
   await mkdir(folder, { recursive: true });
   for (const name of relative(folder, path).split(sep)) {
     folder = join(folder, name);
-    await mkdir(folder).catch(unlessPresent);
+    await mkdir(folder, { recursive: true });
     if ((await lstat(folder)).isDirectory()) continue;
-    throw new GauntletError(
-      WORDS[repository.kind].code,
-      `${folder}: not a folder: remove it from the Hugging Face cache`,
-    );
+    throw new GauntletError(WORDS[repository.kind].code, `${folder}: not a folder; remove it from the cache`);
   }
-}
-
-function unlessPresent(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error;
 }
 
 async function checkSpace({ kind, id }: Repository, folder: string, needed: number): Promise<void> {
@@ -152,7 +145,7 @@ class WrongContent extends InvalidAnswer {}
 /** Appends the rest of the file and checks the whole. */
 async function transfer(url: string, file: HubFile, partial: string, report: (bytes: number) => void): Promise<void> {
   const { name, size, digest } = file;
-  const handle = await open(partial, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_LINK);
+  const handle = await open(partial, APPEND);
   let pace: Pace | undefined;
   try {
     let done = (await handle.stat()).size;

@@ -33,7 +33,6 @@ export const isOffline = (): boolean => /^(1|true|yes|on)$/i.test(process.env.HF
 
 /** The text of a file of the cache; undefined if there is none. A pipe, a device or a large file in its place may never end. */
 export function smallFile(path: string, most = 1000): string | undefined {
-  if (!existsSync(path)) return undefined;
-  const stat = statSync(path);
-  return stat.isFile() && stat.size <= most ? readFileSync(path, 'utf8') : undefined;
+  const stat = existsSync(path) ? statSync(path) : undefined;
+  return stat?.isFile() && stat.size <= most ? readFileSync(path, 'utf8') : undefined;
 }

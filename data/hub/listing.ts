@@ -66,21 +66,15 @@ async function list(
 }
 
 /** Text and tables; no part of the path is hidden or leads out of the folder. */
-const isData = (path: string): boolean =>
+export const isData = (path: string): boolean =>
   path.length < 500 && /^(?:[\w-][\w.+=,-]*\/)*[\w-][\w.+=,-]*\.(?:jsonl?(?:\.(?:gz|zst))?|parquet)$/.test(path);
-
-/** A file that an earlier answer listed, read from the cache: somebody else may have written it. @throws InvalidAnswer */
-export function checkedData(file: HubFile): HubFile {
-  if (isData(file.name)) return checked(file);
-  throw new InvalidAnswer('it lists another file');
-}
 
 /** Only these names are downloaded: none leaves the folder, none is a program or a pickle. */
 const isNeeded = (path: string): boolean => TEXT.test(path) || path === INDEX || isWeights(path);
 
 const isWeights = (name: string): boolean => name === SINGLE || SHARD.test(name);
 
-function checked(file: HubFile): HubFile {
+export function checked(file: HubFile): HubFile {
   const { name, size, digest } = file;
   const max = isWeights(name) || (isData(name) && !TEXT.test(name)) ? MAX_LARGE : MAX_TEXT;
   if (!Number.isSafeInteger(size) || size < 0 || size > max) throw new InvalidAnswer(`it gives ${name} no usable size`);

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
 import { ensureImage } from '../../sandbox/docker/image.js';
 import { readResult } from '../../store/runs.js';
 import { openDeps } from '../../workers/deps.js';
+import { temporaryFolder, writeInto } from '../infra/support.js';
 import { requireDocker } from '../sandbox/docker.js';
 import {
   addProblem,
@@ -34,6 +33,9 @@ describe('the health gate', () => {
 
   const record = async (runId = 'run'): Promise<unknown> =>
     JSON.parse(Buffer.from((await world.deps.store.readRunFile(runId, 'quarantine.json'))!).toString());
+
+  const out = async (runId: string): Promise<string[]> =>
+    ((await record(runId)) as { quarantined: { id: string }[] }).quarantined.map(({ id }) => id);
 
   it('removes problems whose reference fails, in every split, and records the reason', async () => {
     const acts = createActivities(world.deps);
@@ -101,8 +103,7 @@ describe('the health gate', () => {
       const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, ...fields } });
       const before = world.sandbox.jobs.length;
       await acts.quarantineProblems({ run, ...(again && { again }) });
-      const { quarantined } = (await record(runId)) as { quarantined: { id: string }[] };
-      return [world.sandbox.jobs.length - before, quarantined.map(({ id }) => id)];
+      return [world.sandbox.jobs.length - before, await out(runId)];
     };
     const both = ['add-50', 'add-51'];
     assert.deepEqual(await examined('first'), [48, both]);
@@ -133,45 +134,28 @@ describe('the health gate', () => {
 
   it('examines problems again in another image, also if its tag was built again', async function () {
     const docker = await requireDocker(this.timeout(120_000));
-    const [tag, folder] = ['gauntlet-extra:1', await mkdtemp(join(tmpdir(), 'image-'))];
-    const from = await ensureImage(docker, 'none', console.log);
-    const build = async (extra: string): Promise<void> => {
-      await writeFile(join(folder, 'Dockerfile'), `FROM ${from}\nENV PYTHONPATH=/own\nCOPY extra.py /own/\n`);
-      await writeFile(join(folder, 'extra.py'), extra);
-      const stream = await docker.buildImage({ context: folder, src: ['Dockerfile', 'extra.py'] }, { t: tag });
-      await new Promise((resolve) => docker.modem.followProgress(stream, resolve));
-    };
-    set.test = [
-      { ...addProblem(1), id: 'needy', referenceSolution: 'import extra\ndef solve(x):\n    return x + extra.N' },
-    ];
-    set.test.push(addProblem(2));
+    const [tag, from] = ['gauntlet-extra:1', await ensureImage(docker, 'none', console.log)];
+    const referenceSolution = 'import extra\ndef solve(x):\n    return x + extra.N';
+    set.test = [addProblem(2), { ...addProblem(1), id: 'needy', referenceSolution }];
     const quarantined = async (runId: string, image: string | null): Promise<string[]> => {
-      const { deps, close } = await openDeps({ store: join(folder, 'store'), sandbox: 'docker', say: () => undefined });
-      try {
-        const acts = createActivities({ ...world.deps, sandbox: deps.sandbox, environment: deps.environment! });
-        const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, containers: { image, size: 1 } } });
-        await acts.quarantineProblems({ run });
-        return ((await record(runId)) as { quarantined: { id: string }[] }).quarantined.map(({ id }) => id);
-      } finally {
-        await close();
-      }
+      const { deps, close } = await openDeps({ store: temporaryFolder(), sandbox: 'docker', say: () => undefined });
+      const acts = createActivities({ ...world.deps, sandbox: deps.sandbox, environment: deps.environment! });
+      const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, containers: { image, size: 1 } } });
+      await acts.quarantineProblems({ run }).finally(close);
+      return out(runId);
     };
-    try {
-      await build('N = 1');
-      for (const [runId, image, found] of [
-        ['without', null, ['add-50', 'needy']],
-        ['with', tag, ['add-50']],
-      ] as const)
-        assert.deepEqual(await quarantined(runId, image), found, runId);
-      await build('N = 2');
-      assert.deepEqual(await quarantined('rebuilt', tag), ['add-50', 'needy']);
-    } finally {
-      await docker
-        .getImage(tag)
-        .remove()
-        .catch(() => undefined);
-      await rm(folder, { recursive: true });
+    const context = temporaryFolder({ Dockerfile: `FROM ${from}\nENV PYTHONPATH=/own\nCOPY extra.py /own/\n` });
+    for (const [n, found] of [
+      [1, ['add-50']],
+      [2, ['add-50', 'needy']],
+    ] as const) {
+      writeInto(context, 'extra.py', `N = ${n}`);
+      const stream = await docker.buildImage({ context, src: ['Dockerfile', 'extra.py'] }, { t: tag });
+      await new Promise((resolve) => docker.modem.followProgress(stream, resolve));
+      assert.deepEqual(await quarantined(`without-${n}`, null), ['add-50', 'needy']);
+      assert.deepEqual(await quarantined(`with-${n}`, tag), found);
     }
+    await docker.getImage(tag).remove();
   });
 
   it('fails if a split has no healthy problem', async () => {

