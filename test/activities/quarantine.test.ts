@@ -154,8 +154,8 @@ describe('the health gate', () => {
       await new Promise((resolve) => docker.modem.followProgress(stream, resolve));
       assert.deepEqual(await quarantined(`without-${n}`, null), ['add-50', 'needy']);
       assert.deepEqual(await quarantined(`with-${n}`, tag), found);
+      await docker.getImage(tag).remove();
     }
-    await docker.getImage(tag).remove();
   });
 
   it('fails if a split has no healthy problem', async () => {
