@@ -6,10 +6,8 @@ export const visible = (text: string): string =>
     char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`,
   );
 
+const unit = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 /** The same value: JSON itself escapes only some of these characters. */
 export const visibleJson = (line: string): string =>
-  line.replace(INVISIBLE, (char) =>
-    char === '\n'
-      ? char
-      : [...Array(char.length).keys()].map((i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
-  );
+  line.replace(INVISIBLE, (char) => (char === '\n' ? char : char.replace(/[\s\S]/g, unit)));
