@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The `gauntlet` command: runs the built program. A checkout without a build is told how to make one.
 import { existsSync } from 'node:fs';
+import { delimiter, isAbsolute } from 'node:path';
 
 const LINGER_MS = 3000; // then the process ends, whatever handles are still open
 
@@ -11,6 +12,11 @@ process.stdout.on('error', ({ code }) => {
   process.stderr.write(`error: standard output cannot be written (${code}) [STORE_FAULT]\n`);
   process.exit(3);
 });
+
+// other programs come from no folder that is relative to the current one, which may be somebody else's
+const folders = process.env.PATH?.split(delimiter).filter(isAbsolute);
+if (folders?.length > 0) process.env.PATH = folders.join(delimiter);
+else delete process.env.PATH;
 
 const built = new URL('../dist/cli/main.js', import.meta.url);
 if (existsSync(built)) {

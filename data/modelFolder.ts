@@ -40,7 +40,10 @@ export const commitOf = (folder: string): string | undefined =>
 function snapshot(cached: string, revision: string): string | undefined {
   const commit = commitAt(cached, revision);
   const snapshots = join(cached, 'snapshots');
-  const found = existsSync(snapshots) ? readdirSync(snapshots).filter((name) => name.startsWith(commit)) : [];
+  const found =
+    existsSync(snapshots) && /^[0-9a-f]{4,40}$/.test(commit)
+      ? readdirSync(snapshots).filter((name) => name.startsWith(commit))
+      : [];
   const folder = found.length === 1 ? join(snapshots, found[0]!) : undefined;
   // a link whose file is missing does not count
   const files = folder === undefined ? [] : readdirSync(folder).filter((name) => existsSync(join(folder, name)));

@@ -94,6 +94,8 @@ function readingOf({ place, options }: Source): Pick<ReadingOptions, 'format' | 
 function datasetOf({ place, options: { config, split, revision } }: Source): Dataset {
   const id = /^hf:([\w-][\w.-]*\/[\w-][\w.-]*)$/.exec(place)?.[1];
   if (id === undefined) throw bad(place, 'write hf:OWNER/NAME');
+  if (revision !== undefined && !/^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/.test(revision))
+    throw bad(place, 'the revision must be a branch, a tag or a commit');
   return { id, config, split, revision };
 }
 

@@ -12,7 +12,7 @@ export const GO_MINIMUM = [1, 25]; // the go.mod of Temporal's programs requires
  * @returns {Promise<string | undefined>} undefined on success, else why it failed
  */
 export async function goBuild({ name, version, programs, linkerFlags = '', scratch, env, log }) {
-  const { stdout } = spawnSync('go', ['version'], { env, encoding: 'utf8' });
+  const { stdout } = spawnSync('go', ['version'], { env, cwd: scratch, encoding: 'utf8' }); // a go.mod elsewhere may name another Go
   const match = /go(\d+)\.(\d+)/.exec(stdout ?? '');
   if (!match) return 'no Go to build it with';
   const [major, minor] = [Number(match[1]), Number(match[2])];

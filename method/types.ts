@@ -126,6 +126,7 @@ export interface ReviseRunOutput {
 export interface QuarantineProblemsInput {
   run: RunRef;
   unfit?: Ref<Rejected[]> | undefined; // problems that do not fit into the models' context
+  again?: boolean; // also if the store has the verdicts of the health gate
 }
 export interface QuarantineProblemsOutput {
   problems: Ref<ProblemSet>; // the healthy ones

@@ -18,9 +18,6 @@ export async function sandboxEnvironment(sandbox: Sandbox): Promise<Pick<Environ
   if (call?.kind !== 'value' || !Array.isArray(call.value))
     throw new GauntletError('SANDBOX_FAULT', `the sandbox does not tell its version of Python: ${call?.kind}`);
   const [python, packages] = call.value as [string, string[]];
-  const { kind, image } = sandbox.info;
-  return {
-    facts: { backend: kind, python, packages: packages.join(' ') || 'none' },
-    details: image === undefined ? {} : { image },
-  };
+  const { kind, facts, details = {} } = sandbox.info;
+  return { facts: { backend: kind, python, packages: packages.join(' ') || 'none', ...facts }, details };
 }

@@ -2,10 +2,13 @@
 import type { ExecutionJob, ExecutionResult, TestJob, TestRun } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 
+type Texts = Record<string, string>;
+
 export interface SandboxInfo {
   kind: 'docker' | 'wasm';
   description: string; // one line for people, e.g. 'docker 28.2 · fork server · 2 containers'
-  image?: string; // its digest
+  facts?: Texts; // beside the backend, what can change a result and is the same on every machine
+  details?: Texts; // what tells two such sandboxes apart, such as the digest of an image that each machine builds
   boundary: boolean; // whether it is a security boundary; WebAssembly and Docker without seccomp are best effort
 }
 

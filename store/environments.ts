@@ -27,8 +27,8 @@ export async function enterEnvironment(
     const known = await readEnvironments(store, runId, part);
     if (known.some((one) => isSame(one.facts, facts) && isSame(one.details, environment.details))) return;
     const [first] = known;
-    const isOther = first !== undefined && !known.some((one) => isSame(one.facts, facts));
-    if (isOther && !accepts) throw changed(runId, part, first.facts, facts);
+    const isOther = first !== undefined && known.every((one) => differences(one, facts).length > 0);
+    if (isOther && !accepts) throw changed(runId, part, differences(first, facts));
     const at = new Date().toISOString();
     const record = environmentRecordSchema.parse({ ...environment, accepted: isOther || undefined, at });
     const path = `${ENVIRONMENT}/${part}-${known.length + 1}.json`;
@@ -55,13 +55,17 @@ export async function readEnvironments(
 type Texts = Record<string, string>;
 const isSame = (a: Texts, b: Texts): boolean => canonicalJson(a) === canonicalJson(b);
 
-function changed(runId: string, part: EnvironmentPart, before: Texts, now: Texts): GauntletError {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])].sort();
-  const differences = names
-    .filter((name) => before[name] !== now[name])
-    .map((name) => `${name} ${before[name] ?? 'unknown'}, here ${now[name] ?? 'unknown'}`);
-  return new GauntletError(
-    'ENVIRONMENT_CHANGED',
-    `run ${runId} has another ${part}: ${differences.join('; ')}; results may differ: use the same, or set GAUNTLET_ACCEPT_ENVIRONMENT=1 for this worker`,
-  );
+/** What an older record does not say differs from nothing; it may say as a detail what is a fact now. */
+function differences(known: EnvironmentRecord, facts: Texts): string[] {
+  const before: Texts = { ...known.details, ...known.facts };
+  const names = [...new Set([...Object.keys(known.facts), ...Object.keys(facts)])].sort();
+  return names
+    .filter((name) => before[name] !== undefined && before[name] !== facts[name])
+    .map((name) => `${name} ${before[name]}, here ${facts[name] ?? 'unknown'}`);
 }
+
+const changed = (runId: string, part: EnvironmentPart, differing: string[]): GauntletError =>
+  new GauntletError(
+    'ENVIRONMENT_CHANGED',
+    `run ${runId} has another ${part}: ${differing.join('; ')}; results may differ: use the same, or set GAUNTLET_ACCEPT_ENVIRONMENT=1 for this worker`,
+  );

@@ -1,6 +1,7 @@
 // Structured logs on standard error or in a file. GAUNTLET_LOG sets the level.
 import pino, { type Logger } from 'pino';
 import { GauntletError } from '../core/errors.js';
+import { visibleJson } from '../core/visible.js';
 
 export type { Logger };
 
@@ -15,7 +16,7 @@ export function createLogger(level: string = process.env.GAUNTLET_LOG ?? 'warn',
   destination.on('error', () => {}); // without a listener, the caller's log method would throw
   return pino(
     // The SDK logs errors under this key. Without the serializer, message and cause would be missing.
-    { name: 'gauntlet', level, serializers: { error: pino.stdSerializers.err } },
+    { name: 'gauntlet', level, serializers: { error: pino.stdSerializers.err }, hooks: { streamWrite: visibleJson } },
     destination,
   );
 }

@@ -23,6 +23,7 @@ import {
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Deps } from '../chains/scope.js';
 import { isIn, type Shard } from '../core/shards.js';
+import { visible } from '../core/visible.js';
 import type { Engine } from '../ml/engine/engine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { overlaid } from './overlay.js';
@@ -79,7 +80,8 @@ class ClientInterceptor extends OpenTelemetryWorkflowClientInterceptor {
 function failureReporter(): (failure: unknown) => void {
   let reported = false;
   return (failure) => {
-    if (!reported) process.stderr.write(`traces are lost, the collector did not take them: ${reasonOf(failure)}\n`);
+    if (!reported)
+      process.stderr.write(`traces are lost, the collector did not take them: ${visible(reasonOf(failure))}\n`);
     reported = true;
   };
 }

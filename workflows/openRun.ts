@@ -34,7 +34,8 @@ export async function openRun(context: RunContext, runId: string, input: unknown
   context.onConfig(state);
   const { unfit } = prepared;
   if ((!isBuiltIn(config.problems) && config.healthGate) || unfit !== undefined) {
-    const { problems, total, quarantined } = await call('quarantineProblems', { run: state.run, unfit });
+    const again = config.healthGate === 'again';
+    const { problems, total, quarantined } = await call('quarantineProblems', { run: state.run, unfit, again });
     if (quarantined > 0) context.onProgress({ quarantined: { problems: quarantined, of: total } });
     state = { ...state, run: { ...state.run, problems } };
   }

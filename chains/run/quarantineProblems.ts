@@ -1,6 +1,7 @@
 // Problems that a run cannot use. A problem that does not fit into the models' context is left out, and so is one of a file
 // whose reference fails its own tests (the health gate), because its rewards would be noise. The run's record gives the
-// reason. The gate runs once per run, and once per store for equal problems: what it says is stored under their digest.
+// reason. The gate runs once per run, and once per store for equal problems in an equal sandbox: what it says is stored, unless a
+// limit decided it. With `healthGate: again`, what the store has does not count.
 import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
 import { type Ref, refTo } from '../../core/ref.js';
@@ -25,7 +26,7 @@ import type { Scope } from '../scope.js';
 
 const BATCH = 8; // problems at a time
 const PART = 256; // problems whose verdicts are stored together
-const GATE_VERSION = 2; // of stored verdicts; raised whenever the gate would give others
+const GATE_VERSION = 3; // of stored verdicts; raised whenever the gate would give others
 
 const recordSchema = z.strictObject({
   problems: refTo<ProblemSet>(), // the original set
@@ -34,9 +35,12 @@ const recordSchema = z.strictObject({
 });
 type Quarantine = z.infer<typeof recordSchema>;
 
+/** A reason that names a limit, or only uses its word: the next run examines the problem again. */
+const LIMITED = /\b(timeout|memory)\b/;
+
 export async function quarantineProblems(
   scope: Scope,
-  { run, unfit: found }: QuarantineProblemsInput,
+  { run, unfit: found, again = false }: QuarantineProblemsInput,
 ): Promise<QuarantineProblemsOutput> {
   const { store } = scope;
   const unfit = found === undefined ? [] : await store.getJson(found);
@@ -48,6 +52,7 @@ export async function quarantineProblems(
     SPLITS.flatMap((split) => set[split]),
     rejected,
     unfit,
+    again,
   );
   const healthy = usable(set, record);
   return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
@@ -106,6 +111,7 @@ async function recordOf(
   problems: Problem[],
   rejected: Rejected[],
   unfit: Rejected[],
+  again: boolean,
 ): Promise<Quarantine> {
   const { store, deps } = scope;
   const known = await readQuarantine(scope, run);
@@ -116,7 +122,7 @@ async function recordOf(
   // built-in problems are generated together with their references: the gate would find nothing
   const isExamined = !isBuiltIn(config.problems) && config.healthGate;
   const referenced = fitting.filter(({ referenceSolution }) => referenceSolution !== undefined);
-  const unhealthy = isExamined ? await examineAll(scope, config, referenced) : [];
+  const unhealthy = isExamined ? await examineAll(scope, config, referenced, again) : [];
   const quarantined = [...rejected, ...unfit, ...fitting.flatMap((one) => withoutReference(one, config)), ...unhealthy];
   const record: Quarantine = { problems: run.problems, total: problems.length + rejected.length, quarantined };
   for (const one of record.quarantined) deps.log?.warn(one, 'problem quarantined');
@@ -131,34 +137,53 @@ function withoutReference({ id, referenceSolution, baselineTests }: Problem, { r
   return baselineTests.length > 0 ? [] : [{ id, reason: 'no reference solution, and no test with an expected value' }];
 }
 
-async function examineAll(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Rejected[]> {
-  const { deps } = scope;
-  const environment = await deps.environment?.('sandbox', config, config.engine);
-  const conditions = { limits: config.limits, sandbox: environment?.facts ?? config.sandbox };
+async function examineAll(scope: Scope, config: RunConfig, problems: Problem[], again: boolean): Promise<Rejected[]> {
+  const { limits, sandbox, containers } = config;
+  const environment = await scope.deps.environment?.('sandbox', config, config.engine);
+  const { code: _, ...details } = environment?.details ?? {}; // GATE_VERSION is the version of the gate's own code
+  const conditions = { limits, sandbox: environment ? { ...environment.facts, ...details } : { sandbox, containers } };
   const unhealthy: Rejected[] = [];
   for (let done = 0; done < problems.length; done += PART) {
     scope.heartbeat({ done });
-    unhealthy.push(...(await examineOnce(scope, config, problems.slice(done, done + PART), conditions)));
+    unhealthy.push(...(await examinePart(scope, config, problems.slice(done, done + PART), conditions, again)));
   }
   return unhealthy;
 }
 
-/** Runs the gate, unless the store has its verdicts on equal problems, with the same limits and an equal sandbox. */
-async function examineOnce(
+/** Runs the gate on the problems whose verdict the store does not have, for the same limits and an equal sandbox. */
+async function examinePart(
   scope: Scope,
   config: RunConfig,
   problems: Problem[],
   conditions: object,
+  again: boolean,
 ): Promise<Rejected[]> {
   const { store } = scope;
-  const key = memoKey('healthGate', GATE_VERSION, { problems: digestJson(problems), ...conditions });
-  const known = await unlessLost(async () => {
-    const digest = (await store.getMemo(key)) as Ref<Rejected[]> | undefined;
-    return digest && (await store.hasBlob(digest)) ? store.getJson(digest) : undefined;
-  });
-  if (known) return known;
-  const sandbox = await scope.deps.sandbox(config);
+  const { key, last } = await lastEntry(store, { problems: digestJson(problems), ...conditions });
+  const known = again || last === undefined ? undefined : await unlessLost(() => store.getJson(last));
+  const limited = known?.filter(({ reason }) => LIMITED.test(reason));
+  const open = problems.filter(({ id }) => limited?.some((one) => one.id === id) ?? true);
+  const all = [...(known ?? []).filter((one) => !limited!.includes(one)), ...(await examine(scope, config, open))];
+  const unhealthy = problems.flatMap(({ id }) => all.filter((one) => one.id === id));
+  const digest = await store.putJson(unhealthy);
+  if (digest !== last) await store.putMemo(key, digest);
+  return unhealthy;
+}
+
+/** The last of the entries for these inputs, which counts, and the key of the next one: no row ever changes. */
+async function lastEntry(store: Store, inputs: object): Promise<{ key: string; last: Ref<Rejected[]> | undefined }> {
+  let last: Ref<Rejected[]> | undefined;
+  for (let entry = 0; ; entry++) {
+    const key = memoKey('healthGate', GATE_VERSION, { ...inputs, entry });
+    const found = await unlessLost(() => store.getMemo(key));
+    if (found === undefined) return { key, last };
+    last = found as Ref<Rejected[]>;
+  }
+}
+
+async function examine(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Rejected[]> {
   const unhealthy: Rejected[] = [];
+  const sandbox = await scope.deps.sandbox(config);
   for (let done = 0; done < problems.length; done += BATCH) {
     const batch = problems.slice(done, done + BATCH);
     const options = { limits: config.limits, signal: scope.signal };
@@ -167,7 +192,6 @@ async function examineOnce(
     for (const [i, one] of examined.entries())
       if ('reason' in one) unhealthy.push({ id: batch[i]!.id, reason: one.reason });
   }
-  await store.putMemo(key, await store.putJson(unhealthy));
   return unhealthy;
 }
 

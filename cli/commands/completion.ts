@@ -1,5 +1,6 @@
 // `gauntlet completion SHELL`: a completion script, generated from the commands and their options.
 import { Argument, type Command } from 'commander';
+import { print } from '../terminal/output.js';
 
 export function addCompletion(program: Command): void {
   program
@@ -7,7 +8,7 @@ export function addCompletion(program: Command): void {
     .description('print a shell completion script for the command `gauntlet`')
     .addArgument(new Argument('<shell>', 'shell').choices(['bash', 'zsh', 'fish']))
     .action((shell: string) => {
-      process.stdout.write(shell === 'fish' ? fishScript(program) : bashScript(program, shell === 'zsh'));
+      print(shell === 'fish' ? fishScript(program) : bashScript(program, shell === 'zsh'));
     });
 }
 

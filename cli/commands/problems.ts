@@ -20,7 +20,7 @@ import {
 } from '../input/problemSource.js';
 import { openCounter } from '../terminal/counter.js';
 import { interruptible } from '../terminal/interrupt.js';
-import { counted, createOutput, type Output, visible } from '../terminal/output.js';
+import { counted, createOutput, type Output } from '../terminal/output.js';
 import { openResults, type Results } from '../terminal/resultLines.js';
 import { openRowBar } from '../terminal/rowBar.js';
 
@@ -88,7 +88,7 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
         if ('reason' in health) {
           quarantined.push({ id, reason: health.reason });
           await files?.quarantine.write({ id, reason: health.reason });
-          if (!output.json) output.note(visible(`${id}: ${health.reason}`));
+          if (!output.json) output.note(`${id}: ${health.reason}`);
         } else await files?.problems.write(toRecord(health.problem));
         bar.update(total, `${quarantined.length} quarantined`);
       }

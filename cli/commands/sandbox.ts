@@ -19,7 +19,7 @@ import { limitsOf, withLimits } from '../input/limitFlags.js';
 import { ANY_SANDBOX, integer, jsonOption, sandboxOption } from '../input/options.js';
 import { inOrder } from '../input/ordered.js';
 import { interruptible } from '../terminal/interrupt.js';
-import { createOutput, visible } from '../terminal/output.js';
+import { createOutput } from '../terminal/output.js';
 import { openResults, type Results } from '../terminal/resultLines.js';
 import { openRowBar } from '../terminal/rowBar.js';
 
@@ -122,7 +122,7 @@ function judgeOf(mode: Mode, limits: Partial<Limits>): Judge<unknown> {
 
 function line({ id, outcome, tests, messages, ms }: ProgramOutcome): string {
   const said = messages.find((message) => message !== null);
-  return visible(`${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms)${said ? ` ${said}` : ''}`);
+  return `${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms)${said ? ` ${said}` : ''}`;
 }
 
 /** '3 pass, 1 fail', best first. */

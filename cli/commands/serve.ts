@@ -5,7 +5,7 @@ import { inferenceServer } from '../../inference/server.js';
 import { isLoopback, listen } from '../../infra/httpServer.js';
 import { integer, port } from '../input/options.js';
 import { type SolvingFlags, withPolicy, withSolver } from '../run/solving.js';
-import { createOutput, visible } from '../terminal/output.js';
+import { createOutput } from '../terminal/output.js';
 
 const LONGEST_TIMER_S = 2_147_483; // of Node
 
@@ -23,7 +23,7 @@ export function addServe(program: Command): void {
   withPolicy(command).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     const { host, port, samples, queue, timeout } = flags;
-    const log = (line: string): void => output.note(visible(line));
+    const log = (line: string): void => output.note(line);
     await withSolver(named, flags, output, async (solver, model, signal) => {
       const options = { solver, model, host, samples, queue, timeoutSeconds: timeout, log };
       const { server, token } = inferenceServer(options);

@@ -2,11 +2,12 @@
 // as they are written, on standard error; programs go to standard output.
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
+import { visible } from '../../core/visible.js';
 import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTask } from '../../inference/solver.js';
 import { integer } from '../input/options.js';
 import { PROBLEM_SOURCE, type ReadingFlags, readSource, withReading } from '../input/problemSource.js';
 import { meanPassAtK, type SolvingFlags, withPolicy, withSolver } from '../run/solving.js';
-import { counted, createOutput, paint, percent, visible } from '../terminal/output.js';
+import { counted, createOutput, paint, percent } from '../terminal/output.js';
 
 const SELECT_HELP = "print all programs, or of each problem the one that passes most of the model's tests";
 
@@ -61,7 +62,7 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
     if (cut > 0) output.note(`${cut} of ${answers} ${what}`);
   }
   function print(event: SolveEvent): void {
-    if (event.event === 'program' || output.json) output.result(event, () => textOf(event));
+    if (event.event === 'program' || output.json) output.result(event, () => textOf(event), !process.stdout.isTTY);
     else output.note(textOf(event));
   }
   const measured = programs.filter(({ tests }) => tests > 0);
@@ -87,23 +88,22 @@ function addAnswers(to: Answers, answers: number, cut: number): void {
   to.cut += cut;
 }
 
-/** A pipe gets a program as it is; a terminal gets no control characters of a model. */
 function textOf(event: SolveEvent): string {
-  const problemId = visible(event.problemId);
+  const { problemId } = event;
   if (event.event === 'program') {
     const { passed, tests, writtenPassed, writtenTests, code } = event;
     const by = tests > 0 ? `${passed} of ${tests} baseline tests` : `${writtenPassed} of ${writtenTests} written tests`;
-    return `# ${problemId}: ${by} pass\n${process.stdout.isTTY ? visible(code) : code}\n`;
+    return `# ${visible(problemId)}: ${by} pass\n${code}\n`;
   }
   const head = (title: string): string => paint('cyan', `${problemId} · ${title}`, process.stderr);
   if (event.event === 'stage') {
     const { sample, stage, title, text, truncated, seconds } = event;
     const name = `sample ${sample + 1} · stage ${stage} · ${title.toLowerCase()}`;
-    return `${head(name)} (${spent(seconds)})\n${visible(text)}${truncated ? ' … (cut off)' : ''}\n`;
+    return `${head(name)} (${spent(seconds)})\n${text}${truncated ? ' … (cut off)' : ''}\n`;
   }
   const lines = event.tests.map(({ stage, call, expected, verdicts }) => {
     const wanted = expected === null ? '' : ` == ${expected}`;
-    return `  stage ${stage}  ${visible(`${call}${wanted}`)}  ${verdicts.join(' ')}`;
+    return `  stage ${stage}  ${call}${wanted}  ${verdicts.join(' ')}`;
   });
   const unreadable = event.unreadable > 0 ? [`  ${event.unreadable} unreadable`] : [];
   return [`${head('tests')} (${spent(event.seconds)})`, ...lines, ...unreadable, ''].join('\n');

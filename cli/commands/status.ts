@@ -21,7 +21,7 @@ import {
 } from '../run/session.js';
 import { heldState, type RunStatus, STORED, statusOfRun, type WorkerMemory } from '../run/status.js';
 import { commandLine } from '../terminal/commandLine.js';
-import { createOutput, tableText, visible } from '../terminal/output.js';
+import { createOutput, tableText } from '../terminal/output.js';
 import { attentionOf, progressLine, warningLine, warningsIn } from '../terminal/progress.js';
 import { resultTable } from '../terminal/results.js';
 
@@ -97,7 +97,7 @@ function environmentLine({ part, facts, details, accepted }: EnvironmentRecord):
     Object.entries(texts)
       .map(([name, text]) => `${name} ${text}`)
       .join(', ');
-  return visible(`${part}${accepted ? ' (accepted change)' : ''}: ${listed(facts)}; ${listed(details)}`);
+  return `${part}${accepted ? ' (accepted change)' : ''}: ${listed(facts)}; ${listed(details)}`;
 }
 
 interface ListedRun {

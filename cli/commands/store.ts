@@ -8,7 +8,7 @@ import { chooseRun } from '../input/naming.js';
 import { jsonOption } from '../input/options.js';
 import { type StoreFlags, withStore } from '../run/session.js';
 import { EXIT } from '../terminal/exitCodes.js';
-import { counted, createOutput, sizeText, visible } from '../terminal/output.js';
+import { counted, createOutput, sizeText } from '../terminal/output.js';
 import { addGc } from './gc.js';
 
 export function addStore(program: Command): void {
@@ -69,5 +69,5 @@ function verifiedText({ ok, findings, checked, notes }: Verified): string {
     ...notes.map((note) => `- ${line(note)}`),
     ok ? `✓ whole: ${total}` : `${findings.length} damaged or missing among ${total}`,
   ];
-  return visible(lines.join('\n'));
+  return lines.join('\n');
 }

@@ -10,6 +10,7 @@ import { localFolder, storePlace } from '../../store/openStore.js';
 import { isS3 } from '../../store/s3Place.js';
 import { withStore } from '../run/session.js';
 import { commandLine, useStore } from '../terminal/commandLine.js';
+import { note } from '../terminal/output.js';
 
 export function addTemporal(program: Command): void {
   const command = program
@@ -40,9 +41,7 @@ export function addTemporal(program: Command): void {
     });
     process.exitCode = code;
     if (code !== 0 && address === undefined && !isNamed) {
-      process.stderr.write(
-        `no Temporal server runs for ${isS3(store) ? store : resolve(store)}: start one with ${commandLine('up')}\n`,
-      );
+      note(`no Temporal server runs for ${isS3(store) ? store : resolve(store)}: start one with ${commandLine('up')}`);
     }
   });
 }

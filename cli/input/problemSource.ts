@@ -13,7 +13,7 @@ import { readTasks, type Task } from '../../inference/tasks.js';
 import { NO_REFERENCE } from '../../sandbox/healthGate.js';
 import type { Store } from '../../store/store.js';
 import { openCounter } from '../terminal/counter.js';
-import { counted, type Output, visible } from '../terminal/output.js';
+import { counted, type Output } from '../terminal/output.js';
 import { withDownloadBar } from './downloadBar.js';
 import { rereadable } from './jsonLines.js';
 
@@ -126,7 +126,7 @@ export async function noteProblems(text: string, note: Output['note'], needsRefe
 }
 
 export function noteUnread(unread: ReadonlySet<string>, note: Output['note']): void {
-  const names = [...unread].map((name) => `\`${visible(name)}\``).join(', ');
+  const names = [...unread].map((name) => `\`${name}\``).join(', ');
   if (names !== '') note(`not read, but may hold tests: ${names}; name the columns with --map to read others`);
 }
 

@@ -4,7 +4,6 @@ import { ApplicationFailure } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 import { commandLine } from '../terminal/commandLine.js';
-import { visible } from '../terminal/output.js';
 
 const UNIMPLEMENTED = 12; // gRPC
 const CLAIM = 'claimModelWorker'; // its retries are how a run waits for a free worker
@@ -66,7 +65,7 @@ function lineOf(error: Error): string {
 export function heldText(run: string, { activity, paused, attempt, failure }: Held): string {
   const name = activity?.type ?? 'the run';
   if (paused) return `${name} is paused on the server; continue with: ${commandLine(`resume ${run}`)}`;
-  return `${name} is being retried (attempt ${attempt})${failure === undefined ? '' : `: ${visible(failure)}`}`;
+  return `${name} is being retried (attempt ${attempt})${failure === undefined ? '' : `: ${failure}`}`;
 }
 
 /** @throws GauntletError BAD_INPUT if the server cannot end the pause */

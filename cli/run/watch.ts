@@ -4,7 +4,7 @@ import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from
 import type { RunProgress } from '../../core/schema/run.js';
 import type { Band } from '../../dashboard/api.js';
 import { LEAST_COLUMNS, liveView } from '../terminal/liveView.js';
-import { duration, isUnanswered, paint } from '../terminal/output.js';
+import { duration, isUnanswered, paint, print } from '../terminal/output.js';
 import { attentionOf, Pace, progressBar, progressLine, warningsIn } from '../terminal/progress.js';
 import { openStatusLine } from '../terminal/statusLine.js';
 import { throughOutages } from './outage.js';
@@ -136,7 +136,7 @@ function liveDisplay(stream: NodeJS.WriteStream, now: () => number, schedule: Wa
     },
     stop() {
       line.close();
-      if (shown !== undefined) stream.write(`${text()}\n`);
+      if (shown !== undefined) print(`${text()}\n`, stream);
     },
   };
 }
@@ -153,8 +153,8 @@ function lineDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
       if (line === last) return;
       last = line;
       const left = pace.left(progress, now());
-      stream.write(`${line}${left === undefined ? '' : ` · ${duration(left)} left`}\n`);
-      for (const warning of warningsOf(progress)) stream.write(`${warning}\n`);
+      print(`${line}${left === undefined ? '' : ` · ${duration(left)} left`}\n`, stream);
+      for (const warning of warningsOf(progress)) print(`${warning}\n`, stream);
     },
     stop: noop,
   };

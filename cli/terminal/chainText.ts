@@ -4,15 +4,10 @@ import { countsOf, programReason, type TestCounts, testReason } from '../../core
 import { OUTCOMES, type Outcome } from '../../core/rewards/outcomes.js';
 import { type Term, termsText } from '../../core/rewards/rule.js';
 import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
-import { paint, visible } from './output.js';
+import { paint } from './output.js';
 
 export function chainText(view: ChainView): string {
-  const lines = [
-    paint('bold', visible(`problem ${view.problemId}`)),
-    visible(view.description),
-    visible(view.signature),
-    '',
-  ];
+  const lines = [paint('bold', `problem ${view.problemId}`), view.description, view.signature, ''];
   // of the stages that have tests, in order
   const { terms, scheme } = view.rewards;
   const rewards = view.rewards.discriminator.map((reward, i) => ({
@@ -22,8 +17,8 @@ export function chainText(view: ChainView): string {
   for (const { stage, repairs, text, tests, lost } of view.stages) {
     const title = `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`;
     lines.push(paint('cyan', repairs ? `${title}, again, after a failed test` : title));
-    if (repairs) lines.push(visible(`  ${repairs.call} == ${repairs.expected}, not ${repairs.got}`));
-    lines.push(indent(visible(text)));
+    if (repairs) lines.push(`  ${repairs.call} == ${repairs.expected}, not ${repairs.got}`);
+    lines.push(indent(text));
     if (tests.length + lost > 0) {
       const reward = rewards.shift();
       lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward.text})`}:`);
@@ -36,7 +31,7 @@ export function chainText(view: ChainView): string {
   lines.push(paint('cyan', 'baseline tests'), ...view.baseline.map(testLine));
   lines.push(`generator reward ${rewardText(view.rewards.generator, view.outcomes.generator)}`);
   lines.push(...sumLines(view.rewards.generator, terms?.generator, '  ', programReason));
-  if (scheme !== undefined) lines.push(`reward scheme ${visible(scheme)}, see docs/method.md#rewards`);
+  if (scheme !== undefined) lines.push(`reward scheme ${scheme}, see docs/method.md#rewards`);
   return lines.join('\n');
 }
 
@@ -57,7 +52,7 @@ function sumLines(
       ? []
       : [`${margin}  ${`${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`}  ${reason}`];
   });
-  return [`${margin}${reward.toFixed(2)} = ${visible(termsText(terms))}`, ...reasons];
+  return [`${margin}${reward.toFixed(2)} = ${termsText(terms)}`, ...reasons];
 }
 
 const indent = (text: string): string =>
@@ -72,5 +67,5 @@ function testLine({ call, expected, valid, verdict }: ShownTest): string {
     : verdict === 'pass'
       ? paint('green', 'pass')
       : paint('red', verdict ?? 'not run');
-  return `    ${visible(`${call} == ${expected}`)}  ${said}`;
+  return `    ${call} == ${expected}  ${said}`;
 }

@@ -1,10 +1,12 @@
 // What a command prints: results on standard output, everything else on standard error. With --json standard output
-// holds JSON only.
+// holds JSON only. Only `print` writes to a terminal: ids, names and texts of others reach it without control characters.
+import { randomUUID } from 'node:crypto';
 import { getSystemErrorMap, styleText } from 'node:util';
 import { isGrpcServiceError, NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import Table from 'cli-table3';
 import { CommanderError } from 'commander';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { visible, visibleJson } from '../../core/visible.js';
 import { commandLine, isInStore } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 
@@ -14,15 +16,29 @@ export interface Output {
   readonly json: boolean;
   /** Progress or a warning, on standard error. */
   note(line: string): void;
-  /** The result: `value` as one line of JSON with --json, otherwise `human()`. */
-  result(value: unknown, human: () => string): void;
+  /** The result: `value` as one line of JSON with --json, otherwise `human()`; exact: every character as it is. */
+  result(value: unknown, human: () => string, exact?: boolean): void;
 }
 
 type Style = Parameters<typeof styleText>[0];
 
+/** In place of the character that begins a colour, until `printable`. No text of others can contain it. */
+const COLOUR = randomUUID();
+const ESCAPE = '\u001b';
+
 /** Coloured if `stream` is a terminal; NO_COLOR and FORCE_COLOR override that. */
 export const paint = (style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string =>
-  styleText(style, text, { stream });
+  styleText(style, visible(text), { stream }).replaceAll(ESCAPE, COLOUR);
+
+/** What a terminal shows of a text: colours of `paint`, and other control characters as escapes. */
+export const printable = (text: string): string => visible(text).replaceAll(COLOUR, ESCAPE);
+
+/** @returns false if the stream is full */
+export const print = (text: string, stream: NodeJS.WriteStream = process.stdout): boolean =>
+  stream.write(printable(text));
+
+/** As one line of JSON. */
+export const printJson = (value: unknown): boolean => process.stdout.write(`${visibleJson(JSON.stringify(value))}\n`);
 
 /** The progress bar on the last line of the terminal. Notes are printed above it. */
 let lineHolder: { clear(): void; redraw(): void } | undefined;
@@ -33,7 +49,7 @@ export function holdLine(holder: { clear(): void; redraw(): void } | undefined):
 
 export function note(line: string): void {
   lineHolder?.clear();
-  process.stderr.write(`${line}\n`);
+  print(`${line}\n`, process.stderr);
   lineHolder?.redraw();
 }
 
@@ -41,9 +57,11 @@ export function createOutput(json = false): Output {
   return {
     json,
     note,
-    result: (value, human) => {
+    result: (value, human, exact = false) => {
       lineHolder?.clear();
-      process.stdout.write(`${json ? JSON.stringify(value) : human()}\n`);
+      if (json) printJson(value);
+      else if (exact) process.stdout.write(`${human()}\n`);
+      else print(`${human()}\n`);
       lineHolder?.redraw();
     },
   };
@@ -126,20 +144,20 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 const isFailedWorkflow = (error: unknown): boolean =>
   error instanceof Error && (error instanceof WorkflowFailedError || isFailedWorkflow(error.cause));
 
-/** One line for any failure, for a terminal; the stack if GAUNTLET_DEBUG is 1. */
+/** One line for any failure; the stack if GAUNTLET_DEBUG is 1. */
 export function describeError(error: unknown): string {
-  if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return visible(error.stack ?? error.message);
+  if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return error.stack ?? error.message;
   const { message, code } = failureOf(error);
-  return visible(code === undefined ? message : `${message} [${code}]`);
+  return code === undefined ? message : `${message} [${code}]`;
 }
 
 /** The last line on standard error; with --json it is one JSON object. @returns the exit code */
 export function printError(error: unknown, json: boolean): number {
   const { exitCode, code, message, hint } = failureOf(error);
   const line = json
-    ? JSON.stringify({ error: { code, message, hint } })
+    ? visibleJson(JSON.stringify({ error: { code, message, hint } }))
     : `${paint('red', 'error', process.stderr)}: ${describeError(error)}`;
-  process.stderr.write(`${line}\n`);
+  print(`${line}\n`, process.stderr);
   return exitCode;
 }
 
@@ -160,18 +178,11 @@ function deepestCause(error: unknown): unknown {
 
 /** Rows below a header. */
 export function tableText(head: string[], rows: (string | number)[][]): string {
-  const table = new Table({ head: head.map((title) => paint('cyan', title)), style: { head: [], border: [] } });
-  table.push(...rows);
-  return table.toString();
+  const cyan = (title: string): string => styleText('cyan', title, { stream: process.stdout }); // its width is measured
+  const table = new Table({ head: head.map(cyan), style: { head: [], border: [] } });
+  table.push(...rows.map((cells) => cells.map((cell) => visible(String(cell)).replace(/[\n\t]/g, ' '))));
+  return table.toString().replaceAll(ESCAPE, COLOUR);
 }
-
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
-
-/** Text of a model, a program or a file for a terminal: its control and reordering characters as escapes. */
-export const visible = (text: string): string =>
-  text.replace(INVISIBLE, (char) =>
-    char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`,
-  );
 
 /** '1 problem', '2 problems'. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

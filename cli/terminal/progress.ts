@@ -2,7 +2,7 @@
 import { topicOf } from '../../core/answerShares.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { commandLine } from './commandLine.js';
-import { duration, percent, visible } from './output.js';
+import { duration, percent } from './output.js';
 import { barText } from './statusLine.js';
 
 const SHORT_PHASE = { 'warm-start': 'warm', discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
@@ -20,13 +20,13 @@ export function attentionOf({ runId, state, failure, requested }: RunProgress): 
   if (failure !== undefined) {
     const others = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
     const again = commandLine(`resume ${runId}`);
-    return `${failure.activity} failed: ${failure.code}: ${visible(failure.message)}; try again with: ${again}${state === 'failed' ? '' : others}`;
+    return `${failure.activity} failed: ${failure.code}: ${failure.message}; try again with: ${again}${state === 'failed' ? '' : others}`;
   }
   if (requested !== undefined) return `requested: ${requested.join(', ')} (after the current step)`;
   return state === 'paused' ? `paused; continue with: ${commandLine(`resume ${runId}`)}` : undefined;
 }
 
-export const warningLine = (message: string): string => `warning: ${visible(message)}`;
+export const warningLine = (message: string): string => `warning: ${message}`;
 
 /** What keeps problems and answers of the run from being judged. */
 export function warningsIn({ runId, quarantined, warnings = [] }: RunProgress): { topic: string; line: string }[] {

@@ -4,6 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { printJson } from './output.js';
 
 export interface Results {
   write(row: unknown): Promise<void>;
@@ -27,7 +28,7 @@ function standardOutput(): Results {
   return {
     async write(row) {
       if (broken) throw new GauntletError('BAD_INPUT', `standard output was closed (${broken.message})`);
-      if (!process.stdout.write(line(row))) await once(process.stdout, 'drain').catch(onError);
+      if (!printJson(row)) await once(process.stdout, 'drain').catch(onError);
     },
     commit: async () => undefined,
     close: async () => void process.stdout.off('error', onError),
@@ -46,7 +47,7 @@ async function intoFile(path: string, flag: string): Promise<Results> {
   };
   let file: FileHandle | undefined = await open(fresh, 'w').catch(cannot);
   return {
-    write: (row) => file!.appendFile(line(row)).catch(cannot),
+    write: (row) => file!.appendFile(`${JSON.stringify(row)}\n`).catch(cannot),
     async commit() {
       await file!.sync();
       await file!.close();
@@ -59,5 +60,3 @@ async function intoFile(path: string, flag: string): Promise<Results> {
     },
   };
 }
-
-const line = (row: unknown): string => `${JSON.stringify(row)}\n`;

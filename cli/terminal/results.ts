@@ -1,6 +1,6 @@
 // The before/after table of a run.
 import type { RunResult } from '../../core/schema/run.js';
-import { duration, percent, tableText, visible } from './output.js';
+import { duration, percent, tableText } from './output.js';
 
 const ROWS = [
   ['pass rate (sampled)', 'passRate'],
@@ -28,7 +28,7 @@ export function resultTable(result: RunResult): string {
     ['held-out problems', 'before', ...(warmStart ? ['warm start'] : []), 'after', 'change'],
     rows,
   );
-  const stopped = result.stopped === undefined ? '' : `\nended before its schedule: ${visible(result.stopped)}`;
+  const stopped = result.stopped === undefined ? '' : `\nended before its schedule: ${result.stopped}`;
   const { generator, discriminator } = result.digests;
   const adapters = [generator, discriminator].map((digest) => digest.replace('sha256:', '').slice(0, 8)).join(', ');
   const steps = `training steps ${duration(result.trainingSeconds)}`;

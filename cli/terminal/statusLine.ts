@@ -1,6 +1,6 @@
 // The last lines of a terminal, redrawn in place. Notes are printed above it.
 import { MultiBar } from 'cli-progress';
-import { holdLine } from './output.js';
+import { holdLine, print, printable } from './output.js';
 
 const REDRAWS_PER_SECOND = 4;
 
@@ -35,7 +35,7 @@ export function openStatusLine(text: () => string, stream: NodeJS.WriteStream, l
     draw,
     printAbove(line) {
       clear();
-      stream.write(`${line}\n`);
+      print(`${line}\n`, stream);
       draw();
     },
     close() {
@@ -55,6 +55,6 @@ function openBars(text: () => string, stream: NodeJS.WriteStream, lines: number)
     fps: REDRAWS_PER_SECOND,
     gracefulExit: false, // the command handles signals
   });
-  for (let i = 0; i < lines; i++) bars.create(1, 0, {}, { format: () => text().split('\n')[i] ?? '' });
+  for (let i = 0; i < lines; i++) bars.create(1, 0, {}, { format: () => printable(text()).split('\n')[i] ?? '' });
   return bars;
 }

@@ -2,14 +2,13 @@
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import type { RunResult } from '../../core/schema/run.js';
 import type { Story } from '../run/story.js';
-import { paint, percent, visible } from './output.js';
+import { paint, percent } from './output.js';
 
-/** Programs are untrusted, so everything invisible in them is shown. */
 export function storyText({ before, after }: RunResult, story: Story): string {
   const { problemId, description, test } = story;
   const program = (title: string, one: Story['before']): string[] => [
     `  ${paint('bold', `${title}, at step ${one.step}`)}`,
-    ...one.program.split('\n').map((line) => `    ${visible(line)}`),
+    ...one.program.split('\n').map((line) => `    ${line}`),
   ];
   const stage = STAGE_SPECS[test.stage as keyof typeof STAGE_SPECS].title.toLowerCase();
   return [
@@ -18,10 +17,10 @@ export function storyText({ before, after }: RunResult, story: Story): string {
     `  and ${percent(1 - (before.testValidity ?? 0))} of its tests were wrong.`,
     '',
     paint('cyan', 'One program that changed'),
-    `  ${visible(problemId)}: ${visible(description.split('\n')[0]!)}`,
+    `  ${problemId}: ${description.split('\n')[0]!}`,
     ...program('before', story.before),
     `  ${paint('red', '✗')} The discriminator found the bug with a test for stage ${test.stage}, ${stage}:`,
-    `    ${visible(`${test.call} == ${test.expected}`)}`,
+    `    ${test.call} == ${test.expected}`,
     ...program('after', story.after),
     `  ${paint('green', '✓')} It passes every test.`,
     '',

@@ -171,7 +171,7 @@ const fieldsSchema = z.strictObject({
   templateArguments: templateArgumentsSchema.default({}), // of the model's chat template
   problems: z.string().default('tiny'), // 'tiny', 'nested' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   reference: z.literal('none').optional(), // the sampled programs vote on generated tests; absent: references judge them
-  healthGate: z.boolean().default(true), // leave out problems of a file whose reference fails its own tests
+  healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems of a file whose reference fails its own tests; again: whatever the store says
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
   stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),
@@ -348,6 +348,7 @@ export function runIdentity(config: RunConfig): RunConfig {
     ...REMOVED,
     batch: refill ? config.batch : batch,
     discriminator: tests === 'functions' ? config.discriminator : discriminator,
+    healthGate: config.healthGate !== false,
     engine: engineSchema.parse({ quantization, groupSize, ...parts }),
     budget: budgetSchema.parse({}),
     failure: failureSchema.parse({}),

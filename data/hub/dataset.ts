@@ -2,8 +2,8 @@
 // configuration and split; a set without that branch, or a revision that is named, is read as its owner wrote it. What a commit lists is
 // kept beside the cache of the hub's own tools, so that a set that was downloaded once needs no network.
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { HubApiError } from '@huggingface/hub';
 import { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
@@ -13,12 +13,13 @@ import {
   type DownloadProgress,
   fetchFiles,
   inTurn,
+  makeFolder,
   offline,
   type Repository,
   replace,
 } from './download.js';
-import { commitAt, hubAddress, isOffline } from './environment.js';
-import { type HubFile, type HubModel, InvalidAnswer, listDataset } from './listing.js';
+import { commitAt, hubAddress, isOffline, smallFile } from './environment.js';
+import { checked, type HubFile, type HubModel, InvalidAnswer, isData, listDataset, MAX_ANSWER } from './listing.js';
 
 export interface Dataset {
   id: string; // owner/name
@@ -35,7 +36,7 @@ export interface DatasetFiles {
 }
 
 const CONVERTED = 'refs/convert/parquet';
-const listingSchema = z.array(z.strictObject({ name: z.string(), size: z.int(), digest: z.string() }));
+const listingSchema = z.array(z.object({ name: z.string().refine(isData), size: z.int(), digest: z.string() })).min(1);
 
 /** @throws GauntletError BAD_INPUT, naming the way out; HUB_FAULT if a retry may help */
 export async function datasetFiles(
@@ -46,7 +47,7 @@ export async function datasetFiles(
   const repository: Repository = { kind: 'dataset', id };
   return inTurn(repository, async () => {
     try {
-      const known = await cached(repository, revision === undefined ? [CONVERTED, 'main'] : [revision]);
+      const known = cached(repository, revision === undefined ? [CONVERTED, 'main'] : [revision]);
       const listed = known ?? (await askHub(repository, dataset));
       const chosen = choose(id, listed.files, dataset);
       const folder = join(cacheFolder(repository), 'snapshots', listed.commit);
@@ -65,16 +66,22 @@ export async function datasetFiles(
 type Listed = HubModel & { revision: string };
 
 /** The listing of the first of these revisions that this machine knows. */
-async function cached(repository: Repository, revisions: readonly string[]): Promise<Listed | undefined> {
+function cached(repository: Repository, revisions: readonly string[]): Listed | undefined {
   for (const revision of revisions) {
     const commit = commitAt(cacheFolder(repository), revision);
-    if (!/^[0-9a-f]{40}$/.test(commit)) continue;
-    const path = listingPath(repository, commit);
-    if (!existsSync(path)) continue;
-    const files = listingSchema.safeParse(JSON.parse(await readFile(path, 'utf8')));
-    if (files.success) return { revision, commit, files: files.data };
+    const files = /^[0-9a-f]{40}$/.test(commit) && readListing(listingPath(repository, commit));
+    if (files) return { revision, commit, files };
   }
   return undefined;
+}
+
+/** Undefined if it is damaged; then the hub is asked again. */
+function readListing(path: string): HubFile[] | undefined {
+  try {
+    return listingSchema.parse(JSON.parse(smallFile(path, MAX_ANSWER) ?? '')).map(checked);
+  } catch {
+    return undefined;
+  }
 }
 
 const listingPath = (repository: Repository, commit: string): string =>
@@ -92,8 +99,8 @@ async function askHub(repository: Repository, { id, revision }: Dataset): Promis
       : await ask(CONVERTED).catch((error: unknown) => orOriginal(error, ask));
   if (listed.files.length === 0) throw new InvalidAnswer('it lists no files of Parquet or JSON');
   const path = listingPath(repository, listed.commit);
-  await mkdir(join(path, '..'), { recursive: true });
-  await replace(path, (temporary) => writeFile(temporary, JSON.stringify(listed.files)));
+  await makeFolder(repository, dirname(path));
+  await replace(path, (temporary) => writeFile(temporary, JSON.stringify(listed.files), { flag: 'wx' }));
   return listed;
 }
 

@@ -2,9 +2,9 @@
 // and for each commit a folder of links. A file is renamed to its digest after its content was checked, and a commit is
 // complete only when all files are there. So an interruption, or several processes at once, leave nothing half done.
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { constants, createReadStream, existsSync } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HubApiError } from '@huggingface/hub';
 import { GauntletError } from '../../core/errors.js';
@@ -24,6 +24,7 @@ export interface DownloadProgress {
 const ATTEMPTS = 4; // to continue a file whose transfer broke off
 const RETRY_MS = 500; // doubles
 const ABANDONED_MS = 600_000; // without a write by a process elsewhere
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 const running = new Map<string, Promise<unknown>>(); // by repository: one download at a time in this process
 
@@ -78,7 +79,7 @@ export async function fetchFiles(
   const { kind, id } = repository;
   const folder = cacheFolder(repository);
   const [blobs, snapshot] = [join(folder, 'blobs'), join(folder, 'snapshots', commit)];
-  for (const path of [blobs, snapshot, dirname(join(folder, 'refs', revision))]) await mkdir(path, { recursive: true });
+  for (const path of [blobs, snapshot, dirname(join(folder, 'refs', revision))]) await makeFolder(repository, path);
   const missing = files.filter(({ digest }) => !existsSync(join(blobs, digest)));
   const total = missing.reduce((sum, { size }) => sum + size, 0);
   await checkSpace(repository, blobs, total);
@@ -91,13 +92,25 @@ export async function fetchFiles(
   }
   for (const { name, digest } of files) {
     const path = join(snapshot, name);
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(repository, dirname(path));
     await link(relative(dirname(path), join(blobs, digest)), path);
   }
   if (revision !== commit) {
-    await replace(join(folder, 'refs', revision), (temporary) => writeFile(temporary, commit));
+    await replace(join(folder, 'refs', revision), (temporary) => writeFile(temporary, commit, { flag: 'wx' }));
   }
   return snapshot;
+}
+
+/** Makes a folder of a repository. No link in it is followed: whoever else can write to the cache chooses where it leads. */
+export async function makeFolder(repository: Repository, path: string): Promise<void> {
+  let folder = cacheFolder(repository);
+  await mkdir(folder, { recursive: true });
+  for (const name of relative(folder, path).split(sep)) {
+    folder = join(folder, name);
+    await mkdir(folder, { recursive: true });
+    if ((await lstat(folder)).isDirectory()) continue;
+    throw new GauntletError(WORDS[repository.kind].code, `${folder}: not a folder; remove it from the cache`);
+  }
 }
 
 async function checkSpace({ kind, id }: Repository, folder: string, needed: number): Promise<void> {
@@ -132,7 +145,7 @@ class WrongContent extends InvalidAnswer {}
 /** Appends the rest of the file and checks the whole. */
 async function transfer(url: string, file: HubFile, partial: string, report: (bytes: number) => void): Promise<void> {
   const { name, size, digest } = file;
-  const handle = await open(partial, 'a');
+  const handle = await open(partial, APPEND);
   let pace: Pace | undefined;
   try {
     let done = (await handle.stat()).size;
@@ -195,6 +208,8 @@ async function claimPartial(blobs: string, digest: string): Promise<string> {
     if (name.startsWith(`${digest}.`) && path !== own && (await isAbandoned(path)))
       await rename(path, own).catch(() => undefined); // another process was faster
   }
+  const found = await lstat(own).catch(() => undefined);
+  if (found && !(found.isFile() && found.nlink === 1)) await rm(own); // a link would lead to another file
   return own;
 }
 

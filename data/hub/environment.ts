@@ -29,11 +29,14 @@ export function hubToken(): string | undefined {
   }
 }
 
-/** The commit of a revision, if the cache knows it. A pipe or device in place of the reference may never end. */
-export function commitAt(folder: string, revision: string): string {
-  const ref = join(folder, 'refs', revision);
-  const isSmallFile = existsSync(ref) && statSync(ref).isFile() && statSync(ref).size < 1000;
-  return isSmallFile ? readFileSync(ref, 'utf8').trim() : revision;
-}
+/** The commit of a revision, if the cache knows it; else the revision. */
+export const commitAt = (folder: string, revision: string): string =>
+  smallFile(join(folder, 'refs', revision))?.trim() ?? revision;
 
 export const isOffline = (): boolean => /^(1|true|yes|on)$/i.test(process.env.HF_HUB_OFFLINE ?? '');
+
+/** The text of a file of the cache; undefined if there is none. A pipe, a device or a large file in its place may never end. */
+export function smallFile(path: string, most = 1000): string | undefined {
+  const stat = existsSync(path) ? statSync(path) : undefined;
+  return stat?.isFile() && stat.size <= most ? readFileSync(path, 'utf8') : undefined;
+}

@@ -24,7 +24,7 @@ const SHARD = /^model-(\d{5})-of-(\d{5})\.safetensors$/;
 const MAX_ENTRIES = 10_000;
 const MAX_TEXT = 256 * 2 ** 20;
 const MAX_LARGE = 2 ** 40;
-const MAX_ANSWER = 32 * 2 ** 20;
+export const MAX_ANSWER = 32 * 2 ** 20;
 const MAX_REQUESTS = 100; // a page of the hub has up to 1,000 entries
 
 /** The message repeats nothing that the hub wrote, except names of files that are needed. */
@@ -66,7 +66,7 @@ async function list(
 }
 
 /** Text and tables; no part of the path is hidden or leads out of the folder. */
-const isData = (path: string): boolean =>
+export const isData = (path: string): boolean =>
   path.length < 500 && /^(?:[\w-][\w.+=,-]*\/)*[\w-][\w.+=,-]*\.(?:jsonl?(?:\.(?:gz|zst))?|parquet)$/.test(path);
 
 /** Only these names are downloaded: none leaves the folder, none is a program or a pickle. */
@@ -74,7 +74,7 @@ const isNeeded = (path: string): boolean => TEXT.test(path) || path === INDEX ||
 
 const isWeights = (name: string): boolean => name === SINGLE || SHARD.test(name);
 
-function checked(file: HubFile): HubFile {
+export function checked(file: HubFile): HubFile {
   const { name, size, digest } = file;
   const max = isWeights(name) || (isData(name) && !TEXT.test(name)) ? MAX_LARGE : MAX_TEXT;
   if (!Number.isSafeInteger(size) || size < 0 || size > max) throw new InvalidAnswer(`it gives ${name} no usable size`);

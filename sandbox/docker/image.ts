@@ -36,6 +36,10 @@ export async function ensureOwnImage(docker: Docker, image: string, log: (line: 
   return digestOf(docker, image);
 }
 
+/** The digest of the image for test source. It is made when it is first needed; until then, its name. */
+export const testImage = async (docker: Docker): Promise<string> =>
+  (await hasImage(docker, IMAGES.numpy)) ? digestOf(docker, IMAGES.numpy) : IMAGES.numpy;
+
 async function digestOf(docker: Docker, image: string): Promise<string> {
   const { Id } = await docker.getImage(image).inspect();
   return Id;

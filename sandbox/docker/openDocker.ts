@@ -8,7 +8,7 @@ import { TestPool } from '../testSource/testPool.js';
 import { ContainerGuest } from './container.js';
 import { connectDocker, describeBoundary, requireDaemon } from './daemon.js';
 import { Fleet } from './fleet.js';
-import { ensureImage, ensureOwnImage } from './image.js';
+import { ensureImage, ensureOwnImage, testImage } from './image.js';
 import type { ContainerSpec } from './options.js';
 import { reapContainers } from './reaper.js';
 
@@ -44,6 +44,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     ContainerGuest.start(fleet, { isolation, runtime, seccomp, remapped, ...spec });
   const preload = packages === 'numpy' ? ['numpy'] : [];
   let image = '';
+  const built = { isolation, runtime: runtime ?? daemon.runtime, tests: '' };
   const pool = new GuestPool({
     size,
     depth: isolation === 'strict' ? 1 : DEPTH,
@@ -58,7 +59,8 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       image = await ensureOwnImage(docker, ownImage, log);
       await tryImage(ownImage, () => start({ image, memoryMb: 256 }));
     }
-    await checkIsolation(pool, runtime ?? daemon.runtime, isolation);
+    built.tests = await testImage(docker);
+    await checkIsolation(pool, built.runtime, isolation);
   } catch (error) {
     await pool.close();
     await fleet.close();
@@ -90,7 +92,13 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
     `${size} ${size === 1 ? 'container' : 'containers'}`,
   ];
   return {
-    info: { kind: 'docker', description: details.join(' · '), image, boundary: seccomp },
+    info: {
+      kind: 'docker',
+      description: details.join(' · '),
+      boundary: seccomp,
+      // one of the user's is the same everywhere, or was built again with other content
+      ...(ownImage === null ? { details: { image, ...built } } : { facts: { image }, details: built }),
+    },
     run: (jobs, options) => pool.run(jobs, options),
     runTests: (jobs, options) => tests.run(jobs, options),
     close: async () => {

@@ -7,7 +7,7 @@ import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';
 import { TestPool } from '../testSource/testPool.js';
 import { WasmProcess } from './process.js';
-import { ensureSnapshot } from './snapshot.js';
+import { ensureSnapshot, pyodideVersion } from './snapshot.js';
 
 export interface WasmOptions {
   size?: number; // processes; default: one per core
@@ -42,6 +42,7 @@ export async function openWasm({
       kind: 'wasm',
       description: `wasm · CPython in WebAssembly · ${size} ${size === 1 ? 'process' : 'processes'} · best effort, not a security boundary`,
       boundary: false,
+      facts: { pyodide: pyodideVersion() },
     },
     run: (jobs, options) => pool.run(jobs, options),
     runTests: async (jobs, options) => {

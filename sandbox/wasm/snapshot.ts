@@ -28,10 +28,12 @@ function writableFolder(): string {
   throw new GauntletError('SANDBOX_FAULT', 'the sandbox has no writable cache folder');
 }
 
+export const pyodideVersion = (): string =>
+  JSON.parse(fs.readFileSync(path.join(pyodideFolder(), 'package.json'), 'utf8')).version;
+
 export function snapshotFile(folder = writableFolder()): string {
-  const { version } = JSON.parse(fs.readFileSync(path.join(pyodideFolder(), 'package.json'), 'utf8'));
   const [major] = process.versions.node.split('.'); // the interpreter's tables depend on the version of Node
-  return path.join(folder, `pyodide-${version}-node${major}-2.snapshot`);
+  return path.join(folder, `pyodide-${pyodideVersion()}-node${major}-2.snapshot`);
 }
 
 /** The path of the snapshot. Makes it (about 3 s) if it is missing. Several processes may do so at once. */

@@ -114,6 +114,13 @@ describe('the environment of a run', () => {
     assert.deepEqual(await recorded('sandbox'), [SANDBOX, newer]);
   });
 
+  it('compares what an older version recorded, also what it called a detail', async () => {
+    await train({ facts: SANDBOX.facts, details: { image: 'sha256:1' } });
+    const of = (image: string) => ({ facts: { ...SANDBOX.facts, pyodide: '1', image }, details: {} });
+    await assert.rejects(train(of('sha256:2')), { message: /: image sha256:1, here sha256:2; results/ });
+    await train(of('sha256:1'));
+  });
+
   it('never contains control characters, which would reach a terminal', async () => {
     const forged = { facts: { python: '3.11\u001b[2J' }, details: {} };
     await assert.rejects(train(forged), /must not contain control characters/);

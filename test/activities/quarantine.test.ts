@@ -2,8 +2,19 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
+import { ensureImage } from '../../sandbox/docker/image.js';
 import { readResult } from '../../store/runs.js';
-import { addProblem, type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { openDeps } from '../../workers/deps.js';
+import { temporaryFolder, writeInto } from '../infra/support.js';
+import { requireDocker } from '../sandbox/docker.js';
+import {
+  addProblem,
+  answerWith,
+  type Doubles,
+  memoryDoubles as doubles,
+  problemSet,
+  SMALL_RUN,
+} from '../support/doubles.js';
 import { measure, runPipeline } from '../support/runs.js';
 
 const wrong = (n: number): Problem => ({ ...addProblem(n), referenceSolution: 'def solve(x):\n    return x + 99' });
@@ -20,8 +31,11 @@ describe('the health gate', () => {
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  const record = async (): Promise<unknown> =>
-    JSON.parse(Buffer.from((await world.deps.store.readRunFile('run', 'quarantine.json'))!).toString());
+  const record = async (runId = 'run'): Promise<unknown> =>
+    JSON.parse(Buffer.from((await world.deps.store.readRunFile(runId, 'quarantine.json'))!).toString());
+
+  const out = async (runId: string): Promise<string[]> =>
+    ((await record(runId)) as { quarantined: { id: string }[] }).quarantined.map(({ id }) => id);
 
   it('removes problems whose reference fails, in every split, and records the reason', async () => {
     const acts = createActivities(world.deps);
@@ -59,8 +73,7 @@ describe('the health gate', () => {
     const reasons = async (runId: string, input: object): Promise<Record<string, string>> => {
       const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, ...input } });
       await acts.quarantineProblems({ run });
-      const text = Buffer.from((await world.deps.store.readRunFile(runId, 'quarantine.json'))!).toString();
-      const { quarantined } = JSON.parse(text) as { quarantined: { id: string; reason: string }[] };
+      const { quarantined } = (await record(runId)) as { quarantined: { id: string; reason: string }[] };
       return Object.fromEntries(quarantined.map(({ id, reason }) => [id, reason]));
     };
     for (const healthGate of [true, false]) {
@@ -83,29 +96,66 @@ describe('the health gate', () => {
     await assert.rejects(acts.quarantineProblems({ run }), /quarantine\.json of run run is damaged/);
   });
 
-  it('keeps its verdicts for other runs with equal problems, limits and sandbox', async () => {
+  it('keeps its verdicts for other runs with equal problems, limits and sandbox, unless a limit decided one', async () => {
     const acts = createActivities(world.deps);
-    const examined = async (runId: string, fields: object = {}): Promise<{ programs: number; record: unknown }> => {
+    /** How many programs the gate runs, and which problems it finds. */
+    const examined = async (runId: string, fields: object = {}, again?: boolean): Promise<[number, string[]]> => {
       const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, ...fields } });
-      let programs = 0;
-      const runPrograms = world.sandbox.run;
-      world.sandbox.run = (jobs) => {
-        programs += jobs.length;
-        return runPrograms.call(world.sandbox, jobs as never) as never;
-      };
-      await acts.quarantineProblems({ run });
-      world.sandbox.run = runPrograms;
-      const { quarantined } = JSON.parse(
-        Buffer.from((await world.deps.store.readRunFile(runId, 'quarantine.json'))!).toString(),
-      );
-      return { programs, record: quarantined };
+      const before = world.sandbox.jobs.length;
+      await acts.quarantineProblems({ run, ...(again && { again }) });
+      return [world.sandbox.jobs.length - before, await out(runId)];
     };
-    const first = await examined('first');
-    assert.equal(first.programs, 48);
-    assert.deepEqual(await examined('second'), { programs: 0, record: first.record });
-    assert.equal((await examined('slower', { limits: { cpuSeconds: 3 } })).programs, 48);
-    set.test.push(wrong(53));
-    assert.equal((await examined('third')).programs, 50);
+    const both = ['add-50', 'add-51'];
+    assert.deepEqual(await examined('first'), [48, both]);
+    assert.deepEqual(await examined('second'), [0, both]);
+    assert.deepEqual(await examined('slower', { limits: { cpuSeconds: 3 } }), [48, both]);
+    assert.deepEqual(await examined('strict', { containers: { isolation: 'strict' } }), [48, both]);
+    assert.deepEqual(await examined('again', { healthGate: 'again' }, true), [48, both]);
+    assert.deepEqual(await examined('after'), [0, both]);
+    const details = { image: 'sha256:1', code: '1' };
+    world.deps.environment = async () => ({ facts: { backend: 'docker' }, details });
+    assert.deepEqual(await examined('image'), [48, both]);
+    details.code = '2';
+    assert.deepEqual(await examined('new-code'), [0, both]);
+    details.image = 'sha256:2';
+    assert.deepEqual(await examined('other-image'), [48, both]);
+    const slow = { ...addProblem(53), referenceSolution: 'def solve(x):\n    while True: pass' };
+    set.test.splice(0, 0, slow);
+    for (const [run, programs] of [
+      ['third', 50],
+      ['fourth', 2],
+    ] as const)
+      assert.deepEqual(await examined(run), [programs, ['add-50', 'add-53', 'add-51']]);
+    world.sandbox.run = answerWith((_, [x]) => ({ kind: 'value', value: Number(x) + 53 })); // this machine is faster
+    assert.deepEqual((await examined('fifth'))[1], both);
+    world.sandbox.run = async () => assert.fail('the sandbox was asked again');
+    assert.deepEqual((await examined('sixth'))[1], both);
+  });
+
+  it('examines problems again in another image, also if its tag was built again', async function () {
+    const docker = await requireDocker(this.timeout(120_000));
+    const [tag, from] = ['gauntlet-extra:1', await ensureImage(docker, 'none', console.log)];
+    const referenceSolution = 'import extra\ndef solve(x):\n    return x + extra.N';
+    set.test = [addProblem(2), { ...addProblem(1), id: 'needy', referenceSolution }];
+    const quarantined = async (runId: string, image: string | null): Promise<string[]> => {
+      const { deps, close } = await openDeps({ store: temporaryFolder(), sandbox: 'docker', say: () => undefined });
+      const acts = createActivities({ ...world.deps, sandbox: deps.sandbox, environment: deps.environment! });
+      const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, containers: { image, size: 1 } } });
+      await acts.quarantineProblems({ run }).finally(close);
+      return out(runId);
+    };
+    const context = temporaryFolder({ Dockerfile: `FROM ${from}\nENV PYTHONPATH=/own\nCOPY extra.py /own/\n` });
+    for (const [n, found] of [
+      [1, ['add-50']],
+      [2, ['add-50', 'needy']],
+    ] as const) {
+      writeInto(context, 'extra.py', `N = ${n}`);
+      const stream = await docker.buildImage({ context, src: ['Dockerfile', 'extra.py'] }, { t: tag });
+      await new Promise((resolve) => docker.modem.followProgress(stream, resolve));
+      assert.deepEqual(await quarantined(`without-${n}`, null), ['add-50', 'needy']);
+      assert.deepEqual(await quarantined(`with-${n}`, tag), found);
+      await docker.getImage(tag).remove();
+    }
   });
 
   it('fails if a split has no healthy problem', async () => {

@@ -62,13 +62,6 @@ describe('gauntlet problems', function () {
     assert.equal(reasons.get('Own/5'), 'no tests');
   });
 
-  it('check shows control characters of a reason as escapes', async () => {
-    const raises = '    raise ValueError("\\x1b[31m")\n';
-    const folder = await temporaryFolder({ 'set.jsonl': lines([humaneval('Own/6', raises)]) });
-    const { err } = await inProcess('problems', 'check', join(folder, 'set.jsonl'));
-    assert.match(err, /^Own\/6: baseline test 1: error: ValueError: \\u\{1b\}\[31m$/m);
-  });
-
   it('import writes valid problems to a file for training and quarantines the rest', async () => {
     const folder = await temporaryFolder();
     const given = join(folder, 'set.jsonl.gz');

@@ -9,13 +9,12 @@ import { NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { createActivities } from '../../activities/index.js';
 import { openRuns } from '../../cli/commands/gc.js';
-import { checkIsRun, heldText } from '../../cli/run/executions.js';
+import { checkIsRun } from '../../cli/run/executions.js';
 import { meanPassAtK } from '../../cli/run/solving.js';
 import { endedFrom } from '../../cli/run/training.js';
 import { chainText } from '../../cli/terminal/chainText.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
-import { describeError, duration, failureOf, percent } from '../../cli/terminal/output.js';
-import { attentionOf } from '../../cli/terminal/progress.js';
+import { describeError, duration, failureOf, paint, percent, printable, tableText } from '../../cli/terminal/output.js';
 import { resultTable } from '../../cli/terminal/results.js';
 import { ERROR_CODES, GauntletError } from '../../core/errors.js';
 import { openStore } from '../../store/openStore.js';
@@ -343,19 +342,13 @@ reward scheme shifted, see docs/method.md#rewards`,
     assert.match(await error({ NO_COLOR: '1' }), /^error: /);
   });
 
-  it('shows control characters of programs, problems and records as escapes', () => {
-    const odd = '\u001b[2J\u009b1m';
-    const failure = { activity: 'executeSuite', code: 'SANDBOX_FAULT', message: odd, inStep: true };
-    const held = { activity: { type: 'executeSuite', id: '1' }, paused: false, attempt: 3, failure: odd };
-    const progress = { runId: 'r', state: 'waiting', step: 1, totalSteps: 2, failure } as const;
-    for (const text of [
-      describeError(new GauntletError('SANDBOX_FAULT', odd)),
-      heldText('r', held),
-      attentionOf(progress)!,
-      chainText({ ...VIEW, problemId: odd }),
-      resultTable({ ...RESULT, stopped: odd }),
-    ])
-      assert.ok(text.includes('\\u{1b}[2J\\u{9b}1m') && !text.includes(odd), JSON.stringify(text));
+  it('has colours, but none of others, and cells of a table stay on their lines', () => {
+    const text = '\u001b[31m\u202e\na';
+    process.env.FORCE_COLOR = '1';
+    const shown = printable(`${paint('bold', text)}\n${tableText(['id'], [[text]])}`);
+    delete process.env.FORCE_COLOR;
+    assert.ok(shown.startsWith('\u001b[1m\\u{1b}[31m\\u{202e}\na\u001b[22m\n'), shown);
+    assert.deepEqual(rowsOf(shown), [['id'], ['\\u{1b}[31m\\u{202e} a']]);
   });
 
   it('names the server that no longer answers and the command to run', () => {

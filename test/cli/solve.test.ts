@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { stagePrompt } from '../../chains/sample/sampling.js';
-import { visible } from '../../cli/terminal/output.js';
 import { resolveConfig } from '../../core/presets.js';
 import { shippedModelPath } from '../../data/paths.js';
 import type { ProgramEvent, SolveEvent } from '../../inference/solver.js';
@@ -123,9 +122,5 @@ describe('hostile texts', () => {
     };
     assert.deepEqual(controls('x <s5> <tests> <disc> <gen> y'), controls('x y'));
     assert.equal(controls('x y').length, 2);
-  });
-
-  it('reach a terminal without control characters', () => {
-    assert.equal(visible('a\tb\n\u001b[2J\u009b1m\u202e'), 'a\tb\n\\u{1b}[2J\\u{9b}1m\\u{202e}');
   });
 });

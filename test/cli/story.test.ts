@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { createActivities } from '../../activities/index.js';
 import { findStory } from '../../cli/run/story.js';
+import { printable } from '../../cli/terminal/output.js';
 import { storyText } from '../../cli/terminal/storyText.js';
 import { openStore } from '../../store/openStore.js';
 import { doubles, SMALL_RUN } from '../support/doubles.js';
@@ -32,13 +33,14 @@ describe('the story of a run', () => {
   });
 
   it('says what was wrong, what changed and which test found it; hidden characters of programs are escapes', () => {
-    const text = storyText(RESULT, {
+    const story = storyText(RESULT, {
       problemId: 'add-4',
       description: 'add 4\nto x',
       before: { step: 2, program: 'def solve(x):\n    return x + 5 # \u001b[2J' },
       after: { step: 5, program: 'def solve(x):\n    return x + 4' },
       test: { stage: 1, call: 'solve(2)', expected: '6' },
     });
+    const text = printable(story);
     const lines = stripVTControlCharacters(text).split('\n');
     for (const line of [
       '  add-4: add 4',

@@ -2,7 +2,7 @@
 // JSON. Each one produces one line and a non-zero exit code and uses little memory and time.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { forkInput } from '../../cli/run/forking.js';
@@ -18,6 +18,34 @@ import { type Doubles, doubles, memoryDoubles, TINIEST_RUN } from '../support/do
 import { MEMORY_FOLDER } from '../support/memoryFolder.js';
 import { runPipeline } from '../support/runs.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
+
+describe('a terminal', () => {
+  after(removeFolders);
+
+  it('gets no control character of names, programs and files, whatever the command, and JSON keeps them', async () => {
+    const { odd, problems, rows, commands } = JSON.parse(await readFile('test/cli/oddNames.json', 'utf8'));
+    const ODD = JSON.stringify(odd).slice(1, -1);
+    const lines = (records: object[]): string => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+    const files = { [`${odd}.jsonl`]: lines(problems), [`${odd}-rows.jsonl`]: lines(rows) };
+    const folder = await temporaryFolder(files);
+    for (const argv of (commands as string[][]).flatMap((words) => [words, [...words, '--json']])) {
+      const { out, err } = await inProcess(...argv.map((word) => word.replace('FOLDER', folder).replace('ODD', odd)));
+      assert.match(out + err, /\\u\{?0*1b/, argv.join(' '));
+      assert.doesNotMatch(out + err, /[^\P{Cc}\n]|\p{Cf}|\u2028/u, argv.join(' '));
+      if (argv.includes('--json') && out !== '') assert.ok(JSON.stringify(JSON.parse(out)).includes(ODD));
+    }
+  });
+
+  it('is written by one module', async () => {
+    const files = (await readdir('cli', { recursive: true })).filter((name) => name.endsWith('.ts'));
+    for (const name of files.filter((name) => name !== 'terminal/output.ts'))
+      assert.doesNotMatch(
+        await readFile(join('cli', name), 'utf8'),
+        /std(out|err)\.write|stream\.write|console\./,
+        name,
+      );
+  });
+});
 
 const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32';
 const SHARDED = 'test/ml/parity/architectures/qwen2-untied-bf16-sharded';

@@ -1,11 +1,12 @@
 // Data sets of a hub on this machine, honest and hostile.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DatasetFiles, datasetFiles } from '../../data/hub/dataset.js';
 import { checkProblems, loadProblems } from '../../data/problems.js';
 import { absoluteSource, parseSource, provideSource, sourceText } from '../../data/source.js';
+import { PLACE } from '../../infra/place.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { type FakeHub, TOKEN, useHub } from '../support/hub.js';
 import { PUBLIC_SETS } from '../support/publicSets.js';
@@ -165,6 +166,41 @@ describe('a data set of the Hugging Face hub', function () {
     assert.ok(!existsSync(join(folder(), 'snapshots')));
   });
 
+  it('is taken from a cache that others write, and writes nothing outside of it', async () => {
+    await filesOf();
+    const [listing, victim] = [join(folder(), 'listings', `${CONVERTED}.json`), join(place, 'victim')];
+    const [known] = JSON.parse(readFileSync(listing, 'utf8')) as { digest: string }[];
+    await mkdir(victim);
+    await writeFile(join(victim, '.bashrc'), 'mine');
+    const unharmed = (what: string): void => {
+      assert.deepEqual(
+        [readdirSync(victim), readFileSync(join(victim, '.bashrc'), 'utf8')],
+        [['.bashrc'], 'mine'],
+        what,
+      );
+      assert.deepEqual(readdirSync(place), ['hub', 'victim'], what);
+    };
+    const { texts, fields, links } = JSON.parse(readFileSync('test/data/poisonedCache.json', 'utf8'));
+    for (const poison of [...texts, ...fields.map((other: object) => JSON.stringify([{ ...known, ...other }]))]) {
+      await rm(join(folder(), 'snapshots'), { recursive: true });
+      await writeFile(listing, poison);
+      assert.deepEqual(readFileSync((await filesOf()).files[0]!), table, poison);
+      unharmed(poison);
+    }
+    for (const link of links) {
+      await rm(folder(), { recursive: true });
+      await mkdir(join(folder(), link, '..'), { recursive: true });
+      await symlink(victim, join(folder(), link));
+      await refused('BAD_INPUT', /: not a folder; remove it from the cache$/, filesOf);
+      unharmed(link);
+    }
+    await rm(folder(), { recursive: true });
+    await mkdir(join(folder(), 'blobs'), { recursive: true });
+    await symlink(join(victim, '.bashrc'), join(folder(), 'blobs', `${known!.digest}.${PLACE}.999999999.incomplete`));
+    assert.deepEqual(readFileSync((await filesOf()).files[0]!), table);
+    unharmed('what another process left');
+  });
+
   it('is refused by the hub in one line', async () => {
     hub.revisions = {};
     await refused('BAD_INPUT', /has no such data set or revision$/, filesOf);
@@ -172,17 +208,15 @@ describe('a data set of the Hugging Face hub', function () {
     hub.info = () => ({ status: 403 });
     process.env.HF_TOKEN = TOKEN;
     await refused('BAD_INPUT', /answers 403: the data set is gated, .* or name a file with --problems$/, filesOf);
-    await refused('BAD_INPUT', /`hf:data`: write hf:OWNER\/NAME$/, async () => parseSource('hf:data'));
-    await refused('BAD_INPUT', /no option `spilt`; there are config, split, revision/, async () =>
-      parseSource('hf:a/b?spilt=x'),
-    );
-    await refused('BAD_INPUT', /no option `split`; there are format, map, references/, async () =>
-      parseSource('a.jsonl?split=x'),
-    );
+    const parsed = (text: string, reason: RegExp) => refused('BAD_INPUT', reason, async () => parseSource(text));
+    for (const odd of ['../../x', 'a/../b', '/x', 'x/', '.git', 'a//b', 'a\u001b', ''])
+      await parsed(`hf:a/b?revision=${encodeURIComponent(odd)}`, /the revision must be a branch, a tag or a commit$/);
+    for (const id of ['../b', 'a/..', 'a/b/c', '.a/b', 'a/.b', '/b', 'a/b\u001b', 'data'])
+      await parsed(`hf:${id}`, /write hf:OWNER\/NAME$/);
+    await parsed('hf:a/b?spilt=x', /no option `spilt`; there are config, split, revision/);
+    await parsed('a.jsonl?split=x', /no option `split`; there are format, map, references/);
+    await parsed('a.jsonl?format=nonesuch', /no format `nonesuch`/);
     for (const name of ['a/b', 'https://hub/datasets/a/b', 'https://hub/datasets/a/b/tree/main'])
-      await refused('BAD_INPUT', /no such file; a data set of the hub is written hf:a\/b$/, async () =>
-        parseSource(name),
-      );
-    await refused('BAD_INPUT', /no format `nonesuch`/, async () => parseSource('a.jsonl?format=nonesuch'));
+      await parsed(name, /no such file; a data set of the hub is written hf:a\/b$/);
   });
 });

@@ -64,6 +64,11 @@ describe('the folder of a model', () => {
     await refused('some/model@aaaa', absent('some/model@aaaa')); // incomplete
     writeFileSync(join(cached('refs'), 'main'), '');
     await refused('some/model', absent('some/model')); // two snapshots, and none is named
+    rmSync(cached('snapshots', 'aaaa1111'), { recursive: true });
+    for (const odd of ['', '\n', '../snapshots/bbbb2222', 'b\u001b']) {
+      writeFileSync(join(cached('refs'), 'main'), odd);
+      await refused('some/model', absent('some/model'));
+    }
     for (const bad of ['../model', 'a/../b', 'some/model/x', 'some/..', 'nothing', './a/b'])
       await refused(bad, new RegExp(`^${bad.replaceAll('.', '\\.')}: no such folder; name one with --model$`));
   });

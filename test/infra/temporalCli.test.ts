@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { cacheFolder } from '../../core/cacheFolder.js';
+import { ROOT } from '../../infra/root.mjs';
 import { cacheDir, findTemporalCli, provideTemporalCli, TEMPORAL_CLI_VERSION } from '../../infra/temporal-cli.mjs';
-import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
+import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from './support.js';
 
 // A proxy without a listener: the download fails at once, even on a machine with network access.
 const NO_WAY_OUT = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '' };
@@ -40,6 +46,39 @@ describe('the Temporal CLI', () => {
     assert.deepEqual(await provideTemporalCli({ env }), { path: onPath, source: 'PATH' });
   });
 
+  it('is downloaded, and refused before it is unpacked if its digest is another', async () => {
+    const { folder, env, cached } = caseOf();
+    program(folder, 'temporal', 'echo downloaded');
+    const bytes = execFileSync('tar', ['-cz', 'temporal'], { cwd: folder });
+    const server = createServer((_, response) => void response.end(bytes)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/temporal`;
+    const machine = `${process.platform}_${process.arch.replace('x64', 'amd64')}`;
+    const provide = (digest: string, name = machine) =>
+      provideTemporalCli({ env: { ...env, PATH: '/usr/bin:/bin' }, release: { url, sha256: { [name]: digest } } });
+    await assert.rejects(provide('', 'other'), /no archive of the Temporal CLI is known for /);
+    await assert.rejects(provide('0'), /the download is refused: its SHA-256 is [0-9a-f]{64}, not 0;/);
+    assert.deepEqual(readdirSync(join(cached, '..')), []);
+    const found = await provide(createHash('sha256').update(bytes).digest('hex'));
+    assert.deepEqual(found, { path: cached, source: 'download' });
+    assert.match(readFileSync(cached, 'utf8'), /echo downloaded/);
+    server.close();
+  });
+
+  it('and other programs are not taken from the current folder', async () => {
+    const folder = temporaryFolder();
+    for (const name of ['temporal', 'python3', 'nvidia-smi', 'go', 'npm', 'sh']) program(folder, name, 'echo > PWNED');
+    for (const name of ['pip', 'zipfile']) writeInto(folder, `${name}.py`, "open('PWNED', 'w')");
+    const cwd = folder;
+    await runNode([join(ROOT, 'bin/gauntlet.mjs'), 'doctor'], { cwd, env: { PATH: `:.:bin:${process.env.PATH}` } });
+    const fetch = `const { withPackage } = await import('${ROOT}/infra/pypi.mjs');
+      await withPackage({ name: 'nonesuch', version: '1', sha256: '0' }, '${folder}/target/x', () => undefined);`;
+    const env = { PIP_INDEX_URL: 'http://127.0.0.1:9', PIP_RETRIES: '0' };
+    const { text } = await runNode(['--input-type=module', '-e', fetch], { cwd, env });
+    assert.match(text, /pip cannot download nonesuch from PyPI/);
+    assert.ok(!existsSync(join(folder, 'PWNED')));
+  });
+
   it('is an error if TEMPORAL_CLI names no program', () => {
     const { folder, env } = caseOf();
     const file = writeInto(folder, 'notes.txt', '');
@@ -58,20 +97,18 @@ describe('the Temporal CLI', () => {
     });
   });
 
-  it('is not built with a Go that is too old', async () => {
+  it('is not built with a Go that is too old, and the build step that failed is named', async () => {
     const { folder, env } = caseOf();
-    program(folder, 'bin/go', 'echo "go version go1.19.8 linux/amd64"');
-    await assert.rejects(provideTemporalCli({ env }), /Go 1\.19 is too old to build it \(1\.25\+\)/);
-  });
-
-  it('reports the build step that failed', async () => {
-    const { folder, env } = caseOf();
-    program(
-      folder,
-      'bin/go',
-      '[ "$1" = version ] && echo "go version go2.0 x" || { echo "dial tcp: lookup failed" >&2; exit 1; }',
-    );
-    await assert.rejects(provideTemporalCli({ env }), /`go mod init` failed \(dial tcp: lookup failed\)/);
+    for (const [body, reason] of [
+      ['echo "go version go1.19.8 linux/amd64"', /Go 1\.19 is too old to build it \(1\.25\+\)/],
+      [
+        '[ $1 = version ] && echo go2.0 || { echo "dial: lookup failed" >&2; exit 1; }',
+        /`go mod init` failed \(dial: lookup/,
+      ],
+    ] as const) {
+      program(folder, 'bin/go', body);
+      await assert.rejects(provideTemporalCli({ env }), reason);
+    }
   });
 
   it('is built once for concurrent callers, and only finished programs reach the cache', async () => {

@@ -183,6 +183,7 @@ def f(x):
     assert.match(facts.python!, /^3\.\d+\.\d+$/);
     assert.equal(facts.packages, 'none');
     assert.match(details.image!, /^sha256:[0-9a-f]{64}$/);
+    assert.deepEqual([details.isolation, details.runtime, facts.image], ['uid', 'runc', undefined]);
     const cgroups = 'def f(): return [line.strip().split(":")[2] for line in open("/proc/self/cgroup")]';
     const [result] = await sandbox.run([job(cgroups, [[]])]);
     const [call] = result!.calls;
