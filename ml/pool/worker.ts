@@ -113,10 +113,7 @@ const handlers: Handlers = {
 };
 
 function checkLogprobs(row: readonly number[]): void {
-  if (row.every(Number.isFinite)) return;
-  const damaged = 'the weights of the model or of the adapter are damaged';
-  const why = precision === 'f32' ? damaged : `numbers do not fit ${precision}: set engine.precision to f32`;
-  throw new GauntletError('BAD_MODEL', `the log-probabilities are not finite: ${why}`);
+  if (!row.every(Number.isFinite)) throw new GauntletError('BAD_MODEL', 'the log-probabilities are not finite');
 }
 
 const port = parentPort!;
@@ -146,11 +143,18 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
     const { kind } = job as Job;
     if (init.alternates && kind !== 'generate') await decoder.close();
     const handler = handlers[kind] as (job: unknown, tools: Tools) => Promise<JobResults[Job['kind']]>;
-    const result = await handler(job, tools);
+    const result = await handler(job, tools).catch(async (error: unknown) => {
+      if (!(error instanceof GauntletError && error.code === 'OUT_OF_MEMORY')) throw error;
+      await close(); // what other jobs keep on the card may be the room that this one lacks
+      return handler(job, tools);
+    });
     send({ id, kind: 'done', result }, transferable(kind, result));
   } catch (error) {
     const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
-    send({ id, kind: 'failed', code, message: error instanceof Error ? error.message : String(error) });
+    const message = error instanceof Error ? error.message : String(error);
+    const damaged = 'the weights of the model or of the adapter are damaged';
+    const why = half ? `numbers do not fit ${precision}: set engine.precision to f32` : damaged;
+    send({ id, kind: 'failed', code, message: message.replace(/ are not finite$/, `$&: ${why}`) });
   }
   collectGarbage();
 }
@@ -159,9 +163,13 @@ let last: Promise<void> = Promise.resolve();
 port.on('message', (message: JobMessage | 'close') => {
   last = last.then(async () => {
     if (message !== 'close') return perform(message);
-    await graphs.close();
-    await trainer.close();
-    onDevice?.close();
+    await close();
     port.close();
   });
 });
+
+async function close(): Promise<void> {
+  await graphs.close();
+  await trainer.close();
+  onDevice?.close();
+}

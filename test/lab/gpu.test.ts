@@ -1,12 +1,14 @@
 // The parts of `npm run bench -- gpu` that need no card.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { ROOT } from '../../infra/root.mjs';
 import { follow } from '../../lab/bench/gpu/follow.js';
 import { needMemory, reasonOf } from '../../lab/bench/gpu/measure.js';
 import { parseGpuOptions } from '../../lab/bench/gpu/options.js';
+import { filesOfProgram } from '../../lab/bench/gpu/pack.js';
 import {
   earlierResults,
   type GpuResults,
@@ -99,6 +101,26 @@ describe('the benchmark of a card', () => {
     assert.deepEqual(engine('ENGINE_FAULT', 'no kernel image'), { failed: 'no kernel image' });
     await needMemory('cpu', 1e15); // the CPU is there to try the benchmark
   });
+
+  it('packs every module that a packed one starts', async () => {
+    const packed = [...(await filesOfProgram())];
+    for (const file of packed.filter((name) => name.startsWith('dist/'))) {
+      const code = readFileSync(join(ROOT, file), 'utf8').replace(/^ *\/\/.*/gm, '');
+      for (const [, name] of code.matchAll(/new URL\(\S*?(\w+\.js)\S* *import\.meta\.url/g))
+        assert.ok(packed.some((each) => each.endsWith(`/${name}`)));
+    }
+    for (const name of [
+      'bench/gpu/section',
+      'selfTest/process',
+      'pool/worker',
+      'engine/cardPlanThread',
+      'engine/quantizeWorker',
+    ])
+      assert.ok(
+        packed.some((file) => file.endsWith(`${name}.js`)),
+        name,
+      );
+  }).timeout(60_000);
 
   describe('a section', function () {
     this.timeout(30_000);

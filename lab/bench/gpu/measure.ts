@@ -2,7 +2,8 @@
 import { writeSync } from 'node:fs';
 import { GauntletError } from '../../../core/errors.js';
 import type { MemoryKind } from '../../../ml/device/deviceSession.js';
-import { freeGpuMemory, queryGpu } from '../../../ml/device/gpuMemory.js';
+import { queryGpu } from '../../../ml/device/gpuMemory.js';
+import { ortApi } from '../../../ml/device/ortApi.js';
 import { median } from '../results.js';
 import type { Measurement } from './results.js';
 
@@ -32,7 +33,7 @@ export function reasonOf(error: Error): Pick<Measurement, 'skipped' | 'failed'> 
 
 /** @throws TooLarge, which skips the case, if the card has less free memory */
 export async function needMemory(device: MemoryKind, bytes: number): Promise<void> {
-  const free = await freeGpuMemory(device);
+  const free = device === 'cuda' ? ortApi().cuda().freeMemory() : undefined;
   const gigabytes = (x: number): string => `${(x / 1e9).toFixed(1)} GB`;
   if (free !== undefined && free < bytes)
     throw new TooLarge(`it needs about ${gigabytes(bytes)}, and ${gigabytes(free)} of the card are free`);
