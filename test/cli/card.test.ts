@@ -31,11 +31,8 @@ describe('a run on a card', () => {
 
   async function start(input: RunConfigInput, gpu: Gpu | undefined) {
     const notes: string[] = [];
-    const chosen = await forCard(
-      input,
-      (line) => notes.push(line),
-      async () => gpu,
-    );
+    const note = (line: string) => notes.push(line);
+    const chosen = await forCard(input, note, async () => gpu);
     return { chosen, notes };
   }
   const qwen = (more: object = {}): RunConfigInput => ({

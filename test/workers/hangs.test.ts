@@ -43,11 +43,8 @@ describe('an activity that hangs', () => {
 
   it('ends the worker after an error of CUDA that lasts, not after another one', async () => {
     for (const code of ['ENGINE_FAULT', 'DEVICE_LOST'] as const) {
-      const failure = toFailure(new GauntletError(code, 'failure 700'));
-      await assert.rejects(
-        run(() => Promise.reject(failure)),
-        { type: code },
-      );
+      const failed = run(() => Promise.reject(toFailure(new GauntletError(code, 'failure 700'))));
+      await assert.rejects(failed, { type: code });
       assert.equal(hangs.length, code === 'DEVICE_LOST' ? 1 : 0);
     }
   });

@@ -28,7 +28,7 @@ export const record: Recorder = async (name, measure) => {
 export function reasonOf(error: Error): Pick<Measurement, 'skipped' | 'failed'> {
   const message = error.message.slice(0, 400);
   const isRefused = error instanceof TooLarge || (error instanceof GauntletError && error.code === 'OUT_OF_MEMORY');
-  return isRefused || /out of memory|failed to allocate/i.test(message) ? { skipped: message } : { failed: message };
+  return isRefused ? { skipped: message } : { failed: message };
 }
 
 /** @throws TooLarge, which skips the case, if the card has less free memory */

@@ -45,11 +45,8 @@ describe('sessions of the C API', () => {
 
   it('update a tensor in place that is input and output, also a part of its rows', () => {
     const session = open();
-    const whole = DeviceTensor.of(
-      'float32',
-      Float32Array.from({ length: 12 }, (_, i) => i),
-      [6, 2],
-    );
+    const numbers = Float32Array.from({ length: 12 }, (_, i) => i);
+    const whole = DeviceTensor.of('float32', numbers, [6, 2]);
     const part = whole.rows(1, 4);
     const binding = session.bind({ x: part }, { y: part });
     binding.run();
@@ -66,11 +63,8 @@ describe('sessions of the C API', () => {
   });
 
   it('refuse what they cannot run with an error that says why', () => {
-    const damaged = new Uint8Array([1, 2, 3]);
-    assert.throws(() => DeviceSession.open(damaged, { memory: 'cpu' }), {
-      code: 'ENGINE_FAULT',
-      message: /does not load/,
-    });
+    const refusal = { code: 'ENGINE_FAULT', message: /does not load/ };
+    assert.throws(() => DeviceSession.open(new Uint8Array([1, 2, 3]), { memory: 'cpu' }), refusal);
     const session = open();
     const x = DeviceTensor.empty('cpu', 'float32', [4, 2]);
     const small = DeviceTensor.empty('cpu', 'float32', [1, 2]);
