@@ -15,9 +15,9 @@ export function runtimeFault(text: string): GauntletError {
     const way = 'it is not needed: take it off the library path, or put an empty file libcudnn.so.9 before it';
     return new GauntletError('DEVICE_UNAVAILABLE', `cuDNN ${path} does not work (${why}); ${way}`);
   }
-  // after most errors of CUDA, every later call of the process fails, too
-  const isLost = /\b(cuda|cublas) (failure|error) \d+|^cuda\w+: /i.test(why);
-  return new GauntletError(isLost ? 'DEVICE_LOST' : 'ENGINE_FAULT', why);
+  // after most of them, every later call of the process fails, too
+  const isOfCuda = /\b(cuda|cublas) (failure|error) \d+|^cuda\w+: /i.test(why);
+  return new GauntletError(isOfCuda ? 'DEVICE_LOST' : 'ENGINE_FAULT', why);
 }
 
 export function faultIn(what: string, cause: unknown): GauntletError {

@@ -143,11 +143,7 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
     const { kind } = job as Job;
     if (init.alternates && kind !== 'generate') await decoder.close();
     const handler = handlers[kind] as (job: unknown, tools: Tools) => Promise<JobResults[Job['kind']]>;
-    const result = await handler(job, tools).catch(async (error: unknown) => {
-      if (!(error instanceof GauntletError && error.code === 'OUT_OF_MEMORY')) throw error;
-      await close(); // what other jobs keep on the card may be the room that this one lacks
-      return handler(job, tools);
-    });
+    const result = await handler(job, tools);
     send({ id, kind: 'done', result }, transferable(kind, result));
   } catch (error) {
     const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
@@ -163,13 +159,9 @@ let last: Promise<void> = Promise.resolve();
 port.on('message', (message: JobMessage | 'close') => {
   last = last.then(async () => {
     if (message !== 'close') return perform(message);
-    await close();
+    await graphs.close();
+    await trainer.close();
+    onDevice?.close();
     port.close();
   });
 });
-
-async function close(): Promise<void> {
-  await graphs.close();
-  await trainer.close();
-  onDevice?.close();
-}

@@ -17,7 +17,7 @@ if [ "$have" -lt @PARTS@ ]; then
   # what the last part needs is looked for now, while there is time to mend it
   nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used --format=csv,noheader
   command -v xz > /dev/null || python3 -c 'import lzma' || echo "neither xz nor python3 with lzma can unpack the parts"
-  python3 -c 'import torch, transformers, peft; print("torch", torch.__version__)' || echo "the section torch will be skipped"
+  python3 -c 'import torch, transformers, peft; print("torch", torch.__version__)' 2> /dev/null || echo "the section torch will be skipped"
   df -h "$kept" | tail -1
   echo "part $have of @PARTS@ is in $kept: now run the run.sh of the next folder"
   exit 0
