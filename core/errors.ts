@@ -42,6 +42,10 @@ export const ERROR_CODES = {
     retryable: true,
     help: 'a call hangs: its worker ends, so start it again; check device and disk, or raise GAUNTLET_HANG_SECONDS if it is only slow',
   },
+  DEVICE_LOST: {
+    retryable: true,
+    help: 'CUDA failed: its worker ends, because later calls would fail, too; start it again, and check the driver',
+  },
   ENDPOINT_FAULT: {
     retryable: true,
     help: 'the rollout server failed or answered wrongly; it is retried and never affects a reward; follow the message',
@@ -49,7 +53,7 @@ export const ERROR_CODES = {
   DEVICE_UNAVAILABLE: { retryable: false, help: 'use --device cpu, or install the component that the message names' },
   OUT_OF_MEMORY: {
     retryable: false,
-    help: 'estimated before loading: free memory, quantize the base (engine.quantization), or override (engine.force)',
+    help: 'estimated before loading, or a GPU has no more: free memory, quantize the base (engine.quantization), or override (engine.force)',
   },
   SERVER_UNAVAILABLE: { retryable: false, help: 'check TEMPORAL_ADDRESS, or unset it to use the embedded server' },
   PORT_TAKEN: { retryable: false, help: 'choose another port' },

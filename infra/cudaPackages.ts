@@ -16,6 +16,21 @@ export const PROVIDER: Wheel = {
   pip: ['--python-version=311', '--abi=cp311', '--platform=manylinux_2_28_x86_64'],
   folder: 'onnxruntime/capi',
 };
+/** Compute capabilities, times ten, for which it has machine code, which also runs on later ones of the same generation. */
+const CODE = [75, 80, 86, 89, 90, 120];
+/** The oldest driver for CUDA 13. */
+const DRIVER = 580;
+
+/** Why CUDA cannot work on a card, if so. */
+export function cardFault({ capability, driver }: { capability: string; driver: string }): string | undefined {
+  if (Number.parseInt(driver, 10) < DRIVER) return `its driver is ${driver}, and CUDA 13 needs ${DRIVER} or newer`;
+  const own = Math.round(10 * Number(capability));
+  const generation = (each: number): number => Math.floor(each / 10);
+  if (CODE.some((each) => each <= own && generation(each) === generation(own))) return undefined;
+  const known = CODE.map((each) => (each / 10).toFixed(1)).join(', ');
+  return `its compute capability is ${capability}, and the CUDA provider has code for ${known}`;
+}
+
 export const PROVIDER_FILES = ['libonnxruntime_providers_shared.so', 'libonnxruntime_providers_cuda.so'] as const;
 
 /** NVIDIA's libraries by package, in the order in which they load. */

@@ -10,6 +10,8 @@ import { modelFolder } from '../data/modelFolder.js';
 import { isFamily } from '../data/paths.js';
 import { codeVersion } from '../infra/codeVersion.mjs';
 import { ROOT } from '../infra/root.mjs';
+import { findGpu } from '../ml/device/gpuMemory.js';
+import { ortApi } from '../ml/device/ortApi.js';
 import { resolveDevice, runtimeVersion } from '../ml/device/providers.js';
 import { memoryBudget, sourceOf } from '../ml/engine/budget.js';
 import { describePlan } from '../ml/engine/cardPlan.js';
@@ -102,7 +104,8 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
           return { facts, details: { ...details, code: version } };
         }
         const device = await resolveDevice(options.device ?? engine.device);
-        return { facts: { device, engine: `onnxruntime ${runtimeVersion()}` }, details: { code: version } };
+        const facts = { device, engine: `onnxruntime ${runtimeVersion()}` };
+        return device === 'cpu' ? { facts, details: { code: version } } : onCard(facts, version);
       },
       acceptsEnvironment: process.env.GAUNTLET_ACCEPT_ENVIRONMENT === '1',
       engine: async (model, config) => {
@@ -132,6 +135,13 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       await Promise.all([engines.close(), sandboxes.close()]);
     },
   };
+}
+
+/** What decides how a GPU rounds, beside the version of the engine. */
+async function onCard(facts: Record<string, string>, code: string) {
+  const { name = 'unknown', capability = 'unknown', driver = 'unknown' } = (await findGpu()) ?? {};
+  const card = { card: name, 'compute capability': capability, cublas: ortApi().cuda().cublasVersion(), cudnn: 'none' };
+  return { facts: { ...facts, ...card }, details: { code, driver } };
 }
 
 async function renderInThread(task: ReportTask): Promise<string> {

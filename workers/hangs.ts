@@ -124,6 +124,10 @@ export class HangWatch {
     });
     try {
       return await Promise.race([next(input), hung]);
+    } catch (error) {
+      const { type, message } = error as { type?: string; message: string };
+      if (type === 'DEVICE_LOST') this.onHang(new GauntletError(type, message));
+      throw error;
     } finally {
       clearInterval(timer);
     }

@@ -7,11 +7,12 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { CARDS, cardFor, type PresetName } from '../../core/presets.js';
 import { shippedModelPath } from '../../data/paths.js';
+import { cardFault } from '../../infra/cudaPackages.js';
 import { isSupportedNode, SUPPORTED_NODE } from '../../infra/node-version.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
-import { describeGpu, findGpu, gigabytesOf } from '../../ml/device/gpuMemory.js';
+import { describeGpu, findGpu } from '../../ml/device/gpuMemory.js';
 import { listProviders, resolveDevice } from '../../ml/device/providers.js';
 import { allocatedMemory, memoryBudget, sourceOf } from '../../ml/engine/budget.js';
 import { availableMemory } from '../../ml/engine/memory.js';
@@ -22,6 +23,7 @@ import { localFolder, storeExists } from '../../store/openStore.js';
 import { isS3 } from '../../store/s3Place.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 import { jsonOption } from '../input/options.js';
+import { gigabytesOf } from '../run/card.js';
 import { type StoreFlags, withStore } from '../run/session.js';
 import { EXIT } from '../terminal/exitCodes.js';
 import { createOutput, describeError, paint } from '../terminal/output.js';
@@ -106,6 +108,8 @@ const OPTIONAL: readonly string[] = ['device cuda', 'sandbox docker'];
 async function cudaCheck(): ReturnType<Check> {
   const gpu = await findGpu();
   if (gpu === undefined) return { required: false, ok: false, detail: 'no NVIDIA driver answers (nvidia-smi)' };
+  const fault = cardFault(gpu);
+  if (fault !== undefined) return { required: false, ok: false, detail: `${describeGpu(gpu)}: ${fault}` };
   await resolveDevice('cuda');
   return {
     required: false,

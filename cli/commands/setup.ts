@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { GauntletError } from '../../core/errors.js';
-import { NVIDIA, PROVIDER, PROVIDER_FILES, type Wheel } from '../../infra/cudaPackages.js';
+import { cardFault, NVIDIA, PROVIDER, PROVIDER_FILES, type Wheel } from '../../infra/cudaPackages.js';
 import { FetchError, withPackage } from '../../infra/pypi.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { cudaFolder, hasLibrary } from '../../ml/device/cudaLibraries.js';
@@ -33,9 +33,11 @@ export function addSetup(program: Command): void {
     .action(async (_device: string, { json }: { json?: boolean }) => {
       const output = createOutput(json);
       if (!supportsCuda()) throw new GauntletError('DEVICE_UNAVAILABLE', 'CUDA needs Linux on x64');
-      const installed = await installCuda((line) => output.note(line));
       const found = await findGpu();
       const gpu = found && describeGpu(found);
+      const fault = found && cardFault(found);
+      if (fault !== undefined) throw new GauntletError('DEVICE_UNAVAILABLE', `CUDA cannot use ${gpu}: ${fault}`);
+      const installed = await installCuda((line) => output.note(line));
       if (gpu === undefined) output.note('no NVIDIA driver answers here, so CUDA is not tried');
       else await resolveDevice('cuda');
       output.result({ installed, ...(gpu && { gpu }) }, () =>

@@ -2,12 +2,19 @@
 import { join } from 'node:path';
 import { CARDS, DEFAULT_GIGABYTES, type PresetName, resolveConfig } from '../../core/presets.js';
 import { modelOf, type RunConfigInput } from '../../core/schema/config.js';
-import { describeGpu, findGpu, type Gpu, gigabytesOf } from '../../ml/device/gpuMemory.js';
+import { describeGpu, findGpu, type Gpu } from '../../ml/device/gpuMemory.js';
 import { checkCard, describePlan, planCard, sumOf } from '../../ml/engine/cardPlan.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { readJson } from '../../ml/hf/tokenizer.js';
 import { engineOptions } from '../../workers/deps.js';
 import { provideModel } from '../input/provideModel.js';
+
+/** The size by which a card is known: 24 for one of 24,564 MiB, also for one of 23,028 MiB, which has kept up to 8 % for ECC. */
+export function gigabytesOf({ bytes }: Gpu): number {
+  const gib = bytes / 2 ** 30;
+  const sizes = Object.values(CARDS).flatMap((card) => Object.keys(card).map(Number));
+  return sizes.find((size) => size >= gib && size <= 1.08 * gib) ?? Math.round(gib);
+}
 
 /**
  * With device cuda, the input with the size of the card that is here, unless it names one. Workers do not choose again, so it does

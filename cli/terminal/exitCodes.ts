@@ -21,6 +21,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   STORE_FAULT: EXIT.unavailable,
   ENGINE_FAULT: EXIT.unavailable,
   NO_PROGRESS: EXIT.unavailable,
+  DEVICE_LOST: EXIT.unavailable,
   ENDPOINT_FAULT: EXIT.unavailable,
   DEVICE_UNAVAILABLE: EXIT.unavailable,
   OUT_OF_MEMORY: EXIT.unavailable,

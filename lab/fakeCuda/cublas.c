@@ -17,6 +17,7 @@ CREATE(cublasCreate_v2) DESTROY(cublasDestroy_v2) IGNORED(cublasSetStream_v2) IG
 int cublasGetMathMode(void *handle, int *mode) { *mode = 0; return 0; }
 const char *cublasGetStatusName(int status) { return "CUBLAS_STATUS"; }
 const char *cublasGetStatusString(int status) { return "a status of cuBLAS"; }
+int cublasGetProperty(int part, int *value) { *value = part == 0 ? 13 : 0; return 0; }
 PRODUCT(cublasDcopy_v2) PRODUCT(cublasDgeam) PRODUCT(cublasDgemmBatched) PRODUCT(cublasDgemmStridedBatched)
 PRODUCT(cublasDgemm_v2) PRODUCT(cublasDgetrfBatched) PRODUCT(cublasDgetriBatched) PRODUCT(cublasGemmBatchedEx)
 PRODUCT(cublasGemmEx) PRODUCT(cublasGemmStridedBatchedEx) PRODUCT(cublasScopy_v2) PRODUCT(cublasSgeam)

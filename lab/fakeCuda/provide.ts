@@ -27,6 +27,7 @@ const HEADERS: Wheel[] = [
     folder: 'nvidia/cu13/include',
   },
 ];
+const CUDNN = 'libcudnn.so.9';
 /** Each of our libraries: its source, and flags. libcurand is only there to be linked to. */
 const LIBRARIES = {
   'libcudart.so.13': ['cudart.c'],
@@ -34,6 +35,7 @@ const LIBRARIES = {
   'libcublasLt.so.13': ['cublas.c', '-DLT', '-l:libcudart.so.13'],
   'libcuda.so.1': ['driver.c'],
   'libcurand.so.10': ['driver.c'],
+  [CUDNN]: ['cudnn.c'],
 };
 
 /**
@@ -53,8 +55,12 @@ export async function runOnFakeCuda(script: URL, args: readonly string[], say: S
   }
 }
 
-/** Puts the libraries into an empty folder, for LD_LIBRARY_PATH. @throws Error with one line that says what is missing */
-export async function putFakeCuda(folder: string, say: Say): Promise<void> {
+/**
+ * Puts the libraries into an empty folder, for LD_LIBRARY_PATH.
+ * @param cudnn false: as on a machine without cuDNN
+ * @throws Error with one line that says what is missing
+ */
+export async function putFakeCuda(folder: string, say: Say, cudnn = true): Promise<void> {
   if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('the CUDA provider needs Linux on x64');
   if (runtimeVersion() !== PROVIDER.version)
     throw new Error(
@@ -66,7 +72,6 @@ export async function putFakeCuda(folder: string, say: Say): Promise<void> {
   const runtime = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'));
   const name = 'libonnxruntime.so.1';
   symlinkSync(join(runtime, 'bin/napi-v6', process.platform, process.arch, name), join(folder, name));
-  for (const name of ['libcudnn.so', 'libcudnn.so.9']) writeFileSync(join(folder, name), ''); // hides that of the machine
   const include: string[] = [];
   for (const wheel of HEADERS) include.push(`-I${await fetched(wheel, say)}`);
   say('compiling a CUDA runtime without a GPU');
@@ -81,6 +86,8 @@ export async function putFakeCuda(folder: string, say: Say): Promise<void> {
     if (compiled.error) throw new Error('gcc is needed to compile the CUDA runtime without a GPU');
     if (compiled.status !== 0) throw new Error(`gcc cannot compile ${source}: see the lines above`);
   }
+  if (!cudnn) writeFileSync(join(folder, CUDNN), ''); // hides that of the machine
+  symlinkSync(CUDNN, join(folder, 'libcudnn.so'));
 }
 
 /** Where a package is kept. */

@@ -98,10 +98,7 @@ export class Sampler {
       total += sum;
     }
     if (!Number.isFinite(total))
-      throw new GauntletError(
-        'BAD_MODEL',
-        'the probabilities of the next token are not finite: are the weights damaged?',
-      );
+      throw new GauntletError('BAD_MODEL', 'the probabilities of the next token are not finite');
     const target = uniform * total;
     let before = 0;
     let block = 0;

@@ -122,10 +122,7 @@ export class Slots {
       for (let k = 0; k < Number(states.limit[row]) && !answer.finished; k++) {
         const token = Number(emitted[k * rows + row]);
         if (token === NOT_FINITE)
-          throw new GauntletError(
-            'BAD_MODEL',
-            'the probabilities of the next token are not finite: are the weights damaged?',
-          );
+          throw new GauntletError('BAD_MODEL', 'the probabilities of the next token are not finite');
         answer.tokens.push(token);
         answer.finished = stopTokens.includes(token);
         sampled++;

@@ -1,7 +1,7 @@
 // Sessions whose inputs and outputs are tensors that stay where they are, on the host or on a GPU. What is bound as input and
 // as output at once is updated in place. A run blocks its thread, so sessions live in worker threads.
-import { GauntletError } from '../../core/errors.js';
 import { bytesOf, type DType, sizeOf } from '../ir/op.js';
+import { faultIn } from './faults.js';
 import { type Handle, ortApi } from './ortApi.js';
 import { isOwned, type Owned, releaseOwned, track } from './owned.js';
 
@@ -167,7 +167,8 @@ export interface DeviceSessionOptions {
 }
 
 // An arena of its own takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32 has ten).
-const CUDA_OPTIONS = { arena_extend_strategy: 'kSameAsRequested', use_tf32: '0' };
+// Attention is by flash (1), else by the memory-efficient kernel (2), else unfused (16): cuDNN is not chosen where a machine has it.
+const CUDA_OPTIONS = { arena_extend_strategy: 'kSameAsRequested', use_tf32: '0', sdpa_kernel: '19' };
 
 // Regions of 256 MiB, 512 MiB and then 1 GiB (strategy 0). If each tensor had a region of its own, those of rows of another length would
 // fit into none, and the arena would hold the memory of both.
@@ -229,10 +230,7 @@ export class DeviceSession {
       return new DeviceSession(handle, [track('session', handle)], recorded, inArena, externalData);
     } catch (error) {
       if (inArena) leaveArena();
-      const { message } = error as Error;
-      throw error instanceof GauntletError && error.code !== 'ENGINE_FAULT'
-        ? error
-        : new GauntletError('ENGINE_FAULT', `the model graph does not load: ${message}`, { cause: error });
+      throw faultIn('the model graph does not load', error);
     } finally {
       call('ReleaseSessionOptions', settings);
     }
@@ -349,12 +347,12 @@ export class Binding {
     }
   }
 
-  /** @throws {GauntletError} ENGINE_FAULT */
+  /** @throws {GauntletError} */
   run(): void {
     try {
       ortApi().call('RunWithBinding', this.session, this.options, this.handle);
     } catch (cause) {
-      throw new GauntletError('ENGINE_FAULT', `the model graph failed: ${(cause as Error).message}`, { cause });
+      throw faultIn('the model graph failed', cause);
     }
   }
 

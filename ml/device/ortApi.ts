@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 import type * as Koffi from 'koffi';
 import { env } from 'onnxruntime-node';
 import { GauntletError } from '../../core/errors.js';
-import { loadCudaLibraries } from './cudaLibraries.js';
+import { hasLibrary, loadCudaLibraries } from './cudaLibraries.js';
+import { exclusively } from './exclusive.js';
+import { runtimeFault } from './faults.js';
 
 /** The address of an object of the runtime, or of memory. */
 export type Handle = bigint;
@@ -71,10 +73,12 @@ interface Cuda {
   free(address: Handle): void;
   upload(address: Handle, data: ArrayBufferView): void;
   download(data: ArrayBufferView, address: Handle): void;
+  freeMemory(): number; // bytes
+  cublasVersion(): string; // it decides how products are rounded
 }
 
 export interface OrtApi {
-  /** @throws {GauntletError} ENGINE_FAULT with the message of the runtime */
+  /** @throws {GauntletError} ENGINE_FAULT with the message of the runtime, or what faults.ts makes of it */
   call(name: FunctionName, ...args: Argument[]): void;
   /** Calls a function whose last argument receives a handle. */
   create(name: FunctionName, ...args: Argument[]): Handle;
@@ -140,11 +144,11 @@ function open(): OrtApi {
     return made;
   };
   const call: OrtApi['call'] = (name, ...args) => {
-    const status = BigInt((functionOf(name)(...args) as Handle | number | undefined) ?? 0);
+    const status = BigInt((exclusively(() => functionOf(name)(...args)) as Handle | number | undefined) ?? 0);
     if (status === 0n) return;
     const message = messageOf(status) as string;
     functionOf('ReleaseStatus')(status);
-    throw new GauntletError('ENGINE_FAULT', message);
+    throw runtimeFault(message);
   };
   const create: OrtApi['create'] = (name, ...args) => {
     const cell = new BigUint64Array(1);
@@ -167,30 +171,23 @@ const TO_HOST = 2;
 
 function openCuda(koffi: typeof Koffi): Cuda {
   loadCudaLibraries(koffi);
-  const library = ['libcudart.so.13', 'libcudart.so.12'].reduce<Koffi.LibraryHandle | undefined>((found, name) => {
-    try {
-      return found ?? koffi.load(name);
-    } catch {
-      return undefined; // another version is installed, or none
-    }
-  }, undefined);
-  if (library === undefined)
-    throw new GauntletError(
-      'DEVICE_UNAVAILABLE',
-      'device cuda needs the CUDA runtime: run gauntlet setup cuda, or use cpu',
-    );
+  const missing = 'device cuda needs the CUDA runtime: run gauntlet setup cuda, or use cpu';
+  if (!hasLibrary(koffi, 'libcudart.so.13')) throw new GauntletError('DEVICE_UNAVAILABLE', missing);
+  const library = koffi.load('libcudart.so.13');
   const describe = library.func('cudaGetErrorString', 'str', ['int']);
   const checked = (name: string, ...types: string[]) => {
     const run = library.func(name, 'int', types);
     return (...args: unknown[]): void => {
-      const status = run(...args) as number;
-      if (status !== 0) throw new GauntletError('ENGINE_FAULT', `${name}: ${describe(status)}`);
+      const status = exclusively(() => run(...args) as number);
+      if (status !== 0) throw runtimeFault(`${name}: ${describe(status)}`);
     };
   };
   const malloc = checked('cudaMalloc', 'void *', 'size_t');
   const free = checked('cudaFree', HANDLE);
   const upload = checked('cudaMemcpy', HANDLE, 'void *', 'size_t', 'int');
   const download = checked('cudaMemcpy', 'void *', HANDLE, 'size_t', 'int');
+  const synchronize = checked('cudaStreamSynchronize', 'void *');
+  const memory = checked('cudaMemGetInfo', 'void *', 'void *');
   return {
     allocate(bytes) {
       const cell = new BigUint64Array(1);
@@ -198,7 +195,21 @@ function openCuda(koffi: typeof Koffi): Cuda {
       return cell[0]!;
     },
     free,
-    upload: (address, data) => upload(address, data, data.byteLength, TO_DEVICE),
+    upload(address, data) {
+      upload(address, data, data.byteLength, TO_DEVICE);
+      synchronize(null); // the copy may return before its data have left this memory for the device
+    },
     download: (data, address) => download(data, address, data.byteLength, TO_HOST),
+    freeMemory() {
+      const sizes = new BigUint64Array(2);
+      memory(sizes, sizes.subarray(1));
+      return Number(sizes[0]);
+    },
+    cublasVersion() {
+      const read = koffi.load('libcublas.so.13').func('cublasGetProperty', 'int', ['int', 'void *']);
+      const parts = new Int32Array(3);
+      for (const part of parts.keys()) read(part, parts.subarray(part));
+      return parts.join('.');
+    },
   };
 }

@@ -1,6 +1,7 @@
 // What the threads of this process own in native memory. A worker thread that ends in the middle releases nothing itself, so
 // every thread notes what it owns in one shared table, and the thread that started it releases the rest.
 import { getEnvironmentData, isMainThread, setEnvironmentData, threadId } from 'node:worker_threads';
+import { endTurnOf } from './exclusive.js';
 import { type Handle, ortApi } from './ortApi.js';
 
 /** In the order in which they are released: nothing may be released before what uses it. */
@@ -47,6 +48,7 @@ export function releaseOwned({ kind, handle, slot }: Owned): void {
 
 /** Releases what a thread that has ended still owned. */
 export function releaseOwnedBy(thread: number): void {
+  endTurnOf(thread);
   for (const kind of KINDS) {
     const tag = tagOf(thread, kind);
     for (let slot = 0; slot < SLOTS; slot++) {

@@ -17,6 +17,11 @@ const CHECK_LIMIT_MS = 300_000; // the first start may compile kernels
 
 const require = createRequire(import.meta.url);
 
+// nvidia-smi counts cards so. The other variables choose kernels: results would depend on the shell.
+process.env.CUDA_DEVICE_ORDER = 'PCI_BUS_ID';
+for (const name of Object.keys(process.env))
+  if (/^(ORT_(EN|DIS)ABLE_.*|NVIDIA_TF32_OVERRIDE|CUBLAS_WORKSPACE_CONFIG)$/.test(name)) delete process.env[name];
+
 /** Where ONNX Runtime looks for its providers. */
 export const providerFolder = (): string =>
   join(dirname(require.resolve('onnxruntime-node/package.json')), 'bin/napi-v6', PLATFORM);

@@ -13,6 +13,8 @@ import { replacementsFor } from './replacements.js';
 import { SharedConstants } from './sharedConstants.js';
 import { LOCATION_ROOT } from './weightLocations.js';
 
+ort.env.logLevel = 'error'; // before the first session, whose level is that of the process
+
 export type Tensor = ort.Tensor;
 export type Feeds = Record<string, Tensor | DeviceTensor>;
 export type TensorArray = Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Uint8Array;

@@ -2,6 +2,7 @@
 // what a CUDA runtime counts. All numbers are bytes.
 import { GauntletError } from '../../core/errors.js';
 import { DECODER_ROWS, deviceDecoderBytes } from '../decode/deviceDecoder.js';
+import { LESS_MEMORY } from '../device/faults.js';
 import type { ModelConfig } from '../hf/config.js';
 import { packedLayout, type Quantization } from '../hf/packed.js';
 import { HALF, toHalf } from '../ir/half.js';
@@ -140,9 +141,7 @@ export function checkCard(model: string, plan: CardPlan, available: number, forc
   if (force || plan.total <= available) return;
   throw new GauntletError(
     'OUT_OF_MEMORY',
-    `${model}: ${describePlan(plan)}; the GPU has ${gib(available)}. A new run takes less with a smaller preset, ` +
-      'engine.decoderRows=16 or engine.activationMegabytes=4000; engine.checkpointing=true changes no result; ' +
-      'engine.force=true starts it anyway',
+    `${model}: ${describePlan(plan)}; the GPU has ${gib(available)}: ${LESS_MEMORY}; engine.force=true starts it anyway`,
   );
 }
 

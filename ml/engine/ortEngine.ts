@@ -6,7 +6,7 @@ import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import { isIn, type Shard } from '../../core/shards.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
-import { freeGpuMemory } from '../device/gpuMemory.js';
+import { ortApi } from '../device/ortApi.js';
 import { checkHere, listProviders, type Provider, resolveDevice } from '../device/providers.js';
 import { digestModel } from '../hf/digest.js';
 import { describeModel, type ModelFiles } from '../hf/model.js';
@@ -108,7 +108,7 @@ export async function openEngine(
   const model = describeModel(path);
   const half = HALF[options.precision ?? 'f32'];
   if (half) await checkHalf(provider, half, options.precision!, devices.check);
-  const limits = { force: options.force, available: await freeGpuMemory(provider) };
+  const limits = { force: options.force, available: provider === 'cuda' ? ortApi().cuda().freeMemory() : undefined };
   if (provider === 'cpu') {
     const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
     const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));

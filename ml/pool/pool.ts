@@ -1,5 +1,6 @@
 // A pool of worker threads. Each runs one job at a time, and the result of a job does not depend on its worker. If a worker
-// dies, its job fails with ENGINE_FAULT and the worker is replaced. An aborted job stops at its next check.
+// dies, its job fails with ENGINE_FAULT and the worker is replaced. An aborted job stops at its next check. A worker whose card is full
+// ends, which gives back all that it holds there, and another one tries its job once more.
 import { setMaxListeners } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
@@ -33,6 +34,7 @@ interface Task {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
   settled: boolean;
+  isRepeated?: boolean;
 }
 
 interface Member {
@@ -158,8 +160,7 @@ export class WorkerPool {
     const { threadId } = member.worker; // unknown after its end
     const died = (reason: string): void => {
       const at = this.members.indexOf(member);
-      if (at < 0) return;
-      this.members.splice(at, 1);
+      if (at >= 0) this.members.splice(at, 1);
       member.task?.reject(new GauntletError('ENGINE_FAULT', `a model worker died: ${reason}`));
       this.dispatch();
     };
@@ -181,6 +182,12 @@ export class WorkerPool {
       return;
     }
     member.task = undefined;
+    if (message.kind === 'failed' && message.code === 'OUT_OF_MEMORY') {
+      this.members.splice(this.members.indexOf(member), 1);
+      void member.worker.terminate();
+      if (!task.isRepeated && !task.settled) this.queue.unshift(Object.assign(task, { isRepeated: true }));
+      if (this.queue.includes(task)) return; // until the thread has ended
+    }
     if (!task.settled) task.options.onProgress?.(0); // a job that ended is progress of its batch
     if (message.kind === 'done') task.resolve(message.result);
     else task.reject(toError(message.code, message.message));

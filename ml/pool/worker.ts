@@ -113,10 +113,7 @@ const handlers: Handlers = {
 };
 
 function checkLogprobs(row: readonly number[]): void {
-  if (row.every(Number.isFinite)) return;
-  const damaged = 'the weights of the model or of the adapter are damaged';
-  const why = precision === 'f32' ? damaged : `numbers do not fit ${precision}: set engine.precision to f32`;
-  throw new GauntletError('BAD_MODEL', `the log-probabilities are not finite: ${why}`);
+  if (!row.every(Number.isFinite)) throw new GauntletError('BAD_MODEL', 'the log-probabilities are not finite');
 }
 
 const port = parentPort!;
@@ -150,7 +147,10 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
     send({ id, kind: 'done', result }, transferable(kind, result));
   } catch (error) {
     const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
-    send({ id, kind: 'failed', code, message: error instanceof Error ? error.message : String(error) });
+    const message = error instanceof Error ? error.message : String(error);
+    const damaged = 'the weights of the model or of the adapter are damaged';
+    const why = half ? `numbers do not fit ${precision}: set engine.precision to f32` : damaged;
+    send({ id, kind: 'failed', code, message: message.replace(/ are not finite$/, `$&: ${why}`) });
   }
   collectGarbage();
 }

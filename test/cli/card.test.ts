@@ -3,14 +3,17 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { forCard } from '../../cli/run/card.js';
+import { forCard, gigabytesOf } from '../../cli/run/card.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
+import { cardFault } from '../../infra/cudaPackages.js';
 import { PUBLISHED, shapeConfig } from '../../lab/bench/shapes.js';
 import type { Gpu } from '../../ml/device/gpuMemory.js';
 import { withEnvironment } from './support.js';
 
-const card = (name: string, mebibytes: number): Gpu => ({ name, bytes: mebibytes * 2 ** 20, driver: '580.65' });
+const card = (name: string, mebibytes: number): Gpu => {
+  return { name, bytes: mebibytes * 2 ** 20, driver: '580.65', capability: '8.9' };
+};
 const RTX_4090 = card('NVIDIA GeForce RTX 4090', 24_564);
 
 describe('a run on a card', () => {
@@ -20,7 +23,7 @@ describe('a run on a card', () => {
     folder = mkdtempSync(join(tmpdir(), 'gauntlet-card-'));
     model = folder;
     writeFileSync(join(folder, 'config.json'), JSON.stringify(shapeConfig(PUBLISHED['1.5B'])));
-    writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\necho NVIDIA GeForce RTX 4070, 12282, 580.65\n', {
+    writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\necho NVIDIA GeForce RTX 4070, 12282, 580.65, $CAPABILITY\n', {
       mode: 0o755,
     });
   });
@@ -28,11 +31,8 @@ describe('a run on a card', () => {
 
   async function start(input: RunConfigInput, gpu: Gpu | undefined) {
     const notes: string[] = [];
-    const chosen = await forCard(
-      input,
-      (line) => notes.push(line),
-      async () => gpu,
-    );
+    const note = (line: string) => notes.push(line);
+    const chosen = await forCard(input, note, async () => gpu);
     return { chosen, notes };
   }
   const qwen = (more: object = {}): RunConfigInput => ({
@@ -79,14 +79,14 @@ describe('a run on a card', () => {
     const whole: RunConfigInput = { preset: 'smollm2-135m', model, engine: { device: 'cuda', precision: 'f16' } };
     await assert.rejects(start(whole, card('RTX 4060', 8188)), {
       code: 'OUT_OF_MEMORY',
-      message: /^\S+: needs 1\d\.\d GiB: .*; the GPU has 8\.0 GiB\. .*engine\.decoderRows=16/,
+      message: /^\S+: needs 1\d\.\d GiB: .*; the GPU has 8\.0 GiB: .*engine\.decoderRows=16/,
     });
     const forced = await start({ ...whole, engine: { ...whole.engine, force: true } }, card('RTX 4060', 8188));
     assert.equal(forced.notes.length, 1);
   });
 
   it('the command refuses, and doctor says which presets fit', async () => {
-    const env = { PATH: `${folder}:${process.env.PATH}` };
+    const env = { PATH: `${folder}:${process.env.PATH}`, CAPABILITY: '10.0' };
     const store = join(folder, 'store');
     const train = ['train', 'r', '--preset', 'qwen-7b', '--model', 'tiny', '--device', 'cuda', '--store', store];
     const { code, err } = await withEnvironment(env, ...train);
@@ -98,6 +98,25 @@ describe('a run on a card', () => {
       findings.find(({ name }) => name === 'gpu presets')?.detail,
       '12 GB fit qwen-0.5b, qwen-1.5b; a larger card is needed for qwen-7b (computed)',
     );
+    assert.match(out, /its compute capability is 10\.0/);
+  });
+
+  it('has its size also where ECC takes a part of it', () => {
+    // 12 GB with ECC, A10G, RTX 4090, H100, and others
+    const sizes = { 11520: 12, 23028: 24, 24564: 24, 81559: 80, 11264: 11, 22528: 22, 15360: 15, 46068: 45 };
+    for (const [mebibytes, size] of Object.entries(sizes)) assert.equal(gigabytesOf(card('', Number(mebibytes))), size);
+  });
+
+  it('is refused before anything is fetched if CUDA has no code for it, or its driver is too old', async () => {
+    const fault = 'its compute capability is 10.0, and the CUDA provider has code for 7.5, 8.0, 8.6, 8.9, 9.0, 12.0';
+    const env = { PATH: `${folder}:${process.env.PATH}`, CAPABILITY: '10.0' };
+    const { code, err } = await withEnvironment(env, 'setup', 'cuda');
+    assert.equal(code, 3);
+    assert.ok(err.includes(`CUDA cannot use NVIDIA GeForce RTX 4070, 12.0 GiB, driver 580.65: ${fault}`), err);
+    const faultOf = (capability: string, driver = '580.65') => cardFault({ capability, driver });
+    for (const capability of ['7.5', '8.0', '8.7', '9.0', '12.1']) assert.equal(faultOf(capability), undefined);
+    for (const capability of ['7.0', '10.3', '11.0']) assert.match(faultOf(capability)!, /has code for/);
+    assert.equal(faultOf('9.0', '570.124.06'), 'its driver is 570.124.06, and CUDA 13 needs 580 or newer');
   });
 
   it('starts with the same configuration on every machine', () => {

@@ -11,7 +11,7 @@ import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
 
 const NVIDIA_SMI = `#!/bin/sh
 case "$1" in
-  *name*) echo "a card that computes nothing, 81920, 1.0" ;;
+  *name*) echo "a card that computes nothing, 81920, 1.0, 9.0" ;;
   *memory*) echo 8000 ;;
 esac
 `;
@@ -27,7 +27,7 @@ describe('npm run bench -- gpu', function () {
     }
     folder = temporaryFolder();
     for (const name of ['cuda', 'bin']) mkdirSync(join(folder, name));
-    await putFakeCuda(join(folder, 'cuda'), () => {});
+    await putFakeCuda(join(folder, 'cuda'), () => {}, false);
     writeFileSync(join(folder, 'bin', 'nvidia-smi'), NVIDIA_SMI);
     chmodSync(join(folder, 'bin', 'nvidia-smi'), 0o755);
   });

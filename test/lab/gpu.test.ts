@@ -1,12 +1,14 @@
 // The parts of `npm run bench -- gpu` that need no card.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { ROOT } from '../../infra/root.mjs';
 import { follow } from '../../lab/bench/gpu/follow.js';
 import { needMemory, reasonOf } from '../../lab/bench/gpu/measure.js';
 import { parseGpuOptions } from '../../lab/bench/gpu/options.js';
+import { filesOfProgram } from '../../lab/bench/gpu/pack.js';
 import {
   earlierResults,
   type GpuResults,
@@ -92,13 +94,21 @@ describe('the benchmark of a card', () => {
     const engine = (code: 'OUT_OF_MEMORY' | 'ENGINE_FAULT', message: string) =>
       reasonOf(new GauntletError(code, message));
     assert.deepEqual(engine('OUT_OF_MEMORY', 'too large'), { skipped: 'too large' });
-    assert.deepEqual(engine('ENGINE_FAULT', 'cudaMalloc: out of memory'), { skipped: 'cudaMalloc: out of memory' });
-    assert.deepEqual(engine('ENGINE_FAULT', 'Failed to allocate memory for'), {
-      skipped: 'Failed to allocate memory for',
-    });
     assert.deepEqual(engine('ENGINE_FAULT', 'no kernel image'), { failed: 'no kernel image' });
     await needMemory('cpu', 1e15); // the CPU is there to try the benchmark
   });
+
+  it('packs every module that a packed one starts', async () => {
+    const packed = [...(await filesOfProgram())];
+    const isPacked = (name: string): boolean => packed.some((file) => file.endsWith(`/${name}.js`));
+    for (const file of packed.filter((name) => name.startsWith('dist/'))) {
+      const code = readFileSync(join(ROOT, file), 'utf8').replace(/^ *\/\/.*/gm, '');
+      for (const [, name] of code.matchAll(/new URL\(\S*?(\w+)\.js\S* *import\.meta\.url/g))
+        assert.ok(isPacked(name!), name);
+    }
+    const started = 'gpu/section selfTest/process pool/worker engine/cardPlanThread engine/quantizeWorker';
+    assert.ok(started.split(' ').every(isPacked));
+  }).timeout(60_000);
 
   describe('a section', function () {
     this.timeout(30_000);

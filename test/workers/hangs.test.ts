@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { toFailure } from '../../activities/failures.js';
 import type { Deps } from '../../chains/scope.js';
-import type { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
 import type { RolloutServer } from '../../ml/remote/rolloutServer.js';
@@ -39,6 +40,14 @@ describe('an activity that hangs', () => {
     new MockActivityEnvironment({ activityType: 'trainPolicy', attempt: 2 }).run(() =>
       watched.interceptor(Context.current()).inbound.execute!({ args: [], headers: {} }, work),
     );
+
+  it('ends the worker after an error of CUDA that lasts, not after another one', async () => {
+    for (const code of ['ENGINE_FAULT', 'DEVICE_LOST'] as const) {
+      const failed = run(() => Promise.reject(toFailure(new GauntletError(code, 'failure 700'))));
+      await assert.rejects(failed, { type: code });
+      assert.equal(hangs.length, code === 'DEVICE_LOST' ? 1 : 0);
+    }
+  });
 
   it('fails with NO_PROGRESS, and the log says what it was doing', async () => {
     world.engine.gradients = () => NEVER;

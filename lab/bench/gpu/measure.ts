@@ -2,7 +2,8 @@
 import { writeSync } from 'node:fs';
 import { GauntletError } from '../../../core/errors.js';
 import type { MemoryKind } from '../../../ml/device/deviceSession.js';
-import { freeGpuMemory, queryGpu } from '../../../ml/device/gpuMemory.js';
+import { queryGpu } from '../../../ml/device/gpuMemory.js';
+import { ortApi } from '../../../ml/device/ortApi.js';
 import { median } from '../results.js';
 import type { Measurement } from './results.js';
 
@@ -27,12 +28,12 @@ export const record: Recorder = async (name, measure) => {
 export function reasonOf(error: Error): Pick<Measurement, 'skipped' | 'failed'> {
   const message = error.message.slice(0, 400);
   const isRefused = error instanceof TooLarge || (error instanceof GauntletError && error.code === 'OUT_OF_MEMORY');
-  return isRefused || /out of memory|failed to allocate/i.test(message) ? { skipped: message } : { failed: message };
+  return isRefused ? { skipped: message } : { failed: message };
 }
 
 /** @throws TooLarge, which skips the case, if the card has less free memory */
 export async function needMemory(device: MemoryKind, bytes: number): Promise<void> {
-  const free = await freeGpuMemory(device);
+  const free = device === 'cuda' ? ortApi().cuda().freeMemory() : undefined;
   const gigabytes = (x: number): string => `${(x / 1e9).toFixed(1)} GB`;
   if (free !== undefined && free < bytes)
     throw new TooLarge(`it needs about ${gigabytes(bytes)}, and ${gigabytes(free)} of the card are free`);

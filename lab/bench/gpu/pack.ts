@@ -23,10 +23,15 @@ import { say } from '../machine.js';
 import { BenchError } from '../options.js';
 import { keepCapability } from './shrink.js';
 
-const MOST_PART_BYTES = 46e6;
-const ENTRIES = ['lab/bench/gpu/main.js', 'lab/bench/gpu/section.js', 'ml/pool/worker.js', 'ml/selfTest/process.js'];
+/** What a transfer carries: an archive of the checkout without ignored files, and of one part with its script. */
+const TRANSFER_BYTES = 64 * 2 ** 20;
+const [TAR_BLOCK, REST_BYTES] = [512, 2 ** 18]; // of folders, the script, and the end of the archive
+const ENTRY = 'dist/lab/bench/gpu/main.js';
+/** How our code names a module that it starts as a thread or a process. */
+const STARTED = /new URL\((['"])(\.[^'"]+\.js)\1, import\.meta\.url\)/g;
 /** Packages with machine code, which a bundler cannot follow. */
 const NATIVE = ['onnxruntime-node', 'onnxruntime-common', 'koffi', '@koromix/koffi-linux-x64'];
+const MOST_PARTS = 4;
 const [CUDA_LIBRARY, ARCHIVE] = ['libonnxruntime_providers_cuda.so', 'app.tar.xz'];
 
 export async function packGpu({ folder, capability, commit }: { folder: string; capability: number; commit: string }) {
@@ -43,7 +48,10 @@ export async function packGpu({ folder, capability, commit }: { folder: string; 
     copyFileSync(process.execPath, join(app, 'node'));
     spawnSync('strip', [join(app, 'node')]); // makes it smaller; without the program, it stays as it is
     say('compressing, which takes minutes');
-    const parts = compress(app, stage);
+    const checkout = checkoutBytes();
+    const parts = compress(app, stage, TRANSFER_BYTES - checkout);
+    const sizes = [checkout, inArchive(parts[0]!), TRANSFER_BYTES].map((bytes) => `${(bytes / 1e6).toFixed(2)} MB`);
+    say(`the checkout takes ${sizes[0]}, a part ${sizes[1]}; a transfer carries ${sizes[2]}`);
     parts.forEach((part, i) => {
       const own = join(folder, `${i + 1}`);
       copy(part, join(own, basename(part)));
@@ -61,24 +69,39 @@ export async function packGpu({ folder, capability, commit }: { folder: string; 
   }
 }
 
-/** The compiled files that the entries import, also those of packages, with every package.json that says how to import them. */
-async function filesOfProgram(): Promise<Set<string>> {
+/**
+ * The compiled files that the benchmark imports or starts, also those of packages, with every package.json that says how to
+ * import them.
+ */
+export async function filesOfProgram(): Promise<Set<string>> {
   const { build } = await import('esbuild');
-  const { metafile } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: ENTRIES.map((entry) => join('dist', entry)),
-    external: [...NATIVE, 'esbuild'],
-    ...{ bundle: true, write: false, metafile: true, outdir: 'unused', format: 'esm', platform: 'node' },
-    conditions: ['node'], // those of Node itself
-    logLevel: 'error',
-  });
-  const files = new Set(Object.keys(metafile.inputs).filter((file) => !file.startsWith('(')));
+  const files = new Set<string>();
+  for (let entries = [ENTRY]; entries.length > 0; ) {
+    const { metafile } = await build({
+      absWorkingDir: ROOT,
+      entryPoints: entries,
+      external: [...NATIVE, 'esbuild'],
+      ...{ bundle: true, write: false, metafile: true, outdir: 'unused', format: 'esm', platform: 'node' },
+      conditions: ['node'], // those of Node itself
+      logLevel: 'error',
+    });
+    const added = Object.keys(metafile.inputs).filter((file) => !file.startsWith('(') && !files.has(file));
+    for (const file of added) files.add(file);
+    entries = added.flatMap(startedBy).filter((file) => !files.has(file));
+  }
   for (const file of [...files]) {
     if (!file.startsWith('node_modules/')) continue;
     for (let at = dirname(file); basename(at) !== 'node_modules'; at = dirname(at))
       if (existsSync(join(ROOT, at, 'package.json'))) files.add(join(at, 'package.json'));
   }
   return files;
+}
+
+/** The modules that a compiled file of ours starts. */
+function startedBy(file: string): string[] {
+  if (!file.startsWith('dist/')) return [];
+  const named = [...readFileSync(join(ROOT, file), 'utf8').matchAll(STARTED)];
+  return named.map(([, , path]) => join(dirname(file), path!)).filter((path) => existsSync(join(ROOT, path))); // a comment names none
 }
 
 /** What a package needs on Linux. */
@@ -102,19 +125,31 @@ async function copyProvider(target: string, capability: number): Promise<void> {
   }
 }
 
-/** @returns the parts of the archive, of equal size */
-function compress(app: string, stage: string): string[] {
+/** @returns the parts of the archive, of equal size. @throws {BenchError} if a transfer has no room for a part */
+function compress(app: string, stage: string, room: number): string[] {
   const archive = join(stage, ARCHIVE);
   shell('tar cf - -C "$1" . | xz -T0 -6 > "$2"', app, archive);
-  shell(
-    'split -n "$1" -d -a 1 --numeric-suffixes=1 "$2" "$2."',
-    `${Math.ceil(statSync(archive).size / MOST_PART_BYTES)}`,
-    archive,
-  );
+  const { size } = statSync(archive);
+  const count = Math.ceil(size / (room - REST_BYTES));
+  if (count < 1 || count > MOST_PARTS)
+    throw new BenchError(
+      `the checkout leaves ${room} of the ${TRANSFER_BYTES} bytes of a transfer, too few for ${size} bytes in ${MOST_PARTS} parts`,
+    );
+  shell('split -n "$1" -d -a 1 --numeric-suffixes=1 "$2" "$2."', `${count}`, archive);
   return readdirSync(stage)
     .filter((name) => name.startsWith(`${ARCHIVE}.`))
     .sort()
     .map((name) => join(stage, name));
+}
+
+/** A file in a tar archive. */
+const inArchive = (path: string): number => TAR_BLOCK * (1 + Math.ceil(statSync(path).size / TAR_BLOCK));
+
+/** All files of the checkout that git does not ignore. */
+function checkoutBytes(): number {
+  const { stdout } = spawnSync('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
+  const files = stdout.split('\0').filter((file) => file !== '' && existsSync(join(ROOT, file)));
+  return files.reduce((sum, file) => sum + inArchive(join(ROOT, file)), 0);
 }
 
 function shell(command: string, ...args: string[]): void {

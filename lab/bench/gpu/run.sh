@@ -1,27 +1,44 @@
 #!/bin/bash
 # Runs the benchmark of a GPU on a machine without a network; written by `npm run bench -- gpu --pack DIR`. Each folder of DIR
 # has a part. `bash run.sh` keeps its part in a folder of the machine, and the last one runs the benchmark, in less than 9 minutes. Options
-# of `npm run bench -- gpu` can follow. Results: $OUT/gpu.json, default beside this script; if it is there already, the run goes on from it.
+# of `npm run bench -- gpu` can follow. Results: $OUT/gpu.json, default beside this script. They are kept with the parts, so a second
+# command goes on from the first.
 here=$(cd "$(dirname "$0")" && pwd)
-kept=${GAUNTLET_GPU_FOLDER:-/tmp/gauntlet-gpu-@COMMIT@}
+kept=${GAUNTLET_GPU_FOLDER:-${TMPDIR:-/tmp}/gauntlet-gpu-@COMMIT@}
 out=${OUT:-$here}
-mkdir -p "$kept/app" && cp "$here"/app.tar.xz.* "$kept"/ || exit 1
+mkdir -p "$kept/app" "$out" && cp "$here"/app.tar.xz.* "$kept"/ || exit 1
 have=$(ls "$kept"/app.tar.xz.* | wc -l)
-if [ "$have" -lt @PARTS@ ]; then
-  echo "part $have of @PARTS@ is in $kept: now run the run.sh of the next folder"
-  exit 0
-fi
-if [ ! -f "$kept/unpacked" ]; then
-  cat "$kept"/app.tar.xz.* | tar xJf - -C "$kept/app" && touch "$kept/unpacked" || exit 1
-fi
 capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader --id="${CUDA_VISIBLE_DEVICES:-0}" | tr -d '. ')
 if [ "$capability" != @CAPABILITY@ ]; then
   echo "this folder is for compute capability @CAPABILITY@, the card has '$capability': pack it with --capability"
   exit 1
 fi
-# NVIDIA's libraries that come with torch. Others are found by the system, or in the folder of `gauntlet setup cuda`.
-with_torch=$(python3 -c 'import nvidia, glob; print(*(d for p in nvidia.__path__ for d in glob.glob(p + "/*/lib")), sep=":")' 2>/dev/null)
+if [ "$have" -lt @PARTS@ ]; then
+  # what the last part needs is looked for now, while there is time to mend it
+  nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used --format=csv,noheader
+  command -v xz > /dev/null || python3 -c 'import lzma' || echo "neither xz nor python3 with lzma can unpack the parts"
+  python3 -c 'import torch, transformers, peft; print("torch", torch.__version__)' 2> /dev/null || echo "the section torch will be skipped"
+  df -h "$kept" | tail -1
+  echo "part $have of @PARTS@ is in $kept: now run the run.sh of the next folder"
+  exit 0
+fi
+if [ ! -f "$kept/unpacked" ]; then
+  unpack=(tar xJf - -C "$kept/app")
+  in_python='import sys, tarfile; tarfile.open(fileobj=sys.stdin.buffer, mode="r|xz").extractall(sys.argv[1])'
+  command -v xz > /dev/null || unpack=(python3 -c "$in_python" "$kept/app")
+  cat "$kept"/app.tar.xz.* | "${unpack[@]}" && touch "$kept/unpacked" || exit 1
+fi
+# NVIDIA's libraries that come with torch. Others are found by the system. Without cuDNN, as after `gauntlet setup cuda`;
+# WITH_CUDNN=1 tells whether it changes anything.
+with_torch=$(python3 -c 'import glob, nvidia, os
+folders = (folder for package in nvidia.__path__ for folder in glob.glob(package + "/*/lib"))
+print(*(each for each in folders if os.environ.get("WITH_CUDNN") or not glob.glob(each + "/libcudnn*")), sep=":")' 2> /dev/null)
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$with_torch"
 cd "$kept/app" || exit 1
+# $OUT may be emptied before every command, so a copy follows the results
+results=$kept/gpu${WITH_CUDNN:+-cudnn}.json
+(while sleep 3; do cp -f "$results" "$out/" 2> /dev/null; done) &
+copier=$!
+trap 'kill $copier 2> /dev/null; cp -f "$results" "$out/"' EXIT
 run='import("./dist/lab/bench/gpu/main.js").then(({ benchGpu }) => benchGpu(process.argv.slice(1)))'
-timeout 530 ./node -e "$run" -- --commit @COMMIT@ --seconds 500 --out "$out/gpu.json" "$@"
+timeout 530 ./node -e "$run" -- --commit @COMMIT@ --seconds 500 --out "$results" "$@"

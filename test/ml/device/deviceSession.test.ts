@@ -1,11 +1,14 @@
 // The C API of ONNX Runtime computes what onnxruntime-node computes, and gives back what it takes, also if a thread ends.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ROOT } from '../../../infra/root.mjs';
 import { startThread } from '../../../infra/scripts.js';
 import { DeviceSession, DeviceTensor } from '../../../ml/device/deviceSession.js';
+import { exclusively } from '../../../ml/device/exclusive.js';
+import { runtimeFault } from '../../../ml/device/faults.js';
 import { loadKoffi } from '../../../ml/device/ortApi.js';
 import { countOwned, releaseOwnedBy } from '../../../ml/device/owned.js';
 import { useProvider } from '../../../ml/device/runtime.js';
@@ -26,7 +29,7 @@ describe('sessions of the C API', () => {
   it('compute the same bits as onnxruntime-node: every program of the self-test', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gauntlet-device-'));
     try {
-      for (const { name, run } of selfTestCases(folder).cases) {
+      for (const { name, run } of selfTestCases(folder)) {
         const expected = await run('cpu');
         useProvider('cpu', {}, 'cpu');
         const actual = await run('cpu');
@@ -42,11 +45,8 @@ describe('sessions of the C API', () => {
 
   it('update a tensor in place that is input and output, also a part of its rows', () => {
     const session = open();
-    const whole = DeviceTensor.of(
-      'float32',
-      Float32Array.from({ length: 12 }, (_, i) => i),
-      [6, 2],
-    );
+    const numbers = Float32Array.from({ length: 12 }, (_, i) => i);
+    const whole = DeviceTensor.of('float32', numbers, [6, 2]);
     const part = whole.rows(1, 4);
     const binding = session.bind({ x: part }, { y: part });
     binding.run();
@@ -63,11 +63,8 @@ describe('sessions of the C API', () => {
   });
 
   it('refuse what they cannot run with an error that says why', () => {
-    const damaged = new Uint8Array([1, 2, 3]);
-    assert.throws(() => DeviceSession.open(damaged, { memory: 'cpu' }), {
-      code: 'ENGINE_FAULT',
-      message: /does not load/,
-    });
+    const refusal = { code: 'ENGINE_FAULT', message: /does not load/ };
+    assert.throws(() => DeviceSession.open(new Uint8Array([1, 2, 3]), { memory: 'cpu' }), refusal);
     const session = open();
     const x = DeviceTensor.empty('cpu', 'float32', [4, 2]);
     const small = DeviceTensor.empty('cpu', 'float32', [1, 2]);
@@ -82,6 +79,14 @@ describe('sessions of the C API', () => {
     assert.equal(countOwned(), 0);
   });
 
+  it('say what an error of CUDA means', () => {
+    const cases = readFileSync(join(ROOT, 'test/ml/device/faults.json'), 'utf8');
+    for (const [said, code, message] of JSON.parse(cases) as string[][]) {
+      const fault = runtimeFault(said!);
+      assert.deepEqual([fault.code, fault.message.slice(0, message!.length)], [code, message]);
+    }
+  });
+
   it('name the way out if koffi is not installed', () => {
     const notInstalled = (): never => {
       throw new Error("Cannot find module 'koffi'");
@@ -90,7 +95,7 @@ describe('sessions of the C API', () => {
     assert.throws(() => loadKoffi(notInstalled), { code: 'DEVICE_UNAVAILABLE', message });
   });
 
-  it('give their memory back: 200 sessions, and threads that end without closing theirs', async () => {
+  it('give their memory back: 200 sessions, and threads that end in their turn', async () => {
     const openAndClose = (): void => {
       const session = open();
       const [x, y] = [0, 1].map(() => DeviceTensor.empty('cpu', 'float32', [4, 2])) as [DeviceTensor, DeviceTensor];
@@ -100,16 +105,18 @@ describe('sessions of the C API', () => {
       for (const each of [x, y]) each.dispose();
       session.close();
     };
-    const ended = async (): Promise<void> => {
+    const ended = async (heldMs = 0): Promise<void> => {
       const thread = startThread(new URL('./sessionThread.js', import.meta.url), undefined);
       const { threadId } = thread;
+      exclusively(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, heldMs));
+      assert.equal(countOwned(), 0, 'it waits for its turn');
       assert.deepEqual(await once(thread, 'exit'), [3]);
       assert.ok(countOwned() > 0);
       releaseOwnedBy(threadId);
       assert.equal(countOwned(), 0);
     };
     for (let i = 0; i < 20; i++) openAndClose();
-    for (let i = 0; i < 3; i++) await ended();
+    for (let i = 0; i < 3; i++) await ended(500 * i);
     const before = process.memoryUsage.rss();
     for (let i = 0; i < 200; i++) openAndClose();
     for (let i = 0; i < 6; i++) await ended();

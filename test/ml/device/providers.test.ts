@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freeGpuMemory } from '../../../ml/device/gpuMemory.js';
+import { reasonOf } from '../../../ml/device/faults.js';
+import { queryGpu } from '../../../ml/device/gpuMemory.js';
 import { type Check, checkHere, listProviders, resolveDevice } from '../../../ml/device/providers.js';
-import { reasonOf } from '../../../ml/selfTest/selfTest.js';
 
 const works: Check = async () => undefined;
 const fails: Check = async () => 'no driver';
@@ -61,7 +61,7 @@ describe('devices', function () {
     assert.match((await checkHere('tpu' as 'cpu')) ?? '', /^a matrix product fails: ./);
   });
 
-  it('the free memory of a CUDA device is that of nvidia-smi, if it answers', async () => {
+  it('the first card that CUDA uses is that of nvidia-smi, if it answers', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nvidia-'));
     const before = process.env.PATH;
     try {
@@ -69,12 +69,12 @@ describe('devices', function () {
         mode: 0o755,
       });
       process.env.PATH = `${folder}:${before}`;
-      assert.equal(await freeGpuMemory('cuda'), 2 ** 31);
+      assert.equal(process.env.CUDA_DEVICE_ORDER, 'PCI_BUS_ID', 'as nvidia-smi counts');
+      assert.deepEqual(await queryGpu('memory.free'), ['2048']);
       process.env.CUDA_VISIBLE_DEVICES = '1,0';
-      assert.equal(await freeGpuMemory('cuda'), 2 ** 30);
-      assert.equal(await freeGpuMemory('cpu'), undefined);
+      assert.deepEqual(await queryGpu('memory.free'), ['1024']);
       writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\necho no devices were found; exit 6\n');
-      assert.equal(await freeGpuMemory('cuda'), undefined);
+      assert.equal(await queryGpu('memory.free'), undefined);
     } finally {
       process.env.PATH = before;
       delete process.env.CUDA_VISIBLE_DEVICES;

@@ -1,5 +1,6 @@
 // A thread for deviceSession.test.ts. It opens a session with weights of 64 MB, and ends without closing it.
 import { DeviceSession, DeviceTensor } from '../../../ml/device/deviceSession.js';
+import { exclusively } from '../../../ml/device/exclusive.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import { encodeModel } from '../../../ml/onnx/encode.js';
 
@@ -10,4 +11,4 @@ const session = DeviceSession.open(encodeModel(g), { memory: 'cpu' });
 const [x, y] = [0, 1].map(() => DeviceTensor.empty('cpu', 'float32', [ROWS, N])) as [DeviceTensor, DeviceTensor];
 const binding = session.bind({ x }, { y });
 for (let i = 0; i < 3; i++) binding.run();
-process.exit(3); // of this thread
+exclusively(() => process.exit(3)); // of this thread

@@ -94,7 +94,7 @@ describe('the memory of a card', () => {
     assert.throws(() => checkCard('model', plan, 8 * GIB), {
       code: 'OUT_OF_MEMORY',
       message:
-        /^model: needs 1\d\.\d GiB: weights 2\.9, keys and values 3\.6, training \d\.\d, other \d\.\d; the GPU has 8\.0 GiB\. .*engine\.decoderRows=16.*engine\.force=true starts it anyway$/,
+        /^model: needs 1\d\.\d GiB: weights 2\.9, keys and values 3\.6, training \d\.\d, other \d\.\d; the GPU has 8\.0 GiB: .*engine\.decoderRows=16.*engine\.force=true starts it anyway$/,
     });
   });
 

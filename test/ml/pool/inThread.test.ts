@@ -5,10 +5,8 @@ const run = (told: object): Promise<unknown> => inThread(new URL('./faultyThread
 
 describe('a thread for one job', () => {
   it("returns the thread's message", async () => {
-    assert.deepEqual(await run({ act: 'answer', value: { page: 'a', steps: [1, undefined] } }), {
-      page: 'a',
-      steps: [1, undefined],
-    });
+    const value = { page: 'a', steps: [1, undefined] };
+    assert.deepEqual(await run({ act: 'answer', value }), value);
   });
 
   it("throws the thread's error with the same class", async () => {

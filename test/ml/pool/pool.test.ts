@@ -83,11 +83,14 @@ describe('worker pool', () => {
   });
 
   it('one failure stops the other jobs of its request', async () => {
-    await assert.rejects(
-      pool.runAll([{ act: 'wait' }, { act: 'fail', value: 'BAD_INPUT' }]),
-      coded('BAD_INPUT', /said so/),
-    );
+    const failed = pool.runAll([{ act: 'wait' }, { act: 'fail', value: 'BAD_INPUT' }]);
+    await assert.rejects(failed, coded('BAD_INPUT', /said so/));
     assert.equal(await pool.run({ act: 'echo', value: 6 }), 6);
+  });
+
+  it('a job whose card is full is tried once more, by a new worker', async () => {
+    await assert.rejects(pool.run({ act: 'fail', value: 'OUT_OF_MEMORY' }), coded('OUT_OF_MEMORY', /said so/));
+    assert.equal(workers, 2);
   });
 
   it('closing fails running jobs and refuses new ones', async () => {
