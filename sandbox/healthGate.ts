@@ -61,9 +61,9 @@ const APART =
   /\b(tmp_path|tmpdir|tempfile|sqlite3|shutil|open\(|Path\(|os\.(?!path)\w+|(?:\w+\.)*seed\(|monkeypatch|patch(?:\.\w+)?\(|assertLogs|caplog|capfd|assertWarns\w*|warns\(|catch_warnings|sys\.(?:argv|path|stdin|modules))/;
 
 /** What the tests change or expect in their own process, so that the program does not see or do it. */
-function apartHint(source: string): string {
-  const [, name] = APART.exec(source) ?? [];
-  if (name === undefined) return '';
+function apartHint({ testSource = '' }: Problem, message: string | null): string {
+  const [, name] = APART.exec(testSource) ?? [];
+  if (name === undefined || /No module named|the program|not supported/.test(message ?? '')) return ''; // it has a reason
   return `; the tests use \`${name.replace('(', '')}\`, but the program has files, random numbers, modules, logs and warnings of its own (docs/sandbox.md)`;
 }
 
@@ -200,12 +200,13 @@ async function faultOfSource(
     });
   if (runs instanceof GauntletError) return runs.message;
   const [first, ...others] = runs as [TestRun, ...TestRun[]];
-  const hint = apartHint(problem.testSource ?? '');
   if (first.tests.length === 0) return 'no tests: the test source contains none';
   for (const [i, { name, outcome, message }] of first.tests.entries()) {
     const other = others.find(({ tests }) => tests[i]?.outcome !== outcome);
-    if (other) return `nondeterministic: ${name} gives ${outcome}, then ${other.tests[i]?.outcome ?? 'nothing'}${hint}`;
-    if (outcome !== 'pass') return `${name}: ${outcome}${message === null ? '' : `: ${short(message, 200)}`}${hint}`;
+    if (other)
+      return `nondeterministic: ${name} gives ${outcome}, then ${other.tests[i]?.outcome ?? 'nothing'}${apartHint(problem, '')}`;
+    if (outcome !== 'pass')
+      return `${name}: ${outcome}${message === null ? '' : `: ${short(message, 200)}`}${apartHint(problem, message)}`;
   }
   if (problem.baselineTests.length + problem.hiddenTests.length > 0) return undefined;
   const [silent] = await sandbox.runTests([{ ...job, code: silentProgram(problem.entry, code) }], { signal });

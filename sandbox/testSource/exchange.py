@@ -1,12 +1,13 @@
 # The messages between tests (T) and a program (S) in two processes: tagged values with further tags
 #   {"r": n} the list, dict or other container with number n, which both sides have
-#   {"a": text} bytearray    {"k": [name, arguments of its constructor, items]} a container of `collections`
+#   {"a": text} bytearray    {"k": [name, arguments of its constructor, items]} another class of KINDS or VALUES
 #   {"z": []} frozenset    {"q": [a, b, c]} range    {"l": [a, b, c]} slice    {"y": [name, text]} builtin exception
 #   {"g": name} a public name of the program    {"u": name} a builtin function or type    {"h": [id, class]} an object
 #   that stays in S.
 # Each side decodes into objects of its own: nothing executable crosses.
 import builtins
 import collections
+import importlib
 import operator
 import sys
 
@@ -29,6 +30,10 @@ EXCEPTIONS = {
 KINDS = {name: vars(collections)[name] for name in ('OrderedDict', 'Counter', 'defaultdict', 'deque')}
 OWN_TAG = {'': list, 'd': dict, 's': set, 'a': bytearray}
 MUTABLE = (*KINDS.values(), *OWN_TAG.values())
+VALUES = {  # classes by the module that defines them
+    **dict.fromkeys(('datetime', 'date', 'time', 'timedelta', 'timezone'), 'datetime'), 'Decimal': 'decimal', 'Fraction': 'fractions',
+    **dict.fromkeys('bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32'.split(), 'numpy'),
+}  # fmt: skip
 KINDS_OF = {'t': tuple, 'z': frozenset}
 is_identical, references = operator.is_, sys.getrefcount
 
@@ -113,6 +118,8 @@ class Shared:
             return None
         if kind is range or kind is slice:
             return {'q' if kind is range else 'l': each((value.start, value.stop, value.step))}
+        if VALUES.get(type.__getattribute__(kind, '__name__'), 0) == kind.__module__:
+            return {'k': [kind.__name__, each((value.item(),) if kind.__module__ == 'numpy' else value.__reduce__()[1]), []]}
         return self.foreign(value)
 
     def unpack(self, value, number=None):
@@ -122,6 +129,8 @@ class Shared:
         ((tag, x),) = (('', value),) if isinstance(value, list) else value.items()
         if tag in OWN_TAG or tag == 'k':
             name, arguments, x = x if tag == 'k' else ('', (), x)
+            if name in VALUES:
+                return getattr(importlib.import_module(VALUES[name]), name)(*map(self.unpack, arguments))
             kind = KINDS[name] if name else OWN_TAG[tag]
             out = self.add(kind(*map(self.unpack, arguments))) if number is None else self.known[number]
             self.seen.pop(number, None)

@@ -1,7 +1,6 @@
 # T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data
 # in answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program
 # returns have attributes and methods only and refuse every operator.
-import importlib
 import threading
 
 lock = threading.RLock()
@@ -21,6 +20,7 @@ class ProgramInterrupt(BaseException):
 def ask(op, subject, name, args=(), kwargs=None):
     """Sends one request to S. Returns its value or raises what the program raised. Each side's containers become as the
     other side has changed them."""
+    args = [ask('get', x._subject, x.__name__) if isinstance(x, Method) else x for x in args]
     with lock:
         first = shared.next
         try:
@@ -73,7 +73,7 @@ def exception(ancestor, text, own, args, number):
 def give(x):
     """The tag of an object that is not plain data, for a request to S."""
     kind = type(x)
-    if isinstance(x, (Object, Opaque, Function, Method)) or isinstance(kind, ClassOfProgram):
+    if isinstance(x, (Held, Function)) or isinstance(kind, ClassOfProgram):
         return object.__getattribute__(x, '_subject')
     if isinstance(x, ClassOfProgram):
         return {'g': x.__name__}
