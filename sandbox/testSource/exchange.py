@@ -34,7 +34,7 @@ VALUES = {  # classes by the module that defines them
     **dict.fromkeys(('datetime', 'date', 'time', 'timedelta', 'timezone'), 'datetime'), 'Decimal': 'decimal', 'Fraction': 'fractions',
     **dict.fromkeys('bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32'.split(), 'numpy'),
 }  # fmt: skip
-KINDS_OF = {'t': tuple, 'z': frozenset}
+FIXED = {'t': tuple, 'z': frozenset, 'q': lambda x: range(*x), 'l': lambda x: slice(*x)}
 is_identical, references = operator.is_, sys.getrefcount
 
 
@@ -71,13 +71,10 @@ class Shared:
 
     def changes(self):
         """[number, content] of each container that has changed since both sides knew its items."""
-
-        def is_same(now, before):
-            return len(now) == len(before) and all(map(is_identical, now, before))
-
-        changed = [(n, x) for n, x in self.known.items() if n in self.seen and not is_same(contents(x), self.seen[n])]
-        written = [[n, self.pack(x, lambda *part: self.other(*part, part[1] > 0))] for n, x in changed]
-        self.seen = {n: self.seen[n] for n in self.seen.keys() - dict(changed).keys()}
+        now = {n: contents(self.known[n]) for n in self.seen}
+        changed = [n for n, x in now.items() if len(x) != len(self.seen[n]) or not all(map(is_identical, x, self.seen[n]))]
+        written = [[n, self.pack(self.known[n], lambda *part: self.other(*part, part[1] > 0))] for n in changed]
+        self.seen.update((n, now[n]) for n in changed)
         return written
 
     def in_use(self):
@@ -100,10 +97,9 @@ class Shared:
             return [encode(x, depth + 1, budget, self.other) for x in items]
 
         if issubclass(kind, MUTABLE):
+            if is_part and id(value) in self.numbers:
+                return {'r': self.numbers[id(value)]}
             if is_part:
-                number = self.numbers.get(id(value))
-                if number is not None:
-                    return {'r': number}
                 self.add(value)
             if issubclass(kind, bytearray):
                 return {'a': encode(bytes(value), depth, budget)['b']}
@@ -130,25 +126,27 @@ class Shared:
         if tag in OWN_TAG or tag == 'k':
             name, arguments, x = x if tag == 'k' else ('', (), x)
             if name in VALUES:
-                return getattr(importlib.import_module(VALUES[name]), name)(*map(self.unpack, arguments))
+                kind = getattr(importlib.import_module(VALUES[name]), name)
+                made = kind(*map(self.unpack, arguments))
+                if type(made) is not kind:  # numpy makes an array from a list
+                    raise TypeError('the program answered with an invalid ' + name)
+                return made
             kind = KINDS[name] if name else OWN_TAG[tag]
             out = self.add(kind(*map(self.unpack, arguments))) if number is None else self.known[number]
             self.seen.pop(number, None)
             if not isinstance(out, kind):
                 raise TypeError('the program answered with another kind of container')
-            if kind is bytearray:
-                items = base64.b64decode(x)
+            if issubclass(kind, dict):
+                items = {self.unpack(key): self.unpack(y) for key, y in x}
             else:
-                items = {self.unpack(key): self.unpack(y) for key, y in x} if issubclass(kind, dict) else list(map(self.unpack, x))
+                items = base64.b64decode(x) if kind is bytearray else list(map(self.unpack, x))
             out.clear()
             out.update(items) if issubclass(kind, (dict, set)) else out.extend(items)
             return out
-        if tag in KINDS_OF:
-            return KINDS_OF[tag](map(self.unpack, x))
+        if tag in FIXED:
+            return FIXED[tag](map(self.unpack, x))
         if tag == 'r':
             return self.known[x]
-        if tag == 'q' or tag == 'l':
-            return (range if tag == 'q' else slice)(*map(self.unpack, x))
         if tag == 'u':
             return BUILTINS[x]
         return self.meaning(tag, x) if tag in 'ghy' else decode(value)

@@ -73,7 +73,7 @@ def exception(ancestor, text, own, args, number):
 def give(x):
     """The tag of an object that is not plain data, for a request to S."""
     kind = type(x)
-    if isinstance(x, (Held, Function)) or isinstance(kind, ClassOfProgram):
+    if isinstance(x, Held):
         return object.__getattribute__(x, '_subject')
     if isinstance(x, ClassOfProgram):
         return {'g': x.__name__}
@@ -101,14 +101,22 @@ def take(tag, x):
 shared = Shared(give, take)
 
 
-class Function:
+class Held:  # what all stand-ins of objects in S have
+    def __setattr__(self, name, value):
+        ask('set', self._subject, name, (value,))
+
+    def __call__(self, *args, **kwargs):
+        return ask('call', self._subject, None, args, kwargs)
+
+    def __str__(self):
+        return ask('op', None, 'str', (self,))
+
+
+class Function(Held):
     """A public function of the program."""
 
     def __init__(self, name):
         self.__dict__.update(_subject={'g': name}, __name__=name, __qualname__=name, __module__='solution')
-
-    def __call__(self, *args, **kwargs):
-        return ask('call', self._subject, None, args, kwargs)
 
     def __getattr__(self, name):
         if name[:1] == '_' or name == 'pytestmark':
@@ -192,18 +200,6 @@ ITEMS = 'getitem setitem delitem contains round format'.split()
 IN_PLACE = ['i' + name for name in BINARY if name != 'divmod']
 OWN = ('_subject', '_kind')  # attributes of the stand-in itself
 KEYWORDS = {'and': 'and_', 'or': 'or_'}
-
-
-class Held:
-    """What all objects in S have."""
-
-    def __setattr__(self, name, value):
-        ask('set', self._subject, name, (value,))
-
-    def __call__(self, *args, **kwargs):
-        return ask('call', self._subject, None, args, kwargs)
-
-    __str__ = forward('str')
 
 
 class Opaque(Held):

@@ -43,8 +43,7 @@ def checked(test):
     def run(*args, **kwargs):
         value = test(*args, **kwargs)
         if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
-            kind = 'tests that yield' if isinstance(value, types.GeneratorType) else 'asynchronous tests'
-            raise TypeError(kind + ' are not supported')
+            raise TypeError(('tests that yield' if hasattr(value, 'gi_code') else 'asynchronous tests') + ' are not supported')
 
     return run
 
@@ -233,13 +232,11 @@ def run_asserts(text, entry, skips):
             for feature in node.names:
                 flags |= getattr(__future__, feature.name).compiler_flag
         try:
-            if blocked is None or isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Import)):  # the tests keep their names
+            if blocked is None or isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):  # so that tests have names
                 execute(node, flags, namespace)
         except BaseException as error:
             blocked = blocked or f'the set-up failed: {say(error)}'
-    found = source.collect(module)
-    if blocked and not source.names:
-        found = [('tests', None)]
+    found = source.collect(module) or ([('tests', None)] if blocked and not source.names else [])
     report(tests=[name for name, *_ in found])
     for name, run, *given in found:
         perform(name, run, *given)
