@@ -182,11 +182,11 @@ class Program:
         shared, (first, known, written) = self.shared, state
         shared.keep(n for n in shared.known if n < first)
         shared.next = first
+        args, kwargs = list(map(shared.unpack, args)), {key: shared.unpack(x) for key, x in kwargs.items()}
         for n, content in written:
             if type(shared.known[n]) not in MUTABLE:
                 raise Unsendable('the tests change a plain copy of an object whose class is the program\'s own')
             shared.unpack(content, n)
-        args, kwargs = list(map(shared.unpack, args)), {key: shared.unpack(x) for key, x in kwargs.items()}
         shared.keep(known)
         shared.agree()
         first = shared.next

@@ -24,13 +24,13 @@ def ask(op, subject, name, args=(), kwargs=None):
     with lock:
         first = shared.next
         try:
-            written, args = shared.changes(), list(map(shared.pack, args))
-            request = [op, subject, name, args, {key: shared.pack(x) for key, x in (kwargs or {}).items()}]
+            args, kwargs = list(map(shared.pack, args)), {key: shared.pack(x) for key, x in (kwargs or {}).items()}
+            written = shared.changes()
         except Unsendable as error:
             shared.keep(n for n in shared.known if n < first)
             raise TypeError('this cannot be given to the program: ' + str(error)) from None
         shared.agree()
-        channel.send(to_json({'q': [*request, [first, shared.in_use(), written]]}))
+        channel.send(to_json({'q': [op, subject, name, args, kwargs, [first, shared.in_use(), written]]}))
         reply = json.loads(channel.receive())
         try:
             value = shared.unpack(reply.get('v'))
