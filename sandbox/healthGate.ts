@@ -57,6 +57,16 @@ function packageHint(reason: string): string {
     : '; a program can have it in an image of yours (containers.image), tests as source cannot';
 }
 
+const APART =
+  /\b(tmp_path|tmpdir|tempfile|sqlite3|shutil|open\(|Path\(|os\.(?!path)\w+|(?:\w+\.)*seed\(|monkeypatch|patch(?:\.\w+)?\(|assertLogs|caplog|capfd|assertWarns\w*|warns\(|catch_warnings|sys\.(?:argv|path|stdin|modules))/;
+
+/** What the tests change or expect in their own process, so that the program does not see or do it. */
+function apartHint({ testSource = '' }: Problem, message: string | null): string {
+  const [, name] = APART.exec(testSource) ?? [];
+  if (name === undefined || /No module named|the program|not supported/.test(message ?? '')) return ''; // it has a reason
+  return `; the tests use \`${name.replace('(', '')}\`, but the program has files, random numbers, modules, logs and warnings of its own (docs/sandbox.md)`;
+}
+
 async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
   const { inputs, signal } = options;
   const { referenceSolution: code } = problem;
@@ -196,8 +206,10 @@ async function faultOfSource(
   if (first.tests.length === 0) return 'no tests: the test source contains none';
   for (const [i, { name, outcome, message }] of first.tests.entries()) {
     const other = others.find(({ tests }) => tests[i]?.outcome !== outcome);
-    if (other) return `nondeterministic: ${name} gives ${outcome}, then ${other.tests[i]?.outcome ?? 'nothing'}`;
-    if (outcome !== 'pass') return `${name}: ${outcome}${message === null ? '' : `: ${short(message, 200)}`}`;
+    if (other)
+      return `nondeterministic: ${name} gives ${outcome}, then ${other.tests[i]?.outcome ?? 'nothing'}${apartHint(problem, '')}`;
+    if (outcome !== 'pass')
+      return `${name}: ${outcome}${message === null ? '' : `: ${short(message, 200)}`}${apartHint(problem, message)}`;
   }
   if (problem.baselineTests.length + problem.hiddenTests.length > 0) return undefined;
   const [silent] = await sandbox.runTests([{ ...job, code: silentProgram(problem.entry, code) }], { signal });

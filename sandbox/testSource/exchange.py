@@ -1,10 +1,15 @@
 # The messages between tests (T) and a program (S) in two processes: tagged values with further tags
-#   {"r": k}  the k-th list, dict or set of this request, so that identity and mutation survive the way there and back
+#   {"r": n} the list, dict or other container with number n, which both sides have
+#   {"a": text} bytearray    {"k": [name, arguments of its constructor, items]} another class of KINDS or VALUES
 #   {"z": []} frozenset    {"q": [a, b, c]} range    {"l": [a, b, c]} slice    {"y": [name, text]} builtin exception
 #   {"g": name} a public name of the program    {"u": name} a builtin function or type    {"h": [id, class]} an object
 #   that stays in S.
 # Each side decodes into objects of its own: nothing executable crosses.
 import builtins
+import collections
+import importlib
+import operator
+import sys
 
 # Limits of one message, above those of an answer in values mode, since the host does not keep messages. A frame has
 # room for twice as many bytes, since JSON in JSON is escaped.
@@ -18,10 +23,19 @@ BUILTINS = {
         'len list map max min oct ord pow range repr reversed round set slice sorted str sum tuple type zip'
     ).split()
 }
+BUILTIN_NAMES = {id(x): name for name, x in BUILTINS.items()}
 EXCEPTIONS = {
     name: kind for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
 }
-MUTABLE = (list, dict, set)
+KINDS = {name: vars(collections)[name] for name in ('OrderedDict', 'Counter', 'defaultdict', 'deque')}
+OWN_TAG = {'': list, 'd': dict, 's': set, 'a': bytearray}
+MUTABLE = (*KINDS.values(), *OWN_TAG.values())
+VALUES = {  # classes by the module that defines them
+    **dict.fromkeys(('datetime', 'date', 'time', 'timedelta', 'timezone'), 'datetime'), 'Decimal': 'decimal', 'Fraction': 'fractions',
+    **dict.fromkeys('bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32'.split(), 'numpy'),
+}  # fmt: skip
+FIXED = {'t': tuple, 'z': frozenset, 'q': lambda x: range(*x), 'l': lambda x: slice(*x)}
+is_identical, references = operator.is_, sys.getrefcount
 
 
 def is_public(name, entry):
@@ -31,91 +45,108 @@ def is_public(name, entry):
     return name[:1] != '_' or name[:2] != '__' and name == (entry or '').partition('.')[0]
 
 
-class Packer:
-    """Encodes one message. `refs`: the mutable containers found so far; `foreign` returns the tag of an object, or
-    None."""
+def contents(container):
+    kind = next(kind for kind in MUTABLE if isinstance(container, kind))
+    return [*kind.__iter__(container), *(kind.values(container) if issubclass(kind, dict) else ())]
 
-    def __init__(self, refs, foreign, learn):
-        self.refs, self.foreign, self.learn = refs, foreign, learn
-        self.places = {id(x): k for k, x in enumerate(refs)}
 
-    def pack(self, value):
-        return encode(value, 0, [MESSAGE_NODES, MESSAGE_BYTES], self.other)
+class Shared:
+    """The messages of one side, and the mutable containers that both sides have, by number. Each message says what its
+    sender has changed, and which containers it still refers to: what only one side can reach is forgotten."""
 
-    def content(self, container):
-        """Encodes one mutable container itself, not a reference to it."""
-        self.inside = container
-        return self.pack(container)
+    def __init__(self, foreign, meaning):
+        """`foreign` returns the tag of an object, or raises. `meaning(tag, x)` returns what a name or an object stands for."""
+        self.foreign, self.meaning = foreign, meaning
+        self.known, self.seen, self.numbers, self.next = {}, {}, {}, 0
 
-    inside = None
+    def add(self, container):
+        self.known[self.next], self.numbers[id(container)] = container, self.next
+        self.next += 1
+        return container
 
-    def other(self, value, depth, budget):
+    def agree(self):
+        """Both sides know the items of all containers now."""
+        for n in self.known.keys() - self.seen.keys():
+            self.seen[n] = contents(self.known[n])
+
+    def changes(self):
+        """[number, content] of each container that has changed since both sides knew its items."""
+        now = {n: contents(self.known[n]) for n in self.seen}
+        changed = [n for n, x in now.items() if len(x) != len(self.seen[n]) or not all(map(is_identical, x, self.seen[n]))]
+        written = [[n, self.pack(self.known[n], lambda *part: self.other(*part, part[1] > 0))] for n in changed]
+        self.seen.update((n, now[n]) for n in changed)
+        return written
+
+    def in_use(self):
+        """Forgets containers to which this side has no other reference. Returns the numbers of the others."""
+        self.keep([n for n in self.known if references(self.known[n]) > 2])  # the entry and the argument
+        return list(self.known)
+
+    def keep(self, numbers):
+        for n in self.known.keys() - {*numbers}:
+            self.seen.pop(n, None)
+            del self.numbers[id(self.known.pop(n))]
+
+    def pack(self, value, other=None):
+        return encode(value, 0, [MESSAGE_NODES, MESSAGE_BYTES], other or self.other)
+
+    def other(self, value, depth, budget, is_part=True):
         kind = type(value)
+
+        def each(items):
+            return [encode(x, depth + 1, budget, self.other) for x in items]
+
         if issubclass(kind, MUTABLE):
-            if self.inside is value and depth == 0:
-                return None
-            place = self.places.get(id(value))
-            if place is not None:
-                return {'r': place}
-            if self.learn:
-                self.places[id(value)] = len(self.refs)
-                self.refs.append(value)
+            if is_part and id(value) in self.numbers:
+                return {'r': self.numbers[id(value)]}
+            if is_part:
+                self.add(value)
+            if issubclass(kind, bytearray):
+                return {'a': encode(bytes(value), depth, budget)['b']}
+            if kind in KINDS.values():
+                arguments = () if kind is KINDS['Counter'] else value.__reduce__()[1]
+                items = map(each, value.items()) if issubclass(kind, dict) else each(value)
+                return {'k': [kind.__name__, each(arguments), list(items)]}
             return None
         if issubclass(kind, frozenset):
-            return {'z': [encode(x, depth + 1, budget, self.other) for x in frozenset.__iter__(value)]}
-        if issubclass(kind, (tuple, bytes, bytearray, complex)):
+            return {'z': each(frozenset.__iter__(value))}
+        if issubclass(kind, (tuple, bytes, complex)):
             return None
         if kind is range or kind is slice:
-            parts = (value.start, value.stop, value.step)
-            return {'q' if kind is range else 'l': [encode(x, depth + 1, budget, self.other) for x in parts]}
+            return {'q' if kind is range else 'l': each((value.start, value.stop, value.step))}
+        if VALUES.get(type.__getattribute__(kind, '__name__'), 0) == kind.__module__:
+            return {'k': [kind.__name__, each((value.item(),) if kind.__module__ == 'numpy' else value.__reduce__()[1]), []]}
         return self.foreign(value)
 
-
-def unpack(value, refs, foreign, learn):
-    """Makes fresh objects from an encoded value. `foreign(tag, x)` returns the stand-in of a name, object or
-    exception."""
-    if isinstance(value, list):
-        out = []
-        if learn:
-            refs.append(out)
-        out.extend([unpack(x, refs, foreign, learn) for x in value])
-        return out
-    if not isinstance(value, dict):
-        return value
-    ((tag, x),) = value.items()
-    if tag == 's':
-        out = set()
-        if learn:
-            refs.append(out)
-        out.update([unpack(y, refs, foreign, learn) for y in x])
-        return out
-    if tag == 'd':
-        out = {}
-        if learn:
-            refs.append(out)
-        for key, y in x:
-            key = unpack(key, refs, foreign, learn)
-            out[key] = unpack(y, refs, foreign, learn)
-        return out
-    if tag == 't':
-        return tuple([unpack(y, refs, foreign, learn) for y in x])
-    if tag == 'z':
-        return frozenset([unpack(y, refs, foreign, learn) for y in x])
-    if tag == 'r':
-        return refs[x]
-    if tag == 'q' or tag == 'l':
-        return (range if tag == 'q' else slice)(*[unpack(y, refs, foreign, learn) for y in x])
-    if tag == 'u':
-        return BUILTINS[x]
-    if tag in 'ghy':
-        return foreign(tag, x)
-    return decode(value)
-
-
-def replace(container, content):
-    """Replaces the content of a container, which stays the same object."""
-    if isinstance(container, list):
-        container[:] = content
-    else:
-        container.clear()
-        container.update(content)
+    def unpack(self, value, number=None):
+        """Makes fresh objects from an encoded value, or gives the container of that number its items."""
+        if not isinstance(value, (list, dict)):
+            return value
+        ((tag, x),) = (('', value),) if isinstance(value, list) else value.items()
+        if tag in OWN_TAG or tag == 'k':
+            name, arguments, x = x if tag == 'k' else ('', (), x)
+            if name in VALUES:
+                kind = getattr(importlib.import_module(VALUES[name]), name)
+                made = kind(*map(self.unpack, arguments))
+                if type(made) is not kind:  # numpy makes an array from a list
+                    raise TypeError('the program answered with an invalid ' + name)
+                return made
+            kind = KINDS[name] if name else OWN_TAG[tag]
+            out = self.add(kind(*map(self.unpack, arguments))) if number is None else self.known[number]
+            self.seen.pop(number, None)
+            if not isinstance(out, kind):
+                raise TypeError('the program answered with another kind of container')
+            if issubclass(kind, dict):
+                items = {self.unpack(key): self.unpack(y) for key, y in x}
+            else:
+                items = base64.b64decode(x) if kind is bytearray else list(map(self.unpack, x))
+            out.clear()
+            out.update(items) if issubclass(kind, (dict, set)) else out.extend(items)
+            return out
+        if tag in FIXED:
+            return FIXED[tag](map(self.unpack, x))
+        if tag == 'r':
+            return self.known[x]
+        if tag == 'u':
+            return BUILTINS[x]
+        return self.meaning(tag, x) if tag in 'ghy' else decode(value)

@@ -14,6 +14,8 @@ const both: MoreTags = {
   z: (x, each) => Array.isArray(x) && x.every(each),
   q: (x, each) => Array.isArray(x) && x.length === 3 && x.every(each),
   l: (x, each) => Array.isArray(x) && x.length === 3 && x.every(each),
+  a: (x) => isPlainValue({ b: x }),
+  k: (x, each) => Array.isArray(x) && x.length === 3 && isName(x[0]) && each(x[1]) && each(x[2]),
   g: isName,
   h: isHandle,
 };
@@ -28,6 +30,10 @@ const MAX_NODES = 4_000_000; // per message; the guests stop at half of it
 const isAnswered = (x: unknown): boolean => isPlainValue(x, both, MAX_NODES);
 const isGiven = (x: unknown): boolean => isPlainValue(x, given, MAX_NODES);
 
+/** A list, or what has one of the other tags of containers. */
+const isContainer = (x: unknown): boolean =>
+  isAnswered(x) && (Array.isArray(x) || 'dsak'.includes(Object.keys(Object(x))[0] ?? '-'));
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -37,6 +43,8 @@ function parse(text: string): unknown {
 }
 
 const textSchema = z.string().max(2000);
+const numberSchema = z.int().nonnegative();
+const numbersSchema = z.array(numberSchema).max(MAX_NODES);
 const exceptionSchema = z.tuple([
   z.string().regex(NAME),
   textSchema,
@@ -49,15 +57,11 @@ const answerSchema = z
     v: z.custom<unknown>(isAnswered).optional(),
     x: exceptionSchema.optional(),
     m: textSchema.optional(),
-    w: z.array(z.tuple([z.int().nonnegative(), z.custom<unknown>(isContainer)])).optional(),
+    w: z.array(z.tuple([numberSchema, z.custom<unknown>(isContainer)])).optional(),
+    k: numbersSchema.optional(), // the containers that the program refers to
     o: z.string().max(MAX_PRINTED).optional(), // what the call printed
   })
   .refine((answer) => ['v', 'x', 'm'].filter((key) => Object.hasOwn(answer, key)).length === 1);
-
-function isContainer(x: unknown): boolean {
-  if (!isAnswered(x) || typeof x !== 'object' || x === null) return false;
-  return Array.isArray(x) || Object.hasOwn(x, 'd') || Object.hasOwn(x, 's');
-}
 
 /** The kind of a message from the program's process: an answer, out of memory, or undefined if it is invalid. */
 export function checkAnswer(text: string): 'answer' | 'memory' | undefined {
@@ -103,12 +107,17 @@ export function onlyName(text: string, name: string): string {
 
 const subjectSchema = z.union([z.strictObject({ g: nameSchema }), z.strictObject({ h: z.custom<unknown>(isHandle) })]);
 const attributeSchema = nameSchema.refine((name) => !name.startsWith('__'));
-const argsSchema = z.array(z.custom<unknown>(isGiven)).max(1000);
-const kwargsSchema = z.record(nameSchema, z.custom<unknown>(isGiven));
+const givenSchema = z.custom<unknown>(isGiven);
+const rest = [
+  z.array(givenSchema).max(1000), // the arguments
+  z.record(nameSchema, givenSchema),
+  // the number of the next shared container, those that the tests refer to, and what they have changed
+  z.tuple([numberSchema, numbersSchema, z.array(z.tuple([numberSchema, givenSchema]))]),
+] as const;
 const requestSchema = z.union([
-  z.tuple([z.literal('op'), z.null(), z.string().regex(/^[a-z_]{1,20}$/), argsSchema, kwargsSchema]),
-  z.tuple([z.enum(['call', 'new', 'value']), subjectSchema, z.null(), argsSchema, kwargsSchema]),
-  z.tuple([z.enum(['get', 'set', 'invoke']), subjectSchema, attributeSchema, argsSchema, kwargsSchema]),
+  z.tuple([z.literal('op'), z.null(), z.string().regex(/^[a-z_]{1,20}$/), ...rest]),
+  z.tuple([z.enum(['call', 'new', 'value']), subjectSchema, z.null(), ...rest]),
+  z.tuple([z.enum(['get', 'set', 'invoke']), subjectSchema, attributeSchema, ...rest]),
 ]);
 
 const testName = z.string().max(1000);

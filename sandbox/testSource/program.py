@@ -10,7 +10,6 @@ MOST_PRINTED = 1_000_000  # characters of one call that the tests can capture
 mro_of = type.__dict__['__mro__'].__get__
 dict_of = type.__dict__['__dict__'].__get__
 is_method = (types.FunctionType, staticmethod, classmethod)
-lazy = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 OPERATORS = {
     name: getattr(operator, name)
@@ -60,6 +59,7 @@ class Program:
     def __init__(self, namespace, entry, first, provided, printed):
         self.namespace, self.entry, self.provided, self.printed = namespace, entry, provided, printed
         self.first, self.objects, self.numbers = first, [], {}
+        self.shared = Shared(self.foreign, self.resolve)
 
     # ---- names ----
     def public(self):
@@ -101,7 +101,7 @@ class Program:
         if callable(x):
             return [name, 'f', None]
         try:
-            text = to_json(self.packer([], False).pack(x))
+            text = to_json(Shared(self.foreign, None).pack(x))
         except BaseException:
             return [name, 'o', None]
         if '{"h":' in text:
@@ -116,8 +116,10 @@ class Program:
     def foreign(self, x):
         """The tag of an object that is not plain data: its public name, or its number here."""
         kind = type(x)
-        if issubclass(kind, lazy):
+        if issubclass(kind, types.GeneratorType):
             raise Unsendable('a generator is not plain data: return a list')
+        if issubclass(kind, (types.CoroutineType, types.AsyncGeneratorType)):
+            raise Unsendable('asynchronous functions are not supported')
         if issubclass(kind, types.ModuleType):
             raise Unsendable('a module is not plain data')
         name = getattr(x, '__name__', None) if issubclass(kind, (type, types.FunctionType)) else None
@@ -133,9 +135,6 @@ class Program:
             number = self.numbers[id(x)] = self.first + len(self.objects)
             self.objects.append(x)
         return {'h': [number, type.__getattribute__(type(x), '__name__')[:100]]}
-
-    def packer(self, refs, learn):
-        return Packer(refs, self.foreign, learn)
 
     def resolve(self, tag, x):
         if tag == 'h':
@@ -172,27 +171,36 @@ class Program:
             return to_json(self.describe(error))
 
     def reply(self, text):
-        refs = []
-        reply = {}
         try:
-            op, subject, name, args, kwargs = json.loads(text)
-            args = [unpack(x, refs, self.resolve, True) for x in args]
-            kwargs = {key: unpack(x, refs, self.resolve, True) for key, x in kwargs.items()}
-            before = [list(x.items()) if type(x) is dict else list(x) for x in refs]
+            reply = self.exchange(*json.loads(text))
         except BaseException as error:
-            return self.describe(error)
-        packer = self.packer(refs, False)
+            reply = self.describe(error)
+        return {**reply, 'k': self.shared.in_use()}
+
+    def exchange(self, op, subject, name, args, kwargs, state):
+        """Applies what the tests have changed, performs one request, and tells what the program has changed."""
+        shared, (first, known, written) = self.shared, state
+        shared.keep(n for n in shared.known if n < first)
+        shared.next = first
+        args, kwargs = list(map(shared.unpack, args)), {key: shared.unpack(x) for key, x in kwargs.items()}
+        for n, content in written:
+            if type(shared.known[n]) not in MUTABLE:
+                raise Unsendable('the tests change a plain copy of an object whose class is the program\'s own')
+            shared.unpack(content, n)
+        shared.keep(known)
+        shared.agree()
+        first = shared.next
         try:
             value = self.perform(op, subject, name, args, kwargs)
             stays = op == 'new' or (op == 'op' and name in STAYS)
-            reply['v'] = self.keep(value) if stays else packer.pack(value)
+            reply = {'v': self.keep(value) if stays else shared.pack(value)}
         except BaseException as error:
+            shared.keep(n for n in shared.known if n < first)
+            shared.next = first
             reply = self.describe(error)
-        try:
-            written = [[k, packer.content(x)] for k, x in enumerate(refs) if is_changed(x, before[k])]
-            return {**reply, 'w': written} if written else reply
-        except BaseException as error:
-            return self.describe(error)
+        written = shared.changes()
+        shared.agree()
+        return {**reply, 'w': written} if written else reply
 
     def describe(self, error):
         """A raised exception: its nearest builtin class, its text, its public class, its arguments, its number here."""
@@ -204,9 +212,8 @@ class Program:
                 return {'x': ['TypeError', str(error), None, None, None]}
             line = mro_of(kind)
             known = next((one for one in line if EXCEPTIONS.get(one.__name__) is one), BaseException)
-            own = next(
-                (name for one in line[: line.index(known)] for name, x in self.public() if x is one), None
-            )  # its nearest class with a public name
+            # its nearest class with a public name
+            own = next((name for one in line[: line.index(known)] for name, x in self.public() if x is one), None)
             try:
                 text = str.__str__(str(error))[:1000]
             except Exception:
@@ -215,20 +222,12 @@ class Program:
                 args = encode(tuple.__getitem__(error.args, slice(None)), 0, [1000, 10_000])
             except BaseException:
                 args = None
+            BaseException.with_traceback(error, None)  # it refers to the arguments
             return {'x': [known.__name__, text, own, args, self.keep(error) if own else None]}
         except MemoryError:
             return {'m': 'MemoryError'}
         except BaseException:
             return {'x': ['Exception', 'an exception that cannot be described', None, None, None]}
-
-
-def is_changed(container, before):
-    now = dict.items(container) if type(container) is dict else container
-    return len(now) != len(before) or not all(map(is_same, now, before))
-
-
-def is_same(a, b):
-    return a is b or (type(a) is tuple and len(a) == 2 and type(b) is tuple and a[0] is b[0] and a[1] is b[1])
 
 
 def load_module(code, entry):

@@ -1,4 +1,5 @@
 # Style pytest of T: pytest in this process, with a plugin that reports every test.
+import inspect
 import os
 
 FOLDER = '/tmp/tests'
@@ -32,6 +33,14 @@ def make_plugin(pytest, skips):
         def pytest_collection_modifyitems(self, items):
             report(tests=[item.nodeid for item in items])
             items[:] = [item for item in items if not skips(item.nodeid)]
+            for item in items:
+                if inspect.isgeneratorfunction(getattr(item, 'obj', None)):
+                    item.own_markers.clear()  # pytest would leave it out
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_call(self, item):
+            if hasattr(item, 'obj'):
+                item.obj = checked(item.obj)
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_protocol(self, item):

@@ -1,10 +1,9 @@
 # T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data
 # in answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program
 # returns have attributes and methods only and refuse every operator.
-import importlib
 import threading
 
-lock = threading.Lock()
+lock = threading.RLock()
 tested = {'names': {}, 'loaded': False, 'entry': None, 'stdout': None}  # name → (kind, detail)
 stand_ins = {}  # name → its stand-in
 proxies = {}  # number of an object in S → its stand-in
@@ -19,29 +18,36 @@ class ProgramInterrupt(BaseException):
 
 
 def ask(op, subject, name, args=(), kwargs=None):
-    """Sends one request to S. Returns its value or raises what the program raised. Updates the containers in `args`."""
-    refs = []
-    packer = Packer(refs, give, True)
-    try:
-        request = [op, subject, name, [packer.pack(x) for x in args], {k: packer.pack(x) for k, x in (kwargs or {}).items()}]
-    except Unsendable as error:
-        raise TypeError('this cannot be given to the program: ' + str(error)) from None
+    """Sends one request to S. Returns its value or raises what the program raised. Each side's containers become as the
+    other side has changed them."""
+    args = [ask('get', x._subject, x.__name__) if isinstance(x, Method) else x for x in args]
     with lock:
-        channel.send(to_json({'q': request}))
+        first = shared.next
+        try:
+            args, kwargs = list(map(shared.pack, args)), {key: shared.pack(x) for key, x in (kwargs or {}).items()}
+            written = shared.changes()
+        except Unsendable as error:
+            shared.keep(n for n in shared.known if n < first)
+            raise TypeError('this cannot be given to the program: ' + str(error)) from None
+        shared.agree()
+        channel.send(to_json({'q': [op, subject, name, args, kwargs, [first, shared.in_use(), written]]}))
         reply = json.loads(channel.receive())
+        try:
+            value = shared.unpack(reply.get('v'))
+            for n, content in reply.get('w', ()):
+                shared.unpack(content, n)
+        finally:
+            shared.keep(reply.get('k', ()))
+            shared.agree()
     if 'dead' in reply:
         raise ProgramEnded(reply['dead'])
     if sys.stdout is not tested['stdout']:  # the test captures what is printed
         sys.stdout.write(reply.get('o', ''))
-    for k, content in [(k, unpack(x, refs, take, False)) for k, x in reply.get('w', ())]:
-        if type(content) is not type(refs[k]) and not isinstance(refs[k], type(content)):
-            raise TypeError('the program answered with another kind of argument')
-        replace(refs[k], content)
     if 'm' in reply:
         raise from_program(MemoryError(reply['m']))
     if 'x' in reply:
         raise exception(*reply['x'])
-    return unpack(reply['v'], refs, take, False)
+    return value
 
 
 def from_program(error):
@@ -53,7 +59,7 @@ def exception(ancestor, text, own, args, number):
     kind = stand_ins.get(own) or EXCEPTIONS[ancestor]
     if not issubclass(kind, (Exception, SystemExit)):
         return ProgramInterrupt(ancestor + ': ' + text)
-    args = unpack(args, [], take, False) if args is not None else (text,)
+    args = decode(args) if args is not None else (text,)
     try:
         error = kind.__new__(kind, *args)
         BaseException.__init__(error, *args) if own else error.__init__(*args)
@@ -67,15 +73,14 @@ def exception(ancestor, text, own, args, number):
 def give(x):
     """The tag of an object that is not plain data, for a request to S."""
     kind = type(x)
-    if isinstance(x, (Object, Opaque, Function, Method)) or isinstance(kind, ClassOfProgram):
+    if isinstance(x, Held):
         return object.__getattribute__(x, '_subject')
     if isinstance(x, ClassOfProgram):
         return {'g': x.__name__}
     if isinstance(x, type) and stand_ins.get(x.__name__) is x:
         return {'g': x.__name__}
-    name = getattr(x, '__name__', None) if isinstance(x, (type, types.BuiltinFunctionType)) else None
-    if name and BUILTINS.get(name) is x:
-        return {'u': name}
+    if id(x) in BUILTIN_NAMES:
+        return {'u': BUILTIN_NAMES[id(x)]}
     if isinstance(x, BaseException) and EXCEPTIONS.get(kind.__name__) is kind:
         return {'y': [kind.__name__, str(x)[:1000]]}
     if callable(x):
@@ -93,14 +98,25 @@ def take(tag, x):
     return proxies[number]
 
 
-class Function:
+shared = Shared(give, take)
+
+
+class Held:  # what all stand-ins of objects in S have
+    def __setattr__(self, name, value):
+        ask('set', self._subject, name, (value,))
+
+    def __call__(self, *args, **kwargs):
+        return ask('call', self._subject, None, args, kwargs)
+
+    def __str__(self):
+        return ask('op', None, 'str', (self,))
+
+
+class Function(Held):
     """A public function of the program."""
 
     def __init__(self, name):
         self.__dict__.update(_subject={'g': name}, __name__=name, __qualname__=name, __module__='solution')
-
-    def __call__(self, *args, **kwargs):
-        return ask('call', self._subject, None, args, kwargs)
 
     def __getattr__(self, name):
         if name[:1] == '_' or name == 'pytestmark':
@@ -156,6 +172,14 @@ def reflected(name):
     return lambda self, other: ask('op', None, name, (other, self))
 
 
+def iterated(name):
+    return lambda self: Iterator(ask('op', None, name, (self,)))
+
+
+def copied(name):
+    return lambda self, memo=None: constructed(type(self), ask('op', None, name, (self,))._subject)
+
+
 SIGNS = {'eq': '==', 'ne': '!=', 'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=', 'contains': 'in', 'getitem': '[]'}
 
 
@@ -178,7 +202,7 @@ OWN = ('_subject', '_kind')  # attributes of the stand-in itself
 KEYWORDS = {'and': 'and_', 'or': 'or_'}
 
 
-class Opaque:
+class Opaque(Held):
     """An object that the program returned. It has attributes and methods only."""
 
     def __init__(self, subject, kind):
@@ -195,32 +219,17 @@ class Opaque:
         kind = self.__class__
         return attribute_of(self._subject, kind if kind is not Opaque else None, name)
 
-    def __setattr__(self, name, value):
-        ask('set', self._subject, name, (value,))
-
-    def __call__(self, *args, **kwargs):
-        return ask('call', self._subject, None, args, kwargs)
-
     def __repr__(self):
         return '<' + self._kind + ' object of the program>'
 
-    def __str__(self):
-        return text_of(ask('op', None, 'str', (self,)))
 
-
-class Object:
+class Object(Held):
     """An object that the tests constructed. Its class is under test, so operators are sent to it."""
 
     def __getattr__(self, name):
         if name in OWN:
             raise AttributeError(name)
         return attribute_of(self._subject, type(self), name)
-
-    def __setattr__(self, name, value):
-        ask('set', self._subject, name, (value,))
-
-    def __call__(self, *args, **kwargs):
-        return ask('call', self._subject, None, args, kwargs)
 
     def __eq__(self, other):
         return ask('op', None, 'eq', (self, other)) is True if is_of_program(other) else False
@@ -237,26 +246,8 @@ class Object:
         known = next(one for one in type(error).__mro__ if EXCEPTIONS.get(one.__name__) is one)
         return bool(ask('op', None, 'exit', (self, None, known(str(error)), None)))
 
-    def __iter__(self):
-        return Iterator(ask('op', None, 'iter', (self,)))
-
-    def __reversed__(self):
-        return Iterator(ask('op', None, 'reversed', (self,)))
-
-    def __str__(self):
-        return text_of(ask('op', None, 'str', (self,)))
-
-    def __repr__(self):
-        return text_of(ask('op', None, 'repr', (self,)))
-
-    def __copy__(self):
-        return constructed(type(self), ask('op', None, 'copy', (self,))._subject)
-
-    def __deepcopy__(self, memo):
-        return constructed(type(self), ask('op', None, 'deepcopy', (self,))._subject)
-
-    def __dir__(self):
-        return ask('op', None, 'dir', (self,))
+    __iter__, __reversed__, __dir__ = iterated('iter'), iterated('reversed'), forward('dir')
+    __repr__, __copy__, __deepcopy__ = forward('repr'), copied('copy'), copied('deepcopy')
 
 
 class Iterator:
@@ -274,10 +265,6 @@ class Iterator:
 
 def is_of_program(x):
     return isinstance(type(x), ClassOfProgram)
-
-
-def text_of(x):
-    return x if type(x) is str else str(None)
 
 
 def again(self, value):
@@ -327,17 +314,10 @@ class ClassOfProgram(type):
     def __getattr__(cls, name):
         return attribute_of({'g': cls.__name__}, cls, name)
 
-    def __iter__(cls):
-        return Iterator(ask('op', None, 'iter', (cls,)))
-
-    def __len__(cls):
-        return ask('op', None, 'len', (cls,))
-
     def __bool__(cls):
         return True
 
-    def __getitem__(cls, key):
-        return ask('op', None, 'getitem', (cls, key))
+    __iter__, __len__, __getitem__ = iterated('iter'), forward('len'), forward('getitem')
 
 
 def constructed(cls, subject):

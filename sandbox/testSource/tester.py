@@ -2,6 +2,8 @@
 # with what it saw of the program.
 import __future__
 import ast
+import functools
+import traceback
 import unittest
 
 
@@ -11,16 +13,12 @@ def report(**message):
 
 def say(error):
     """An exception in one line, with the line number of the tests."""
-    trace, line = error.__traceback__, None
-    while trace:
-        if trace.tb_frame.f_code.co_filename == 'tests.py':
-            line = trace.tb_lineno
-        trace = trace.tb_next
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == 'tests.py']
     try:
         text = str(error)[:300]
     except Exception:
         text = ''
-    return type(error).__name__ + (': ' + text if text else '') + (f' (line {line})' if line else '')
+    return type(error).__name__ + (': ' + text if text else '') + (f' (line {lines[-1]})' if lines else '')
 
 
 def verdict_of(error):
@@ -38,14 +36,31 @@ def is_from_program(error):
     return '_from_program' in getattr(error, '__dict__', {})
 
 
-COROUTINE, GENERATOR, ASYNC_GENERATOR = 0x80, 0x20, 0x200  # flags of code objects
+def checked(test):
+    """The test, which fails if a call of it runs nothing."""
+
+    @functools.wraps(test)
+    def run(*args, **kwargs):
+        value = test(*args, **kwargs)
+        if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
+            raise TypeError(('tests that yield' if hasattr(value, 'gi_code') else 'asynchronous tests') + ' are not supported')
+
+    return run
 
 
-def refuse_generator(function, more=0):
-    """A call of a generator function runs nothing, so such a test would pass."""
+def needs(function):
+    """How many arguments it must be given."""
     code = getattr(function, '__code__', None)
-    if code is not None and code.co_flags & (GENERATOR | ASYNC_GENERATOR | more):
-        raise TypeError('a test must not yield or be asynchronous: a call of it runs nothing')
+    return code.co_argcount - hasattr(function, '__self__') - len(function.__defaults__ or ()) if code else 0
+
+
+def cases_of(suite):
+    """[name, test] of all tests of a suite of unittest."""
+    for test in suite:
+        if isinstance(test, unittest.BaseTestSuite):
+            yield from cases_of(test)
+        elif getattr(test, '__test__', True):
+            yield test.id().removeprefix('tests.'), test
 
 
 class Source:
@@ -53,7 +68,7 @@ class Source:
 
     def __init__(self, text, entry):
         self.tree = ast.parse(text, 'tests.py')
-        self.entry, self.names, self.steps, self.later = entry, [], [], []
+        self.entry, self.names, self.steps = entry, {}, []
         functions = [x for x in self.tree.body if isinstance(x, ast.FunctionDef)]
         defined = {x.name for x in functions}
         self.helpers = set()  # functions whose call may be a test
@@ -62,76 +77,83 @@ class Source:
         self.is_check_called = False
         for node in self.tree.body:
             self.add(node, defined)
-        checks = [x for x in self.tree.body if isinstance(x, ast.FunctionDef) and x.name == 'check' and x.args.args]
-        if checks and not self.is_check_called:
-            self.later.append(('check', None, self.check))
-        seen = {}
-        for name, _, _ in self.steps + self.later:
-            if name:
-                seen[name] = None
-        self.names = list(seen)
 
     def add(self, node, defined):
         called = called_name(node)
         if is_main_guard(node) or called in ('unittest.main', 'pytest.main'):
             return
-        if isinstance(node, ast.Assert) or called == 'check' and 'check' in defined:
-            self.is_check_called |= called == 'check'
-            return self.steps.append((self.fresh(f'line {node.lineno}'), node, None))
         if called in defined and called.startswith('test'):
             return
-        if isinstance(node, (ast.Expr, ast.For, ast.While, ast.If, ast.With, ast.Try)) and has_assert(node, self.helpers):
-            return self.steps.append((self.fresh(f'line {node.lineno}'), node, None))
-        self.steps.append((None, node, None))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_test(node.name):
-            self.later.append((node.name, None, self.function))
-        if isinstance(node, ast.ClassDef):
-            is_case = any(ast.unparse(base).endswith('TestCase') for base in node.bases)
-            if is_case or node.name.startswith('Test'):
-                for method in node.body:
-                    if isinstance(method, ast.FunctionDef) and method.name.startswith('test'):
-                        run = self.case if is_case else self.method
-                        self.later.append((f'{node.name}.{method.name}', None, run))
+        is_check = called == 'check' and 'check' in defined
+        self.is_check_called |= is_check
+        names = isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+        is_test = is_check or not names and has_assert(node, self.helpers)
+        self.steps.append((self.fresh(f'line {node.lineno}') if is_test else None, node))
 
     def fresh(self, name):
-        taken = {step[0] for step in self.steps}
-        return next(x for x in (name, *(f'{name} #{k}' for k in range(2, len(taken) + 3))) if x not in taken)
+        count = self.names[name] = self.names.get(name, 0) + 1
+        return name if count == 1 else f'{name} #{count}'
+
+    def collect(self, module):
+        """[name, function, argument] of the tests that unittest and pytest find in a module after its set-up."""
+        cases = list(cases_of(unittest.defaultTestLoader.loadTestsFromModule(module)))
+        self.mixed = {base for _, test in cases for base in type(test).__mro__}
+        found = [*self.plain(vars(module)), *((name, self.case, test) for name, test in cases)]
+        check = vars(module).get('check')
+        if isinstance(check, types.FunctionType) and needs(check) and not self.is_check_called:
+            found.append(('check', self.check, check))
+        return [(self.fresh(name), *more) for name, *more in found]
+
+    def plain(self, names, path=''):
+        """Functions and classes that pytest finds, also what a class inherits and contains. A function with parameters
+        is a helper, unless its name says otherwise."""
+        for name, x in list(names.items()):
+            if isinstance(x, types.FunctionType) and name.startswith('test') and not path:
+                if name[4:5] in ('', '_') or needs(x) <= 0:
+                    yield name, self.function, x
+            elif not isinstance(x, type) or isinstance(x, ClassOfProgram) or x in self.mixed:
+                continue
+            elif name.startswith('Test') and getattr(x, '__test__', True) and not issubclass(x, unittest.TestCase):
+                inner = {key: getattr(x, key) for one in reversed(x.__mro__) for key in vars(one) if hasattr(x, key)}
+                tests = [key for key in inner if key.startswith('test') and callable(inner[key])]
+                yield from ((f'{path}{name}.{key}', self.method, (x, key)) for key in tests)
+                yield from self.plain(inner, f'{path}{name}.')
 
     # ---- kinds of tests ----
-    def check(self, namespace, name):
+    def check(self, check):
         if not self.entry:
             raise TypeError('check(candidate) needs the entry of the program')
         owner, _, method = self.entry.partition('.')
-        entry = stand_in(owner) if owner in tested['names'] else namespace.get(owner, Missing(owner))
-        refuse_generator(namespace['check'], COROUTINE)
-        if method:  # each call on a new object, as with tests of values
-            namespace['check'](lambda *args, **kwargs: getattr(entry(), method)(*args, **kwargs))
-        else:
-            namespace['check'](entry)
+        entry = stand_in(owner) if owner in tested['names'] else vars(sys.modules['tests']).get(owner, Missing(owner))
+        # a method is called on a new object each time, as with tests of values
+        checked(check)((lambda *args, **kwargs: getattr(entry(), method)(*args, **kwargs)) if method else entry)
 
-    def function(self, namespace, name):
-        function = namespace[name]
-        code = getattr(function, '__code__', None)
-        if code is not None and (code.co_flags & COROUTINE or code.co_argcount > len(function.__defaults__ or ())):
-            raise TypeError('a test with parameters, or an asynchronous one, needs the style pytest')
-        refuse_generator(function)
-        function()
+    def function(self, test):
+        if needs(test) > 0:
+            raise TypeError('a test with parameters needs the style pytest')
+        checked(test)()
 
-    def method(self, namespace, name):
-        owner, _, method = name.partition('.')
-        one = namespace[owner]()
-        refuse_generator(getattr(one, method), COROUTINE)
-        for before in ('setup_method', 'setUp'):
-            if hasattr(one, before):
-                before = getattr(one, before)
-                before(getattr(one, method)) if before.__code__.co_argcount > 1 else before()
-        getattr(one, method)()
+    def method(self, found):
+        one = found[0]()
+        test = getattr(one, found[1])
 
-    def case(self, namespace, name):
-        owner, _, method = name.partition('.')
-        refuse_generator(getattr(namespace[owner], method))
+        def call(*fixtures):
+            for fixture in [getattr(one, name) for name in fixtures if hasattr(one, name)]:
+                fixture(*[test][: needs(fixture)])
+
+        call('setup_class', 'setup_method', 'setUp')
+        try:
+            self.function(test)
+        finally:
+            call('tearDown', 'teardown_method', 'teardown_class')
+
+    def case(self, test):
+        if any(one.__name__ == 'IsolatedAsyncioTestCase' for one in type(test).__mro__):
+            raise TypeError('asynchronous tests are not supported')
+        name = test._testMethodName
+        setattr(test, name, checked(getattr(test, name)))
         result = Result()
-        unittest.TestSuite([namespace[owner](method)]).run(result)
+        unittest.TestSuite([test]).run(result)
         if result.error is not None:
             raise result.error
         if result.skipped:
@@ -146,21 +168,12 @@ class Result(unittest.TestResult):
     error = None
 
     def addError(self, test, error):
-        super().addError(test, error)
         self.error = error[1]
 
-    def addFailure(self, test, error):
-        super().addFailure(test, error)
-        self.error = error[1]
+    addFailure = addError
 
     def addSubTest(self, test, subtest, error):
-        super().addSubTest(test, subtest, error)
-        if error is not None:
-            self.error = error[1]
-
-
-def is_test(name):
-    return name.startswith('test_') or name == 'test'
+        self.error = error[1] if error else self.error
 
 
 def called_name(node):
@@ -197,37 +210,45 @@ def run_asserts(text, entry, skips):
         report(tests=['tests'])
         report(begin='tests')
         return report(end=['tests', 'error', 'the tests do not parse: ' + say(error)])
-    report(tests=source.names)
     module = types.ModuleType('tests')
     sys.modules['tests'] = module
     namespace, blocked, flags = module.__dict__, None, 0
-    try:
-        namespace.update((name, stand_in(name)) for name in shown_names())
-        if entry is None:
-            blocked = doubtful(source.tree)
-    except BaseException as error:
-        blocked = say(error)
-    for name, node, run in source.steps + source.later:
-        if name is None:
-            if isinstance(node, ast.ImportFrom) and node.module == '__future__':
-                for feature in node.names:
-                    flags |= getattr(__future__, feature.name).compiler_flag
-            try:
-                if blocked is None:
-                    execute(node, flags, namespace)
-            except BaseException as error:
-                blocked = f'the set-up failed: {say(error)}'
-            continue
+
+    def perform(name, run, *given):
         if skips(name):
-            continue
+            return
         report(begin=name)
         verdict, message = ('pass', None) if blocked is None else ('error', blocked)
         try:
             if blocked is None:
-                run(namespace, name) if run else execute(node, flags, namespace)
+                run(*given)
         except BaseException as error:
             verdict, message = verdict_of(error), say(error)
         report(end=[name, verdict, message])
+
+    report(tests=list(source.names))
+    try:
+        namespace.update((name, stand_in(name)) for name in shown_names() if name in text)
+        if entry is None:
+            blocked = doubtful(source.tree)
+    except BaseException as error:
+        blocked = say(error)
+    for name, node in source.steps:
+        if name is not None:
+            perform(name, execute, node, flags, namespace)
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module == '__future__':
+            for feature in node.names:
+                flags |= getattr(__future__, feature.name).compiler_flag
+        try:
+            if blocked is None or isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):  # so that tests have names
+                execute(node, flags, namespace)
+        except BaseException as error:
+            blocked = blocked or f'the set-up failed: {say(error)}'
+    found = source.collect(module) or ([('tests', None)] if blocked and not source.names else [])
+    report(tests=[name for name, *_ in found])
+    for name, run, *given in found:
+        perform(name, run, *given)
 
 
 def execute(node, flags, namespace):

@@ -103,6 +103,27 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value(0)]], [tests('pass')]), given), /^baseline test 1 fails/);
   });
 
+  it('names what the tests do not share with the program, unless the message says what is missing', async () => {
+    const failing = (message: string) => answering([RIGHT], [[{ name: 'test_a', outcome: 'error', message }]]);
+    const named = {
+      'import tempfile\nwith tempfile.NamedTemporaryFile() as f: pass': 'tempfile',
+      'def test_a(tmp_path): pass': 'tmp_path',
+      "open('x', 'w').write('y')": 'open',
+      "os.environ['A'] = 'b'": 'os.environ',
+      'np.random.seed(3)': 'np.random.seed',
+      "@patch('time.time')": 'patch',
+      "with mock.patch.object(time, 'time'): pass": 'patch.object',
+      'with self.assertLogs(): pass': 'assertLogs',
+      'with pytest.warns(UserWarning): pass': 'warns',
+      'assert os.path.join("a") and sys.maxsize and reopen(1)': undefined,
+    };
+    for (const [testSource, name] of Object.entries(named)) {
+      const reason = await reasonOf(failing('KeyError'), { ...problem, testSource });
+      assert.equal(/; the tests use `(.*)`, but the program has files/.exec(reason)?.[1], name, testSource);
+      assert.ok(!/use/.test(await reasonOf(failing("No module named 'x'"), { ...problem, testSource })));
+    }
+  });
+
   it('leaves out a problem whose only tests pass for a program that raises at every call', async () => {
     const sandbox = (onSilence: TestRun['tests']): Sandbox => ({
       ...answering([RIGHT]),

@@ -96,6 +96,19 @@ def checker(inputs, answer, expected):
       assert.deepEqual(await verdicts({ checker }, tests, [changing]), [['pass', 'pass']]);
     });
 
+    it('a checker may answer True, also that of numpy, and no other value', async () => {
+      const checker = `
+class bool_:
+  def __init__(self, x): self.x = x
+  def __bool__(self): return self.x
+def checker(inputs, answer, expected):
+  return [True, bool_(True), bool_(False), 1, 'yes', [True], None][answer]
+`;
+      const tests = [0, 1, 2, 3, 4, 5, 6].map((k) => value(k, k));
+      const said = ['pass', 'pass', 'fail', 'fail', 'fail', 'fail', 'fail'];
+      assert.deepEqual(await verdicts({ checker }, tests, ['def f(x): return x']), [said]);
+    });
+
     it('tests of the source and values are one suite, and only tests of the suite are run', async () => {
       const testSource = `
 import time

@@ -15,7 +15,7 @@ describe('messages between tests and a program', () => {
     for (const good of [
       '{"v":[1,{"h":[3,"Box"]},{"r":0},{"z":[1]},{"g":"f"}]}',
       '{"x":["ValueError","no",null,[1],null],"w":[[0,[1]],[1,{"d":[]}]]}',
-      '{"v":null,"w":[[2,{"s":[1]}]]}',
+      '{"v":{"k":["deque",[],[1]]},"w":[[2,{"s":[1]}],[3,{"a":"AA=="}]],"k":[2]}',
     ])
       assert.equal(checkAnswer(good), 'answer', good);
     assert.equal(checkAnswer('{"m":"MemoryError"}'), 'memory');
@@ -29,6 +29,9 @@ describe('messages between tests and a program', () => {
       '{"v":{"h":[-1,"Box"]}}',
       '{"v":{"g":"a b"}}',
       '{"v":1,"w":[[0,5]]}',
+      '{"v":{"a":"?"}}',
+      '{"v":{"k":["os.system",[]]}}',
+      '{"v":1,"k":[-1]}',
       '{"v":1,"pass":true}',
       '{"x":["a b","",null,null,null]}',
       '[1]',
@@ -52,9 +55,9 @@ describe('messages between tests and a program', () => {
 
   it('tests may only request public attributes and named operators, and report', () => {
     for (const good of [
-      '{"q":["call",{"g":"f"},null,[1,{"u":"len"}],{"key":2}]}',
-      '{"q":["invoke",{"h":[1,"Box"]},"push",[{"h":[1,"Box"]}],{}]}',
-      '{"q":["op",null,"add",[1,2],{}]}',
+      '{"q":["call",{"g":"f"},null,[1,{"u":"len"}],{"key":2},[0,[],[]]]}',
+      '{"q":["invoke",{"h":[1,"Box"]},"push",[{"h":[1,"Box"]}],{},[0,[],[]]]}',
+      '{"q":["op",null,"add",[1,2],{},[3,[1],[[1,{"k":["Counter",[],[["a",1]]]}]]]]}',
       '{"tests":["a"]}',
       '{"begin":"a"}',
       '{"end":["a","pass",null]}',
@@ -63,11 +66,12 @@ describe('messages between tests and a program', () => {
     ])
       assert.ok(checkTester(good), good);
     for (const bad of [
-      '{"q":["get",{"g":"f"},"__globals__",[],{}]}',
-      '{"q":["get",{"g":"f; x"},"a",[],{}]}',
-      '{"q":["exec",{"g":"f"},null,[],{}]}',
-      '{"q":["op",null,"__import__(0)",[],{}]}',
-      '{"q":["call",{"g":"f"},null,[{"c":"x"}],{}]}',
+      '{"q":["get",{"g":"f"},"__globals__",[],{},[0,[],[]]]}',
+      '{"q":["get",{"g":"f"},"a",[],{},[0,[],[[-1,[]]]]]}',
+      '{"q":["get",{"g":"f; x"},"a",[],{},[0,[],[]]]}',
+      '{"q":["exec",{"g":"f"},null,[],{},[0,[],[]]]}',
+      '{"q":["op",null,"__import__(0)",[],{},[0,[],[]]]}',
+      '{"q":["call",{"g":"f"},null,[{"c":"x"}],{},[0,[],[]]]}',
       '{"end":["a","timeout",null]}',
       '{"pass":true}',
       '{"done":false}',
@@ -220,7 +224,7 @@ describe('pairs of guests', () => {
       if (heard++ === 0) {
         say({ tests: ['t'] });
         say({ begin: 't' });
-        say({ q: ['call', { g: 'f' }, null, [], {}] });
+        say({ q: ['call', { g: 'f' }, null, [], {}, [0, [], []]] });
       } else {
         say({ end: ['t', JSON.parse(text).v === 42 ? 'pass' : 'fail', null] });
         say({ done: true });
@@ -342,7 +346,7 @@ describe('pairs of guests', () => {
           if (dies === 'tests') return;
           if (heard === 1) say({ end: ['s', 'error', null] });
           if (heard === 1) say({ begin: 't' });
-          if (heard < 2) say({ q: ['call', { g: 'f' }, null, [], {}] });
+          if (heard < 2) say({ q: ['call', { g: 'f' }, null, [], {}, [0, [], []]] });
           else say({ end: ['t', 'error', null] });
           if (heard++ === 2) say({ done: true });
         };
@@ -364,8 +368,8 @@ describe('pairs of guests', () => {
       [
         { tests: ['t'] },
         { begin: 't' },
-        { q: ['call', { g: 'f' }, null, [], {}] },
-        { q: ['call', { g: 'f' }, null, [], {}] },
+        { q: ['call', { g: 'f' }, null, [], {}, [0, [], []]] },
+        { q: ['call', { g: 'f' }, null, [], {}, [0, [], []]] },
       ],
       [{ tests: ['t'] }, { begin: 't' }, { end: ['other', 'pass', null] }],
       [{ tests: ['t'] }, { begin: 't' }, { verdict: 'pass' }],

@@ -1,12 +1,34 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { GauntletError } from '../../core/errors.js';
 import type { TestJob } from '../../core/schema/execution.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
+import { NATIVE_PYTHON } from './native.js';
 import { testSourceConformance } from './testSourceConformance.js';
-import { LIMITS, outcomes, testJob } from './testSourceSupport.js';
+import { COLLECTED, LIMITS, outcomes, testJob } from './testSourceSupport.js';
+
+/** The names of the tests that unittest finds, by module. A name that occurs again has a number. */
+const COLLECT = `
+import collections, json, sys, types, unittest
+def cases(suite):
+  for x in suite:
+    if isinstance(x, unittest.TestSuite): yield from cases(x)
+    else: yield x.id().replace('tests.', '', 1)
+def load(name, lines):
+  module = sys.modules[name] = types.ModuleType(name)
+  exec('\\n'.join(lines), module.__dict__)
+  return module
+def names(one):
+  load('solution', one['code'])
+  seen = collections.Counter()
+  for name in cases(unittest.defaultTestLoader.loadTestsFromModule(load('tests', one['source']))):
+    seen[name] += 1
+    yield name if seen[name] == 1 else f'{name} #{seen[name]}'
+print(json.dumps([[*names(one)] for one in json.load(sys.stdin)]))
+`;
 
 describe('test source on Docker', function () {
   this.timeout(180_000); // includes making the images
@@ -23,6 +45,19 @@ describe('test source on Docker', function () {
     const files = typeof source === 'string' ? { 'test_it.py': source } : source;
     return (await sandbox.runTests([testJob(code, '', { ...more, style: 'pytest', files })]))[0]!;
   };
+
+  it('finds what pytest finds, and what unittest finds in plain Python', async () => {
+    const cases = COLLECTED.filter((one) => one.pytest !== null); // the others have tests that only we find
+    const found = spawnSync(NATIVE_PYTHON, ['-c', COLLECT], { input: JSON.stringify(cases), encoding: 'utf8' });
+    const named = JSON.parse(found.stdout) as string[][];
+    for (const [i, { what, code, source, tests, pytest: others }] of cases.entries()) {
+      for (const name of named[i]!) assert.ok(name in tests, `${what}: ${name}`);
+      const run = outcomes(await pytest(code.join('\n'), source.join('\n')));
+      const names = Object.entries(run).map(([id, outcome]) => [id.split('::').slice(1).join('.'), outcome]);
+      assert.deepEqual(Object.fromEntries(names), others ?? tests, what);
+    }
+    assert.ok(named.flat().length > 20);
+  });
 
   it('takes the outcomes of the tests only, not of a fork that a test forgot to end', async () => {
     const source = `

@@ -1,7 +1,7 @@
 // Which tests a suite of test source has, and which names of the program they see.
 import assert from 'node:assert/strict';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { judging, LIMITS, outcomes, testJob } from './testSourceSupport.js';
+import { COLLECTED, judging, LIMITS, outcomes, testJob } from './testSourceSupport.js';
 
 export function testSourceNames(get: () => Sandbox): void {
   const { run, all } = judging(get);
@@ -22,47 +22,10 @@ export function testSourceNames(get: () => Sandbox): void {
     assert.match(result.tests[1]!.message!, /wrong/);
   });
 
-  it('treats functions, unittest classes, plain classes, check(candidate) and asserting statements as tests', async () => {
-    const source = `
-import unittest
-def test_one(): assert f(1) == 1
-def test_two(): assert f(1) == 2
-def helper(): assert False
-class TestPlain:
-  def setup_method(self): self.x = 3
-  def test_x(self): assert f(self.x) == 3
-class Case(unittest.TestCase):
-  def setUp(self): self.x = 4
-  def test_a(self): self.assertEqual(f(self.x), 4)
-  def test_b(self): self.assertEqual(f(1), 4)
-  def test_c(self):
-    with self.assertRaises(ZeroDivisionError): f(1 / 0)
-  @unittest.skip('later')
-  def test_d(self): pass
-def check(candidate): assert candidate(5) == 5
-for x in range(3):
-  assert f(x) == x
-def same(a, b): assert a == b
-def through(a): same(f(a), a)
-for x in range(2): same(f(x), 0)
-through(7)
-if __name__ == '__main__':
-  unittest.main()
-test_one()
-`;
-    assert.deepEqual(outcomes(await run('def f(x): return x', source, { entry: 'f' })), {
-      'line 18': 'pass',
-      'line 22': 'fail',
-      'line 23': 'pass',
-      test_one: 'pass',
-      test_two: 'fail',
-      'TestPlain.test_x': 'pass',
-      'Case.test_a': 'pass',
-      'Case.test_b': 'fail',
-      'Case.test_c': 'pass',
-      check: 'pass',
+  for (const { what, code, source, tests } of COLLECTED)
+    it(`gives the tests and outcomes of one process: ${what}`, async () => {
+      assert.deepEqual(outcomes(await run(code.join('\n'), source.join('\n'), { entry: 'f' })), tests);
     });
-  });
 
   it('shows the same program to every form of import', async () => {
     const source = `

@@ -96,46 +96,6 @@ assert raised(ValueError('no')) == 'no'
     );
   });
 
-  it('applies changes that a call makes to its arguments to the objects of the test, even nested and shared ones', async () => {
-    const code = `
-def grow(xs):
-  xs.append(9)
-  return xs
-def fill(d, s):
-  d['k'] = [1]
-  s.add(5)
-def flip(grid):
-  grid[0][0] = 7
-  grid.reverse()
-def fail(xs):
-  xs.clear()
-  raise ValueError
-def swap(a, b): a[0], b[0] = b[0], a[0]
-`;
-    const source = `
-a = [1]
-b = grow(a)
-assert a == [1, 9] and b is a
-d, s = {}, {1}
-assert fill(d, s) is None and d == {'k': [1]} and s == {1, 5}
-row = [0, 0]
-grid = [row, row, [3]]
-flip(grid)
-assert row == [7, 0] and grid[2] is row and grid[1] is row and grid[0] == [3]
-c = [1]
-try:
-  fail(c)
-except ValueError:
-  pass
-assert c == []
-p, q = [[1]], [[2]]
-first = p[0]
-swap(p, q)
-assert q[0] is first and p == [[2]]
-`;
-    await all('pass', code, source);
-  });
-
   it('sends operators of an object that the tests construct to its class', async () => {
     const source = `
 s = Stack()

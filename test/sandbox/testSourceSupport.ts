@@ -1,7 +1,21 @@
 // What the suites of test source for every backend share.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
+import { ROOT } from '../../infra/root.mjs';
 import type { Sandbox } from '../../sandbox/sandbox.js';
+
+interface Collected {
+  what: string;
+  code: string[];
+  source: string[];
+  tests: Record<string, string>; // outcome by name
+  pytest?: Record<string, string> | null; // where pytest finds other tests than unittest
+}
+export const COLLECTED = JSON.parse(
+  fs.readFileSync(path.join(ROOT, 'test/sandbox/testSource.json'), 'utf8'),
+) as Collected[];
 
 export const LIMITS: Limits = {
   cpuSeconds: 6,
