@@ -6,14 +6,22 @@ import type { TestCase } from '../schema/problem.js';
 import { LiteralProblem } from './arithmetic.js';
 import { type AssertOptions, type Bindings, claimedTest, isClaim, noBindings, SalvageProblem } from './asserts.js';
 import { definitionsOf } from './definitions.js';
-import type { Signature } from './signature.js';
+import { parseSignature, type Signature } from './signature.js';
 import { bind, isIdle, testsOfFunction } from './testFunctions.js';
 import { parsePython, statementsOf } from './tree.js';
 
-/** How test source is run: under pytest if it imports pytest and has tests that pytest collects. */
+/**
+ * How test source is run: under pytest if it has tests that pytest collects and names pytest, or if one has a parameter, which a
+ * fixture must fill. Decorators such as `patch` fill parameters, too, and the methods of a TestCase get no fixtures.
+ */
 export const styleOfTests = (source: string): TestStyle =>
-  /^[ \t]*(?:import|from)[ \t]+pytest\b/m.test(source) &&
-  /^(?:async[ \t]+)?(?:def[ \t]+test|class[ \t]+Test)/m.test(source)
+  /^(?:async[ \t]+)?(?:def[ \t]+test|class[ \t]+Test)/m.test(source) &&
+  (/^[ \t]*(?:import|from)[ \t]+pytest\b|^[^#\n]*\bpytest\.\w/m.test(source) ||
+    definitionsOf(source)
+      .flatMap((one) => (/^class Test(?!.*TestCase)/.test(one.header) ? one.methods : [one]))
+      .some(({ name, header, decorators }) => {
+        return /^test/.test(name) && decorators.length === 0 && (parseSignature(header)?.required ?? 0) > 0;
+      }))
     ? 'pytest'
     : 'assert';
 

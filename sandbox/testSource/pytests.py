@@ -67,12 +67,24 @@ def make_plugin(pytest, skips):
     return Reports()
 
 
+def with_names(text):
+    """The text after an import of what needs none: the program's names, and pytest."""
+    try:
+        body = ast.parse(text).body
+    except Exception:
+        return text  # pytest says what is wrong
+    first = max((x.end_lineno for x in body if isinstance(x, ast.ImportFrom) and x.module == '__future__'), default=0)
+    lines = text.split('\n')
+    lines.insert(first, 'import pytest; from solution import *')
+    return '\n'.join(lines)
+
+
 def write_files(files):
     for name, text in files.items():
         path = os.path.join(FOLDER, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, 'w', encoding='utf-8', errors='surrogatepass') as file:
-            file.write(text)
+            file.write(with_names(text) if name.endswith('.py') else text)
 
 
 def run_pytest(files, skips):

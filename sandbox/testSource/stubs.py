@@ -1,11 +1,13 @@
 # T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data
 # in answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program
 # returns have attributes and methods only and refuse every operator.
+import ast
 import importlib
+import re
 import threading
 
 lock = threading.Lock()
-tested = {'names': {}, 'loaded': False, 'entry': None, 'stdout': None}  # name → (kind, detail)
+tested = {'names': {}, 'own': set(), 'loaded': False, 'entry': None, 'stdout': None}  # name → (kind, detail)
 stand_ins = {}  # name → its stand-in
 proxies = {}  # number of an object in S → its stand-in
 
@@ -112,13 +114,13 @@ class Function:
 
 
 class Missing:
-    """A name that the program does not define. Every use is an error, so that the number of tests stays the same."""
+    """A name that nobody defines. Every use is an error, so that the number of tests stays the same."""
 
-    def __init__(self, name):
-        self.__dict__['_name'] = name
+    def __init__(self, name, error=None):
+        self.__dict__['_error'] = error or NameError('the program defines no ' + name)
 
     def __call__(self, *args, **kwargs):
-        raise from_program(NameError('the program defines no ' + self._name))
+        raise from_program(self._error)
 
     def __getattr__(self, name):
         if name[:2] == '__' or name == 'pytestmark':
@@ -395,7 +397,7 @@ STEERING = ('unittest', 'doctest', 'bdb', 'pdb', 'test', 'idlelib', 'antigravity
 def own_module(name, kind, home):
     """The tests' own copy of a standard module, or a class or function of one, that the program imported."""
     top = home.split('.')[0]
-    if top in STEERING or top not in sys.stdlib_module_names and top != 'numpy':
+    if top in STEERING or top not in sys.stdlib_module_names and top != 'numpy' or '.__' in home:
         return None
     try:
         module = importlib.import_module(home)
@@ -405,28 +407,45 @@ def own_module(name, kind, home):
         value = getattr(module, name, None)
         is_known = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) or type(value).__module__ == 'typing'
         return value if is_known and str(getattr(value, '__module__', '')).split('.')[0] not in STEERING else None
-    return module if home == name or (home, name) in (('numpy', 'np'),) else None
+    return module
 
 
 class Solution(types.ModuleType):
     def __getattr__(self, name):
-        if name == '__all__':
-            return shown_names()
+        if name == '__all__':  # of a star import, which replaces nothing that the importing module has
+            return shown_names(sys._getframe(1).f_globals)
         if not is_public(name, tested['entry']) or name == 'pytestmark':
             raise AttributeError(name)
         return stand_in(name)
 
     def __dir__(self):
-        return shown_names()
+        return shown_names(sys._getframe(1).f_globals)
 
 
-def shown_names():
-    """Names that tests see without importing them. Only the entry may hide a builtin of Python."""
-    return [
-        name
-        for name in tested['names']
-        if (name == tested['entry'] or name not in vars(builtins)) and not name.lower().startswith('test')
-    ]
+OF_RUNNERS = re.compile('test|(setup|teardown)_?(module|class|function|method)?$|load_tests$|collect_ignore', re.I)
+
+
+def shown_names(bound=()):
+    """Names that tests see without importing them by name. Only the entry replaces a name of the tests, of their runner
+    or of Python."""
+    kept = {*vars(builtins), *tested['own'], *bound}
+    entry = (tested['entry'] or '').partition('.')[0]
+    return [name for name in tested['names'] if name == entry or name not in kept and not OF_RUNNERS.match(name)]
+
+
+def import_for(imports, words):
+    """Binds what the problem imports, so that a program cannot. `words`: those of the tests, the others are not needed."""
+    given = {}
+    for node in ast.parse(imports).body:
+        bound = {(one.asname or one.name).partition('.')[0] for one in getattr(node, 'names', ())}
+        if isinstance(node, ast.Delete) or bound & {'*', *words}:
+            try:
+                exec(compile(ast.Module([node], []), 'imports', 'exec'), given)
+            except Exception as error:
+                given.update((name, Missing(name, error)) for name in bound)
+    for name in given.keys() - {(tested['entry'] or '').partition('.')[0]}:
+        if is_public(name, None):
+            tested['names'][name], stand_ins[name] = ('given', None), given[name]
 
 
 def open_solution(names, entry):
