@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { nameOf } from '../../core/parse/asserts.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
 import type { Calling } from '../../core/schema/calling.js';
+import { testStyleSchema } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { callingOf, entryOf, inShape } from '../calling.js';
 import { parseExactJson, parseJson } from '../exactJson.js';
@@ -25,22 +26,18 @@ import { calledEntry, calledIn, signatureIn, testsFrom, withTyping } from './pyt
 import { solutionOf } from './solutions.js';
 import { STDIO } from './stdio.js';
 
-/**
- * @param recognises lists of columns; a record that has all of one list is of this format
- * @param testPreamble comes before tests as source that do not import the solution
- */
+/** @param recognises lists of columns; a record that has all of one list is of this format */
 export function columnsFormat(
   name: FormatName,
   recognises: readonly (readonly string[])[],
   columns: Columns,
-  testPreamble?: string,
 ): ProblemFormat {
   return {
     name,
     columns,
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
     idOf: (record) => printedId(first(record, columns.id)),
-    read: (record) => ({ problem: readProblem(record, columns, testPreamble) }),
+    read: (record) => ({ problem: readProblem(record, columns) }),
   };
 }
 
@@ -75,10 +72,10 @@ function first(record: unknown, paths: readonly string[] = [], parse?: (text: st
 const printedId = (value: unknown): string | undefined =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined;
 
-function readProblem(record: SourceRecord, columns: Columns, testPreamble?: string): Problem {
+function readProblem(record: SourceRecord, columns: Columns): Problem {
   if (typeof record.json !== 'object' || record.json === null)
     throw new UnusableRecord('is not a problem: an object is expected');
-  const cells = { ...cellsOf(record, columns), testPreamble };
+  const cells = cellsOf(record, columns);
   requirePython(cells);
   const common = commonFields(cells, record);
   const reference = referenceIn(cells);
@@ -97,7 +94,6 @@ interface Cells {
   textAt(part: Part): string | undefined;
   /** With numbers as written. */
   exactAt(part: Part): unknown;
-  testPreamble?: string | undefined;
 }
 
 function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
@@ -172,14 +168,11 @@ function functionProblem(
   [tests, hidden]: BothTests,
   cells: Cells,
 ): Problem {
-  const { columns, textAt, testPreamble } = cells;
+  const { columns, textAt } = cells;
   const column = textAt('test_source');
   if (tests === undefined && hidden === undefined && column === undefined)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
-  const given = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
-  const isComplete =
-    testPreamble === undefined || given === '' || /^[ \t]*(?:from|import)[ \t]+solution\b/m.test(given);
-  const shownSource = isComplete ? given : `${testPreamble}\n\n${given}`;
+  const shownSource = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
   const hiddenSource = sourceOf(hidden);
   const {
     entry,
@@ -209,6 +202,7 @@ function functionProblem(
     baselineTests: baselineTests.map((test) => inShape(test, calling)),
     hiddenTests: hiddenTests.map((test) => inShape(test, calling)),
     testSource: joinedSource(textAt('preamble'), [shown.testSource, later.testSource]),
+    testStyle: parseFields(testStyleSchema.optional(), cells.at('test_style'), columns.test_style?.[0]),
     calling,
   });
 }

@@ -37,6 +37,7 @@ export const PARTS = [
   'tests', // any shape of givenTests.ts
   'hidden_tests',
   'test_source',
+  'test_style',
   'language', // of the tests and the reference
   'difficulty',
   'tags',

@@ -76,7 +76,6 @@ const TABLE = {
       test_source: ['test', 'test_code'],
       difficulty: ['gpt_difficulty'],
     },
-    testPreamble: 'from solution import *', // added by its pipeline, too
   },
   // newfacade/LeetCodeDataset
   leetcode: {
@@ -107,11 +106,11 @@ const TABLE = {
       tests: ['test_cases'],
     },
   },
-} satisfies Partial<Record<FormatName, { recognises: string[][]; columns: Columns; testPreamble?: string }>>;
+} satisfies Partial<Record<FormatName, { recognises: string[][]; columns: Columns }>>;
 
 export const SETS = Object.fromEntries(
-  Object.entries(TABLE).map(([name, { recognises, columns, ...more }]) => [
+  Object.entries(TABLE).map(([name, { recognises, columns }]) => [
     name,
-    columnsFormat(name as FormatName, recognises, columns, 'testPreamble' in more ? more.testPreamble : undefined),
+    columnsFormat(name as FormatName, recognises, columns),
   ]),
 ) as Record<keyof typeof TABLE, ProblemFormat>;

@@ -5,7 +5,7 @@ import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker } from './docker.js';
-import { PROGRAMS, SOURCES, TESTS } from './hostile/testSource.js';
+import { NAMES, PROGRAMS, SOURCES, TESTS } from './hostile/testSource.js';
 
 const limits = { cpuSeconds: 6, caseCpuSeconds: 0.5, wallSeconds: 30, memoryMb: 256, outputBytes: 1_000_000 };
 const job = (id: string, code: string, source: string, style: 'assert' | 'pytest'): TestJob => ({
@@ -48,6 +48,28 @@ for (const { name, open, hasPytest } of BACKENDS)
           assert.equal(tests.length, 2, `${id}: ${JSON.stringify(tests)}`);
           assert.notEqual(tests[1]!.outcome, 'pass', `${id}: ${JSON.stringify(tests)}`);
         }
+      });
+
+    for (const style of hasPytest ? (['assert', 'pytest'] as const) : (['assert'] as const))
+      it(`lets no name of a program decide a test: ${style}`, async () => {
+        const rows = NAMES.filter((row) => (row.style ?? style) === style);
+        const programs = rows.flatMap(({ id, tests, attack, imports, right = 'pass' }) => {
+          const one = (code: string, expected: RegExp) => ({
+            ...{ expected, job: { ...job(id, `${imports ?? ''}\n${code}`, tests, style), imports } },
+          });
+          const wrong = 'def f(x): return 0\n';
+          return [
+            one(wrong + attack, /^(fail|error)$/),
+            one(wrong, /^(fail|error)$/),
+            one('def f(x): return x * 2.0\n', new RegExp(`^${right}$`)),
+          ];
+        });
+        const runs = await sandbox.runTests(programs.map((one) => one.job));
+        const ends = runs.map(({ id, tests }, i) => ({ id, i, tests, expected: programs[i]!.expected }));
+        const wrong = ends.filter(
+          ({ tests, expected }) => tests.length === 0 || tests.some(({ outcome }) => !expected.test(outcome)),
+        );
+        assert.deepEqual(wrong, []);
       });
 
     it('lets no hostile test source pass or affect the next job', async () => {
