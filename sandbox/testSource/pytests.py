@@ -26,7 +26,7 @@ def make_plugin(pytest, skips):
             outcome = yield
             if is_file:
                 failed = outcome.get_result().failed
-                text = str(outcome.get_result().longrepr)[-300:] if failed else None
+                text = str(outcome.get_result().longrepr).strip().split('\n')[-1].lstrip('E ')[:300] if failed else None
                 report(end=[collector.nodeid, 'error' if failed else None, text])
 
         def pytest_collection_modifyitems(self, items):

@@ -429,21 +429,25 @@ def shown_names(bound=()):
     """Names that tests see without importing them by name. Only the entry replaces a name of the tests, of their runner
     or of Python."""
     kept = {*vars(builtins), *tested['own'], *bound}
-    entry = (tested['entry'] or '').partition('.')[0]
+    entry = owner_of(tested['entry'])
     return [name for name in tested['names'] if name == entry or name not in kept and not OF_RUNNERS.match(name)]
 
 
-def import_for(imports, words):
-    """Binds what the problem imports, so that a program cannot. `words`: those of the tests, the others are not needed."""
+def read_imports(imports, words):
+    """Binds what the problem imports, so that a program cannot. Tests may use what its reference defines (`del`) before
+    they bind the same name. `words`: those of the tests, others are not imported."""
     given = {}
     for node in ast.parse(imports).body:
         bound = {(one.asname or one.name).partition('.')[0] for one in getattr(node, 'names', ())}
-        if isinstance(node, ast.Delete) or bound & {'*', *words}:
+        if isinstance(node, ast.Delete):
+            tested['own'].discard(node.targets[0].id)
+            given.pop(node.targets[0].id, None)
+        elif bound & {'*', *words}:
             try:
                 exec(compile(ast.Module([node], []), 'imports', 'exec'), given)
             except Exception as error:
                 given.update((name, Missing(name, error)) for name in bound)
-    for name in given.keys() - {(tested['entry'] or '').partition('.')[0]}:
+    for name in given.keys() - {owner_of(tested['entry'])}:
         if is_public(name, None):
             tested['names'][name], stand_ins[name] = ('given', None), given[name]
 

@@ -202,7 +202,7 @@ def run_asserts(text, entry, skips):
     namespace, blocked, flags = module.__dict__, None, 0
     try:
         for name in shown_names():
-            if source.sees_all or name == entry.partition('.')[0] or tested['names'][name][0] in ('given', 'm', 'i'):
+            if source.sees_all or name == owner_of(entry) or tested['names'][name][0] in ('given', 'm', 'i'):
                 namespace[name] = stand_in(name)
         if entry is None:
             blocked = doubtful(source.tree)
@@ -245,7 +245,7 @@ def read_names(text, files, entry):
         if isinstance(node, ast.ImportFrom) and node.module:
             line = ['tests'] * node.level + node.module.split('.')
             is_unknown = line[0] not in {*parts, *sys.modules} and importlib.util.find_spec(line[0]) is None
-            if is_unknown and (entry or '').partition('.')[0] in [one.name for one in node.names]:
+            if is_unknown and owner_of(entry) in [one.name for one in node.names]:
                 sys.modules.update(('.'.join(line[: k + 1]), sys.modules['solution']) for k in range(len(line)))
             if sys.modules.get('.'.join(line)) is sys.modules['solution']:
                 bound -= {one.asname or one.name for one in node.names}
@@ -263,12 +263,12 @@ def run_tests(style, files, entry, skip, only, imports):
     seed_random(0)
     names = json.loads(channel.receive())['names']
     open_solution(names, entry)
-    import_for(imports, re.findall(r'\w+', ' '.join(files.values())))
     for text in files.values():
         try:
             read_names(text, files, entry)
         except Exception:
             pass  # the tests do not parse, which their run says
+    read_imports(imports, re.findall(r'\w+', ' '.join(files.values())))
     try:
         if style == 'pytest':
             run_pytest(files, skips)
