@@ -15,7 +15,7 @@ import type { RunOptions, Sandbox } from './sandbox.js';
 export interface SuiteJob {
   id: string;
   code: string;
-  problem: Pick<Problem, 'entry' | 'calling' | 'comparison' | 'checker' | 'testSource' | 'testStyle' | Defining>;
+  problem: Omit<Problem, 'hiddenTests' | 'difficulty' | 'tags'>;
   tests: readonly GivenTest[];
   limits: Limits;
 }
@@ -203,17 +203,14 @@ function inPieces(inputs: readonly Value[][]): Value[][][] {
   return pieces;
 }
 
-/** What says which names a program may expect. */
-type Defining = 'functionSignature' | 'referenceSolution';
-
 /** A job that runs the test source of a problem. */
 export const sourceJob = (
-  problem: Pick<Problem, 'entry' | 'testSource' | 'testStyle' | Defining>,
+  { entry, testSource = '', testStyle = 'assert', ...problem }: SuiteJob['problem'],
   { id, code, limits, only }: Pick<TestJob, 'id' | 'code' | 'limits' | 'only'>,
 ): TestJob => {
-  const { entry, testSource = '', testStyle = 'assert', functionSignature, referenceSolution } = problem;
-  const own = referenceSolution ?? functionSignature;
-  const imports = [...importsOf(own), ...definitionsOf(own).map(({ name }) => `del ${name}`)].join('\n');
+  const own = problem.referenceSolution ?? problem.functionSignature;
+  const defined = [entry.split('.')[0], ...definitionsOf(own).map(({ name }) => name)];
+  const imports = [...importsOf(own), ...defined.map((name) => `del ${name}`)].join('\n');
   return { id, code, entry, style: testStyle, files: { 'test_solution.py': testSource }, only, imports, limits };
 };
 

@@ -5,7 +5,7 @@ import type { TestStyle } from '../schema/execution.js';
 import type { TestCase } from '../schema/problem.js';
 import { LiteralProblem } from './arithmetic.js';
 import { type AssertOptions, type Bindings, claimedTest, isClaim, noBindings, SalvageProblem } from './asserts.js';
-import { definitionsOf } from './definitions.js';
+import { type Definition, definitionsOf } from './definitions.js';
 import { parseSignature, type Signature } from './signature.js';
 import { bind, isIdle, testsOfFunction } from './testFunctions.js';
 import { parsePython, statementsOf } from './tree.js';
@@ -17,13 +17,14 @@ import { parsePython, statementsOf } from './tree.js';
 export const styleOfTests = (source: string): TestStyle =>
   /^(?:async[ \t]+)?(?:def[ \t]+test|class[ \t]+Test)/m.test(source) &&
   (/^[ \t]*(?:import|from)[ \t]+pytest\b|^[^#\n]*\bpytest\.\w/m.test(source) ||
-    definitionsOf(source)
-      .flatMap((one) => (/^class Test(?!.*TestCase)/.test(one.header) ? one.methods : [one]))
-      .some(({ name, header, decorators }) => {
-        return /^test/.test(name) && decorators.length === 0 && (parseSignature(header)?.required ?? 0) > 0;
-      }))
+    definitionsOf(source).some(takesFixture))
     ? 'pytest'
     : 'assert';
+
+const takesFixture = ({ name, header, decorators, methods }: Definition): boolean =>
+  /^class Test(?!.*TestCase)/.test(header)
+    ? methods.some(takesFixture)
+    : /^test/.test(name) && decorators.length === 0 && (parseSignature(header)?.required ?? 0) > 0;
 
 export interface ModuleTests {
   tests: TestCase[];

@@ -28,12 +28,7 @@ def is_public(name, entry):
     """Whether the tests may name it: the entry (`f`, `Class.f`) may begin with an underscore. Pytest obeys what is named so."""
     if type(name) is not str or name[:6] == 'pytest':
         return False
-    return name[:1] != '_' or name[:2] != '__' and name == owner_of(entry)
-
-
-def owner_of(entry):
-    """The name that the program must define."""
-    return (entry or '').partition('.')[0]
+    return name[:1] != '_' or name[:2] != '__' and name == (entry or '').partition('.')[0]
 
 
 class Packer:

@@ -2,7 +2,7 @@
 # in answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program
 # returns have attributes and methods only and refuse every operator.
 import ast
-import importlib
+import importlib.util
 import re
 import threading
 
@@ -373,7 +373,6 @@ def stand_in(name):
     kind, detail = tested['names'][name]
     if kind in 'vo':
         return ask('value', {'g': name}, None)
-    made = None
     if kind == 'f':
         made = Function(name)
     elif kind == 'x':
@@ -385,9 +384,7 @@ def stand_in(name):
         made = ClassOfProgram(name, bases, {}, known=methods)
     else:
         made = own_module(name, kind, detail)
-    if made is not None:
-        stand_ins[name] = made
-    return Missing(name) if made is None else made
+    return stand_ins.setdefault(name, made)
 
 
 # Modules that could control the test run, through exceptions or objects that equal anything. Tests do not get them.
@@ -395,19 +392,20 @@ STEERING = ('unittest', 'doctest', 'bdb', 'pdb', 'test', 'idlelib', 'antigravity
 
 
 def own_module(name, kind, home):
-    """The tests' own copy of a standard module, or a class or function of one, that the program imported."""
+    """The tests' own copy of a module of the library, or a class or function of one, that the program imported."""
     top = home.split('.')[0]
-    if top in STEERING or top not in sys.stdlib_module_names and top != 'numpy' or '.__' in home:
-        return None
+    if top in STEERING or top not in {*sys.stdlib_module_names, 'numpy'} or '.__' in home:
+        return Missing(name)
     try:
-        module = importlib.import_module(home)
+        value = importlib.import_module(home)
     except ImportError:
-        return None
+        return Missing(name)
     if kind == 'i':
-        value = getattr(module, name, None)
+        value = getattr(value, name, None)
         is_known = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) or type(value).__module__ == 'typing'
-        return value if is_known and str(getattr(value, '__module__', '')).split('.')[0] not in STEERING else None
-    return module
+        is_known = is_known and str(getattr(value, '__module__', '')).split('.')[0] not in STEERING
+        return value if is_known else Missing(name)
+    return value
 
 
 class Solution(types.ModuleType):
@@ -422,39 +420,36 @@ class Solution(types.ModuleType):
         return shown_names(sys._getframe(1).f_globals)
 
 
-OF_RUNNERS = re.compile('test|(setup|teardown)_?(module|class|function|method)?$|load_tests$|collect_ignore', re.I)
-
-
 def shown_names(bound=()):
-    """Names that tests see without importing them by name. Only the entry replaces a name of the tests, of their runner
-    or of Python."""
+    """Names that tests see without importing them by name. Only the entry replaces what the tests or Python have. Runners
+    obey some names."""
     kept = {*vars(builtins), *tested['own'], *bound}
-    entry = owner_of(tested['entry'])
-    return [name for name in tested['names'] if name == entry or name not in kept and not OF_RUNNERS.match(name)]
+    obeyed = re.compile('test|(setup|teardown)_?(module|class|function|method)?$|load_tests$|collect_ignore', re.I).match
+    return [name for name in tested['names'] if name == tested['owner'] or name not in kept and not obeyed(name)]
 
 
 def read_imports(imports, words):
-    """Binds what the problem imports, so that a program cannot. Tests may use what its reference defines (`del`) before
-    they bind the same name. `words`: those of the tests, others are not imported."""
+    """Binds what the problem imports, so that a program cannot. `del` names what its reference defines: tests may use it
+    before they bind the name. `words`: those of the tests, others are not imported."""
     given = {}
     for node in ast.parse(imports).body:
         bound = {(one.asname or one.name).partition('.')[0] for one in getattr(node, 'names', ())}
-        if isinstance(node, ast.Delete):
-            tested['own'].discard(node.targets[0].id)
-            given.pop(node.targets[0].id, None)
-        elif bound & {'*', *words}:
-            try:
+        try:
+            if bound & {'*', *words}:
                 exec(compile(ast.Module([node], []), 'imports', 'exec'), given)
-            except Exception as error:
-                given.update((name, Missing(name, error)) for name in bound)
-    for name in given.keys() - {owner_of(tested['entry'])}:
+        except Exception as error:
+            given.update((name, Missing(name, error)) for name in bound)
+        for one in getattr(node, 'targets', ()):
+            tested['own'].discard(one.id)
+            given.pop(one.id, None)
+    for name, x in given.items():
         if is_public(name, None):
-            tested['names'][name], stand_ins[name] = ('given', None), given[name]
+            tested['names'][name], stand_ins[name] = ('i', None), x
 
 
 def open_solution(names, entry):
     """Installs the module `solution`. `names` is None if the program did not load."""
-    tested.update(loaded=names is not None, entry=entry, stdout=sys.stdout)
+    tested.update(loaded=names is not None, entry=entry, owner=(entry or '').partition('.')[0], stdout=sys.stdout)
     for name, kind, detail in names or ():
         if is_public(name, entry):  # the program may name no others
             tested['names'][name] = (kind, detail)

@@ -1,7 +1,7 @@
 # T: runs test source unchanged against the stand-ins of stubs.py and reports every test. The host combines the reports
 # with what it saw of the program.
 import __future__
-import importlib.util
+import contextlib
 import symtable
 import unittest
 
@@ -62,11 +62,7 @@ class Source:
         checks = [x for x in self.tree.body if isinstance(x, ast.FunctionDef) and x.name == 'check' and x.args.args]
         if checks and not self.is_check_called:
             self.later.append(('check', None, self.check))
-        seen = {}
-        for name, _, _ in self.steps + self.later:
-            if name:
-                seen[name] = None
-        self.names = list(seen)
+        self.names = list(dict.fromkeys(name for name, _, _ in self.steps + self.later if name))
         self.sees_all = not (checks and entry)  # the helpers of a `check(candidate)` are the problem's
 
     def add(self, node, defined):
@@ -189,12 +185,7 @@ def doubtful(tree):
 
 
 def run_asserts(text, entry, skips):
-    try:
-        source = Source(text, entry)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        report(tests=['tests'])
-        report(begin='tests')
-        return report(end=['tests', 'error', 'the tests do not parse: ' + say(error)])
+    source = Source(text, entry)
     report(tests=source.names)
     module = types.ModuleType('tests')
     sys.modules['tests'] = module
@@ -202,7 +193,7 @@ def run_asserts(text, entry, skips):
     namespace, blocked, flags = module.__dict__, None, 0
     try:
         for name in shown_names():
-            if source.sees_all or name == owner_of(entry) or tested['names'][name][0] in ('given', 'm', 'i'):
+            if source.sees_all or name == tested['owner'] or tested['names'][name][0] in 'mi':
                 namespace[name] = stand_in(name)
         if entry is None:
             blocked = doubtful(source.tree)
@@ -235,21 +226,20 @@ def execute(node, flags, namespace):
     exec(compile(ast.Module([node], []), 'tests.py', 'exec', flags, True), namespace)
 
 
-def read_names(text, files, entry):
+def read_names(text, files):
     """Names that the tests bind, anywhere in the module, to something that is not the program's. A module that does not
     exist and from which they import the entry is the program."""
-    tree, table = ast.parse(text), symtable.symtable(text, 'tests', 'exec')
-    bound = {x.get_name() for x in table.get_symbols() if x.is_local() or x.is_declared_global()}
-    parts = {part for path in files for part in re.split(r'[/.]', path)}
-    for node in ast.walk(tree):
+    table = symtable.symtable(text, 'tests', 'exec')
+    own = {x.get_name() for x in table.get_symbols() if x.is_local() or x.is_declared_global()}
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module:
             line = ['tests'] * node.level + node.module.split('.')
-            is_unknown = line[0] not in {*parts, *sys.modules} and importlib.util.find_spec(line[0]) is None
-            if is_unknown and owner_of(entry) in [one.name for one in node.names]:
+            is_known = line[0] in sys.modules or any(line[0] in path for path in files) or importlib.util.find_spec(line[0])
+            if not is_known and tested['owner'] in [one.name for one in node.names]:
                 sys.modules.update(('.'.join(line[: k + 1]), sys.modules['solution']) for k in range(len(line)))
             if sys.modules.get('.'.join(line)) is sys.modules['solution']:
-                bound -= {one.asname or one.name for one in node.names}
-    tested['own'] |= bound
+                own -= {one.asname or one.name for one in node.names}
+    tested['own'] |= own
 
 
 def run_tests(style, files, entry, skip, only, imports):
@@ -264,10 +254,8 @@ def run_tests(style, files, entry, skip, only, imports):
     names = json.loads(channel.receive())['names']
     open_solution(names, entry)
     for text in files.values():
-        try:
-            read_names(text, files, entry)
-        except Exception:
-            pass  # the tests do not parse, which their run says
+        with contextlib.suppress(Exception):  # text that does not parse, which the run says
+            read_names(text, files)
     read_imports(imports, re.findall(r'\w+', ' '.join(files.values())))
     try:
         if style == 'pytest':
@@ -277,7 +265,8 @@ def run_tests(style, files, entry, skip, only, imports):
     except BaseException as error:
         report(tests=['tests'])
         report(begin='tests')
-        report(end=['tests', 'error', 'the tests could not be run: ' + say(error)])
+        why = 'do not parse' if isinstance(error, SyntaxError) else 'could not be run'
+        report(end=['tests', 'error', f'the tests {why}: {say(error)}'])
     report(done=True)
 
 
