@@ -16,7 +16,7 @@ import { parsePython, statementsOf } from './tree.js';
  */
 export const styleOfTests = (source: string): TestStyle =>
   /^(?:async[ \t]+)?(?:def[ \t]+test|class[ \t]+Test)/m.test(source) &&
-  (/^[ \t]*(?:import|from)[ \t]+pytest\b|^[^#\n]*\bpytest\.\w/m.test(source) ||
+  (/^[ \t]*(?:import|from)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*pytest\b|^[^#\n]*\bpytest\.\w/m.test(source) ||
     definitionsOf(source).some(takesFixture))
     ? 'pytest'
     : 'assert';

@@ -7,7 +7,7 @@ import re
 import threading
 
 lock = threading.Lock()
-tested = {'names': {}, 'own': set(), 'loaded': False, 'entry': None, 'stdout': None}  # name → (kind, detail)
+tested = {'names': {}, 'own': set(), 'words': set(), 'entry': None, 'stdout': None}  # name → (kind, detail)
 stand_ins = {}  # name → its stand-in
 proxies = {}  # number of an object in S → its stand-in
 
@@ -372,7 +372,10 @@ def stand_in(name):
         return Missing(name)
     kind, detail = tested['names'][name]
     if kind in 'vo':
-        return ask('value', {'g': name}, None)
+        try:
+            return ask('value', {'g': name}, None)
+        except Exception as error:  # the other names stay usable
+            return Missing(name, error)
     if kind == 'f':
         made = Function(name)
     elif kind == 'x':
@@ -421,21 +424,22 @@ class Solution(types.ModuleType):
 
 
 def shown_names(bound=()):
-    """Names that tests see without importing them by name. Only the entry replaces what the tests or Python have. Runners
-    obey some names."""
+    """Names that tests see without importing them by name, of those in their text. Only the entry replaces what the tests
+    or Python have. Runners obey some names."""
     kept = {*vars(builtins), *tested['own'], *bound}
     obeyed = re.compile('test|(setup|teardown)_?(module|class|function|method)?$|load_tests$|collect_ignore', re.I).match
-    return [name for name in tested['names'] if name == tested['owner'] or name not in kept and not obeyed(name)]
+    used = [name for name in tested['names'] if name in tested['words']]
+    return [name for name in used if name == tested['owner'] or name not in kept and not obeyed(name)]
 
 
-def read_imports(imports, words):
+def read_imports(imports):
     """Binds what the problem imports, so that a program cannot. `del` names what its reference defines: tests may use it
-    before they bind the name. `words`: those of the tests, others are not imported."""
+    before they bind the name. What their text does not name is not imported."""
     given = {}
     for node in ast.parse(imports).body:
         bound = {(one.asname or one.name).partition('.')[0] for one in getattr(node, 'names', ())}
         try:
-            if bound & {'*', *words}:
+            if bound & {'*', *tested['words']}:
                 exec(compile(ast.Module([node], []), 'imports', 'exec'), given)
         except Exception as error:
             given.update((name, Missing(name, error)) for name in bound)
@@ -449,7 +453,7 @@ def read_imports(imports, words):
 
 def open_solution(names, entry):
     """Installs the module `solution`. `names` is None if the program did not load."""
-    tested.update(loaded=names is not None, entry=entry, owner=(entry or '').partition('.')[0], stdout=sys.stdout)
+    tested.update(entry=entry, owner=(entry or '').partition('.')[0], stdout=sys.stdout)
     for name, kind, detail in names or ():
         if is_public(name, entry):  # the program may name no others
             tested['names'][name] = (kind, detail)

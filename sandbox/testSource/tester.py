@@ -256,7 +256,8 @@ def run_tests(style, files, entry, skip, only, imports):
     for text in files.values():
         with contextlib.suppress(Exception):  # text that does not parse, which the run says
             read_names(text, files)
-    read_imports(imports, re.findall(r'\w+', ' '.join(files.values())))
+        tested['words'].update(re.findall(r'\w+', text), [tested['owner']])
+    read_imports(imports)
     try:
         if style == 'pytest':
             run_pytest(files, skips)

@@ -161,6 +161,19 @@ describe('problem file formats', () => {
       assert.equal(problem.baselineTests.length, 2, statement);
     }
     assert.equal((await problemOf({ ...humaneval, test: 'def check(f):\n  assert f(' })).baselineTests.length, 0);
+    const [helper, test] = [
+      'import math\ndef poly(x): return math.sqrt(x)\n\n',
+      'def check(f): assert f([4]) == poly(16)\n',
+    ];
+    const helped = { ...humaneval, prompt: helper + humaneval.prompt, test };
+    assert.ok(
+      (await problemOf(helped)).testSource!.startsWith(helper),
+      'a program cannot replace a helper of the prompt',
+    );
+    assert.equal(
+      (await problemOf({ ...helped, test: test.replace('poly', 'int') })).testSource!.slice(0, 9),
+      'def check',
+    );
     await refuses({ ...humaneval, entry_point: 'other' }, /defines no function other/);
   });
 
@@ -337,6 +350,10 @@ describe('problem file formats', () => {
     assert.equal(await styleOf('import pytest\ndef test_a(): pass'), 'pytest');
     assert.equal(await styleOf('from pytest import raises\nclass TestA:\n  def test_b(self): pass'), 'pytest');
     assert.equal(await styleOf('def test_a(): pass'), 'assert');
+    assert.equal(await styleOf('class TestA:\n  def test_b(self, capsys): pass'), 'pytest');
+    assert.equal(await styleOf('class TestA:\n  @pytest.fixture\n  def b(self): pass'), 'pytest');
+    assert.equal(await styleOf('@patch("a")\ndef test_a(b, c=1): pass\ndef test_c(d=1): pass'), 'assert');
+    assert.equal(await styleOf('class TestA(unittest.TestCase):\n  def test_b(self, c): pass'), 'assert');
     assert.equal(await styleOf('import pytest\nassert f(1) == pytest.approx(1)'), 'assert');
     assert.equal((await problemOf({ ...plain, test_style: 'pytest' })).testStyle, undefined); // there is no source
   });

@@ -64,18 +64,19 @@ export const TESTS: Record<string, string> = {
   nothing: '# there is no test\n',
 };
 
-/** The programs return 0, the tests want twice the argument. `attack` defines names that would decide the tests. */
-export const NAMES = fs
-  .readFileSync(path.join(ROOT, 'test/sandbox/hostile/names.jsonl'), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line): NamesRow => JSON.parse(line));
+export const rowsOf = <Row>(file: string): Row[] =>
+  fs
+    .readFileSync(path.join(ROOT, 'test/sandbox', file), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line): Row => JSON.parse(line));
 
-interface NamesRow {
+/** The programs return 0, the tests want twice the argument. `attack` defines names that would decide the tests. */
+export const NAMES = rowsOf<{
   id: string;
   tests: string;
   attack: string;
   imports?: string; // of the problem
   style?: 'assert' | 'pytest'; // default: both
   right?: 'error'; // of a right program, if such tests are refused
-}
+}>('hostile/names.jsonl');
