@@ -56,8 +56,8 @@ export const ACTIVITIES = {
 
   // what the sandbox says about it
   findFailures: result<t.FindFailuresInput, t.FindFailuresOutput>(2, { queue: 'sandbox', needs: 'sandbox' }),
-  selectChains: result<t.SelectChainsInput, t.SelectChainsOutput>(5, { queue: 'sandbox', needs: 'sandbox' }),
-  executeSuite: result<t.ExecuteSuiteInput, t.ExecuteSuiteOutput>(5, { queue: 'sandbox', needs: 'sandbox' }),
+  selectChains: result<t.SelectChainsInput, t.SelectChainsOutput>(6, { queue: 'sandbox', needs: 'sandbox' }),
+  executeSuite: result<t.ExecuteSuiteInput, t.ExecuteSuiteOutput>(6, { queue: 'sandbox', needs: 'sandbox' }),
 
   completeBatch: result<t.CompleteBatchInput, t.CompleteBatchOutput>(1, { queue: 'cpu' }),
 

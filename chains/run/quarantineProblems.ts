@@ -25,7 +25,7 @@ import type { Scope } from '../scope.js';
 
 const BATCH = 8; // problems at a time
 const PART = 256; // problems whose verdicts are stored together
-const GATE_VERSION = 2; // of stored verdicts; raised whenever the gate would give others
+const GATE_VERSION = 3; // of stored verdicts; raised whenever the gate would give others
 
 const recordSchema = z.strictObject({
   problems: refTo<ProblemSet>(), // the original set
