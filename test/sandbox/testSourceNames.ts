@@ -92,15 +92,6 @@ def check(candidate): assert candidate([5]) == 5`;
     assert.equal(one!.outcome, 'error');
   });
 
-  it('gives tests the names of typing that the program imports', async () => {
-    const code = 'from typing import List, Optional\nimport typing\ndef f(xs: List[int]): return xs';
-    await all(
-      'pass',
-      code,
-      'def g(x: Optional[List[int]]) -> List[int]: return x\nassert g(f([1])) == [1] and typing.Any',
-    );
-  });
-
   it('gives tests the names that they take from a program, or says which are not to be had', async () => {
     type Row = { id: string; entry: string; code: string; tests: string; message?: string };
     const rows = rowsOf<Row>('names.jsonl').map((row) => ({ ...row, testStyle: styleOfTests(row.tests) }));
