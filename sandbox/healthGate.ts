@@ -50,11 +50,11 @@ const PACKAGED = ['numpy', 'sortedcontainers'];
 
 /** Where a module may be found that a reference or its tests import. */
 function packageHint(reason: string): string {
-  const [, name] = /No module named '(\w+)/.exec(reason) ?? [];
-  if (name === undefined) return '';
-  return PACKAGED.includes(name)
+  const found = /No module named '(\w+)|attempted relative import/.exec(reason);
+  if (found === null) return '';
+  return PACKAGED.includes(found[1] ?? '')
     ? '; it is in the packages `numpy` (--packages, containers.packages)'
-    : '; a program can have it in an image of yours (containers.image), tests as source cannot';
+    : '; a program can have it in an image of yours (containers.image), tests as source cannot: they import the program as `solution`';
 }
 
 const APART =

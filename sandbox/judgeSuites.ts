@@ -2,6 +2,7 @@
 // the source, and test functions that a discriminator wrote, run in two processes. So no process holds a program together with
 // a test, an expected value or a checker.
 import { comparesWith, judgeProgram, parses, truthTests, verdictOf } from '../core/compare.js';
+import { definitionsOf, importsOf } from '../core/parse/definitions.js';
 import { FUNCTION_NAME } from '../core/parse/functions.js';
 import type { GivenTest } from '../core/rewards/suite.js';
 import type { CallResult, ExecutionJob, Limits, TestJob, TestRun, Verdict } from '../core/schema/execution.js';
@@ -14,7 +15,7 @@ import type { RunOptions, Sandbox } from './sandbox.js';
 export interface SuiteJob {
   id: string;
   code: string;
-  problem: Pick<Problem, 'entry' | 'calling' | 'comparison' | 'checker' | 'testSource' | 'testStyle'>;
+  problem: Omit<Problem, 'hiddenTests' | 'difficulty' | 'tags'>;
   tests: readonly GivenTest[];
   limits: Limits;
 }
@@ -211,9 +212,14 @@ function inPieces(inputs: readonly Value[][]): Value[][][] {
 
 /** A job that runs the test source of a problem. */
 export const sourceJob = (
-  { entry, testSource = '', testStyle = 'assert' }: Pick<Problem, 'entry' | 'testSource' | 'testStyle'>,
+  { entry, testSource = '', testStyle = 'assert', ...problem }: SuiteJob['problem'],
   { id, code, limits, only }: Pick<TestJob, 'id' | 'code' | 'limits' | 'only'>,
-): TestJob => ({ id, code, entry, style: testStyle, files: { 'test_solution.py': testSource }, only, limits });
+): TestJob => {
+  const own = problem.referenceSolution ?? problem.functionSignature;
+  const defined = [entry.split('.')[0], ...definitionsOf(own).map(({ name }) => name)];
+  const imports = [...importsOf(own), ...defined.map((name) => `del ${name}`)].join('\n');
+  return { id, code, entry, style: testStyle, files: { 'test_solution.py': testSource }, only, imports, limits };
+};
 
 /** A test of a problem's source; valid if the reference passes it. */
 export interface SourceOutcome {

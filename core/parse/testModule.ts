@@ -4,17 +4,26 @@ import type { SyntaxNode } from '@lezer/common';
 import type { TestStyle } from '../schema/execution.js';
 import type { TestCase } from '../schema/problem.js';
 import { type AssertOptions, attempt, type Bindings, claimedTest, isClaim, noBindings } from './asserts.js';
-import { definitionsOf } from './definitions.js';
-import type { Signature } from './signature.js';
+import { type Definition, definitionsOf } from './definitions.js';
+import { parseSignature, type Signature } from './signature.js';
 import { bind, isIdle, testsOfFunction } from './testFunctions.js';
 import { parsePython, statementsOf } from './tree.js';
 
-/** How test source is run: under pytest if it imports pytest and has tests that pytest collects. */
+/**
+ * How test source is run: under pytest if it has tests that pytest collects and names pytest, or if one has a parameter, which a
+ * fixture must fill. Decorators such as `patch` fill parameters, too, and the methods of a TestCase get no fixtures.
+ */
 export const styleOfTests = (source: string): TestStyle =>
-  /^[ \t]*(?:import|from)[ \t]+pytest\b/m.test(source) &&
-  /^(?:async[ \t]+)?(?:def[ \t]+test|class[ \t]+Test)/m.test(source)
+  /^(?:async[ \t]+)?(?:def[ \t]+test|class[ \t]+Test)/m.test(source) &&
+  (/^[ \t]*(?:import|from)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*pytest\b|^[^#\n]*\bpytest\.\w/m.test(source) ||
+    definitionsOf(source).some(takesFixture))
     ? 'pytest'
     : 'assert';
+
+const takesFixture = ({ name, header, decorators, methods }: Definition): boolean =>
+  /^class Test(?!.*TestCase)/.test(header)
+    ? methods.some(takesFixture)
+    : /^test/.test(name) && decorators.length === 0 && (parseSignature(header)?.required ?? 0) > 0;
 
 export interface ModuleTests {
   tests: TestCase[];

@@ -37,7 +37,6 @@ import { STDIO } from './stdio.js';
 
 /** What is the same for all problems of a set. */
 export interface Traits {
-  testPreamble?: string; // comes before tests as source that do not import the solution
   functions?: Partial<ComparisonSpec>;
   programs?: Partial<ComparisonSpec>;
   files?: readonly string[]; // columns with the names of files that a program reads and writes
@@ -210,15 +209,12 @@ function functionProblem(
   [tests, hidden]: BothTests,
   cells: Cells,
 ): Problem {
-  const { columns, json, textAt, testPreamble, functions } = cells;
+  const { columns, json, textAt, functions } = cells;
   const column = textAt('test_source');
   const isUntested = tests === undefined && hidden === undefined && column === undefined;
   if (isUntested && (json as Given)[GIVEN] !== NOTHING)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
-  const given = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
-  const isComplete =
-    testPreamble === undefined || given === '' || /^[ \t]*(?:from|import)[ \t]+solution\b/m.test(given);
-  const shownSource = isComplete ? given : `${testPreamble}\n\n${given}`;
+  const shownSource = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
   const hiddenSource = sourceOf(hidden);
   const said = calledBy([tests, hidden], cells);
   if (isUntested && said === undefined && reference === undefined)

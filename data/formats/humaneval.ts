@@ -1,6 +1,7 @@
 // HumanEval, and HumanEval+ with tests as source: `check(candidate)` over the function that the prompt begins.
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { definitionsOf } from '../../core/parse/definitions.js';
 import {
   code,
   hasFields,
@@ -35,8 +36,17 @@ export const humaneval: ProblemFormat = {
       id: record.task_id,
       ...shown,
       source: basename(file),
-      ...(test.trim() === '' ? { baselineTests: [] } : testsFrom(test, shown.entry, signature)),
+      ...(test.trim() === ''
+        ? { baselineTests: [] }
+        : testsFrom(helpersFor(test, record.prompt, shown.entry) + test, shown.entry, signature)),
     });
     return { problem };
   },
 };
+
+/** What the prompt has before the entry, if `check` uses a function of it: a program could replace one of its own. */
+function helpersFor(test: string, prompt: string, entry: string): string {
+  const [before = ''] = prompt.split(new RegExp(`^(?=(?:async\\s+)?(?:def|class)\\s+${entry.split('.')[0]}\\b)`, 'm'));
+  const isUsed = definitionsOf(before).some(({ name }) => new RegExp(`\\b${name}\\b`).test(test));
+  return isUsed && before.length < prompt.length ? `${before}\n\n` : '';
+}

@@ -107,7 +107,6 @@ const TABLE = {
       test_source: ['test', 'test_code'],
       difficulty: ['gpt_difficulty'],
     },
-    testPreamble: 'from solution import *', // added by its pipeline, too
   },
   // newfacade/LeetCodeDataset
   leetcode: {

@@ -66,6 +66,7 @@ export type SessionSpec =
       entry: string | null;
       skip: string[]; // names of tests that have ended
       only: readonly string[] | null; // names of the tests to run; null: all
+      imports: string; // Python of the problem that binds names of the tests
     };
 
 export interface JobFrame {

@@ -67,4 +67,4 @@ def answer_request(text):
 def start_tests(text):
     job = json.loads(text)
     channel.fd = os.open('/dev/host', os.O_RDWR)
-    run_tests(job['style'], job['files'], job['entry'], job['skip'], job['only'])
+    run_tests(job['style'], job['files'], job['entry'], job['skip'], job['only'], job['imports'])

@@ -39,8 +39,8 @@ is_identical, references = operator.is_, sys.getrefcount
 
 
 def is_public(name, entry):
-    """Whether the tests may name it: the entry (`f`, `Class.f`) may begin with an underscore."""
-    if type(name) is not str:
+    """Whether the tests may name it: the entry (`f`, `Class.f`) may begin with an underscore. Pytest obeys what is named so."""
+    if type(name) is not str or name[:6] == 'pytest':
         return False
     return name[:1] != '_' or name[:2] != '__' and name == (entry or '').partition('.')[0]
 

@@ -27,7 +27,7 @@ def make_plugin(pytest, skips):
             outcome = yield
             if is_file:
                 failed = outcome.get_result().failed
-                text = str(outcome.get_result().longrepr)[-300:] if failed else None
+                text = str(outcome.get_result().longrepr).strip().split('\n')[-1].lstrip('E ')[:300] if failed else None
                 report(end=[collector.nodeid, 'error' if failed else None, text])
 
         def pytest_collection_modifyitems(self, items):
@@ -76,12 +76,18 @@ def make_plugin(pytest, skips):
     return Reports()
 
 
+def with_names(text):
+    """The text after an import of what needs none: the program's names, and pytest."""
+    first = re.match(r'(?:.*^from __future__ import (?:\([^)]*\)|[^\n]*)\n)?', text, re.S | re.M).end()
+    return text[:first] + 'import pytest; from solution import *\n' + text[first:]
+
+
 def write_files(files):
     for name, text in files.items():
         path = os.path.join(FOLDER, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, 'w', encoding='utf-8', errors='surrogatepass') as file:
-            file.write(text)
+            file.write(with_names(text) if name.endswith('.py') else text)
 
 
 def run_pytest(files, skips):

@@ -1,10 +1,13 @@
 # T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data
 # in answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program
 # returns have attributes and methods only and refuse every operator.
+import ast
+import importlib.util
+import re
 import threading
 
 lock = threading.RLock()
-tested = {'names': {}, 'loaded': False, 'entry': None, 'stdout': None}  # name → (kind, detail)
+tested = {'names': {}, 'own': set(), 'words': set(), 'entry': None, 'stdout': None}  # name → (kind, detail)
 stand_ins = {}  # name → its stand-in
 proxies = {}  # number of an object in S → its stand-in
 
@@ -128,13 +131,13 @@ class Function(Held):
 
 
 class Missing:
-    """A name that the program does not define. Every use is an error, so that the number of tests stays the same."""
+    """A name that nobody defines. Every use is an error, so that the number of tests stays the same."""
 
-    def __init__(self, name):
-        self.__dict__['_name'] = name
+    def __init__(self, name, error=None):
+        self.__dict__['_error'] = error or NameError('the program defines no ' + name)
 
     def __call__(self, *args, **kwargs):
-        raise from_program(NameError('the program defines no ' + self._name))
+        raise from_program(self._error)
 
     def __getattr__(self, name):
         if name[:2] == '__' or name == 'pytestmark':
@@ -350,8 +353,10 @@ def stand_in(name):
         return Missing(name)
     kind, detail = tested['names'][name]
     if kind in 'vo':
-        return ask('value', {'g': name}, None)
-    made = None
+        try:
+            return ask('value', {'g': name}, None)
+        except Exception as error:  # the other names stay usable
+            return Missing(name, error)
     if kind == 'f':
         made = Function(name)
     elif kind == 'x':
@@ -363,9 +368,7 @@ def stand_in(name):
         made = ClassOfProgram(name, bases, {}, known=methods)
     else:
         made = own_module(name, kind, detail)
-    if made is not None:
-        stand_ins[name] = made
-    return Missing(name) if made is None else made
+    return stand_ins.setdefault(name, made)
 
 
 # Modules that could control the test run, through exceptions or objects that equal anything. Tests do not get them.
@@ -373,45 +376,65 @@ STEERING = ('unittest', 'doctest', 'bdb', 'pdb', 'test', 'idlelib', 'antigravity
 
 
 def own_module(name, kind, home):
-    """The tests' own copy of a standard module, or a class or function of one, that the program imported."""
+    """The tests' own copy of a module of the library, or a class or function of one, that the program imported."""
     top = home.split('.')[0]
-    if top in STEERING or top not in sys.stdlib_module_names and top != 'numpy':
-        return None
+    if top in STEERING or top not in {*sys.stdlib_module_names, 'numpy'} or '.__' in home:
+        return Missing(name)
     try:
-        module = importlib.import_module(home)
+        value = importlib.import_module(home)
     except ImportError:
-        return None
+        return Missing(name)
     if kind == 'i':
-        value = getattr(module, name, None)
+        value = getattr(value, name, None)
         is_known = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)) or type(value).__module__ == 'typing'
-        return value if is_known and str(getattr(value, '__module__', '')).split('.')[0] not in STEERING else None
-    return module if home == name or (home, name) in (('numpy', 'np'),) else None
+        is_known = is_known and str(getattr(value, '__module__', '')).split('.')[0] not in STEERING
+        return value if is_known else Missing(name)
+    return value
 
 
 class Solution(types.ModuleType):
     def __getattr__(self, name):
-        if name == '__all__':
-            return shown_names()
+        if name == '__all__':  # of a star import, which replaces nothing that the importing module has
+            return shown_names(sys._getframe(1).f_globals)
         if not is_public(name, tested['entry']) or name == 'pytestmark':
             raise AttributeError(name)
         return stand_in(name)
 
     def __dir__(self):
-        return shown_names()
+        return shown_names(sys._getframe(1).f_globals)
 
 
-def shown_names():
-    """Names that tests see without importing them. Only the entry may hide a builtin of Python or look like a test."""
-    return [
-        name
-        for name in tested['names']
-        if name == tested['entry'] or name not in vars(builtins) and not name.lower().startswith('test')
-    ]
+def shown_names(bound=()):
+    """Names that tests see without importing them by name, of those in their text. Only the entry replaces what the tests
+    or Python have. Runners obey some names."""
+    kept = {*vars(builtins), *tested['own'], *bound}
+    obeyed = re.compile('test|(setup|teardown)_?(module|class|function|method)?$|load_tests$|collect_ignore', re.I).match
+    used = [name for name in tested['names'] if name in tested['words']]
+    return [name for name in used if name == tested['owner'] or name not in kept and not obeyed(name)]
+
+
+def read_imports(imports):
+    """Binds what the problem imports, so that a program cannot. `del` names what its reference defines: tests may use it
+    before they bind the name. What their text does not name is not imported."""
+    given = {}
+    for node in ast.parse(imports).body:
+        bound = {(one.asname or one.name).partition('.')[0] for one in getattr(node, 'names', ())}
+        try:
+            if bound & {'*', *tested['words']}:
+                exec(compile(ast.Module([node], []), 'imports', 'exec'), given)
+        except Exception as error:
+            given.update((name, Missing(name, error)) for name in bound)
+        for one in getattr(node, 'targets', ()):
+            tested['own'].discard(one.id)
+            given.pop(one.id, None)
+    for name, x in given.items():
+        if is_public(name, None):
+            tested['names'][name], stand_ins[name] = ('i', None), x
 
 
 def open_solution(names, entry):
     """Installs the module `solution`. `names` is None if the program did not load."""
-    tested.update(loaded=names is not None, entry=entry, stdout=sys.stdout)
+    tested.update(entry=entry, owner=(entry or '').partition('.')[0], stdout=sys.stdout)
     for name, kind, detail in names or ():
         if is_public(name, entry):  # the program may name no others
             tested['names'][name] = (kind, detail)

@@ -185,6 +185,7 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
         entry: job.entry ?? null,
         skip: report.finished,
         only: job.only ?? null,
+        imports: job.imports ?? '',
       },
       limits,
       (text) => {

@@ -187,6 +187,12 @@ describe('problem file formats', () => {
       assert.equal(problem.baselineTests.length, 2, statement);
     }
     assert.equal((await problemOf({ ...humaneval, test: 'def check(f):\n  assert f(' })).baselineTests.length, 0);
+    const helper = 'def poly(x): return x\n\n'; // a program must not replace it
+    const helped = { ...humaneval, prompt: helper + humaneval.prompt };
+    for (const [name, begin] of Object.entries({ poly: helper, int: 'def check' })) {
+      const { testSource } = await problemOf({ ...helped, test: `def check(f): assert f([4]) == ${name}(16)\n` });
+      assert.ok(testSource!.startsWith(begin), testSource);
+    }
     await refuses({ ...humaneval, entry_point: 'other' }, /defines no function other/);
   });
 
@@ -383,6 +389,10 @@ describe('problem file formats', () => {
     assert.equal(await styleOf('import pytest\ndef test_a(): pass'), 'pytest');
     assert.equal(await styleOf('from pytest import raises\nclass TestA:\n  def test_b(self): pass'), 'pytest');
     assert.equal(await styleOf('def test_a(): pass'), 'assert');
+    assert.equal(await styleOf('class TestA:\n  def test_b(self, capsys): pass'), 'pytest');
+    assert.equal(await styleOf('class TestA:\n  @pytest.fixture\n  def b(self): pass'), 'pytest');
+    assert.equal(await styleOf('@patch("a")\ndef test_a(b, c=1): pass\ndef test_c(d=1): pass'), 'assert');
+    assert.equal(await styleOf('class TestA(unittest.TestCase):\n  def test_b(self, c): pass'), 'assert');
     assert.equal(await styleOf('import pytest\nassert f(1) == pytest.approx(1)'), 'assert');
     assert.equal((await problemOf({ ...plain, test_style: 'pytest' })).testStyle, undefined); // there is no source
   });

@@ -181,16 +181,6 @@ describe('the tests of a public set', () => {
     assert.equal(testSource, undefined);
   });
 
-  it('of KodCode see the solution without an import, as its pipeline adds it', () => {
-    const source = 'import pytest\n\ndef test_f():\n    with pytest.raises(ValueError): f(-1)\n';
-    const read = (test: string) =>
-      readAs('kodcode', { question_id: 'q', question: 'Fail.', solution: 'def f(x): raise ValueError\n', test });
-    assert.equal(read(source).testSource, `from solution import *\n\n${source}`);
-    assert.equal(read(source).testStyle, 'pytest');
-    const imported = `from solution import f\n${source}`;
-    assert.equal(read(imported).testSource, imported, 'it imports the solution itself');
-  });
-
   it('may call the methods of a class, which is then one of operations, or the only method of Solution', () => {
     const solution =
       'from collections import deque\n\nclass Full(Exception):\n    pass\n\nclass Queue:\n    def __init__(self, size: int):\n        self._items = deque(maxlen=size)\n' +

@@ -72,7 +72,8 @@ def test_next(): pass
   });
 
   it('gives bare asserts the modules that the program imports', async () => {
-    const job = testJob('import math, re\ndef half(x): return x / 2', 'assert math.isclose(half(3), 1.5)\nassert re', {
+    const code = 'import math as m, re\nfrom typing import List, Optional\ndef half(x): return x / 2';
+    const job = testJob(code, 'assert m.isclose(half(3), 1.5)\nassert re and List[int] and Optional', {
       entry: 'half',
     });
     const [run] = await sandbox.runTests([job]);

@@ -1,6 +1,10 @@
 // Which tests a suite of test source has, and which names of the program they see.
 import assert from 'node:assert/strict';
+import { styleOfTests } from '../../core/parse/testModule.js';
+import type { Problem } from '../../core/schema/problem.js';
+import { sourceJob } from '../../sandbox/judgeSuites.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
+import { rowsOf } from './hostile/testSource.js';
 import { COLLECTED, judging, LIMITS, outcomes, testJob } from './testSourceSupport.js';
 
 export function testSourceNames(get: () => Sandbox): void {
@@ -60,13 +64,19 @@ def check(candidate): assert candidate([5]) == 5`;
     assert.equal(one!.outcome, 'error');
   });
 
-  it('gives tests the names of typing that the program imports', async () => {
-    const code = 'from typing import List, Optional\nimport typing\ndef f(xs: List[int]): return xs';
-    await all(
-      'pass',
-      code,
-      'def g(x: Optional[List[int]]) -> List[int]: return x\nassert g(f([1])) == [1] and typing.Any',
-    );
+  it('gives tests the names that they take from a program, or says which are not to be had', async () => {
+    type Row = { id: string; entry: string; code: string; tests: string; message?: string };
+    const rows = rowsOf<Row>('names.jsonl').map((row) => ({ ...row, testStyle: styleOfTests(row.tests) }));
+    const runnable = rows.filter(({ testStyle }) => get().info.kind === 'docker' || testStyle === 'assert');
+    const jobs = runnable.map(({ id, entry, code, tests, testStyle }) => {
+      const problem = { entry, testSource: tests, testStyle, functionSignature: '', referenceSolution: code };
+      return sourceJob(problem as Problem, { id, code, limits: LIMITS });
+    });
+    for (const [i, { id, tests }] of (await get().runTests(jobs)).entries()) {
+      assert.ok(tests.length > 0, id);
+      const { message } = runnable[i]!;
+      for (const test of tests) assert.match(test.message ?? test.outcome, new RegExp(message ?? '^pass$'), id);
+    }
   });
 
   it('lets only the entry hide a builtin of the tests', async () => {
