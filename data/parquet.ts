@@ -1,7 +1,8 @@
 // The rows of a Parquet file, one row group after the other. A thread unpacks the groups, because damaged pages can keep the
-// reader busy without an end: a group that takes too long is refused.
+// reader busy without an end: a file that takes too long is refused.
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import type { SchemaTree } from 'hyparquet';
 import { startThread } from '../infra/scripts.js';
 import { MARK } from './exactJson.js';
@@ -12,27 +13,39 @@ import type { GroupMessage, GroupsTask } from './parquetThread.js';
 export interface ParquetRow {
   json: unknown;
   exact(): unknown;
+  columns: readonly string[]; // the first ones of the file, read or not
 }
 
-/** @throws ParquetFault, or an error of the file system */
-export async function* readParquet(file: string, limits: ParquetLimits = PARQUET_LIMITS): AsyncGenerator<ParquetRow> {
-  const task: GroupsTask = { file, limits };
+/**
+ * @param wanted names of columns; absent: all are read
+ * @throws ParquetFault, or an error of the file system
+ */
+export async function* readParquet(
+  file: string,
+  wanted?: ReadonlySet<string>,
+  limits: ParquetLimits = PARQUET_LIMITS,
+): AsyncGenerator<ParquetRow> {
+  const task: GroupsTask = { file, limits, wanted };
+  let left = 1000 * limits.seconds + (await stat(file)).size / 1000; // milliseconds that this waits for the thread
   const thread = startThread(new URL('./parquetThread.js', import.meta.url), task);
   const isLate = new AbortController();
   try {
     for (;;) {
-      const timer = setTimeout(() => isLate.abort(), 1000 * limits.seconds);
+      const from = performance.now();
+      const timer = setTimeout(() => isLate.abort(), left);
       const answer = once(thread, 'message', { signal: isLate.signal }); // rejects with an error of the thread
       thread.postMessage('next');
       const [message] = (await answer.finally(() => clearTimeout(timer))) as [GroupMessage];
       if ('fault' in message) throw new ParquetFault(message.fault);
       if ('end' in message) return;
-      const { rows, schema } = message;
-      for (const row of rows) yield { json: plain(row, schema, false), exact: () => plain(row, schema, true) };
+      left -= performance.now() - from;
+      const { rows, schema, names } = message;
+      for (const row of rows)
+        yield { json: plain(row, schema, false), exact: () => plain(row, schema, true), columns: names };
     }
   } catch (error) {
     if (!isLate.signal.aborted) throw error;
-    throw new ParquetFault(`has a row group that takes more than ${limits.seconds} s to read: is it damaged?`);
+    throw new ParquetFault(`takes more than ${limits.seconds} s to read: is it damaged?`);
   } finally {
     await thread.terminate();
   }
@@ -59,6 +72,6 @@ function plain(value: unknown, node: SchemaTree | undefined, exact: boolean): un
     return value.map((one) => plain(one, inner, exact));
   }
   if (typeof value !== 'object') return value;
-  const child = (name: string) => node?.children.find(({ element }) => element.name === name);
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner, child(key), exact)]));
+  const child = new Map(node?.children.map((one) => [one.element.name, one]));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner, child.get(key), exact)]));
 }

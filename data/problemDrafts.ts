@@ -12,7 +12,7 @@ import {
   presentFields,
   UnusableRecord,
 } from './formats/format.js';
-import { formatOf, mappedFormat, recogniseFormat } from './formats/index.js';
+import { FIELDS, formatOf, mappedFormat, recogniseFormat } from './formats/index.js';
 import { printable, readRecords, refuse, type SourceRecord } from './records.js';
 
 export type DraftEntry = { id: string; draft: Draft } | Rejected;
@@ -94,15 +94,15 @@ async function formatFor(
 /** @param isOwn if nothing tells: problems that are only solved may lack all that tells */
 async function recognise(files: readonly string[], isOwn: boolean): Promise<ProblemFormat> {
   let first: SourceRecord | undefined;
-  for await (const record of recordsOf(files)) {
+  for await (const record of recordsOf(files, FIELDS)) {
     const format = recogniseFormat(record.json);
     if (format) return format;
     first ??= record;
   }
-  const { file, place, json } = first!; // a file without a record is refused by readRecords
+  const { file, place, json, columns } = first!; // a file without a record is refused by readRecords
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   if (isOwn || (isObject && ('function_signature' in json || 'baseline_tests' in json))) return formatOf('gauntlet');
-  const fields = isObject ? Object.keys(json).slice(0, 12).join(', ') || 'none' : 'not an object';
+  const fields = isObject ? (columns ?? Object.keys(json)).slice(0, 12).join(', ') || 'none' : 'not an object';
   const way = 'name a format with --format, or its columns with --map description=COLUMN,tests=COLUMN';
   throw refuse(file, `${place}: unknown format (its fields: ${fields}); ${way}`);
 }
@@ -115,10 +115,10 @@ interface Reading {
 }
 
 /** The records of all files. With several files, a place begins with the name of its file. */
-async function* recordsOf(files: readonly string[]): AsyncGenerator<SourceRecord> {
+async function* recordsOf(files: readonly string[], wanted: ReadonlySet<string>): AsyncGenerator<SourceRecord> {
   let index = 0;
   for (const file of files)
-    for await (const record of readRecords(file)) {
+    for await (const record of readRecords(file, wanted)) {
       const place = files.length > 1 ? `${basename(file)} ${record.place}` : record.place;
       yield { ...record, place, index: ++index };
     }
@@ -133,7 +133,7 @@ async function* entriesOf(
     id: printable(idIn(record.json, format) ?? record.place, 80),
     reason: printable(`${record.place}: ${why}`),
   });
-  for await (const record of recordsOf(files)) {
+  for await (const record of recordsOf(files, new Set([...FIELDS, ...format.fields]))) {
     onRecord?.(record.index!);
     let draft: Draft;
     try {

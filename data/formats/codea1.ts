@@ -14,6 +14,7 @@ const recordSchema = z.object({
 
 export const codea1: ProblemFormat = {
   name: 'codea1',
+  fields: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'problem', 'GT_code', 'test', 'extra_info'),
   idOf: (record) => (record as Partial<z.infer<typeof recordSchema>> | null)?.extra_info?.question_id?.toString(),
   read: (record) => {

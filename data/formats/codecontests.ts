@@ -33,6 +33,7 @@ const recordSchema = z.object({
 
 export const codecontests: ProblemFormat = {
   name: 'codecontests',
+  fields: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'name', 'description', 'public_tests', 'solutions'),
   read: ({ json, file }) => {
     const inPython = (code: string): object => ({ language: ['PYTHON3'], solution: [code] });

@@ -38,6 +38,7 @@ export function columnsFormat(
   return {
     name,
     columns,
+    fields: [...recognises, ...Object.values(columns)].flat().map((path) => path.split('.')[0]!),
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
     idOf: (record) => printedId(first(record, columns.id)),
     read: (record) => ({ problem: readProblem(record, columns, testPreamble) }),

@@ -36,6 +36,7 @@ const RELATIVE = 1e-7;
 
 export const evalplus: ProblemFormat = {
   name: 'evalplus',
+  fields: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'entry_point', 'base_input', 'plus_input'),
   read: ({ json, exact, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));

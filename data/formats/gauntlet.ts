@@ -61,6 +61,7 @@ const ANY_ARGUMENTS: Signature = parseSignature('def f(*args)')!;
 
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
+  fields: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'function_signature', 'baseline_tests'),
   read: ({ json, exact, file }, fileStyle) => {
     const record = parseFields(recordSchema, json);

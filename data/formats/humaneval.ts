@@ -24,6 +24,7 @@ const recordSchema = z.object({
 
 export const humaneval: ProblemFormat = {
   name: 'humaneval',
+  fields: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'prompt', 'entry_point', 'canonical_solution', 'test'),
   read: ({ json, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));

@@ -22,6 +22,9 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   columns: columnsFormat('columns', [], {}),
 };
 
+/** The columns that any format reads; one that --map names may be none of them. */
+export const FIELDS: ReadonlySet<string> = new Set(Object.values(TABLE).flatMap(({ fields }) => fields));
+
 export const formatOf = (name: FormatName): ProblemFormat => TABLE[name];
 
 /** The same format with other columns for some parts. Undefined if it has no table of columns. */

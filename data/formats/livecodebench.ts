@@ -37,6 +37,7 @@ const recordSchema = z.object({
 
 export const livecodebench: ProblemFormat = {
   name: 'livecodebench',
+  fields: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'question_content', 'public_test_cases', 'private_test_cases'),
   read: ({ json, file }) => {
     const record = parseFields(recordSchema, json);

@@ -27,6 +27,7 @@ const recordSchema = z.object({
 
 export const mbpp: ProblemFormat = {
   name: 'mbpp',
+  fields: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'code', 'test_list'),
   read: ({ json, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'code'));

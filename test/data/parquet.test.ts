@@ -12,6 +12,7 @@ import type { GauntletError } from '../../core/errors.js';
 import { valueOfJson } from '../../data/exactJson.js';
 import { type ParquetRow, readParquet } from '../../data/parquet.js';
 import { PARQUET_LIMITS } from '../../data/parquetGroups.js';
+import { openDrafts } from '../../data/problemDrafts.js';
 import { readRecords, type SourceRecord } from '../../data/records.js';
 import { ROOT } from '../../infra/root.mjs';
 
@@ -43,6 +44,13 @@ describe('a problem file', function () {
     });
 
   describe('of Parquet', () => {
+    for (const [end, message] of [
+      ['PARE', /^end\.parquet: is encrypted$/],
+      ['aaaa', /^end\.parquet: ends too early: it does not end with PAR1$/],
+    ] as const)
+      it(`is refused if it ends with ${end}`, () =>
+        refused(file('end.parquet', Buffer.concat([whole(), Buffer.from(end)])), message));
+
     for (const name of ['snappy', 'zstd', 'gzip', 'brotli', 'none', 'v2'])
       it(`has the same rows with pages of kind ${name}`, async () => {
         const records = await recordsOf(written(name));
@@ -112,7 +120,7 @@ describe('a problem file', function () {
       const claims: [string, RegExp, (metadata: FileMetaData) => void][] = [
         [
           'bytes',
-          /row group of more than 1073741824 bytes/,
+          /row group of more than 16777216 bytes/,
           ({ row_groups: [group] }) => {
             group!.columns[0]!.meta_data!.total_uncompressed_size = 10n ** 10n;
           },
@@ -176,24 +184,45 @@ describe('a problem file', function () {
       const writer = new ByteWriter();
       writePageHeader(writer, header);
       claiming.set(new Uint8Array(writer.getBuffer()), 4);
-      await refused(file('page.parquet', claiming), /row group of more than 1073741824 bytes or 50000000 values/);
+      await refused(file('page.parquet', claiming), /row group of more than 16777216 bytes or 2097152 values/);
     });
 
     it('is refused if few bytes hold many values', async () => {
       const path = file('values.parquet', texts(new Array<string>(200_000).fill('the same')));
       const rows = async (values: number): Promise<number> => {
         let count = 0;
-        for await (const _ of readParquet(path, { ...PARQUET_LIMITS, values })) count++;
+        for await (const _ of readParquet(path, undefined, { ...PARQUET_LIMITS, values })) count++;
         return count;
       };
       assert.equal(await rows(1_000_000), 200_000);
       await assert.rejects(rows(100_000), /row group of more than \d+ bytes or 100000 values: write it with smaller/);
     });
 
+    it('is refused if one text, which a dictionary holds once, fills far more rows than problems do', async () => {
+      const path = file('rows.parquet', texts(new Array<string>(2000).fill('x'.repeat(20_000))));
+      assert.ok(readFileSync(path).length < 100_000);
+      await refused(
+        path,
+        /: unpacks to more than 16777216 bytes, far more than problems compress to: write it as JSON/,
+      );
+    });
+
+    it('gives the columns that are asked for, and the names of all', async () => {
+      const columnData = ['id', 'junk'].map((name) => ({ name, data: ['a', 'b'], type: 'STRING' as const }));
+      const path = file('two.parquet', new Uint8Array(parquetWriteBuffer({ columnData })));
+      for (const wanted of [['id', 'none'], []]) {
+        const rows: unknown[] = [];
+        for await (const { json, columns } of readRecords(path, new Set(wanted))) rows.push([json, columns]);
+        const row = (id: string) => [wanted.includes('id') ? { id } : {}, ['id', 'junk']];
+        assert.deepEqual(rows, [row('a'), row('b')]);
+      }
+      await assert.rejects(openDrafts(path), { message: /row 1: unknown format \(its fields: id, junk\)/ });
+    });
+
     it('is refused if a row group takes too long, as damaged ones can', async () => {
       const path = file('slow.parquet', texts(new Array<string>(500_000).fill('the same')));
-      const reading = readParquet(path, { ...PARQUET_LIMITS, seconds: 0.01 });
-      await assert.rejects(reading.next(), /has a row group that takes more than 0.01 s to read: is it damaged\?/);
+      const reading = readParquet(path, undefined, { ...PARQUET_LIMITS, seconds: 0.01 });
+      await assert.rejects(reading.next(), /takes more than 0\.01 s to read: is it damaged\?/);
     });
 
     it('reads one row group after the other', async () => {
@@ -226,16 +255,32 @@ describe('a problem file', function () {
       return Buffer.from([head & 255, (head >> 8) & 255, head >> 16, 0x20]);
     };
 
-    it('is read like others, also in several frames', async () => {
-      const path = file('rows.jsonl.zst', Buffer.concat([PACKED, PACKED]));
-      assert.deepEqual(
-        (await recordsOf(path)).map(({ json }) => json),
-        [{ a: 1 }, { a: 2 }, { a: 1 }, { a: 2 }],
-      );
+    it('is read like others, also in many frames and with frames to skip', async () => {
+      const skip = Buffer.from([0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+      const frames = new Array<Buffer>(10_000).fill(PACKED);
+      const skipped = new Array<Buffer>(100_000).fill(skip);
+      for (const all of [
+        [PACKED, PACKED],
+        [skip, PACKED, skip, skip, PACKED, skip],
+        [...skipped, ...frames],
+      ]) {
+        const records = await recordsOf(file('rows.jsonl.zst', Buffer.concat(all)));
+        assert.equal(records.length, 2 * all.filter((frame) => frame === PACKED).length);
+        assert.deepEqual([records[0]!.json, records.at(-1)!.json], [{ a: 1 }, { a: 2 }]);
+      }
     });
 
-    it('is refused if it is cut', async () => {
-      await refused(file('cut.jsonl.zst', PACKED.subarray(0, 20)), /^cut\.jsonl\.zst: is damaged: unexpected EOF$/);
+    it('is refused if it is cut or changed', async () => {
+      for (const rest of [
+        PACKED.subarray(0, 20),
+        PACKED.subarray(0, -1),
+        Buffer.of(0x5e, 0x2a, 0x4d, 0x18, 9, 0, 0, 0),
+      ])
+        await refused(file('cut.jsonl.zst', Buffer.concat([PACKED, rest])), /: is damaged: it ends too early$/);
+      const changed = Buffer.from(PACKED);
+      changed[15] = 0x33; // "a": 3 instead of 1
+      await refused(file('changed.jsonl.zst', changed), /: is damaged: its data or its checksum is wrong/);
+      await refused(file('more.jsonl.zst', Buffer.concat([PACKED, Buffer.from('{}\n')])), /: is damaged: /);
       await refused(
         file('bad.jsonl.zst', Buffer.concat([PACKED.subarray(0, 6), Buffer.alloc(30, 255)])),
         /: is damaged/,
@@ -246,7 +291,7 @@ describe('a problem file', function () {
       const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]); // a window of 2 MB
       const blocks = Array.from({ length: 4000 }, (_, i) => block(1 << 17, i === 3999)); // 512 MB in 16 kB
       const path = file('bomb.jsonl.zst', Buffer.concat([head, ...blocks]));
-      await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 268435456 bytes, .*; unpack it with unzstd/);
+      await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 16777216 bytes, .*; unpack it with unzstd/);
     });
   });
 });
