@@ -5,11 +5,11 @@ import { escapeRegExp } from './text.js';
 
 /** At the start of a line, perhaps in a list or a quotation, or at its end with the name of the language. */
 const OPENING =
-  /^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,})[ \t]*([\w+-]*)(?![\w+-])([^`]*)$|(```|~~~)[ \t]*(py|python3?)[ \t]*$/i;
+  /^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,}(?!~))[ \t]*(?![ \t])([\w+-]*)(?![\w+-])([^`]*)$|(```|~~~)[ \t]*(py|python3?)[ \t]*$/i;
 const CLOSING = /^[\s>]*(`{3,}|~{3,})\s*$/;
 const CLOSING_BEFORE_TEXT = /^[\s>]*(?:```|~~~)[ \t]*(\w*)/;
 const CLOSING_AFTER_CODE = /^([^`]*[^`\s])[ \t]*```[ \t]*$/;
-const ONE_LINE = /^[\s>]*(`{1,3})[ \t]*(?:(?:py|python3?)[ \t]+)?([^`\n]+)\1[ \t]*$/i;
+const ONE_LINE = /^[\s>]*(`{1,3})[ \t]*(?:(?:py|python3?)[ \t]+)?(?![ \t])([^`\n]+)\1[ \t]*$/i;
 const PROGRAM_START = /^(?:(?:def|class|import|from|async\s+def)\b|@\w)/;
 const TARGET = String.raw`\*?[A-Za-z_][\w.]*(?:\[[^\]\n]{0,200}\])*`;
 /** Lines that other programs begin with, and lines that continue them. */
@@ -20,13 +20,15 @@ const CODE_LINE = new RegExp(
 const CONTINUED = /^(?:\s|$|#|[)\]}]|(?:elif|except)\b.*:|(?:else|finally):)/;
 const TAGS = 'code|pre|answer|final_answer|solution|program|python';
 const OPENING_TAG = new RegExp(`^[ \\t]*(?:<(?:${TAGS})\\b[^>\\n]{0,80}>|\\[(?:${TAGS})\\])+`, 'gim');
-const CLOSING_TAG = new RegExp(`(?:</(?:${TAGS})>|\\[/(?:${TAGS})\\])+[ \\t]*$`, 'gim');
+const ONE_CLOSING = `(?:</(?:${TAGS})>|\\[/(?:${TAGS})\\])`;
+const CLOSING_TAG = new RegExp(`(?<!${ONE_CLOSING})${ONE_CLOSING}+[ \\t]*$`, 'gim');
 const PYTHON = /^(?:i?py(?:thon)?[23]?|pycon|python-repl)?$/;
 const AROUND = /^(?:markdown|md|text)?$/;
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
 const MAIN = 'main'; // the entry of whole programs
 const MAX_PARSED = 20_000;
 const MAX_TRIED = 20; // blocks and lines
+const MAX_NAMES = 500; // that a block defines
 const MAX_DEPTH = 3; // of answers in blocks
 const STUB_END = /(?:\.\.\.|\bpass)$/;
 const HEADER = /^\s*(?:(?:async\s+)?def\b|class\b|@|import\b|from\b|$)/;
@@ -78,21 +80,21 @@ function withNeeded(codes: readonly string[], at: number): string {
   const others = [...codes.slice(Math.max(0, at - MAX_TRIED), at).reverse(), ...codes.slice(at + 1, at + MAX_TRIED)];
   for (const other of others) {
     if (program.length > MAX_PARSED || other.length > MAX_PARSED || !isDefinitions(other)) continue;
-    const isNeeded = boundNames(other).some((name) => lacks(program, name));
+    const isNeeded = lacksOneOf(program, boundNames(other));
     if (isNeeded && errorsIn(other).length === 0 && !isStub(other)) program = `${other.trimEnd()}\n\n${program}`;
   }
   return program;
 }
 
 const DEFINITION =
-  /^(?:(?:async\s+)?def|class)\s+(\w+)|^[ \t]*(?:from\s+[\w.]+\s+)?import\s+(\([^)]*\)|[^\n]+)|^([A-Za-z_]\w*(?:[ \t]*,[ \t]*[A-Za-z_]\w*)*)[ \t]*(?::[^=\n]*)?=(?!=)/gm;
+  /^(?:(?:async\s+)?def|class)\s+(\w+)|^[ \t]*(?:from\s+[\w.]+\s+)?import\s+(\([^()]*\)|[^\n]+)|^([A-Za-z_]\w*(?:[ \t]*,[ \t]*[A-Za-z_]\w*)*)[ \t]*(?::[^=\n]*)?=(?!=)/gm;
 
 /** The names that functions, classes, imports and assignments at the top level bind. */
 function boundNames(code: string): string[] {
   return [...code.matchAll(DEFINITION)].flatMap(([, defined, imported, assigned]) =>
     imported === undefined
       ? (defined ?? assigned!).split(',').map((name) => name.trim())
-      : imported.split(',').map((part) => /(\w+)\W*$/.exec(part.replace(/#.*/g, ''))?.[1] ?? ''),
+      : imported.split(',').map((part) => /\b(\w+)\W*$/.exec(part.replace(/#.*/g, ''))?.[1] ?? ''),
   );
 }
 
@@ -107,11 +109,14 @@ const isDefinitions = (code: string): boolean =>
 const BUILTIN =
   /^(?:abs|all|any|filter|input|len|list|map|max|min|pow|print|range|reversed|round|set|sorted|str|sum|zip)$/;
 
-/** Whether code uses a name that nothing in it binds. In doubt, it does not. */
-function lacks(code: string, name: string): boolean {
-  if (name === '' || BUILTIN.test(name)) return false;
-  const plain = code.replace(/'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|#[^\n]*/g, '""');
-  const n = escapeRegExp(name);
+/** Whether code uses one of the names that nothing in it binds. In doubt, it does not. */
+function lacksOneOf(code: string, names: readonly string[]): boolean {
+  const plain = code.replace(/'(?:\\.|[^'\\\n]){0,500}'|"(?:\\.|[^"\\\n]){0,500}"|#[^\n]*/g, '""');
+  const distinct = new Set(names.filter((name) => name !== '' && !BUILTIN.test(name)));
+  return [...distinct].slice(0, MAX_NAMES).some((name) => lacks(plain, escapeRegExp(name)));
+}
+
+function lacks(plain: string, n: string): boolean {
   const isUsed = new RegExp(`(?<![.\\w])${n}\\b`).test(plain);
   const binds = `\\b(?:def|class|as|import|lambda|for)\\b[^\\n:]{0,200}\\b${n}\\b|(?<![.\\w])${n}\\s*(?::[^=\\n]*)?=(?!=)`;
   return isUsed && !new RegExp(binds).test(plain);
@@ -230,7 +235,7 @@ function firstOfProgram(lines: readonly string[], end: number, isWhole: boolean)
     .find((start) => errorsIn(textFrom(start)).length === 0);
   if (start === undefined) return end;
   const after = lines.slice(end).join('\n');
-  return isWhole || boundNames(textFrom(start)).some((name) => lacks(after.slice(0, MAX_PARSED), name)) ? start : end;
+  return isWhole || lacksOneOf(after.slice(0, MAX_PARSED), boundNames(textFrom(start))) ? start : end;
 }
 
 /** Up to the first line that is neither Python nor indented. */

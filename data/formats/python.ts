@@ -1,6 +1,6 @@
 // What the readers need to know about the Python text of a reference solution or a test.
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
-import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
+import { calledNames, fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
 import { checkedBy, testsOfModule } from '../../core/parse/testModule.js';
 import type { Calling } from '../../core/schema/calling.js';
 import type { Problem } from '../../core/schema/problem.js';
@@ -96,7 +96,8 @@ export function calledIn(tests: string, code: string): string {
     .findLast((one) => one !== undefined);
   const entry = checked === undefined ? '' : calledEntry(checked);
   if (defined.some(({ name }) => name === entry.split('.')[0])) return entry;
-  const isCalled = ({ name }: { name: string }): boolean => new RegExp(`\\b${name}\\s*\\(`).test(tests);
+  const names = new Set(calledNames(tests));
+  const isCalled = ({ name }: { name: string }): boolean => names.has(name);
   const functions = defined.filter(({ kind }) => kind === 'function');
   const called = functions.findLast(isCalled) ?? (tests.trim() === '' ? functions.at(-1) : undefined);
   if (called) return called.name;
