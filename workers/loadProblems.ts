@@ -1,4 +1,5 @@
 // The problems of a run, read in a thread of their own.
+import type { Worker } from 'node:worker_threads';
 import { GauntletError } from '../core/errors.js';
 import { isBuiltIn, type ProblemSet } from '../core/schema/problem.js';
 import { collected, loadProblems, type Reader } from '../data/problems.js';
@@ -6,17 +7,25 @@ import { parseSource, provideSource, sourceText } from '../data/source.js';
 import { startThread } from '../infra/scripts.js';
 import type { ProblemsMessage, ProblemsTask } from './problemsThread.js';
 
-/** @param onProgress called while a data set is downloaded, and while its problems are read */
-export async function loadInThread(text: string, onProgress: () => void = () => undefined): Promise<ProblemSet> {
+/**
+ * @param onProgress called while a data set is downloaded, and while its problems are read
+ * @param signal ends the thread
+ */
+export async function loadInThread(
+  text: string,
+  onProgress: () => void = () => undefined,
+  signal?: AbortSignal,
+): Promise<ProblemSet> {
   if (isBuiltIn(text)) return loadProblems(text);
   // downloads stay in this thread, which does one at a time for each data set
   const { files, source } = await provideSource(parseSource(text), onProgress);
-  return collected((reader) => readInThread({ files, source: sourceText(source) }, reader, onProgress));
+  const task = { files, source: sourceText(source) };
+  const thread = startThread(new URL('./problemsThread.js', import.meta.url), task satisfies ProblemsTask, signal);
+  return collected((reader) => readInThread(thread, reader, onProgress));
 }
 
-function readInThread(task: ProblemsTask, reader: Reader, onProgress: () => void): Promise<void> {
+function readInThread(thread: Worker, reader: Reader, onProgress: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const thread = startThread(new URL('./problemsThread.js', import.meta.url), task);
     thread.on('message', (message: ProblemsMessage) => {
       onProgress();
       if ('begin' in message) reader.begin();
@@ -27,6 +36,6 @@ function readInThread(task: ProblemsTask, reader: Reader, onProgress: () => void
       else reject(new GauntletError(message.code, message.message));
     });
     thread.once('error', reject);
-    thread.once('exit', (status) => reject(new Error(`the thread of ${task.source} ended (exit status ${status})`)));
+    thread.once('exit', (status) => reject(new Error(`the thread of the problems ended (exit status ${status})`)));
   });
 }

@@ -85,6 +85,17 @@ describe('problems that a worker reads', function () {
     assert.ok(turns >= 10, `${turns} turns`);
   });
 
+  it('are not read to the end if their activity is cancelled', async () => {
+    const reference_solution = '~'.repeat(99_000); // the parser needs a second
+    const slow = await write(
+      'slow.jsonl',
+      Array.from({ length: 500 }, (_, i) => ({ ...own(`p${i}`), reference_solution })),
+    );
+    const loading = loadInThread(slow, undefined, AbortSignal.timeout(1500));
+    await assert.rejects(loading, { message: 'the thread of the problems ended (exit status 1)' });
+    await assert.rejects(loadInThread(slow, undefined, AbortSignal.abort()), { name: 'AbortError' });
+  });
+
   it('are refused with the error of their reader', async () => {
     const refused = (source: string, message: RegExp): Promise<void> =>
       assert.rejects(loadInThread(source), { code: 'BAD_INPUT', message });
