@@ -4,19 +4,12 @@ import type { Readable } from 'node:stream';
 import { FileDecoder } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 
-export interface Line {
-  number: number; // from 1
-  text: string;
-}
-
 /** Characters of a line, and of a JSON text over many lines. A string of JavaScript can have twice as many. */
 export const MAX_LINE = 1 << 28;
 
-/**
- * Blank lines are left out, since a few bytes can hold millions of them.
- * @param name of the input, for messages.
- * @throws NotText, and GauntletError BAD_INPUT for a line that is too long
- */
+export type Line = [number: number, text: string];
+
+/** Without blank lines, since a few bytes can hold millions. @throws NotText, and BAD_INPUT, with the name, for a line that is too long */
 export async function* linesOf(input: Readable, name: string, most = MAX_LINE): AsyncGenerator<Line> {
   const decoder = new FileDecoder();
   let pieces: string[] = []; // of a line that has not ended yet
@@ -24,7 +17,7 @@ export async function* linesOf(input: Readable, name: string, most = MAX_LINE): 
   let number = 1;
   const line = (): Line[] => {
     const text = pieces.join('').replace(/\r$/, '');
-    return text.trim() === '' ? [] : [{ number, text }];
+    return text.trim() === '' ? [] : [[number, text]];
   };
   function* ended(text: string): Generator<Line> {
     const [first, ...others] = text.split('\n');

@@ -6,25 +6,17 @@ import { stat } from 'node:fs/promises';
 import type { SchemaTree } from 'hyparquet';
 import { startThread } from '../infra/scripts.js';
 import { MARK } from './exactJson.js';
-import { PARQUET_LIMITS, ParquetFault, type ParquetLimits, textOf } from './parquetGroups.js';
-import type { GroupMessage, GroupsTask } from './parquetThread.js';
+import { type GroupsTask, PARQUET_LIMITS, ParquetFault, textOf, type Wanted } from './parquetGroups.js';
+import type { GroupMessage } from './parquetThread.js';
 
 /** A row of a Parquet file. `exact` has the numbers of float columns as floats: 1.0 is not the int 1. */
 export interface ParquetRow {
   json: unknown;
   exact(): unknown;
-  columns: readonly string[]; // the first ones of the file, read or not
 }
 
-/**
- * @param wanted names of columns; absent: all are read
- * @throws ParquetFault, or an error of the file system
- */
-export async function* readParquet(
-  file: string,
-  wanted?: ReadonlySet<string>,
-  limits: ParquetLimits = PARQUET_LIMITS,
-): AsyncGenerator<ParquetRow> {
+/** @throws ParquetFault, or an error of the file system */
+export async function* readParquet(file: string, wanted?: Wanted, limits = PARQUET_LIMITS): AsyncGenerator<ParquetRow> {
   const task: GroupsTask = { file, limits, wanted };
   let left = 1000 * limits.seconds + (await stat(file)).size / 1000; // milliseconds that this waits for the thread
   const thread = startThread(new URL('./parquetThread.js', import.meta.url), task);
@@ -39,9 +31,8 @@ export async function* readParquet(
       if ('fault' in message) throw new ParquetFault(message.fault);
       if ('end' in message) return;
       left -= performance.now() - from;
-      const { rows, schema, names } = message;
-      for (const row of rows)
-        yield { json: plain(row, schema, false), exact: () => plain(row, schema, true), columns: names };
+      const { rows, schema } = message;
+      for (const row of rows) yield { json: plain(row, schema, false), exact: () => plain(row, schema, true) };
     }
   } catch (error) {
     if (!isLate.signal.aborted) throw error;

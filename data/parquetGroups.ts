@@ -17,14 +17,11 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import { ZSTDDecoder } from 'zstddec/stream';
 import { mostBytes } from './unpacked.js';
 
-/** Limits of a row group; of the footer, which lists all of them; and of the seconds that a file takes, beside one per megabyte. */
-export const PARQUET_LIMITS = {
-  bytes: 1 << 29,
-  values: 20_000_000, // a value counts four times more for each list or struct around it
-  footerBytes: 16 << 20,
-  rows: 10_000_000,
-  seconds: 120,
-};
+/**
+ * Limits of a row group; of the footer, which lists all of them; and of the seconds that a file takes, beside one per megabyte. A
+ * value counts four times more for each list or struct around it.
+ */
+export const PARQUET_LIMITS = { bytes: 1 << 29, values: 20_000_000, footerBytes: 16 << 20, seconds: 120 };
 export type ParquetLimits = typeof PARQUET_LIMITS;
 
 const MAX_NESTING = 64; // of columns
@@ -32,23 +29,24 @@ const MAX_NESTING = 64; // of columns
 /** What is wrong with a file, in words that continue its name. */
 export class ParquetFault extends Error {}
 
+/** The names of the columns of a Parquet file that are read; absent: all. The first row has null for others. */
+export type Wanted = ReadonlySet<string>;
+
 /** Some rows of a group as the reader gives them: ints of 64 bits are bigints, times are dates. */
 export interface SomeRows {
   rows: Record<string, unknown>[];
   schema: SchemaTree; // of the columns that are read
-  names: string[]; // of the first columns of the file, read or not
 }
 const BATCH = { rows: 1000, bytes: 1 << 24 }; // a row may be larger
 
-/**
- * @param wanted names of columns; absent: all are read
- * @throws ParquetFault, or an error of the file system
- */
-export async function* readGroups(
-  file: string,
-  limits: ParquetLimits,
-  wanted?: ReadonlySet<string>,
-): AsyncGenerator<SomeRows> {
+export interface GroupsTask {
+  file: string;
+  limits: ParquetLimits;
+  wanted: Wanted | undefined;
+}
+
+/** @throws ParquetFault, or an error of the file system */
+export async function* readGroups({ file, limits, wanted }: GroupsTask): AsyncGenerator<SomeRows> {
   await zstd.init();
   const handle = await open(file);
   try {
@@ -66,35 +64,28 @@ export async function* readGroups(
     const source: AsyncBuffer = { byteLength: size, slice };
     const metadata = await readable(() => readMetadata(source, limits));
     const whole = await readable(async () => schemaOf(metadata));
-    const names = whole.children.slice(0, 20).map(({ element }) => element.name);
-    const isRead = (name: string | undefined): boolean => wanted?.has(name!) ?? true;
+    const isRead = (name: string): boolean => wanted?.has(name) ?? true;
+    const names = whole.children.map(({ element }) => element.name);
     const schema = { ...whole, children: whole.children.filter(({ element }) => isRead(element.name)) };
-    checkTypes(schema);
+    let unread = Object.fromEntries(names.filter((name) => !isRead(name)).map((name) => [name, null])); // names for messages
     const most = mostBytes(size);
+    const own = { ...limits, bytes: Math.min(limits.bytes, most), values: Math.min(limits.values, most / 8) };
     let bytes = 0;
     for (const group of metadata.row_groups) {
-      const columns = group.columns.filter(({ meta_data: column }) => isRead(column?.path_in_schema[0]));
+      const columns = group.columns.filter(({ meta_data: column }) => isRead(column!.path_in_schema[0]!));
       const rows = await readable(async () => {
-        const [mostOfGroup, values] = [Math.min(limits.bytes, most), Math.min(limits.values, most / 8)];
-        await checkGroup({ ...group, columns }, source, { ...limits, bytes: mostOfGroup, values });
-        return parquetReadObjects({
-          file: source,
-          metadata: { ...metadata, row_groups: [group] },
-          columns: schema.children.map(({ element }) => element.name),
-          utf8: false,
-          compressors: COMPRESSORS,
-          parsers: PARSERS,
-        });
+        await checkGroup({ ...group, columns }, source, own);
+        const only = { metadata: { ...metadata, row_groups: [group] }, columns: names.filter(isRead) };
+        return parquetReadObjects({ file: source, utf8: false, compressors: COMPRESSORS, parsers: PARSERS, ...only });
       });
       const sizes = rows.map(sizeOf);
       bytes = sizes.reduce((sum, one) => sum + one, bytes);
-      if (bytes > most)
-        throw new ParquetFault(
-          `unpacks to more than ${most} bytes, far more than problems compress to: write it as JSON lines`,
-        );
+      if (bytes > most) throw new ParquetFault(`has rows of more than ${most} bytes: write it as JSON lines`);
       for (let from = 0, to = 0; from < rows.length; from = to) {
         for (let held = 0; to < rows.length && to - from < BATCH.rows && held < BATCH.bytes; to++) held += sizes[to]!;
-        yield { rows: rows.slice(from, to), schema, names };
+        const some = rows.slice(from, to);
+        yield { rows: [{ ...unread, ...some[0] }, ...some.slice(1)], schema };
+        unread = {};
       }
     }
   } finally {
@@ -120,26 +111,23 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-async function readMetadata(source: AsyncBuffer, { footerBytes, rows }: ParquetLimits): Promise<FileMetaData> {
+async function readMetadata(source: AsyncBuffer, { footerBytes }: ParquetLimits): Promise<FileMetaData> {
   const { byteLength } = source;
   if (byteLength < 12) throw new ParquetFault('is a Parquet file that ends too early');
   const tail = new DataView(await source.slice(byteLength - 8, byteLength));
-  const end = tail.getUint32(4);
-  if (end === 0x50415245) throw new ParquetFault('is encrypted');
-  if (end !== 0x50415231) throw new ParquetFault('ends too early: it does not end with PAR1');
+  if (tail.getUint32(4) !== 0x50415231) throw new ParquetFault('ends too early: it does not end with PAR1');
   if (tail.getUint32(0, true) > footerBytes) {
     throw new ParquetFault(`has a footer of more than ${footerBytes} bytes`);
   }
-  const metadata = await parquetMetadataAsync(source, { geoparquet: false });
-  const counts = metadata.row_groups.map(({ num_rows }) => Number(num_rows));
-  if (counts.some((count) => !(count >= 0 && count <= rows)))
-    throw new ParquetFault(`has a row group of more than ${rows} rows`);
-  return metadata;
+  return parquetMetadataAsync(source, { geoparquet: false });
 }
 
 function schemaOf(metadata: FileMetaData): SchemaTree {
   const schema = parquetSchema(metadata);
   const depth = (node: SchemaTree): number => 1 + Math.max(0, ...node.children.map(depth));
+  // a variant holds pointers into itself, so a few bytes can be a tree of any size
+  if (metadata.schema.some(({ logical_type }) => logical_type?.type === 'VARIANT'))
+    throw new ParquetFault('has a column of the type VARIANT: write it as text');
   if (depth(schema) > MAX_NESTING) throw new ParquetFault(`has columns nested more than ${MAX_NESTING} deep`);
   // nobody would wait for a column that the schema does not have: its failure would end the process
   const leaves = (node: SchemaTree): string[] =>
@@ -153,18 +141,11 @@ function schemaOf(metadata: FileMetaData): SchemaTree {
   return schema;
 }
 
-/** A variant holds pointers into itself, so a few bytes can be a tree of any size. */
-function checkTypes({ element, children }: SchemaTree): void {
-  if (element.logical_type?.type === 'VARIANT')
-    throw new ParquetFault(`has a column of the type VARIANT, \`${element.name}\`: write it as text`);
-  children.forEach(checkTypes);
-}
-
 async function checkGroup({ columns, num_rows }: RowGroup, source: AsyncBuffer, limits: ParquetLimits): Promise<void> {
   let bytes = 0;
   let values = 0;
   const take = (size: number, count: number): void => {
-    if (!(size >= 0 && count >= 0)) throw new ParquetFault('has a page of a negative size');
+    if (!(size >= 0 && count >= 0)) throw new ParquetFault('has a page or a row group of a negative size');
     bytes += size;
     values += count;
     if (bytes > limits.bytes || values > limits.values)
@@ -174,7 +155,8 @@ async function checkGroup({ columns, num_rows }: RowGroup, source: AsyncBuffer, 
   };
   const sizes = columns.map(({ meta_data: column }) => Number(column?.total_uncompressed_size ?? 0));
   for (const size of sizes) take(size, 0); // what the footer says, before anything is read
-  [bytes, values] = [0, Number(num_rows)];
+  [bytes, values] = [0, 0];
+  take(0, Number(num_rows));
   for (const { meta_data: column, file_path, crypto_metadata, encrypted_column_metadata } of columns) {
     if (!column || file_path || crypto_metadata || encrypted_column_metadata)
       throw new ParquetFault('is encrypted, or has columns in other files');

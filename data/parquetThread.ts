@@ -1,17 +1,10 @@
 // The thread that unpacks a Parquet file for parquet.ts. It sends the next rows when it is asked to, so that memory holds
 // one row group and some rows of it twice. Errors lose their class between threads, so a fault is a message.
 import { parentPort, workerData } from 'node:worker_threads';
-import { ParquetFault, type ParquetLimits, readGroups, type SomeRows } from './parquetGroups.js';
-
-export interface GroupsTask {
-  file: string;
-  limits: ParquetLimits;
-  wanted?: ReadonlySet<string> | undefined;
-}
+import { type GroupsTask, ParquetFault, readGroups, type SomeRows } from './parquetGroups.js';
 export type GroupMessage = SomeRows | { fault: string } | { end: true };
 
-const { file, limits, wanted } = workerData as GroupsTask;
-const groups = readGroups(file, limits, wanted);
+const groups = readGroups(workerData as GroupsTask);
 
 async function next(): Promise<GroupMessage> {
   try {

@@ -13,6 +13,7 @@ import {
   UnusableRecord,
 } from './formats/format.js';
 import { FIELDS, formatOf, mappedFormat, recogniseFormat } from './formats/index.js';
+import type { Wanted } from './parquetGroups.js';
 import { printable, readRecords, refuse, type SourceRecord } from './records.js';
 
 export type DraftEntry = { id: string; draft: Draft } | Rejected;
@@ -99,10 +100,10 @@ async function recognise(files: readonly string[], isOwn: boolean): Promise<Prob
     if (format) return format;
     first ??= record;
   }
-  const { file, place, json, columns } = first!; // a file without a record is refused by readRecords
+  const { file, place, json } = first!; // a file without a record is refused by readRecords
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   if (isOwn || (isObject && ('function_signature' in json || 'baseline_tests' in json))) return formatOf('gauntlet');
-  const fields = isObject ? (columns ?? Object.keys(json)).slice(0, 12).join(', ') || 'none' : 'not an object';
+  const fields = isObject ? Object.keys(json).slice(0, 12).join(', ') || 'none' : 'not an object';
   const way = 'name a format with --format, or its columns with --map description=COLUMN,tests=COLUMN';
   throw refuse(file, `${place}: unknown format (its fields: ${fields}); ${way}`);
 }
@@ -115,7 +116,7 @@ interface Reading {
 }
 
 /** The records of all files. With several files, a place begins with the name of its file. */
-async function* recordsOf(files: readonly string[], wanted: ReadonlySet<string>): AsyncGenerator<SourceRecord> {
+async function* recordsOf(files: readonly string[], wanted: Wanted): AsyncGenerator<SourceRecord> {
   let index = 0;
   for (const file of files)
     for await (const record of readRecords(file, wanted)) {

@@ -6,7 +6,7 @@ import { GauntletError } from '../core/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
 import { type Line, linesOf, MAX_LINE } from './lines.js';
 import { readParquet } from './parquet.js';
-import { ParquetFault } from './parquetGroups.js';
+import { ParquetFault, type Wanted } from './parquetGroups.js';
 import { containerOf, unpacked } from './unpacked.js';
 
 export interface SourceRecord {
@@ -16,7 +16,6 @@ export interface SourceRecord {
   json: unknown;
   /** The same with numbers and the order of keys as written (exactJson.ts): 1.0 is a float, long ints keep their digits. */
   exact(): unknown;
-  columns?: readonly string[]; // the first ones of a Parquet file, also those that `json` lacks
 }
 
 /** @param file empty if the message names it */
@@ -32,11 +31,8 @@ export function printable(text: string, most = 400): string {
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
 
-/**
- * @param wanted the columns of a Parquet file that are read; absent: all
- * @throws GauntletError BAD_INPUT
- */
-export async function* readRecords(file: string, wanted?: ReadonlySet<string>): AsyncGenerator<SourceRecord> {
+/** @throws GauntletError BAD_INPUT */
+export async function* readRecords(file: string, wanted?: Wanted): AsyncGenerator<SourceRecord> {
   try {
     yield* (await containerOf(file)) === 'parquet' ? rowsOfFile(file, wanted) : recordsOfLines(file);
   } catch (error) {
@@ -48,7 +44,7 @@ export async function* readRecords(file: string, wanted?: ReadonlySet<string>): 
   }
 }
 
-async function* rowsOfFile(file: string, wanted?: ReadonlySet<string>): AsyncGenerator<SourceRecord> {
+async function* rowsOfFile(file: string, wanted?: Wanted): AsyncGenerator<SourceRecord> {
   let number = 0;
   for await (const row of readParquet(file, wanted)) yield { file, place: `row ${++number}`, ...row };
   if (number === 0) throw refuse(file, 'is empty');
@@ -56,7 +52,7 @@ async function* rowsOfFile(file: string, wanted?: ReadonlySet<string>): AsyncGen
 
 async function* recordsOfLines(file: string): AsyncGenerator<SourceRecord> {
   let first = true;
-  for await (const { number, text: line } of linesOfFile(file)) {
+  for await (const [number, line] of linesOfFile(file)) {
     if (first && !isRecord(line)) {
       yield* recordsOfText(file); // one JSON text over many lines
       return;
@@ -89,7 +85,7 @@ async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
   const lines: string[] = [];
   let length = 0;
   let at: number | undefined; // of the first line
-  for await (const { number, text } of linesOfFile(file)) {
+  for await (const [number, text] of linesOfFile(file)) {
     at ??= number;
     lines.push(text);
     length += text.length + 1;

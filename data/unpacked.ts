@@ -5,7 +5,6 @@ import { open, stat } from 'node:fs/promises';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { ZSTDDecoder } from 'zstddec/stream';
-import { GauntletError } from '../core/errors.js';
 
 export type Container = 'plain' | 'gzip' | 'zstd' | 'parquet';
 
@@ -41,26 +40,20 @@ export async function unpacked(
   fault: (message: string) => Error,
 ): Promise<Readable> {
   if (container === 'plain') return createReadStream(file);
-  const { size } = await stat(file);
-  const most = mostBytes(size);
-  const tool = container === 'gzip' ? 'gunzip' : 'unzstd';
+  const most = mostBytes((await stat(file)).size);
   let read = 0;
   const limit = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       read += chunk.length;
-      const message = `unpacks to more than ${most} bytes, far more than problems compress to`;
-      done(read > most ? fault(`${message}; unpack it with ${tool} if that is right`) : null, chunk);
+      const message = `unpacks to more than ${most} bytes, far more than problems do; unpack it if that is right`;
+      done(read > most ? fault(message) : null, chunk);
     },
   });
   if (container === 'zstd') {
     await zstd.init();
     return pipeline(Readable.from(unzstd(file, fault)), limit, () => undefined); // its error also reaches the reader
   }
-  const gunzip = createGunzip();
-  gunzip.once('end', () => {
-    if (gunzip.bytesWritten < size) limit.destroy(fault('has bytes after its gzip data; unpack it with gunzip'));
-  });
-  return pipeline(createReadStream(file), gunzip, limit, () => undefined);
+  return pipeline(createReadStream(file), createGunzip(), limit, () => undefined);
 }
 
 const zstd = new ZSTDDecoder(); // the zlib of Node 20 knows no zstd
@@ -80,11 +73,10 @@ function* unzstd(file: string, fault: (message: string) => Error): Generator<Uin
   try {
     for (const piece of zstd.decodeStreaming(chunks())) {
       if (piece.length > 0) yield piece;
-      else if (++empty > CHUNK)
-        throw fault('is damaged: its data or its checksum is wrong, or its window has more than 128 MB');
+      else if (++empty > CHUNK) throw new Error('its data, its checksum, or a window of more than 128 MB');
     }
   } catch (error) {
-    throw error instanceof GauntletError ? error : fault('is damaged: it ends too early');
+    throw fault(`is damaged: ${(error as Error).message}`);
   } finally {
     closeSync(handle);
   }

@@ -21,9 +21,7 @@ const existing = (script: URL): URL => (FROM_SOURCE ? new URL(script.href.replac
 export function startThread(script: URL, workerData: unknown, signal?: AbortSignal): Worker {
   signal?.throwIfAborted();
   const thread = new Worker(existing(script), { workerData, execArgv: NODE_FLAGS });
-  const end = (): unknown => thread.terminate();
-  signal?.addEventListener('abort', end);
-  thread.once('exit', () => signal?.removeEventListener('abort', end));
+  signal?.addEventListener('abort', () => thread.terminate());
   return thread;
 }
 

@@ -121,7 +121,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
       },
       loadProblems: (source, signal) => {
         const progress = currentProgress();
-        return loadInThread(source, () => progress?.advance(), signal);
+        return loadInThread(source, { onProgress: () => progress?.advance(), signal });
       },
       codeVersion: version,
       renderReport: (run, signal) => renderInThread({ store: options.store, run }, signal),

@@ -1,5 +1,4 @@
 // The problems of a run, read in a thread of their own.
-import type { Worker } from 'node:worker_threads';
 import { GauntletError } from '../core/errors.js';
 import { isBuiltIn, type ProblemSet } from '../core/schema/problem.js';
 import { collected, loadProblems, type Reader } from '../data/problems.js';
@@ -7,27 +6,23 @@ import { parseSource, provideSource, sourceText } from '../data/source.js';
 import { startThread } from '../infra/scripts.js';
 import type { ProblemsMessage, ProblemsTask } from './problemsThread.js';
 
-/**
- * @param onProgress called while a data set is downloaded, and while its problems are read
- * @param signal ends the thread
- */
-export async function loadInThread(
-  text: string,
-  onProgress: () => void = () => undefined,
-  signal?: AbortSignal,
-): Promise<ProblemSet> {
+type Options = Partial<{
+  onProgress(): void; // called while a data set is downloaded, and while its problems are read
+  signal: AbortSignal | undefined; // ends the thread
+}>;
+
+export async function loadInThread(text: string, options: Options = {}): Promise<ProblemSet> {
   if (isBuiltIn(text)) return loadProblems(text);
   // downloads stay in this thread, which does one at a time for each data set
-  const { files, source } = await provideSource(parseSource(text), onProgress);
-  const task = { files, source: sourceText(source) };
-  const thread = startThread(new URL('./problemsThread.js', import.meta.url), task satisfies ProblemsTask, signal);
-  return collected((reader) => readInThread(thread, reader, onProgress));
+  const { files, source } = await provideSource(parseSource(text), options.onProgress);
+  return collected((reader) => readInThread({ files, source: sourceText(source) }, reader, options));
 }
 
-function readInThread(thread: Worker, reader: Reader, onProgress: () => void): Promise<void> {
+function readInThread(task: ProblemsTask, reader: Reader, { onProgress, signal }: Options): Promise<void> {
   return new Promise((resolve, reject) => {
+    const thread = startThread(new URL('./problemsThread.js', import.meta.url), task, signal);
     thread.on('message', (message: ProblemsMessage) => {
-      onProgress();
+      onProgress?.();
       if ('begin' in message) reader.begin();
       else if ('problems' in message) {
         for (const problem of message.problems) reader.problem(problem);
@@ -36,6 +31,6 @@ function readInThread(thread: Worker, reader: Reader, onProgress: () => void): P
       else reject(new GauntletError(message.code, message.message));
     });
     thread.once('error', reject);
-    thread.once('exit', (status) => reject(new Error(`the thread of the problems ended (exit status ${status})`)));
+    thread.once('exit', (status) => reject(new Error(`the thread of ${task.source} ended (exit status ${status})`)));
   });
 }

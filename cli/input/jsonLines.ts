@@ -47,7 +47,7 @@ async function* rowsOf<T>(
   parse: (row: unknown) => T,
   values: string | undefined,
 ): AsyncGenerator<T> {
-  for await (const { number, text } of linesOf(input, name)) {
+  for await (const [number, text] of linesOf(input, name)) {
     let row: T;
     try {
       row = parse(parseLine(text, values));

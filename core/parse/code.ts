@@ -28,7 +28,7 @@ const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
 const MAIN = 'main'; // the entry of whole programs
 const MAX_PARSED = 20_000;
 const MAX_TRIED = 20; // blocks and lines
-const MAX_NAMES = 500; // that a block defines
+const MAX_NAMES = 100; // that a block binds
 const MAX_DEPTH = 3; // of answers in blocks
 const STUB_END = /(?:\.\.\.|\bpass)$/;
 const HEADER = /^\s*(?:(?:async\s+)?def\b|class\b|@|import\b|from\b|$)/;
@@ -80,7 +80,7 @@ function withNeeded(codes: readonly string[], at: number): string {
   const others = [...codes.slice(Math.max(0, at - MAX_TRIED), at).reverse(), ...codes.slice(at + 1, at + MAX_TRIED)];
   for (const other of others) {
     if (program.length > MAX_PARSED || other.length > MAX_PARSED || !isDefinitions(other)) continue;
-    const isNeeded = lacksOneOf(program, boundNames(other));
+    const isNeeded = boundNames(other).some((name) => lacks(program, name));
     if (isNeeded && errorsIn(other).length === 0 && !isStub(other)) program = `${other.trimEnd()}\n\n${program}`;
   }
   return program;
@@ -91,7 +91,8 @@ const DEFINITION =
 
 /** The names that functions, classes, imports and assignments at the top level bind. */
 function boundNames(code: string): string[] {
-  return [...code.matchAll(DEFINITION)].flatMap(([, defined, imported, assigned]) =>
+  const found = [...code.matchAll(DEFINITION)].slice(0, MAX_NAMES);
+  return found.flatMap(([, defined, imported, assigned]) =>
     imported === undefined
       ? (defined ?? assigned!).split(',').map((name) => name.trim())
       : imported.split(',').map((part) => /\b(\w+)\W*$/.exec(part.replace(/#.*/g, ''))?.[1] ?? ''),
@@ -109,14 +110,11 @@ const isDefinitions = (code: string): boolean =>
 const BUILTIN =
   /^(?:abs|all|any|filter|input|len|list|map|max|min|pow|print|range|reversed|round|set|sorted|str|sum|zip)$/;
 
-/** Whether code uses one of the names that nothing in it binds. In doubt, it does not. */
-function lacksOneOf(code: string, names: readonly string[]): boolean {
+/** Whether code uses a name that nothing in it binds. In doubt, it does not. */
+function lacks(code: string, name: string): boolean {
+  if (name === '' || BUILTIN.test(name)) return false;
   const plain = code.replace(/'(?:\\.|[^'\\\n]){0,500}'|"(?:\\.|[^"\\\n]){0,500}"|#[^\n]*/g, '""');
-  const distinct = new Set(names.filter((name) => name !== '' && !BUILTIN.test(name)));
-  return [...distinct].slice(0, MAX_NAMES).some((name) => lacks(plain, escapeRegExp(name)));
-}
-
-function lacks(plain: string, n: string): boolean {
+  const n = escapeRegExp(name);
   const isUsed = new RegExp(`(?<![.\\w])${n}\\b`).test(plain);
   const binds = `\\b(?:def|class|as|import|lambda|for)\\b[^\\n:]{0,200}\\b${n}\\b|(?<![.\\w])${n}\\s*(?::[^=\\n]*)?=(?!=)`;
   return isUsed && !new RegExp(binds).test(plain);
@@ -235,7 +233,7 @@ function firstOfProgram(lines: readonly string[], end: number, isWhole: boolean)
     .find((start) => errorsIn(textFrom(start)).length === 0);
   if (start === undefined) return end;
   const after = lines.slice(end).join('\n');
-  return isWhole || lacksOneOf(after.slice(0, MAX_PARSED), boundNames(textFrom(start))) ? start : end;
+  return isWhole || boundNames(textFrom(start)).some((name) => lacks(after.slice(0, MAX_PARSED), name)) ? start : end;
 }
 
 /** Up to the first line that is neither Python nor indented. */

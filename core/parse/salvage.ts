@@ -45,6 +45,7 @@ export interface Salvage {
 }
 
 const MAX_TEXT = 100_000;
+const MAX_ABOVE = 500; // characters of comments
 const MAX_REJECTED = 64; // reading stops after so many
 const BULLET = /^(?:[-*•`>]|\d+[.):])/;
 
@@ -249,23 +250,14 @@ export function blockEnd(text: string, at: number): { end: number; looked: numbe
 
 const firstLine = (source: string): string => source.slice(0, lineEnd(source, 0));
 
-/** The last line before `end` that holds code, without its comment. */
-function codeAbove(source: string, end: number): string {
-  for (let to = end; to > 0; ) {
-    const from = source.lastIndexOf('\n', to - 1) + 1;
-    const line = source.slice(from, to);
-    const comment = line.indexOf('#', Math.max(line.lastIndexOf("'"), line.lastIndexOf('"')) + 1);
-    const code = (comment < 0 ? line : line.slice(0, comment)).trimEnd();
-    if (code !== '') return code;
-    to = from - 1;
-  }
-  return '';
-}
-
 /** A line inside an unreadable piece that starts with '((' after a complete value: a bracket is missing before it. */
 function resumeInside(source: string): number | undefined {
   for (const match of source.matchAll(/\n[ \t]*(?=\(\s*\()/g)) {
-    if (/[\w)\]}'"]$/.test(codeAbove(source, match.index))) return match.index + match[0].length;
+    const above = source
+      .slice(Math.max(0, match.index - MAX_ABOVE), match.index)
+      .replace(/#[^\n'"]*$/gm, '')
+      .trimEnd();
+    if (/[\w)\]}'"]$/.test(above)) return match.index + match[0].length;
   }
   return undefined;
 }

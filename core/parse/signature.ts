@@ -28,7 +28,6 @@ export function arityOf(text: string, entry: string): number | undefined {
 
 const HEAD = /^([ \t]*)((?:async\s+)?def\s+([\p{L}_][\p{L}\p{M}\p{N}_]*))/gmu;
 
-const MAX_TRIED = 20; // headers, each of which may be parsed
 const MAX_HEADER = 20_000; // characters
 
 /** The names before an opening bracket, in the order of a text that need not parse. */
@@ -47,7 +46,7 @@ export function parseSignature(given: string, name?: string): Signature | undefi
   const heads = [...text.matchAll(HEAD)];
   const isMeant = ([, , , found]: RegExpExecArray): boolean =>
     name === undefined ? !/^__\w+__$/.test(found!) : found === name;
-  for (const head of heads.filter(isMeant).slice(0, MAX_TRIED)) {
+  for (const head of heads.filter(isMeant).slice(0, 20)) {
     const found = signatureAt(text, head.index + head[1]!.length);
     if (found) return found;
   }

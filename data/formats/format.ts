@@ -59,8 +59,7 @@ export interface Draft {
 
 export interface ProblemFormat {
   readonly name: FormatName;
-  /** All fields of a record that it looks at. Of a Parquet file only these are read. */
-  readonly fields: readonly string[];
+  readonly fields: readonly string[]; // that it looks at: of a Parquet file, only these are read
   /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
   /** The id of a record, if it is not in a field that other formats use for it. */

@@ -5,7 +5,7 @@ import { linesOf } from '../../data/lines.js';
 describe('the lines of a text', () => {
   const linesFrom = async (chunks: Iterable<Uint8Array>): Promise<string[]> => {
     const lines: string[] = [];
-    for await (const { text } of linesOf(Readable.from(chunks, { objectMode: false }), 'x')) lines.push(text);
+    for await (const [, text] of linesOf(Readable.from(chunks, { objectMode: false }), 'x')) lines.push(text);
     return lines;
   };
   const lines = (text: string): Promise<string[]> => linesFrom([Buffer.from(text)]);

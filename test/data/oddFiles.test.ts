@@ -43,7 +43,7 @@ describe('odd problem files', function () {
   it('a gzipped line of 600 MB', async () => {
     const path = await zipped('line.jsonl.gz', PIECE, 600);
     assert.ok(statSync(path).size < 1 << 20);
-    const message = /^line\.jsonl\.gz: unpacks to more than 1\d{8} bytes, .*; unpack it with gunzip/;
+    const message = /^line\.jsonl\.gz: unpacks to more than 1\d{8} bytes, .*; unpack it if that is right$/;
     await assert.rejects(readAll(path), { code: 'BAD_INPUT', message });
     await assert.rejects(loadProblems(path), { code: 'BAD_INPUT', message });
   });
@@ -70,15 +70,8 @@ describe('odd problem files', function () {
     rmSync(large);
   });
 
-  it('a gzipped file as usual, in many members or with more after them', async () => {
-    const packed = gzipSync('{"a": 1}\n{"a": 2}\n');
-    assert.equal(await readAll(file('ok.jsonl.gz', packed)), 2);
-    const rest = [Buffer.alloc(3), packed];
-    await assert.rejects(readAll(file('more.jsonl.gz', Buffer.concat([packed, ...rest]))), {
-      code: 'BAD_INPUT',
-      message: 'more.jsonl.gz: has bytes after its gzip data; unpack it with gunzip',
-    });
-    assert.equal(await readAll(file('many.jsonl.gz', Buffer.concat(new Array<Buffer>(10_000).fill(packed)))), 20_000);
+  it('a gzipped file as usual', async () => {
+    assert.equal(await readAll(file('ok.jsonl.gz', gzipSync('{"a": 1}\n{"a": 2}\n'))), 2);
     await assert.rejects(readAll(file('cut.jsonl.gz', gzipSync('{"a": 1}\n').subarray(0, 20))), { code: 'BAD_INPUT' });
   });
 

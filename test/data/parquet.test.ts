@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FileMetaData, parquetMetadata } from 'hyparquet';
+import { type ColumnMetaData, type FileMetaData, parquetMetadata } from 'hyparquet';
 import { ByteWriter, parquetWriteBuffer } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
@@ -44,13 +44,6 @@ describe('a problem file', function () {
     });
 
   describe('of Parquet', () => {
-    for (const [end, message] of [
-      ['PARE', /^end\.parquet: is encrypted$/],
-      ['aaaa', /^end\.parquet: ends too early: it does not end with PAR1$/],
-    ] as const)
-      it(`is refused if it ends with ${end}`, () =>
-        refused(file('end.parquet', Buffer.concat([whole(), Buffer.from(end)])), message));
-
     for (const name of ['snappy', 'zstd', 'gzip', 'brotli', 'none', 'v2'])
       it(`has the same rows with pages of kind ${name}`, async () => {
         const records = await recordsOf(written(name));
@@ -102,7 +95,10 @@ describe('a problem file', function () {
     it('is refused if it is damaged, with one line that repeats nothing of it', async () => {
       const bytes = whole();
       for (const end of [4, 8, 11, 20, 600, bytes.length - 1])
-        await refused(file('cut.parquet', bytes.subarray(0, end)), /^cut\.parquet: (is|names|ends|has) /);
+        await refused(
+          file('cut.parquet', bytes.subarray(0, end)),
+          /^cut\.parquet: (ends too early: it does not end with PAR1|is a Parquet file that ends too early)$/,
+        );
       for (let at = 4; at < bytes.length; at += 397) {
         const changed = Buffer.from(bytes);
         for (let i = at; i < Math.min(at + 12, bytes.length); i++) changed[i] = 0xa5 ^ i;
@@ -117,45 +113,21 @@ describe('a problem file', function () {
     it('may be a table without rows, which is empty', () => refused(file('none.parquet', texts([])), /: is empty$/));
 
     it('is refused if it claims gigabytes, before they are allocated', async () => {
-      const claims: [string, RegExp, (metadata: FileMetaData) => void][] = [
-        [
-          'bytes',
-          /row group of more than 16777216 bytes/,
-          ({ row_groups: [group] }) => {
-            group!.columns[0]!.meta_data!.total_uncompressed_size = 10n ** 10n;
-          },
-        ],
-        [
-          'rows',
-          /row group of more than 10000000 rows/,
-          ({ row_groups: [group] }) => {
-            group!.num_rows = 10n ** 12n;
-          },
-        ],
-        [
-          'negative',
-          /row group of more than 10000000 rows/,
-          ({ row_groups: [group] }) => {
-            group!.num_rows = -1n;
-          },
-        ],
-        [
-          'place',
-          /names bytes that it does not have/,
-          ({ row_groups: [group] }) => {
-            group!.columns[0]!.meta_data!.total_compressed_size = 10n ** 10n;
-          },
-        ],
-        [
-          'more',
-          /: has fewer rows than it says$/,
-          ({ row_groups: [group] }) => {
-            group!.num_rows = 5n;
-          },
-        ],
+      type Change = (group: FileMetaData['row_groups'][0], column: ColumnMetaData) => unknown;
+      const large = 10n ** 10n;
+      const claims: [RegExp, Change][] = [
+        [/of more than 16777216 bytes/, (_, column) => Object.assign(column, { total_uncompressed_size: large })],
+        [/of more than \d+ bytes or 2097152 values/, (group) => Object.assign(group, { num_rows: large })],
+        [/a row group of a negative size/, (group) => Object.assign(group, { num_rows: -1n })],
+        [/bytes that it does not have/, (_, column) => Object.assign(column, { total_compressed_size: large })],
+        [/: has fewer rows than it says$/, (group) => Object.assign(group, { num_rows: 5n })],
       ];
-      for (const [name, message, change] of claims)
-        await refused(file(`${name}.parquet`, withMetadata(texts(['a', 'b']), change)), message);
+      for (const [message, change] of claims) {
+        const claiming = withMetadata(texts(['a', 'b']), ({ row_groups: [group] }) =>
+          change(group!, group!.columns[0]!.meta_data!),
+        );
+        await refused(file('claims.parquet', claiming), message);
+      }
       const page = (header: Parameters<typeof writePageHeader>[1]): Uint8Array =>
         withMetadata(texts(['a', 'b']), ({ row_groups: [group] }) => {
           const column = group!.columns[0]!.meta_data!;
@@ -201,22 +173,17 @@ describe('a problem file', function () {
     it('is refused if one text, which a dictionary holds once, fills far more rows than problems do', async () => {
       const path = file('rows.parquet', texts(new Array<string>(2000).fill('x'.repeat(20_000))));
       assert.ok(readFileSync(path).length < 100_000);
-      await refused(
-        path,
-        /: unpacks to more than 16777216 bytes, far more than problems compress to: write it as JSON/,
-      );
+      await refused(path, /: has rows of more than 16777216 bytes: write it as JSON lines$/);
     });
 
-    it('gives the columns that are asked for, and the names of all', async () => {
+    it('gives the columns that are asked for, and in its first row the names of others', async () => {
       const columnData = ['id', 'junk'].map((name) => ({ name, data: ['a', 'b'], type: 'STRING' as const }));
       const path = file('two.parquet', new Uint8Array(parquetWriteBuffer({ columnData })));
-      for (const wanted of [['id', 'none'], []]) {
-        const rows: unknown[] = [];
-        for await (const { json, columns } of readRecords(path, new Set(wanted))) rows.push([json, columns]);
-        const row = (id: string) => [wanted.includes('id') ? { id } : {}, ['id', 'junk']];
-        assert.deepEqual(rows, [row('a'), row('b')]);
-      }
-      await assert.rejects(openDrafts(path), { message: /row 1: unknown format \(its fields: id, junk\)/ });
+      const rows: unknown[] = [];
+      for await (const { json } of readRecords(path, new Set(['id', 'none']))) rows.push(json);
+      assert.deepEqual(rows, [{ id: 'a', junk: null }, { id: 'b' }]);
+      const other = file('other.parquet', new Uint8Array(parquetWriteBuffer({ columnData: columnData.slice(1) })));
+      await assert.rejects(openDrafts(other), { message: /row 1: unknown format \(its fields: junk\)/ });
     });
 
     it('is refused if a row group takes too long, as damaged ones can', async () => {
@@ -276,10 +243,10 @@ describe('a problem file', function () {
         PACKED.subarray(0, -1),
         Buffer.of(0x5e, 0x2a, 0x4d, 0x18, 9, 0, 0, 0),
       ])
-        await refused(file('cut.jsonl.zst', Buffer.concat([PACKED, rest])), /: is damaged: it ends too early$/);
+        await refused(file('cut.jsonl.zst', Buffer.concat([PACKED, rest])), /: is damaged: Incomplete stream/);
       const changed = Buffer.from(PACKED);
       changed[15] = 0x33; // "a": 3 instead of 1
-      await refused(file('changed.jsonl.zst', changed), /: is damaged: its data or its checksum is wrong/);
+      await refused(file('changed.jsonl.zst', changed), /: is damaged: its data, its checksum, or/);
       await refused(file('more.jsonl.zst', Buffer.concat([PACKED, Buffer.from('{}\n')])), /: is damaged: /);
       await refused(
         file('bad.jsonl.zst', Buffer.concat([PACKED.subarray(0, 6), Buffer.alloc(30, 255)])),
@@ -291,7 +258,7 @@ describe('a problem file', function () {
       const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]); // a window of 2 MB
       const blocks = Array.from({ length: 4000 }, (_, i) => block(1 << 17, i === 3999)); // 512 MB in 16 kB
       const path = file('bomb.jsonl.zst', Buffer.concat([head, ...blocks]));
-      await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 16777216 bytes, .*; unpack it with unzstd/);
+      await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 16777216 bytes, .*; unpack it if that is right$/);
     });
   });
 });
