@@ -16,7 +16,7 @@ export async function* linesOf(input: Readable, name: string, most = MAX_LINE): 
   let length = 0; // of the pieces
   let number = 1;
   const line = (): Line[] => {
-    const text = pieces.join('').replace(/\r$/, '');
+    const text = length === 0 ? '' : pieces.join('').replace(/\r$/, '');
     return text.trim() === '' ? [] : [[number, text]];
   };
   function* ended(text: string): Generator<Line> {

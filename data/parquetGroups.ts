@@ -17,10 +17,7 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import { ZSTDDecoder } from 'zstddec/stream';
 import { mostBytes } from './unpacked.js';
 
-/**
- * Limits of a row group; of the footer, which lists all of them; and of the seconds that a file takes, beside one per megabyte. A
- * value counts four times more for each list or struct around it.
- */
+/** Of a row group, whose values count four times more for each list or struct around them; of the footer; of the time for a file. */
 export const PARQUET_LIMITS = { bytes: 1 << 29, values: 20_000_000, footerBytes: 16 << 20, seconds: 120 };
 export type ParquetLimits = typeof PARQUET_LIMITS;
 
@@ -39,11 +36,7 @@ export interface SomeRows {
 }
 const BATCH = { rows: 1000, bytes: 1 << 24 }; // a row may be larger
 
-export interface GroupsTask {
-  file: string;
-  limits: ParquetLimits;
-  wanted: Wanted | undefined;
-}
+export type GroupsTask = { file: string; limits: ParquetLimits; wanted: Wanted | undefined };
 
 /** @throws ParquetFault, or an error of the file system */
 export async function* readGroups({ file, limits, wanted }: GroupsTask): AsyncGenerator<SomeRows> {

@@ -28,7 +28,6 @@ const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
 const MAIN = 'main'; // the entry of whole programs
 const MAX_PARSED = 20_000;
 const MAX_TRIED = 20; // blocks and lines
-const MAX_NAMES = 100; // that a block binds
 const MAX_DEPTH = 3; // of answers in blocks
 const STUB_END = /(?:\.\.\.|\bpass)$/;
 const HEADER = /^\s*(?:(?:async\s+)?def\b|class\b|@|import\b|from\b|$)/;
@@ -91,7 +90,7 @@ const DEFINITION =
 
 /** The names that functions, classes, imports and assignments at the top level bind. */
 function boundNames(code: string): string[] {
-  const found = [...code.matchAll(DEFINITION)].slice(0, MAX_NAMES);
+  const found = [...code.matchAll(DEFINITION)].slice(0, 100);
   return found.flatMap(([, defined, imported, assigned]) =>
     imported === undefined
       ? (defined ?? assigned!).split(',').map((name) => name.trim())
