@@ -18,7 +18,7 @@ import { ZSTDDecoder } from 'zstddec/stream';
 import { mostBytes } from './unpacked.js';
 
 /** Of a row group, whose values count four times more for each list or struct around them; of the footer; of the time for a file. */
-export const PARQUET_LIMITS = { bytes: 1 << 29, values: 20_000_000, footerBytes: 16 << 20, seconds: 120 };
+export const PARQUET_LIMITS = { bytes: 1 << 30, values: 20_000_000, footerBytes: 16 << 20, seconds: 120 };
 export type ParquetLimits = typeof PARQUET_LIMITS;
 
 const MAX_NESTING = 64; // of columns
