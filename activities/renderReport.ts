@@ -4,12 +4,12 @@ import type { RenderReportInput } from '../method/types.js';
 import { writeReport, writeResult } from '../store/runs.js';
 
 export async function renderReport(
-  { deps, store }: Scope,
+  { deps, store, signal }: Scope,
   { runId, result, example }: RenderReportInput,
 ): Promise<{ path?: string }> {
   const chain = example === undefined ? undefined : (await store.getJson(example))[0];
   await writeResult(store, runId, result, chain);
   if (!deps.renderReport) return {};
-  await writeReport(store, runId, await deps.renderReport(runId));
+  await writeReport(store, runId, await deps.renderReport(runId, signal));
   return { path: store.locate(`runs/${runId}/report.html`) };
 }

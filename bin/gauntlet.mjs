@@ -20,7 +20,13 @@ else delete process.env.PATH;
 
 const built = new URL('../dist/cli/main.js', import.meta.url);
 if (existsSync(built)) {
-  const { main } = await import(built.href);
+  const { main } = await import(built.href).catch(({ code, message }) => {
+    const why = /EMFILE|ERR_MODULE_NOT_FOUND/.test(`${code} ${message}`)
+      ? ': does `ulimit -n` allow 256 open files?'
+      : '';
+    process.stderr.write(`error: the program cannot be loaded (${code ?? message})${why}\n`);
+    process.exit(1);
+  });
   process.exitCode = await main(process.argv.slice(2));
   setTimeout(() => process.exit(), LINGER_MS).unref();
 } else {

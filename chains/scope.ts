@@ -25,7 +25,7 @@ export interface Deps {
   /** If Docker was not there when the sandbox was opened, the next call looks for it again. */
   forgetFallback?(config: RunConfig): Promise<void>;
   /** Built-in problems by name, or a problem file. */
-  loadProblems(source: string): Promise<ProblemSet>;
+  loadProblems(source: string, signal?: AbortSignal): Promise<ProblemSet>;
   /** What this worker would do a part of the work with. Absent: it is not compared with the run. */
   environment?(part: EnvironmentPart, config: RunConfig, engine: EngineConfig): Promise<Omit<Environment, 'part'>>;
   /** Whether this worker may continue a run that has another environment. The change is recorded. */
@@ -33,7 +33,7 @@ export interface Deps {
   /** The version of this program, recorded in manifests and checkpoints. */
   codeVersion: string;
   /** Renders the files of a run to one self-contained page. Absent if no renderer is installed. */
-  renderReport?(runId: string): Promise<string>;
+  renderReport?(runId: string, signal?: AbortSignal): Promise<string>;
   /** Whether the server knows this project's search attributes. The workflow sets them only then. */
   searchAttributes?: boolean;
   log?: Log;

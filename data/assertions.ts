@@ -2,7 +2,7 @@
 import { LiteralProblem } from '../core/parse/arithmetic.js';
 import { nameOf } from '../core/parse/asserts.js';
 import { type RejectionReason, salvageTests } from '../core/parse/salvage.js';
-import { fixedArity, type Signature } from '../core/parse/signature.js';
+import { calledNames, fixedArity, type Signature } from '../core/parse/signature.js';
 import { testsOfModule } from '../core/parse/testModule.js';
 import { elements, parsePython, type Source, statementsOf } from '../core/parse/tree.js';
 import type { TestCase } from '../core/schema/problem.js';
@@ -72,7 +72,7 @@ function refusal(rest: string, signature: Signature, entry: string): UnusableRec
 
 /** The first function that a statement calls, if the statement does not call the entry at all. */
 function otherFunction(statement: string, entry: string): string | undefined {
-  const called = [...statement.matchAll(/([A-Za-z_]\w*)\s*\(/g)].map(([, name]) => name!);
+  const called = calledNames(statement);
   return called.includes(entry.split('.').at(-1)!)
     ? undefined
     : called.find((name) => !/^(?:assert|not|is|in)$/.test(name));

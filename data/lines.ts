@@ -7,18 +7,24 @@ import { GauntletError } from '../core/errors.js';
 /** Characters of a line, and of a JSON text over many lines. A string of JavaScript can have twice as many. */
 export const MAX_LINE = 1 << 28;
 
-/** @param name of the input, for messages. @throws NotText, and GauntletError BAD_INPUT for a line that is too long */
-export async function* linesOf(input: Readable, name: string, most = MAX_LINE): AsyncGenerator<string> {
+export type Line = [number: number, text: string];
+
+/** Without blank lines, since a few bytes can hold millions. @throws NotText, and BAD_INPUT, with the name, for a line that is too long */
+export async function* linesOf(input: Readable, name: string, most = MAX_LINE): AsyncGenerator<Line> {
   const decoder = new FileDecoder();
   let pieces: string[] = []; // of a line that has not ended yet
   let length = 0; // of the pieces
   let number = 1;
-  function* ended(text: string): Generator<string> {
+  const line = (): Line[] => {
+    const text = length === 0 ? '' : pieces.join('').replace(/\r$/, '');
+    return text.trim() === '' ? [] : [[number, text]];
+  };
+  function* ended(text: string): Generator<Line> {
     const [first, ...others] = text.split('\n');
     pieces.push(first!);
     length += first!.length;
     for (const piece of others) {
-      yield lineOf(pieces);
+      yield* line();
       pieces = [piece];
       length = piece.length;
       number++;
@@ -30,8 +36,5 @@ export async function* linesOf(input: Readable, name: string, most = MAX_LINE): 
   }
   for await (const chunk of input) yield* ended(decoder.decode(chunk));
   yield* ended(decoder.decode());
-  const last = lineOf(pieces);
-  if (last !== '') yield last;
+  yield* line();
 }
-
-const lineOf = (pieces: readonly string[]): string => pieces.join('').replace(/\r$/, '');

@@ -1,12 +1,13 @@
 // The rows of a Parquet file, one row group after the other. A thread unpacks the groups, because damaged pages can keep the
-// reader busy without an end: a group that takes too long is refused.
+// reader busy without an end: a file that takes too long is refused.
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import type { SchemaTree } from 'hyparquet';
 import { startThread } from '../infra/scripts.js';
 import { MARK } from './exactJson.js';
-import { PARQUET_LIMITS, ParquetFault, type ParquetLimits, textOf } from './parquetGroups.js';
-import type { GroupMessage, GroupsTask } from './parquetThread.js';
+import { type GroupsTask, PARQUET_LIMITS, ParquetFault, textOf, type Wanted } from './parquetGroups.js';
+import type { GroupMessage } from './parquetThread.js';
 
 /** A row of a Parquet file. `exact` has the numbers of float columns as floats: 1.0 is not the int 1. */
 export interface ParquetRow {
@@ -15,24 +16,27 @@ export interface ParquetRow {
 }
 
 /** @throws ParquetFault, or an error of the file system */
-export async function* readParquet(file: string, limits: ParquetLimits = PARQUET_LIMITS): AsyncGenerator<ParquetRow> {
-  const task: GroupsTask = { file, limits };
+export async function* readParquet(file: string, wanted?: Wanted, limits = PARQUET_LIMITS): AsyncGenerator<ParquetRow> {
+  const task: GroupsTask = { file, limits, wanted };
+  let left = 1000 * limits.seconds + (await stat(file)).size / 1000; // milliseconds that this waits for the thread
   const thread = startThread(new URL('./parquetThread.js', import.meta.url), task);
   const isLate = new AbortController();
   try {
     for (;;) {
-      const timer = setTimeout(() => isLate.abort(), 1000 * limits.seconds);
+      const from = performance.now();
+      const timer = setTimeout(() => isLate.abort(), left);
       const answer = once(thread, 'message', { signal: isLate.signal }); // rejects with an error of the thread
       thread.postMessage('next');
       const [message] = (await answer.finally(() => clearTimeout(timer))) as [GroupMessage];
       if ('fault' in message) throw new ParquetFault(message.fault);
       if ('end' in message) return;
+      left -= performance.now() - from;
       const { rows, schema } = message;
       for (const row of rows) yield { json: plain(row, schema, false), exact: () => plain(row, schema, true) };
     }
   } catch (error) {
     if (!isLate.signal.aborted) throw error;
-    throw new ParquetFault(`has a row group that takes more than ${limits.seconds} s to read: is it damaged?`);
+    throw new ParquetFault(`takes more than ${limits.seconds} s to read: is it damaged?`);
   } finally {
     await thread.terminate();
   }
@@ -59,6 +63,6 @@ function plain(value: unknown, node: SchemaTree | undefined, exact: boolean): un
     return value.map((one) => plain(one, inner, exact));
   }
   if (typeof value !== 'object') return value;
-  const child = (name: string) => node?.children.find(({ element }) => element.name === name);
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner, child(key), exact)]));
+  const child = new Map(node?.children.map((one) => [one.element.name, one]));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner, child.get(key), exact)]));
 }

@@ -1,16 +1,10 @@
-// The thread that unpacks a Parquet file for parquet.ts. It sends the next row group when it is asked to, so that memory holds
-// one or two. Errors lose their class between threads, so a fault is a message.
+// The thread that unpacks a Parquet file for parquet.ts. It sends the next rows when it is asked to, so that memory holds
+// one row group and some rows of it twice. Errors lose their class between threads, so a fault is a message.
 import { parentPort, workerData } from 'node:worker_threads';
-import { ParquetFault, type ParquetLimits, type RowsOfGroup, readGroups } from './parquetGroups.js';
+import { type GroupsTask, ParquetFault, readGroups, type SomeRows } from './parquetGroups.js';
+export type GroupMessage = SomeRows | { fault: string } | { end: true };
 
-export interface GroupsTask {
-  file: string;
-  limits: ParquetLimits;
-}
-export type GroupMessage = RowsOfGroup | { fault: string } | { end: true };
-
-const { file, limits } = workerData as GroupsTask;
-const groups = readGroups(file, limits);
+const groups = readGroups(workerData as GroupsTask);
 
 async function next(): Promise<GroupMessage> {
   try {

@@ -15,7 +15,8 @@ import {
   presentFields,
   UnusableRecord,
 } from './formats/format.js';
-import { formatOf, recogniseFormat } from './formats/index.js';
+import { FIELDS, formatOf, recogniseFormat } from './formats/index.js';
+import { MAY_HOLD_TESTS, type Wanted } from './parquetGroups.js';
 import { printable, readRecords, refuse, type SourceRecord } from './records.js';
 
 export type DraftEntry = { id: string; draft: Draft } | Rejected;
@@ -129,7 +130,7 @@ async function formatFor(
 /** @param isOwn if nothing tells: problems that are only solved may lack all that tells */
 async function recognise(files: readonly string[], isOwn: boolean): Promise<ProblemFormat> {
   let first: SourceRecord | undefined;
-  for await (const record of recordsOf(files)) {
+  for await (const record of recordsOf(files, FIELDS)) {
     const format = recogniseFormat(record.json);
     if (format) return format;
     first ??= record;
@@ -151,10 +152,10 @@ interface Reading {
 }
 
 /** The records of all files. With several files, a place begins with the name of its file. */
-async function* recordsOf(files: readonly string[]): AsyncGenerator<SourceRecord> {
+async function* recordsOf(files: readonly string[], wanted: Wanted): AsyncGenerator<SourceRecord> {
   let index = 0;
   for (const file of files)
-    for await (const record of readRecords(file)) {
+    for await (const record of readRecords(file, wanted)) {
       const place = files.length > 1 ? `${basename(file)} ${record.place}` : record.place;
       yield { ...record, place, index: ++index };
     }
@@ -170,7 +171,7 @@ async function* entriesOf(
     id: printable(idIn(record.json, format) ?? record.place, 80),
     reason: printable(`${record.place}: ${why}`),
   });
-  for await (const record of recordsOf(files)) {
+  for await (const record of recordsOf(files, new Set([...FIELDS, ...format.reads]))) {
     onRecord?.(record.index!);
     unknown.delete(idOf(record, format));
     try {
@@ -218,9 +219,9 @@ class Ids {
 
 /** By their names; a record without tests in them does not count. */
 function unreadTests(json: unknown, format: ProblemFormat): string[] {
-  const named = Object.entries(Object(json)).filter(([name]) => /test|input_output/i.test(name));
+  const named = Object.entries(Object(json)).filter(([name]) => MAY_HOLD_TESTS.test(name));
   const filled = named.filter(([, value]) => (typeof value === 'string' ? value : Object.keys(Object(value)).length));
-  const read = filled.length > 0 ? format.fields(json) : [];
+  const read = filled.length > 0 ? (format.fields?.(json) ?? format.reads) : [];
   return filled.map(([name]) => name).filter((name) => !read.includes(name));
 }
 

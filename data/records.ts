@@ -4,9 +4,9 @@ import { basename } from 'node:path';
 import { NotText } from '../core/encoding.js';
 import { GauntletError } from '../core/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
-import { linesOf, MAX_LINE } from './lines.js';
+import { type Line, linesOf, MAX_LINE } from './lines.js';
 import { readParquet } from './parquet.js';
-import { ParquetFault } from './parquetGroups.js';
+import { ParquetFault, type Wanted } from './parquetGroups.js';
 import { containerOf, unpacked } from './unpacked.js';
 
 export interface SourceRecord {
@@ -32,9 +32,9 @@ export function printable(text: string, most = 400): string {
 }
 
 /** @throws GauntletError BAD_INPUT */
-export async function* readRecords(file: string): AsyncGenerator<SourceRecord> {
+export async function* readRecords(file: string, wanted?: Wanted): AsyncGenerator<SourceRecord> {
   try {
-    yield* (await containerOf(file)) === 'parquet' ? rowsOfFile(file) : recordsOfLines(file);
+    yield* (await containerOf(file)) === 'parquet' ? rowsOfFile(file, wanted) : recordsOfLines(file);
   } catch (error) {
     if (error instanceof NotText || error instanceof ParquetFault) throw refuse(file, error.message);
     const { code, message } = error as NodeJS.ErrnoException;
@@ -44,18 +44,15 @@ export async function* readRecords(file: string): AsyncGenerator<SourceRecord> {
   }
 }
 
-async function* rowsOfFile(file: string): AsyncGenerator<SourceRecord> {
+async function* rowsOfFile(file: string, wanted?: Wanted): AsyncGenerator<SourceRecord> {
   let number = 0;
-  for await (const row of readParquet(file)) yield { file, place: `row ${++number}`, ...row };
+  for await (const row of readParquet(file, wanted)) yield { file, place: `row ${++number}`, ...row };
   if (number === 0) throw refuse(file, 'is empty');
 }
 
 async function* recordsOfLines(file: string): AsyncGenerator<SourceRecord> {
-  let number = 0;
   let first = true;
-  for await (const line of linesOfFile(file)) {
-    number++;
-    if (line.trim() === '') continue;
+  for await (const [number, line] of linesOfFile(file)) {
     if (first && !isRecord(line)) {
       yield* recordsOfText(file); // one JSON text over many lines
       return;
@@ -87,9 +84,11 @@ function lineRecord(file: string, number: number, line: string): SourceRecord {
 async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
   const lines: string[] = [];
   let length = 0;
-  for await (const line of linesOfFile(file)) {
-    lines.push(line);
-    length += line.length + 1;
+  let at: number | undefined; // of the first line
+  for await (const [number, text] of linesOfFile(file)) {
+    at ??= number;
+    lines.push(text);
+    length += text.length + 1;
     if (length > MAX_LINE)
       throw refuse(
         file,
@@ -102,7 +101,6 @@ async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
     list = listOf(parseJson(content));
   } catch (error) {
     const isList = content.trimStart().startsWith('[');
-    const at = lines.findIndex((line) => line.trim() !== '') + 1;
     throw refuse(file, `${isList ? '' : `line ${at} `}is not JSON: ${faultOf(error)}`);
   }
   if (list.length === 0) throw refuse(file, 'is empty: it lists no problems');
@@ -121,7 +119,7 @@ function listOf(json: unknown): unknown[] {
   return Array.isArray(inner) ? inner : [inner];
 }
 
-async function* linesOfFile(file: string): AsyncGenerator<string> {
+async function* linesOfFile(file: string): AsyncGenerator<Line> {
   const container = await containerOf(file);
   if (container === 'parquet') return; // another process has replaced the file
   yield* linesOf(await unpacked(file, container, (message) => refuse(file, message)), basename(file));

@@ -1,34 +1,37 @@
 // The bytes of a problem file: as they are, or unpacked from gzip or zstd. A packed file that unpacks to far more than problems
 // do is refused, because a bomb of a few kilobytes could fill the disk or the memory.
-import { createReadStream } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { type Duplex, pipeline, type Readable, Transform } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { Decompress } from 'fzstd';
+import { ZSTDDecoder } from 'zstddec/stream';
 
 export type Container = 'plain' | 'gzip' | 'zstd' | 'parquet';
 
-const MAGIC: readonly [Container, number[]][] = [
-  ['gzip', [0x1f, 0x8b]],
-  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
-  ['parquet', [0x50, 0x41, 0x52, 0x31]],
+const MAGIC: readonly [Container, RegExp][] = [
+  ['gzip', /^1f8b/],
+  ['zstd', /^(28b52ffd|5.2a4d18)/], // or a frame to skip
+  ['parquet', /^50415231/],
 ];
 
 /** A packed file may hold this many times its own size. Problems compress to a tenth; bombs to a thousandth. */
 const MAX_RATIO = 200;
-const ALWAYS_ALLOWED = 1 << 28; // bytes
+const ALWAYS_ALLOWED = 1 << 24; // bytes
 
 /** What a file begins with; its name does not count. */
 export async function containerOf(file: string): Promise<Container> {
   const handle = await open(file);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-    const head = buffer.subarray(0, bytesRead);
-    return MAGIC.find(([, magic]) => magic.every((byte, i) => head[i] === byte))?.[0] ?? 'plain';
+    const head = buffer.toString('hex', 0, bytesRead);
+    return MAGIC.find(([, magic]) => magic.test(head))?.[0] ?? 'plain';
   } finally {
     await handle.close();
   }
 }
+
+/** How many bytes a file of this size may hold unpacked. */
+export const mostBytes = (size: number): number => Math.max(ALWAYS_ALLOWED, MAX_RATIO * size);
 
 /** @param fault makes the error of a file that is a bomb or damaged, from what is wrong with it */
 export async function unpacked(
@@ -36,59 +39,45 @@ export async function unpacked(
   container: Exclude<Container, 'parquet'>,
   fault: (message: string) => Error,
 ): Promise<Readable> {
-  const source = createReadStream(file);
-  if (container === 'plain') return source;
-  const most = Math.max(ALWAYS_ALLOWED, MAX_RATIO * (await stat(file)).size);
+  if (container === 'plain') return createReadStream(file);
+  const most = mostBytes((await stat(file)).size);
   let read = 0;
-  const count = (bytes: number): void => {
-    read += bytes;
-    const tool = container === 'gzip' ? 'gunzip' : 'unzstd';
-    if (read > most)
-      throw fault(
-        `unpacks to more than ${most} bytes, far more than problems compress to; unpack it with ${tool} if that is right`,
-      );
-  };
-  const unpack = container === 'gzip' ? gunzipCounted(count) : [unzstd(count, fault)];
-  return pipeline([source, ...unpack], () => undefined) as Transform; // its error also reaches the reader
-}
-
-function gunzipCounted(count: (bytes: number) => void): Duplex[] {
   const limit = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      try {
-        count(chunk.length);
-        done(null, chunk);
-      } catch (error) {
-        done(error as Error);
-      }
+      read += chunk.length;
+      const message = `unpacks to more than ${most} bytes, far more than problems do; unpack it if that is right`;
+      done(read > most ? fault(message) : null, chunk);
     },
   });
-  return [createGunzip(), limit];
+  if (container === 'zstd') {
+    await zstd.init();
+    return pipeline(Readable.from(unzstd(file, fault)), limit, () => undefined); // its error also reaches the reader
+  }
+  return pipeline(createReadStream(file), createGunzip(), limit, () => undefined);
 }
 
-/** The zlib of Node 20 knows no zstd. Pieces are counted as they are unpacked: one block of a bomb may hold a gigabyte. */
-function unzstd(count: (bytes: number) => void, fault: (message: string) => Error): Transform {
-  const stream = new Transform({
-    transform: (chunk: Buffer, _encoding, done) => push(chunk, false, done),
-    flush: (done) => push(new Uint8Array(), true, done),
-  });
-  let counted: unknown; // what `count` threw: fzstd reports errors of its own with a code
-  const decompress = new Decompress((piece) => {
-    try {
-      count(piece.length);
-    } catch (error) {
-      counted = error;
-      throw error;
-    }
-    if (piece.length > 0) stream.push(Buffer.from(piece));
-  });
-  const push = (chunk: Uint8Array, last: boolean, done: (error?: Error) => void): void => {
-    try {
-      decompress.push(chunk, last);
-      done();
-    } catch (error) {
-      done((counted as Error | undefined) ?? fault(`is damaged: ${(error as Error).message}`));
+const zstd = new ZSTDDecoder(); // the zlib of Node 20 knows no zstd
+const CHUNK = 1 << 16;
+
+/** The decoder does not report wrong bytes: it gives empty pieces without an end. Of right bytes it reads one or more each time. */
+function* unzstd(file: string, fault: (message: string) => Error): Generator<Uint8Array> {
+  const handle = openSync(file, 'r');
+  const chunk = Buffer.alloc(CHUNK);
+  let empty = 0; // pieces of a chunk
+  const chunks = function* (): Generator<Uint8Array> {
+    for (let count = 1; count > 0; empty = 0) {
+      count = readSync(handle, chunk, 0, CHUNK, null);
+      yield chunk.subarray(0, count);
     }
   };
-  return stream;
+  try {
+    for (const piece of zstd.decodeStreaming(chunks())) {
+      if (piece.length > 0) yield piece;
+      else if (++empty > CHUNK) throw new Error('its data, its checksum, or a window of more than 128 MB');
+    }
+  } catch (error) {
+    throw fault(`is damaged: ${(error as Error).message}`);
+  } finally {
+    closeSync(handle);
+  }
 }

@@ -35,7 +35,7 @@ export async function readTasks(
 const DEF_LINE = /^([ \t]*)(?:async\s+)?def\s+[\p{L}_]/gmu;
 const CLASS_LINE = /(?:^|\n)[ \t]*(class\s[^\n]*)\n\s*$/; // perhaps with comments after it
 const DECORATORS = /(?<=^|\n)(?:[ \t]*@[^\n]*\n)+$/;
-const EMPTY_BODY = /^\s*\n\s*(?:pass|\.\.\.)[ \t]*(?=\n|$)/;
+const EMPTY_BODY = /^[^\S\n]*\n\s*(?:pass|\.\.\.)[ \t]*(?=\n|$)/;
 const NO_BODY = /:\s*(?:pass|\.\.\.)\s*$/;
 const EMPTY_FENCE = /^[ \t]*```\w*[ \t]*\n\s*```[ \t]*$/m;
 const MAX_SIGNATURES = 100;
@@ -121,7 +121,7 @@ function oneLine(header: string): string {
 
 /** Without the comment at the end of a line. A `#` in a string is none. */
 function withoutComment(line: string): string {
-  const strings = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/g;
+  const strings = /'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?/g;
   const at = line.replace(strings, (text) => '_'.repeat(text.length)).indexOf('#');
   return at < 0 ? line : line.slice(0, at);
 }

@@ -14,9 +14,16 @@ export const NODE_FLAGS = FROM_SOURCE ? ['--import', pathToFileURL(join(ROOT, 't
 
 const existing = (script: URL): URL => (FROM_SOURCE ? new URL(script.href.replace(/js$/, 'ts')) : script);
 
-/** A thread gets no flag of this process: it would refuse `--input-type` of `node -e`. */
-export const startThread = (script: URL, workerData: unknown): Worker =>
-  new Worker(existing(script), { workerData, execArgv: NODE_FLAGS });
+/**
+ * A thread gets no flag of this process: it would refuse `--input-type` of `node -e`.
+ * @param signal ends the thread, whatever it is doing
+ */
+export function startThread(script: URL, workerData: unknown, signal?: AbortSignal): Worker {
+  signal?.throwIfAborted();
+  const thread = new Worker(existing(script), { workerData, execArgv: NODE_FLAGS });
+  signal?.addEventListener('abort', () => thread.terminate());
+  return thread;
+}
 
 /** The arguments with which Node runs the script. */
 export const scriptArguments = (script: URL): string[] => [...NODE_FLAGS, fileURLToPath(existing(script))];

@@ -13,18 +13,19 @@ import { BOOT, isHere, PLACE } from './place.mjs';
 const BEAT_MS = 2000; // how often a process touches its file
 const WATCH_MS = 15_000; // a file that does not change for so long was left by a process that died. Clocks play no part.
 
-/** File systems of statfs(2) by their magic numbers. */
-const REMOTE: ReadonlyMap<number, string> = new Map([
+/** File systems of statfs(2) by their magic numbers. To make a folder in /proc, Node tries without an end. */
+const UNUSABLE: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
   [0xfe534d42, 'SMB'],
   [0xff534d42, 'SMB'],
   [0x5346414f, 'AFS'],
+  [0x9fa0, 'procfs'],
 ]);
 
-/** @throws GauntletError BAD_CONFIG if the folder is on a network file system. It need not exist. */
+/** @throws GauntletError BAD_CONFIG if the folder is on a network file system or in /proc. It need not exist. */
 export async function refuseNetworkFolder(folder: string, typeOf = fileSystemOf): Promise<void> {
-  const kind = REMOTE.get((await typeOf(folder)) >>> 0);
+  const kind = UNUSABLE.get((await typeOf(folder)) >>> 0);
   if (kind === undefined) return;
   const way = 'name a folder on a disk of this machine, or give several machines a bucket (s3://BUCKET/PREFIX)';
   throw new GauntletError('BAD_CONFIG', `store: ${folder} is on ${kind}, which stores do not support: ${way}`);

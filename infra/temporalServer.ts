@@ -71,6 +71,7 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
   if (target !== undefined) return external(target, log);
   const namespace = env.TEMPORAL_NAMESPACE || 'default';
   const storeDir = resolve(options.storeDir);
+  await refuseNetworkFolder(storeDir);
   mkdirSync(storeDir, { recursive: true });
   // Of two processes that start at once, one waits and then finds the server of the other.
   const waiting = (pid: number) => log(`process ${pid} starts a Temporal server for this store: waiting for it`);
@@ -166,7 +167,6 @@ async function startEmbedded(
   const cli = await provideTemporalCli({ env: options.env, log }).catch((error: Error) => {
     throw new GauntletError('SERVER_UNAVAILABLE', error.message, { cause: error });
   });
-  await refuseNetworkFolder(storeDir);
   // Of two servers that start at once for two stores, the second must not choose the port that the first is about to take.
   return withLock(join(tmpdir(), `gauntlet-${process.getuid?.() ?? ''}`, 'ports.lock'), async () => {
     // The server also takes ports of its own choice, which another program may take first.

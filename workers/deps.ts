@@ -122,12 +122,12 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
         const { info } = await sandboxes.open(kind, ...rest);
         if (kind === 'auto' && info.kind === 'wasm') await sandboxes.forget(kind, ...rest);
       },
-      loadProblems: (source) => {
+      loadProblems: (source, signal) => {
         const progress = currentProgress();
-        return loadInThread(source, () => progress?.advance());
+        return loadInThread(source, { onProgress: () => progress?.advance(), signal });
       },
       codeVersion: version,
-      renderReport: (run) => renderInThread({ store: options.store, run }),
+      renderReport: (run, signal) => renderInThread({ store: options.store, run }, signal),
       searchAttributes: options.searchAttributes ?? false,
       log,
     },
@@ -144,8 +144,8 @@ async function onCard(facts: Record<string, string>, code: string) {
   return { facts: { ...facts, ...card }, details: { code, driver } };
 }
 
-async function renderInThread(task: ReportTask): Promise<string> {
-  const answer = await inThread<ReportAnswer>(new URL('./reportThread.js', import.meta.url), task);
+async function renderInThread(task: ReportTask, signal?: AbortSignal): Promise<string> {
+  const answer = await inThread<ReportAnswer>(new URL('./reportThread.js', import.meta.url), task, signal);
   if ('page' in answer) return answer.page;
   throw new GauntletError(answer.code, answer.message, { artifact: answer.artifact });
 }

@@ -218,7 +218,8 @@ export function countedDeps(deps: Deps): Deps {
       const sandbox = await during('opening the sandbox', OPENING, () => deps.sandbox(config));
       return counted(sandbox, 'sandbox', { callOf: programLimit, reports: ['run', 'runTests'] });
     },
-    loadProblems: (source) => during(`loading the problems ${source}`, OPENING, () => deps.loadProblems(source)),
+    loadProblems: (source, signal) =>
+      during(`loading the problems ${source}`, OPENING, () => deps.loadProblems(source, signal)),
     get environment(): Deps['environment'] {
       return (
         deps.environment && ((...args) => during('comparing environments', OPENING, () => deps.environment!(...args)))
@@ -234,7 +235,9 @@ export function countedDeps(deps: Deps): Deps {
       );
     },
     get renderReport(): Deps['renderReport'] {
-      return deps.renderReport && ((runId) => during('rendering the report', REPORT, () => deps.renderReport!(runId)));
+      return (
+        deps.renderReport && ((...args) => during('rendering the report', REPORT, () => deps.renderReport!(...args)))
+      );
     },
   };
   return overlaid(deps, methods);

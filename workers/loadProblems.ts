@@ -7,19 +7,23 @@ import { parseSource, provideSource, sourceText } from '../data/source.js';
 import { startThread } from '../infra/scripts.js';
 import type { ProblemsMessage, ProblemsTask } from './problemsThread.js';
 
-/** @param onProgress called while a data set is downloaded, and while its problems are read */
-export async function loadInThread(text: string, onProgress: () => void = () => undefined): Promise<ProblemSet> {
+type Options = Partial<{
+  onProgress(): void; // called while a data set is downloaded, and while its problems are read
+  signal: AbortSignal | undefined; // ends the thread
+}>;
+
+export async function loadInThread(text: string, options: Options = {}): Promise<ProblemSet> {
   if (isBuiltIn(text)) return loadProblems(text);
   // downloads stay in this thread, which does one at a time for each data set
-  const { files, source } = await provideSource(parseSource(text), onProgress);
-  return collected((reader) => readInThread({ files, source: sourceText(source) }, reader, onProgress));
+  const { files, source } = await provideSource(parseSource(text), options.onProgress);
+  return collected((reader) => readInThread({ files, source: sourceText(source) }, reader, options));
 }
 
-function readInThread(task: ProblemsTask, reader: Reader, onProgress: () => void): Promise<void> {
+function readInThread(task: ProblemsTask, reader: Reader, { onProgress, signal }: Options): Promise<void> {
   return new Promise((resolve, reject) => {
-    const thread = startThread(new URL('./problemsThread.js', import.meta.url), task);
+    const thread = startThread(new URL('./problemsThread.js', import.meta.url), task, signal);
     thread.on('message', (message: ProblemsMessage) => {
-      onProgress();
+      onProgress?.();
       if ('begin' in message) reader.begin();
       else if ('problems' in message) {
         for (const problem of message.problems) reader.problem(problem);

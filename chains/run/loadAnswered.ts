@@ -12,7 +12,7 @@ export async function loadAnswered(
   scope: Scope,
   config: Pick<RunConfig, 'problems' | 'sandbox' | 'containers' | 'limits'>,
 ): Promise<ProblemSet> {
-  const set = await scope.deps.loadProblems(config.problems);
+  const set = await scope.deps.loadProblems(config.problems, scope.signal);
   const unanswered = SPLITS.flatMap((split) => set[split]).filter(({ inputs }) => inputs !== undefined);
   if (unanswered.length === 0) return set;
   const sandbox = await scope.deps.sandbox(config);

@@ -1,8 +1,9 @@
 // Writes a folder atomically: under another name first, then renamed. A crash leaves the old folder or the new one.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { isAlive } from '../../infra/lock.mjs';
 import { syncFolder } from '../../store/syncFolder.js';
 
 export interface Target {
@@ -30,10 +31,26 @@ type Files = Iterable<Entry> | AsyncIterable<Entry>;
 type Content = string | Uint8Array | AsyncIterable<string> | Iterable<Uint8Array>;
 type Entry = readonly [path: string, content: Content];
 
+const HOUR_MS = 3_600_000;
+
+/**
+ * The path beside `target` where it is written before it replaces it. Removes what processes left that were killed: nobody
+ * writes for an hour without touching a file.
+ */
+export async function freshPath(target: string): Promise<string> {
+  for (const name of await readdir(dirname(target)).catch(() => [])) {
+    const pid = name.startsWith(`${basename(target)}.new-`) ? Number(name.split('-').at(-1)) : 0;
+    const path = join(dirname(target), name);
+    const isLeft = pid > 0 && !isAlive(pid) && Date.now() - statSync(path).mtimeMs > HOUR_MS;
+    if (isLeft) await rm(path, { recursive: true, force: true });
+  }
+  return `${target}.new-${process.pid}`;
+}
+
 /** Writes and syncs all files in a new folder beside `folder`, then swaps the two. */
 export async function writeFolder(folder: string, files: Files): Promise<void> {
   const target = resolve(folder);
-  const fresh = `${target}.new-${process.pid}`;
+  const fresh = await freshPath(target);
   const old = `${target}.old-${process.pid}`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });

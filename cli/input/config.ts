@@ -17,6 +17,9 @@ import type { ConfigFlags, FieldFlags } from './options.js';
 import { noteProblems, type ReadingFlags, sourceWith } from './problemSource.js';
 import { provideModel } from './provideModel.js';
 
+const MAX_CONFIG = 1_000_000; // bytes; a Temporal server refuses inputs of 2 MB
+const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');
+
 /** Read from the working directory if --config is not given. */
 export const CONFIG_FILE = 'gauntlet.config.json';
 
@@ -44,6 +47,9 @@ export function fieldsOf({ preset, seed, model, problems, sandbox, device, set }
 export async function checkInput(given: RunConfigInput): Promise<RunConfigInput> {
   const input = withPaths(given);
   const config = resolveConfig(input);
+  const largest = Object.entries(config).reduce((a, b) => (sizeOf(b[1]) > sizeOf(a[1]) ? b : a));
+  if (sizeOf(config) > MAX_CONFIG)
+    throw new GauntletError('BAD_CONFIG', `${largest[0]}: the configuration has more than ${MAX_CONFIG} bytes`);
   const problems = await noteProblems(config.problems, note, config.reference !== 'none'); // before a model is downloaded
   await checkModel(config.model, templateArgumentsOf(config, 'generator'));
   const { model } = config.discriminator;

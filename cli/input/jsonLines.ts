@@ -47,13 +47,10 @@ async function* rowsOf<T>(
   parse: (row: unknown) => T,
   values: string | undefined,
 ): AsyncGenerator<T> {
-  let number = 0;
-  for await (const line of linesOf(input, name)) {
-    number++;
-    if (line.trim() === '') continue;
+  for await (const [number, text] of linesOf(input, name)) {
     let row: T;
     try {
-      row = parse(parseLine(line, values));
+      row = parse(parseLine(text, values));
     } catch (error) {
       if (!(error instanceof GauntletError)) throw error;
       throw new GauntletError(error.code, `${name}: line ${number}: ${error.message}`);
@@ -67,12 +64,15 @@ export async function rereadable(path: string): Promise<{ name: string; file: st
   const standard = path === '-';
   const name = standard ? 'standard input' : path;
   const cannot = (error: unknown): never => {
-    throw new GauntletError('BAD_INPUT', `${name}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    const { code, syscall, path: at = '' } = error as NodeJS.ErrnoException;
+    const isRead = syscall === 'read' || at === path;
+    const what = isRead ? 'read' : `copied to the temporary folder ${tmpdir()}, which TMPDIR names`;
+    throw new GauntletError('BAD_INPUT', `${name}: cannot be ${what} (${code})`);
   };
   const kind = standard ? undefined : await stat(path).catch(cannot);
   if (kind?.isDirectory()) throw new GauntletError('BAD_INPUT', `${name}: is a folder, a file of JSON lines is needed`);
   if (kind?.isFile()) return { name, file: path, close: async () => undefined };
-  const folder = await mkdtemp(join(tmpdir(), 'gauntlet-rows-'));
+  const folder = await mkdtemp(join(tmpdir(), 'gauntlet-rows-')).catch(cannot);
   const close = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
     const file = join(folder, basename(name));

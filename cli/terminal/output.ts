@@ -81,7 +81,7 @@ export function failureOf(error: unknown): Failure {
     const message = cause.message
       .trim()
       .replace(/^error: /, '')
-      .replace(/\s*\n\s*/g, ' ');
+      .replace(/(?<!\s)\s*\n\s*/g, ' ');
     return { code: 'BAD_INPUT', message, hint: 'use --help to list arguments and options', exitCode: EXIT.usage };
   }
   if (isGrpcServiceError(cause) && isUnanswered(cause)) {

@@ -4,6 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
+import { freshPath } from '../export/folder.js';
 import { printJson } from './output.js';
 
 export interface Results {
@@ -40,7 +41,7 @@ async function intoFile(path: string, flag: string): Promise<Results> {
   if (!existsSync(folder)) throw new GauntletError('BAD_INPUT', `${flag} ${path}: there is no folder ${folder}`);
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
     throw new GauntletError('BAD_INPUT', `${flag} ${path}: is not a file; name another one`);
-  const fresh = `${resolve(path)}.new-${process.pid}`;
+  const fresh = await freshPath(resolve(path));
   const cannot = ({ code = '' }: NodeJS.ErrnoException): never => {
     const isFull = ['ENOSPC', 'EDQUOT', 'EIO'].includes(code);
     throw new GauntletError(isFull ? 'STORE_FAULT' : 'BAD_INPUT', `${flag} ${path}: cannot be written (${code})`);

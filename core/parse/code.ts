@@ -5,11 +5,11 @@ import { escapeRegExp } from './text.js';
 
 /** At the start of a line, perhaps in a list or a quotation, or at its end with the name of the language. */
 const OPENING =
-  /^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,})[ \t]*([\w+-]*)(?![\w+-])([^`]*)$|(```|~~~)[ \t]*(py|python3?)[ \t]*$/i;
+  /^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,}(?!~))[ \t]*(?![ \t])([\w+-]*)(?![\w+-])([^`]*)$|(```|~~~)[ \t]*(py|python3?)[ \t]*$/i;
 const CLOSING = /^[\s>]*(`{3,}|~{3,})\s*$/;
 const CLOSING_BEFORE_TEXT = /^[\s>]*(?:```|~~~)[ \t]*(\w*)/;
 const CLOSING_AFTER_CODE = /^([^`]*[^`\s])[ \t]*```[ \t]*$/;
-const ONE_LINE = /^[\s>]*(`{1,3})[ \t]*(?:(?:py|python3?)[ \t]+)?([^`\n]+)\1[ \t]*$/i;
+const ONE_LINE = /^[\s>]*(`{1,3})[ \t]*(?:(?:py|python3?)[ \t]+)?(?![ \t])([^`\n]+)\1[ \t]*$/i;
 const W = String.raw`[\p{L}\p{M}\p{N}_]`; // a character of a name, which \w and \b do not know beyond ASCII
 const NAME = `(?!\\d)${W}+`;
 /** Not of prose that begins like it: "class diagrams are below", "import the module", "from here". */
@@ -28,7 +28,8 @@ const CODE_LINE = new RegExp(
 const CONTINUED = /^(?:\s|$|#|[)\]}]|(?:elif|except)\b.*:|(?:else|finally):)/;
 const TAGS = 'code|pre|answer|final_answer|solution|program|python';
 const OPENING_TAG = new RegExp(`^[ \\t]*(?:<(?:${TAGS})\\b[^>\\n]{0,80}>|\\[(?:${TAGS})\\])+`, 'gim');
-const CLOSING_TAG = new RegExp(`(?:</(?:${TAGS})>|\\[/(?:${TAGS})\\])+[ \\t]*$`, 'gim');
+const ONE_CLOSING = `(?:</(?:${TAGS})>|\\[/(?:${TAGS})\\])`;
+const CLOSING_TAG = new RegExp(`(?<!${ONE_CLOSING})${ONE_CLOSING}+[ \\t]*$`, 'gim');
 const PYTHON = /^(?:i?py(?:thon)?[23]?|pycon|python-repl)?$/;
 const AROUND = /^(?:markdown|md|text)?$/;
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
@@ -100,7 +101,7 @@ function withNeeded(codes: readonly string[], at: number): string {
 }
 
 const DEFINITION = new RegExp(
-  `^(?:(?:async\\s+)?def|class)\\s+(${NAME})|^[ \\t]*(?:from\\s+\\S+\\s+)?import\\s+(\\([^)]*\\)|[^\\n]+)|` +
+  `^(?:(?:async\\s+)?def|class)\\s+(${NAME})|^[ \\t]*(?:from\\s+(?:${W}|\\.)+\\s+)?import\\s+(\\([^()]*\\)|[^\\n]+)|` +
     `^(${NAME}(?:[ \\t]*,[ \\t]*${NAME})*)[ \\t]*(?::[^=\\n]*)?=(?!=)`,
   'gmu',
 );
@@ -108,7 +109,8 @@ const ASSIGNMENT = new RegExp(`^${NAME}\\s*=(?!=)`, 'u');
 
 /** The names that functions, classes, imports and assignments at the top level bind. */
 function boundNames(code: string): string[] {
-  return [...code.matchAll(DEFINITION)].flatMap(([, defined, imported, assigned]) =>
+  const found = [...code.matchAll(DEFINITION)].slice(0, 100);
+  return found.flatMap(([, defined, imported, assigned]) =>
     imported === undefined
       ? (defined ?? assigned!).split(',').map((name) => name.trim())
       : imported.split(',').map(
@@ -133,7 +135,7 @@ const BUILTIN =
 /** Whether code uses a name that nothing in it binds. In doubt, it does not. */
 function lacks(code: string, name: string): boolean {
   if (name === '' || BUILTIN.test(name)) return false;
-  const plain = code.replace(/'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|#[^\n]*/g, '""');
+  const plain = code.replace(/'(?:\\.|[^'\\\n]){0,500}'|"(?:\\.|[^"\\\n]){0,500}"|#[^\n]*/g, '""');
   const n = `(?<!${W})${escapeRegExp(name)}(?!${W})`;
   const isUsed = new RegExp(`(?<!\\.)${n}`, 'u').test(plain);
   const binds = `\\b(?:def|class|as|import|lambda|for)\\b[^\\n:]{0,200}${n}|(?<!\\.)${n}\\s*(?::[^=\\n]*)?=(?!=)`;

@@ -45,6 +45,7 @@ export interface Salvage {
 }
 
 const MAX_TEXT = 100_000;
+const MAX_ABOVE = 500; // characters of comments
 const MAX_REJECTED = 64; // reading stops after so many
 const BULLET = /^(?:[-*•`>]|\d+[.):])/;
 
@@ -246,7 +247,7 @@ const firstLine = (source: string): string => source.slice(0, lineEnd(source, 0)
 function resumeInside(source: string): number | undefined {
   for (const match of source.matchAll(/\n[ \t]*(?=\(\s*\()/g)) {
     const above = source
-      .slice(0, match.index)
+      .slice(Math.max(0, match.index - MAX_ABOVE), match.index)
       .replace(/#[^\n'"]*$/gm, '')
       .trimEnd();
     if (/[\w)\]}'"]$/.test(above)) return match.index + match[0].length;

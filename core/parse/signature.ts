@@ -22,6 +22,12 @@ export const fixedArity = ({ required, most }: Signature): number | undefined =>
 
 const HEAD = /^([ \t]*)((?:async\s+)?def\s+([\p{L}_][\p{L}\p{M}\p{N}_]*))/gmu;
 
+const MAX_HEADER = 20_000; // characters
+
+/** The names before an opening bracket, in the order of a text that need not parse. */
+export const calledNames = (text: string): string[] =>
+  [...text.matchAll(/(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{M}\p{N}_]*)\s*\(/gu)].map(([, name]) => name!);
+
 /** A backslash at the end of a line continues it. */
 export const joinedLines = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/\\\n[ \t]*/g, ' ');
 
@@ -34,7 +40,7 @@ export function parseSignature(given: string, name?: string): Signature | undefi
   const heads = [...text.matchAll(HEAD)];
   const isMeant = ([, , , found]: RegExpExecArray): boolean =>
     name === undefined ? !/^__\w+__$/.test(found!) : found === name;
-  for (const head of heads.filter(isMeant)) {
+  for (const head of heads.filter(isMeant).slice(0, 20)) {
     const found = signatureAt(text, head.index + head[1]!.length);
     if (found) return found;
   }
@@ -43,7 +49,8 @@ export function parseSignature(given: string, name?: string): Signature | undefi
 
 /** The signature whose `def` or `async def` starts at `from`. */
 export function signatureAt(text: string, from: number): Signature | undefined {
-  const header = text.slice(from, takePiece(text, from, true).end);
+  const rest = text.slice(from, from + MAX_HEADER);
+  const header = rest.slice(0, takePiece(rest, 0, true).end);
   const definition = treeOf(header)?.topNode.getChild('FunctionDefinition');
   const list = definition?.getChild('ParamList');
   if (!definition || !list || list.lastChild?.name !== ')' || hasError(list)) return undefined;

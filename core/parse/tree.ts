@@ -23,7 +23,9 @@ export function parsePython(given: string): Source {
 /** Python allows 200 brackets within each other. This grammar's parser takes quadratic time for thousands. */
 const MAX_BRACKETS = 200;
 const SHORT = 2000; // characters that need no look
-const NO_CODE = /'''[\s\S]*?'''|"""[\s\S]*?"""|'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"|#[^\n]*/g;
+/** Strings and comments. A string that is not closed ends with its line or the text: a search from each quote takes quadratic time. */
+const NO_CODE =
+  /'''[\s\S]*?(?:'''|$)|"""[\s\S]*?(?:"""|$)|'(?:\\[\s\S]|[^'\\\n])*'?|"(?:\\[\s\S]|[^"\\\n])*"?|#[^\n]*/g;
 
 let latest: { text: string; tree: Tree | undefined } | undefined; // readers of problems ask several things about one program
 
@@ -46,8 +48,10 @@ function bracketsIn(code: string): number {
   return deepest;
 }
 
-const STRINGS_AND_FLOATS =
-  /'''[\s\S]*?'''|"""[\s\S]*?"""|'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"|#[^\n]*|(?<![\w.])(\d[\d_]*)\.(?![.\d]|[A-Za-z_]\w*\s*\(|[A-DF-IK-Za-df-ik-z_])/g;
+const STRINGS_AND_FLOATS = new RegExp(
+  `${NO_CODE.source}|(?<![\\w.])(\\d[\\d_]*)\\.(?![.\\d]|[A-Za-z_]\\w*\\s*\\(|[A-DF-IK-Za-df-ik-z_])`,
+  'g',
+);
 
 /** Writes `5.` as `5.0`, which the grammar knows. Strings and comments stay as they are. */
 function spellFloats(text: string): string {

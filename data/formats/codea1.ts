@@ -14,8 +14,8 @@ const recordSchema = z.object({
 
 export const codea1: ProblemFormat = {
   name: 'codea1',
+  reads: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'problem', 'GT_code', 'test', 'extra_info'),
-  fields: () => Object.keys(recordSchema.shape),
   idOf: (record) => (record as Partial<z.infer<typeof recordSchema>> | null)?.extra_info?.question_id?.toString(),
   read: (record) => {
     const fields = parseFields(recordSchema, preferReference(record.json, 'GT_code'));

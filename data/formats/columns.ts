@@ -53,6 +53,7 @@ export function columnsFormat(
     name,
     columns,
     mapped: (map) => columnsFormat(name, [], { ...columns, ...map }, traits),
+    reads: [...recognises, ...Object.values(columns), traits.files ?? []].flat().map((path) => path.split('.')[0]!),
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
     fields: (record) =>
       PARTS.flatMap((part) => presentIn(record, columns[part], part).map((path) => path.split('.')[0]!)),

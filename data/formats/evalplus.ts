@@ -36,8 +36,8 @@ const RELATIVE = 1e-7;
 
 export const evalplus: ProblemFormat = {
   name: 'evalplus',
+  reads: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'entry_point', 'base_input', 'plus_input'),
-  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, exact, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
     const { signature: _, ...shown } = completion(record);

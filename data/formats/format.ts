@@ -64,10 +64,11 @@ export interface Draft {
 
 export interface ProblemFormat {
   readonly name: FormatName;
+  readonly reads: readonly string[]; // its fields: of a Parquet file, only these are read
   /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
-  /** The fields of a record that are read. */
-  fields(record: unknown): string[];
+  /** The fields of this record that count; absent: all that the format reads. */
+  fields?(record: unknown): string[];
   /** The id of a record, if it is not in a field that other formats use for it. */
   idOf?(record: unknown): string | undefined;
   /** Which columns hold which part; --map adds to them. */

@@ -58,8 +58,8 @@ const propertyOf = (field: string): string => field.replace(/_(.)/g, (_, letter:
 
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
+  reads: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'function_signature', 'baseline_tests'),
-  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, exact, file }, fileStyle) => {
     const record = parseFields(recordSchema, structured(json, parseJson));
     const { function_signature, reference_solution } = record;

@@ -26,8 +26,8 @@ const recordSchema = z.object({
 
 export const humaneval: ProblemFormat = {
   name: 'humaneval',
+  reads: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'prompt', 'entry_point', 'canonical_solution', 'test'),
-  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
     const { test } = record;

@@ -18,6 +18,9 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   columns: columnsFormat('columns', [], {}),
 };
 
+/** The columns that any format reads; one that --map names may be none of them. */
+export const FIELDS: ReadonlySet<string> = new Set(Object.values(TABLE).flatMap(({ reads }) => reads));
+
 export const formatOf = (name: FormatName): ProblemFormat => TABLE[name];
 
 /** The first format whose fields the record has. */

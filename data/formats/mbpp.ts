@@ -29,8 +29,8 @@ const recordSchema = z.object({
 
 export const mbpp: ProblemFormat = {
   name: 'mbpp',
+  reads: Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'code', 'test_list'),
-  fields: () => Object.keys(recordSchema.shape),
   read: ({ json, file }) => {
     const record = parseFields(recordSchema, preferReference(json, 'code'));
     const description = record.text ?? record.prompt;

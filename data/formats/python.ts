@@ -1,7 +1,7 @@
 // What the readers need to know about the Python text of a reference solution or a test.
 import { callsIn } from '../../core/parse/calls.js';
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
-import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
+import { calledNames, fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
 import { checkedBy, testsOfModule } from '../../core/parse/testModule.js';
 import type { Calling } from '../../core/schema/calling.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
@@ -111,9 +111,9 @@ export function calledIn(tests: string, code?: string): string {
   const checked = tests.split('\n').flatMap((line) => checkedBy(line.trim()) ?? []);
   const entry = calledEntry(checked.at(-1) ?? '');
   if (entry && (code === undefined || defined.some(({ name }) => name === entry.split('.')[0]))) return entry;
-  const isUsed = (name: string, after = ''): boolean =>
-    new RegExp(`(?<![\\p{L}\\p{N}_])${name}(?![\\p{L}\\p{M}\\p{N}_])${after}`, 'u').test(tests);
-  const isCalled = ({ name }: { name: string }): boolean => isUsed(name, '\\s*\\(');
+  const isUsed = (name: string): boolean => new RegExp(`(?<![p{L}p{N}_])${name}(?![p{L}p{M}p{N}_])`, 'u').test(tests);
+  const names = new Set(calledNames(tests));
+  const isCalled = ({ name }: { name: string }): boolean => names.has(name);
   const functions = defined.filter(({ kind }) => kind === 'function');
   const called = functions.findLast(isCalled) ?? (tests.trim() === '' ? functions.at(-1) : undefined);
   if (called) return called.name;

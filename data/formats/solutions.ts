@@ -9,7 +9,7 @@ interface Candidate {
 }
 
 const PYTHON = /^(py|python|python3|py3|pypy3|3)$/i; // CodeContests numbers its languages
-const PYTHON2 = /^\s*print\s+[^\s(=]|\b(?:raw_input|xrange)\s*\(|^\s*except\s+\w+\s*,\s*\w+\s*:/m;
+const PYTHON2 = /^[ \t]*print[ \t]+[^\s(=]|\b(?:raw_input|xrange)\s*\(|^[ \t]*except[ \t]+\w+[ \t]*,[ \t]*\w+[ \t]*:/m;
 
 /**
  * The first one in Python 3, of those with the best pass rate. `value` is a program, a list of programs, JSON text of one, a list of

@@ -250,7 +250,7 @@ export function asFault(error: unknown, { kind }: Repository, model: string): Ga
     if (status === 404) return new GauntletError(refusal, `${absent} ${hub} has no such ${name} or revision`);
     return new GauntletError('HUB_FAULT', `${absent} ${hub} answers ${status}`);
   }
-  if (syscall !== undefined && code !== undefined && hasPath(error)) {
+  if (syscall !== undefined && code !== undefined && isOfDisk(error as NodeJS.ErrnoException)) {
     return new GauntletError('HUB_FAULT', `${model}: cannot be written to ${hubCache()} (${code})`);
   }
   if (isOfNetwork(error)) {
@@ -269,4 +269,6 @@ export function asFault(error: unknown, { kind }: Repository, model: string): Ga
 const isOfNetwork = (error: unknown): boolean =>
   error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
 
-const hasPath = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException).path === 'string';
+/** Errors of open files have no path. */
+const isOfDisk = ({ path, code = '' }: NodeJS.ErrnoException): boolean =>
+  path !== undefined || ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'].includes(code);

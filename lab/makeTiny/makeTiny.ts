@@ -94,7 +94,7 @@ export async function measure(
       store: await openStore(join(parent, 'store')),
       engine: async () => engine,
       sandbox: async () => sandbox,
-      loadProblems,
+      loadProblems: (source) => loadProblems(source),
       codeVersion: '',
     });
     const rates = async (split: 'validation' | 'test'): Promise<BaseRates> => {

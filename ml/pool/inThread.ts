@@ -6,9 +6,9 @@ import { startThread } from '../../infra/scripts.js';
  * Starts the script with `workerData`. Its first message is the result.
  * @throws the error that the script threw, or an Error if the script ended without a message
  */
-export function inThread<T>(script: URL, workerData: unknown): Promise<T> {
+export function inThread<T>(script: URL, workerData: unknown, signal?: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const worker = startThread(script, workerData);
+    const worker = startThread(script, workerData, signal);
     worker.once('message', (result: T) => {
       resolve(result);
       void worker.terminate(); // connections that it keeps would keep it alive

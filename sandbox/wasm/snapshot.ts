@@ -25,7 +25,7 @@ function writableFolder(): string {
     } catch {
       // try the next one
     }
-  throw new GauntletError('SANDBOX_FAULT', 'the sandbox has no writable cache folder');
+  throw new GauntletError('SANDBOX_FAULT', 'the sandbox has no writable cache folder: name one with GAUNTLET_CACHE');
 }
 
 export const pyodideVersion = (): string =>

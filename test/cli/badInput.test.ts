@@ -1,6 +1,6 @@
 // For bad input, a command prints one line, exits with code 2 and starts nothing.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { cp, readdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -75,6 +75,11 @@ describe('command-line validation', () => {
     ));
   it('refuses a configuration file that does not exist', () =>
     refuses(['train', '--config', file('none.json'), ...store], /none\.json: cannot be read \(ENOENT\)/));
+  it('refuses a configuration that no server takes', async () => {
+    writeFileSync(file('large.json'), JSON.stringify({ templateArguments: { text: 'x'.repeat(1e6) } }));
+    const message = /^error: templateArguments: the configuration has more than 1000000 bytes \[BAD_CONFIG\]\n$/;
+    await refuses(['train', '--config', file('large.json'), ...store], message);
+  });
   it('refuses --set without a field name', () =>
     refuses(['train', '--set', '=1', ...store], /--set =1: write field=value/));
   it('refuses a value that is out of range', () =>

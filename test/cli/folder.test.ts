@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkTarget, writeFolder } from '../../cli/export/folder.js';
+import { checkTarget, freshPath, writeFolder } from '../../cli/export/folder.js';
 
 describe('a folder that a command writes', () => {
   let folder: string;
@@ -41,5 +42,15 @@ describe('a folder that a command writes', () => {
     await assert.rejects(writeFolder(target, impossible), { code: 'EEXIST' });
     assert.equal(await readFile(join(target, 'config.json'), 'utf8'), '{"a":1}');
     assert.ok(!existsSync(`${target}.new-${process.pid}`) && !existsSync(`${target}.old-${process.pid}`));
+  });
+
+  it('removes what a process left that was killed an hour ago', async () => {
+    const target = join(folder, 'out.jsonl');
+    const gone = spawnSync(process.execPath, ['-e', '']).pid;
+    const names = [`${target}.new-${gone}`, `${target}.new-${gone}0000000`, `${target}.new-${process.ppid}`];
+    for (const name of names) await writeFile(name, 'x');
+    for (const name of [names[0]!, names[2]!]) await utimes(name, 1, 1);
+    assert.equal(await freshPath(target), `${target}.new-${process.pid}`);
+    assert.deepEqual(names.map(existsSync), [false, true, true]);
   });
 });

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { asFault } from '../../data/hub/download.js';
 import { PACE } from '../../data/hub/pace.js';
 import { commitOf, modelFolder } from '../../data/modelFolder.js';
 import { NODE_FLAGS } from '../../infra/scripts.js';
@@ -320,6 +321,9 @@ describe('a model of the Hugging Face hub', function () {
     await mkdir(join(place, 'hub'));
     await writeFile(repository(), 'a file');
     await refused('HUB_FAULT', /^some\/model: cannot be written to .* \(E[A-Z]+\)$/);
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }); // of an open file
+    const { message } = asFault(full, { kind: 'model', id: 'some/model' }, 'some/model');
+    assert.match(message, /^some\/model: cannot be written to .* \(ENOSPC\)$/);
   });
 });
 

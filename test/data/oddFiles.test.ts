@@ -43,7 +43,7 @@ describe('odd problem files', function () {
   it('a gzipped line of 600 MB', async () => {
     const path = await zipped('line.jsonl.gz', PIECE, 600);
     assert.ok(statSync(path).size < 1 << 20);
-    const message = /^line\.jsonl\.gz: unpacks to more than 268435456 bytes, .*; unpack it with gunzip/;
+    const message = /^line\.jsonl\.gz: unpacks to more than 1\d{8} bytes, .*; unpack it if that is right$/;
     await assert.rejects(readAll(path), { code: 'BAD_INPUT', message });
     await assert.rejects(loadProblems(path), { code: 'BAD_INPUT', message });
   });

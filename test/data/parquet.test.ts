@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FileMetaData, parquetMetadata } from 'hyparquet';
+import { type ColumnMetaData, type FileMetaData, parquetMetadata } from 'hyparquet';
 import { ByteWriter, parquetWriteBuffer } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
@@ -12,6 +12,7 @@ import type { GauntletError } from '../../core/errors.js';
 import { valueOfJson } from '../../data/exactJson.js';
 import { type ParquetRow, readParquet } from '../../data/parquet.js';
 import { PARQUET_LIMITS } from '../../data/parquetGroups.js';
+import { openDrafts } from '../../data/problemDrafts.js';
 import { readRecords, type SourceRecord } from '../../data/records.js';
 import { ROOT } from '../../infra/root.mjs';
 
@@ -94,7 +95,10 @@ describe('a problem file', function () {
     it('is refused if it is damaged, with one line that repeats nothing of it', async () => {
       const bytes = whole();
       for (const end of [4, 8, 11, 20, 600, bytes.length - 1])
-        await refused(file('cut.parquet', bytes.subarray(0, end)), /^cut\.parquet: (is|names|ends|has) /);
+        await refused(
+          file('cut.parquet', bytes.subarray(0, end)),
+          /^cut\.parquet: (ends too early: it does not end with PAR1|is a Parquet file that ends too early)$/,
+        );
       for (let at = 4; at < bytes.length; at += 397) {
         const changed = Buffer.from(bytes);
         for (let i = at; i < Math.min(at + 12, bytes.length); i++) changed[i] = 0xa5 ^ i;
@@ -109,55 +113,21 @@ describe('a problem file', function () {
     it('may be a table without rows, which is empty', () => refused(file('none.parquet', texts([])), /: is empty$/));
 
     it('is refused if it claims gigabytes, before they are allocated', async () => {
-      const claims: [string, RegExp, (metadata: FileMetaData) => void][] = [
-        [
-          'bytes',
-          /row group of more than 1073741824 bytes/,
-          ({ row_groups: [group] }) => {
-            group!.columns[0]!.meta_data!.total_uncompressed_size = 10n ** 10n;
-          },
-        ],
-        [
-          'rows',
-          /row group of more than 10000000 rows/,
-          ({ row_groups: [group] }) => {
-            group!.num_rows = 10n ** 12n;
-          },
-        ],
-        [
-          'negative',
-          /row group of more than 10000000 rows/,
-          ({ row_groups: [group] }) => {
-            group!.num_rows = -1n;
-          },
-        ],
-        [
-          'place',
-          /names bytes that it does not have/,
-          ({ row_groups: [group] }) => {
-            group!.columns[0]!.meta_data!.total_compressed_size = 10n ** 10n;
-          },
-        ],
-        [
-          'more',
-          /: has fewer rows than it says$/,
-          ({ row_groups: [group] }) => {
-            group!.num_rows = 5n;
-          },
-        ],
+      type Change = (group: FileMetaData['row_groups'][0], column: ColumnMetaData) => unknown;
+      const large = 10n ** 10n;
+      const claims: [RegExp, Change][] = [
+        [/of more than 16777216 bytes/, (_, column) => Object.assign(column, { total_uncompressed_size: large })],
+        [/of more than \d+ bytes or 2097152 values/, (group) => Object.assign(group, { num_rows: large })],
+        [/a row group of a negative size/, (group) => Object.assign(group, { num_rows: -1n })],
+        [/bytes that it does not have/, (_, column) => Object.assign(column, { total_compressed_size: large })],
+        [/: has fewer rows than it says$/, (group) => Object.assign(group, { num_rows: 5n })],
       ];
-      for (const [name, message, change] of claims)
-        await refused(file(`${name}.parquet`, withMetadata(texts(['a', 'b']), change)), message);
-      const page = (header: Parameters<typeof writePageHeader>[1]): Uint8Array =>
-        withMetadata(texts(['a', 'b']), ({ row_groups: [group] }) => {
-          const column = group!.columns[0]!.meta_data!;
-          column.total_compressed_size = BigInt(lengthOf(header));
-        });
-      const lengthOf = (header: Parameters<typeof writePageHeader>[1]): number => {
-        const writer = new ByteWriter();
-        writePageHeader(writer, header);
-        return writer.offset;
-      };
+      for (const [message, change] of claims) {
+        const claiming = withMetadata(texts(['a', 'b']), ({ row_groups: [group] }) =>
+          change(group!, group!.columns[0]!.meta_data!),
+        );
+        await refused(file('claims.parquet', claiming), message);
+      }
       const header: Parameters<typeof writePageHeader>[1] = {
         type: 'DATA_PAGE_V2',
         uncompressed_page_size: 2 ** 31 - 1,
@@ -172,28 +142,47 @@ describe('a problem file', function () {
           is_compressed: true,
         },
       };
-      const claiming = page(header);
       const writer = new ByteWriter();
       writePageHeader(writer, header);
-      claiming.set(new Uint8Array(writer.getBuffer()), 4);
-      await refused(file('page.parquet', claiming), /row group of more than 1073741824 bytes or 50000000 values/);
+      const page = new Uint8Array(writer.getBuffer());
+      const claiming = withMetadata(texts(['a', 'b']), ({ row_groups: [group] }) => {
+        group!.columns[0]!.meta_data!.total_compressed_size = BigInt(page.length);
+      });
+      claiming.set(page, 4);
+      await refused(file('page.parquet', claiming), /row group of more than 16777216 bytes or 2097152 values/);
     });
 
     it('is refused if few bytes hold many values', async () => {
       const path = file('values.parquet', texts(new Array<string>(200_000).fill('the same')));
       const rows = async (values: number): Promise<number> => {
         let count = 0;
-        for await (const _ of readParquet(path, { ...PARQUET_LIMITS, values })) count++;
+        for await (const _ of readParquet(path, undefined, { ...PARQUET_LIMITS, values })) count++;
         return count;
       };
       assert.equal(await rows(1_000_000), 200_000);
       await assert.rejects(rows(100_000), /row group of more than \d+ bytes or 100000 values: write it with smaller/);
     });
 
+    it('is refused if one text, which a dictionary holds once, fills far more rows than problems do', async () => {
+      const path = file('rows.parquet', texts(new Array<string>(2000).fill('x'.repeat(20_000))));
+      assert.ok(readFileSync(path).length < 100_000);
+      await refused(path, /: has rows of more than 16777216 bytes: write it as JSON lines$/);
+    });
+
+    it('gives the columns that are asked for, and in its first row the names of others', async () => {
+      const columnData = ['id', 'junk'].map((name) => ({ name, data: ['a', 'b'], type: 'STRING' as const }));
+      const path = file('two.parquet', new Uint8Array(parquetWriteBuffer({ columnData })));
+      const rows: unknown[] = [];
+      for await (const { json } of readRecords(path, new Set(['id', 'none']))) rows.push(json);
+      assert.deepEqual(rows, [{ id: 'a', junk: null }, { id: 'b' }]);
+      const other = file('other.parquet', new Uint8Array(parquetWriteBuffer({ columnData: columnData.slice(1) })));
+      await assert.rejects(openDrafts(other), { message: /row 1: unknown format \(its fields: junk\)/ });
+    });
+
     it('is refused if a row group takes too long, as damaged ones can', async () => {
       const path = file('slow.parquet', texts(new Array<string>(500_000).fill('the same')));
-      const reading = readParquet(path, { ...PARQUET_LIMITS, seconds: 0.01 });
-      await assert.rejects(reading.next(), /has a row group that takes more than 0.01 s to read: is it damaged\?/);
+      const reading = readParquet(path, undefined, { ...PARQUET_LIMITS, seconds: 0.01 });
+      await assert.rejects(reading.next(), /takes more than 0\.01 s to read: is it damaged\?/);
     });
 
     it('reads one row group after the other', async () => {
@@ -226,16 +215,32 @@ describe('a problem file', function () {
       return Buffer.from([head & 255, (head >> 8) & 255, head >> 16, 0x20]);
     };
 
-    it('is read like others, also in several frames', async () => {
-      const path = file('rows.jsonl.zst', Buffer.concat([PACKED, PACKED]));
-      assert.deepEqual(
-        (await recordsOf(path)).map(({ json }) => json),
-        [{ a: 1 }, { a: 2 }, { a: 1 }, { a: 2 }],
-      );
+    it('is read like others, also in many frames and with frames to skip', async () => {
+      const skip = Buffer.from([0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+      const frames = new Array<Buffer>(10_000).fill(PACKED);
+      const skipped = new Array<Buffer>(100_000).fill(skip);
+      for (const all of [
+        [PACKED, PACKED],
+        [skip, PACKED, skip, skip, PACKED, skip],
+        [...skipped, ...frames],
+      ]) {
+        const records = await recordsOf(file('rows.jsonl.zst', Buffer.concat(all)));
+        assert.equal(records.length, 2 * all.filter((frame) => frame === PACKED).length);
+        assert.deepEqual([records[0]!.json, records.at(-1)!.json], [{ a: 1 }, { a: 2 }]);
+      }
     });
 
-    it('is refused if it is cut', async () => {
-      await refused(file('cut.jsonl.zst', PACKED.subarray(0, 20)), /^cut\.jsonl\.zst: is damaged: unexpected EOF$/);
+    it('is refused if it is cut or changed', async () => {
+      for (const rest of [
+        PACKED.subarray(0, 20),
+        PACKED.subarray(0, -1),
+        Buffer.of(0x5e, 0x2a, 0x4d, 0x18, 9, 0, 0, 0),
+      ])
+        await refused(file('cut.jsonl.zst', Buffer.concat([PACKED, rest])), /: is damaged: Incomplete stream/);
+      const changed = Buffer.from(PACKED);
+      changed[15] = 0x33; // "a": 3 instead of 1
+      await refused(file('changed.jsonl.zst', changed), /: is damaged: its data, its checksum, or/);
+      await refused(file('more.jsonl.zst', Buffer.concat([PACKED, Buffer.from('{}\n')])), /: is damaged: /);
       await refused(
         file('bad.jsonl.zst', Buffer.concat([PACKED.subarray(0, 6), Buffer.alloc(30, 255)])),
         /: is damaged/,
@@ -246,7 +251,7 @@ describe('a problem file', function () {
       const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]); // a window of 2 MB
       const blocks = Array.from({ length: 4000 }, (_, i) => block(1 << 17, i === 3999)); // 512 MB in 16 kB
       const path = file('bomb.jsonl.zst', Buffer.concat([head, ...blocks]));
-      await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 268435456 bytes, .*; unpack it with unzstd/);
+      await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 16777216 bytes, .*; unpack it if that is right$/);
     });
   });
 });

@@ -87,6 +87,9 @@ describe('refuseNetworkFolder', () => {
         refuseNetworkFolder('/srv/x', async () => magic),
         refusal('BAD_CONFIG', new RegExp(`/srv/x is on ${name}, .*s3:`)),
       );
+    if (process.platform === 'linux')
+      // mkdir would not end
+      await assert.rejects(refuseNetworkFolder('/proc/x/y'), refusal('BAD_CONFIG', /\/proc\/x\/y is on procfs, /));
     await refuseNetworkFolder(join(temporaryFolder(), 'not', 'there'));
     removeTemporaryFolders();
   });

@@ -32,7 +32,7 @@ describe('problems that a worker reads', function () {
 
   it('are those that a command reads, in several batches', async () => {
     let calls = 0;
-    assert.deepEqual(await loadInThread(table, () => calls++), await loadProblems(table));
+    assert.deepEqual(await loadInThread(table, { onProgress: () => calls++ }), await loadProblems(table));
     assert.ok(calls >= 3, 'it reports progress');
     const many = await write(
       'many.jsonl',
@@ -83,6 +83,17 @@ describe('problems that a worker reads', function () {
     await loadInThread(many);
     clearInterval(timer);
     assert.ok(turns >= 10, `${turns} turns`);
+  });
+
+  it('are not read to the end if their activity is cancelled', async () => {
+    const reference_solution = '~'.repeat(99_000); // the parser needs a second
+    const slow = await write(
+      'slow.jsonl',
+      Array.from({ length: 500 }, (_, i) => ({ ...own(`p${i}`), reference_solution })),
+    );
+    const loading = loadInThread(slow, { signal: AbortSignal.timeout(1500) });
+    await assert.rejects(loading, { message: /ended \(exit status 1\)$/ });
+    await assert.rejects(loadInThread(slow, { signal: AbortSignal.abort() }), { name: 'AbortError' });
   });
 
   it('are refused with the error of their reader', async () => {

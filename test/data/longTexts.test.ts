@@ -1,0 +1,74 @@
+// Texts of half a megabyte for everything that reads texts of problem files, models and requests. A pattern that begins at every
+// character, or has two repetitions beside each other, needs hours for one of them; a thread can be ended.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMainThread, parentPort, type Worker } from 'node:worker_threads';
+import { GauntletError } from '../../core/errors.js';
+import { extractCode } from '../../core/parse/code.js';
+import { salvageFunctions } from '../../core/parse/functions.js';
+import { salvageInputs } from '../../core/parse/inputs.js';
+import { salvageTests } from '../../core/parse/salvage.js';
+import { parseSignature } from '../../core/parse/signature.js';
+import { testsOfModule } from '../../core/parse/testModule.js';
+import { readAssertions } from '../../data/assertions.js';
+import { UnusableRecord } from '../../data/formats/format.js';
+import { formatOf } from '../../data/formats/index.js';
+import { taskOfMessage } from '../../inference/tasks.js';
+import { ROOT } from '../../infra/root.mjs';
+import { startThread } from '../../infra/scripts.js';
+
+const PIECES = JSON.parse(readFileSync(join(ROOT, 'test/data/longTexts.json'), 'utf8')) as string[];
+const SECONDS = 60; // of a reader for one text; each needs less than two
+const signature = parseSignature('def f(x):')!;
+const options = { entry: 'f', arity: 1, signature, limit: 50 };
+const own = { id: 'p', description: 'd', function_signature: 'def f(x):', baseline_tests: [] };
+const read = (format: 'gauntlet' | 'apps' | 'kodcode' | 'mbpp', json: object): unknown =>
+  formatOf(format).read({ file: 'x', place: 'line 1', json, exact: () => json });
+const READERS: ((text: string) => unknown)[] = [
+  (text) => ['f', 'main'].map((entry) => extractCode(text, 'instruct', entry)),
+  (text) => [parseSignature(text), parseSignature(text, 'f')],
+  (text) => [salvageTests(text, options), salvageFunctions(text, 50), salvageInputs(text, options)],
+  (text) => testsOfModule(text, 'f', 1, signature),
+  (text) => readAssertions(text, signature, 'f'),
+  (text) => taskOfMessage(text.slice(0, 20_000)), // the server takes no longer ones
+  (text) => read('gauntlet', { ...own, baseline_tests: [text] }),
+  (text) => read('gauntlet', { ...own, reference_solution: text }),
+  (text) => read('apps', { question: 'q', input_output: '{"inputs": ["1"], "outputs": ["1"]}', solutions: text }),
+  (text) => read('kodcode', { question: 'q', solution: 'def f(x): pass', test: text }),
+  (text) => read('mbpp', { task_id: 1, text: 'q', code: 'def f(x): pass\n'.repeat(5000), test_list: [text] }),
+];
+
+function readAll(piece: string): void {
+  for (const [begin, end] of Object.entries({ x: 'x', '\n': "'`" }))
+    for (const [i, reader] of READERS.entries()) {
+      parentPort!.postMessage(`reader ${i} of ${JSON.stringify([begin, piece, end])}`);
+      try {
+        reader(begin + piece.repeat(5e5 / piece.length) + end);
+      } catch (error) {
+        if (!(error instanceof GauntletError || error instanceof UnusableRecord)) throw error;
+      }
+    }
+  parentPort!.postMessage('done');
+}
+
+if (isMainThread)
+  describe('a text of half a megabyte', function () {
+    this.timeout(0);
+    let thread: Worker;
+    before(() => {
+      thread = startThread(new URL('./longTexts.test.js', import.meta.url), undefined);
+    });
+    after(() => thread.terminate());
+    for (const piece of PIECES)
+      it(`of ${JSON.stringify(piece)} is read in time`, async () => {
+        thread.postMessage(piece);
+        let at = '';
+        while (at !== 'done') {
+          const message = once(thread, 'message', { signal: AbortSignal.timeout(1000 * SECONDS) });
+          [at] = (await message.catch(() => assert.fail(`no end: ${at}`))) as [string];
+        }
+      });
+  });
+else parentPort!.on('message', readAll);
