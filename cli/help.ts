@@ -28,7 +28,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'export --format jsonl --rollouts --out lines',
     'export demo-seed-0 --format tensorboard --out logs/demo',
     'export demo-seed-0 --format inspect --out evaluations',
-    'export demo-seed-0 --format mlflow --out http://127.0.0.1:5000',
   ],
   replay: ['replay demo-seed-0', 'replay demo-seed-0 --step 12 --execute'],
   'checkpoints list': ['checkpoints list', 'checkpoints list demo-seed-0 --json'],

@@ -11,7 +11,6 @@ import type { ExportedFiles, Exporter } from '../export/exporter.js';
 import { checkTarget, writeFolder } from '../export/folder.js';
 import { inspectLogs } from '../export/inspect.js';
 import { metricLines, rolloutLines } from '../export/jsonl.js';
-import { sendToMlflow } from '../export/mlflow.js';
 import { eventFiles } from '../export/tensorboard.js';
 import { chooseRun, RUN } from '../input/naming.js';
 import { jsonOption } from '../input/options.js';
@@ -27,7 +26,7 @@ const FORMATS = {
 const MARKER = 'gauntlet-export.json'; // the last file; identifies a folder that may be replaced
 
 interface Flags extends StoreFlags {
-  format: keyof typeof FORMATS | 'mlflow';
+  format: keyof typeof FORMATS;
   out: string;
   rollouts?: boolean;
   overwrite?: boolean;
@@ -41,28 +40,24 @@ export function addExport(program: Command): void {
     .addOption(
       new Option(
         '--format <format>',
-        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect; deepcoder: problems with the tests that were written for them; mlflow: metrics for a tracking server',
+        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect; deepcoder: problems with the tests that were written for them',
       )
-        .choices([...Object.keys(FORMATS), 'mlflow'])
+        .choices(Object.keys(FORMATS))
         .makeOptionMandatory(),
     )
-    .requiredOption('--out <place>', 'folder to write; with mlflow: address of the tracking server')
+    .requiredOption('--out <folder>', 'folder to write')
     .option('--rollouts', 'with jsonl: also write all sampled programs and tests')
-    .option('--overwrite', 'replace an existing export in that place')
+    .option('--overwrite', 'replace an existing export in that folder')
     .addOption(jsonOption());
   withStore(command, 'reads').action(async (named: string | undefined, flags: Flags) => {
     const { format, rollouts, out, overwrite } = flags;
     if (rollouts && format !== 'jsonl') throw new GauntletError('BAD_INPUT', '--rollouts needs --format jsonl');
     const store = new CachedStore(await openStore(flags.store));
     const id = await chooseRun(store, named);
-    if (format !== 'mlflow') checkTarget(out, { marker: MARKER, kind: 'export', replace: overwrite === true });
+    checkTarget(out, { marker: MARKER, kind: 'export', replace: overwrite === true });
     const records = await readRunRecords(store, id);
     const run = { id, store, records, startedAt: (await store.runFileUsedAt(id, MANIFEST)) ?? 0 };
     const output = createOutput(flags.json);
-    if (format === 'mlflow') {
-      const url = await sendToMlflow(run, out, overwrite === true);
-      return output.result({ run: id, format, url }, () => url);
-    }
     const write: Exporter = rollouts ? rolloutLines : FORMATS[format];
     const files: string[] = [];
     await writeFolder(out, withMarker(write(run), { run: id, format }, files));

@@ -11,8 +11,6 @@ import { benchDashboard } from './dashboard/main.js';
 import { benchGpu } from './gpu/main.js';
 import { BUSY, currentCommit, describeIdleMachine, say } from './machine.js';
 import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
-import { benchOrchestration } from './orchestration/main.js';
-import { benchOverhead } from './overhead/main.js';
 import { Peer } from './peers/peer.js';
 import { type BenchResults, type CaseResult, markdown, recordPart, saveJson, verdict, withResults } from './results.js';
 import { Runner } from './runner.js';
@@ -165,8 +163,6 @@ function line(result: CaseResult): string {
 try {
   const [part, ...rest] = process.argv.slice(2);
   if (part === 'sandbox') await benchSandbox(rest);
-  else if (part === 'orchestration') await benchOrchestration(rest);
-  else if (part === 'overhead') await benchOverhead(rest);
   else if (part === 'dashboard') await benchDashboard(rest);
   else if (part === 'gpu') await benchGpu(rest);
   else {

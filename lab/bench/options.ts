@@ -5,8 +5,6 @@ import { CONTENDERS, type Contender } from './cases.js';
 export const USAGE = `npm run bench -- [options]                  models
 npm run bench -- real [options]             SmolLM2-135M-Instruct: decoding, training and a whole step
 npm run bench -- sandbox [options]          executions of programs
-npm run bench -- orchestration [options]    the overhead of a run besides model, sandbox and store
-npm run bench -- overhead [options]         what watching a run costs, or a store in S3
 npm run bench -- dashboard [options]        how fast the pages answer, and their CPU time
 npm run bench -- gpu [options]              what one NVIDIA card does, next to torch on the same card
   --quick             only the most important cases, two rounds each

@@ -190,10 +190,6 @@ const MARKS = {
     '<!-- sandbox: npm run bench -- sandbox --record writes between these lines -->',
     '<!-- end of sandbox -->',
   ],
-  orchestration: [
-    '<!-- orchestration: npm run bench -- orchestration --record writes between these lines -->',
-    '<!-- end of orchestration -->',
-  ],
   real: ['<!-- real: npm run bench -- real --record writes between these lines -->', '<!-- end of real -->'],
 } as const;
 

@@ -1,6 +1,6 @@
 // What the histories of a run show: the attempts of its activities, and how soon it recovered after a kill.
 import type { Client } from '@temporalio/client';
-import { historiesOf, timeOf } from '../bench/orchestration/histories.js';
+import { historiesOf, timeOf } from '../bench/histories.js';
 
 /** A completed activity, with the times of its last attempt in ms since 1970. */
 export interface Execution {

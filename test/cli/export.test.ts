@@ -1,7 +1,6 @@
 // `gauntlet export`, read back with the readers of the other tools. GAUNTLET_PYTHON names a Python that has them.
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +9,6 @@ import { deepcoderProblems } from '../../cli/export/deepcoder.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
 import type { Ref } from '../../core/ref.js';
 import { countOutcomes, type Outcome } from '../../core/rewards/outcomes.js';
-import type { RunConfig } from '../../core/schema/config.js';
 import type { ProblemResult } from '../../core/schema/evaluation.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
@@ -18,7 +16,6 @@ import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
 import type { GroupView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { checkProblems, loadProblems } from '../../data/problems.js';
-import { choosePorts } from '../../infra/ports.js';
 import { openStore } from '../../store/openStore.js';
 import { NATIVE_PYTHON } from '../sandbox/native.js';
 import { addProblem, type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
@@ -149,67 +146,6 @@ describe('gauntlet export', () => {
       const [example] = runs.test!.texts.example!;
       assert.match(example!, /problem add-\d+/);
       assert.ok(example!.split('\n').every((line) => line.startsWith('    ')));
-    });
-  });
-
-  describe('mlflow', function () {
-    this.timeout(180_000); // its server starts
-    let server: ChildProcess;
-    let address: string;
-    const send = (...argv: string[]) =>
-      inProcess('export', 'run', '--store', world.folder, '--format', 'mlflow', '--out', address, ...argv);
-
-    before(async function () {
-      needs('mlflow, flask, alembic').call(this);
-      const folder = await temporaryFolder();
-      server = spawn(NATIVE_PYTHON, ['test/support/mlflowServer.py'], {
-        stdio: ['pipe', 'pipe', 'ignore'],
-        env: {
-          ...process.env,
-          _MLFLOW_SERVER_FILE_STORE: `sqlite:///${join(folder, 'mlflow.db')}`,
-          _MLFLOW_SERVER_ARTIFACT_ROOT: join(folder, 'artifacts'),
-          MLFLOW_DISABLE_TELEMETRY: 'true',
-        },
-      });
-      const [line] = await Promise.race([once(server.stdout!, 'data'), once(server, 'close')]);
-      address = `http://127.0.0.1:${Number(line)}`;
-    });
-    after(() => void server?.stdin?.end());
-
-    it('sends configuration and metrics to a server, and replaces them only with --overwrite', async () => {
-      type Sent = { name: string; status: string; params: object; metrics: Record<string, [number, number][]> };
-      for (const argv of [[], ['--overwrite']]) {
-        const { code, out, err } = await send(...argv);
-        assert.equal(code, EXIT.ok, err);
-        assert.match(out, /^http:\/\/127\.0\.0\.1:\d+\/#\/experiments\/\d+\/runs\/\w+\n$/);
-        const [sent, ...others] = readBack<Sent[]>('mlflow', address);
-        assert.deepEqual([others, sent!.name, sent!.status], [[], 'run', 'FINISHED']);
-        const { charts, config } = await read<RunView & { config: RunConfig }>('runs/run');
-        const expected = charts.flatMap(({ id, lines }) =>
-          lines.map(({ name, points }) => [
-            `${name}/${id.replace('.', '/')}`,
-            points.map(({ step, value }) => [step, value]),
-          ]),
-        );
-        assert.deepEqual(sent!.metrics, Object.fromEntries(expected));
-        const params = sent!.params as Record<string, string>;
-        assert.equal(params['ppo.learningRate'], String(config.ppo.learningRate));
-        assert.equal(params['schedule.stages'], JSON.stringify(config.schedule.stages));
-      }
-      assert.match((await send()).err, /^error: --out http.*: it has run run already; .* --overwrite \[BAD_INPUT\]\n$/);
-    });
-
-    it('says in one line what is wrong with the server', async () => {
-      const [good, closed] = [address, `http://127.0.0.1:${(await choosePorts(0, 0)).port}`];
-      for (const [place, message] of [
-        ['folder', /^error: --out folder: mlflow needs the address of a tracking server, .* \[BAD_INPUT\]\n$/],
-        [closed, /^error: --out http.*: the server does not answer \(.*ECONNREFUSED.*\) \[BAD_INPUT\]\n$/],
-        [`${good}/nowhere`, /^error: --out http.*: experiments\/search: 404 \[BAD_INPUT\]\n$/],
-      ] as const) {
-        address = place;
-        assert.match((await send()).err, message);
-      }
-      address = good;
     });
   });
 

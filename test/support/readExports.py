@@ -1,6 +1,6 @@
 """Reads an export of `gauntlet export` with the reader of the other tool and prints what it found as JSON.
 
-Usage: readExports.py jsonl|tensorboard|inspect PATH, or mlflow ADDRESS
+Usage: readExports.py jsonl|tensorboard|inspect PATH
 """
 import json
 import sys
@@ -58,25 +58,6 @@ def inspect(path):
     return logs
 
 
-def mlflow(address):
-    from mlflow import MlflowClient
-
-    client = MlflowClient(address)
-    runs = client.search_runs([client.get_experiment_by_name("gauntlet").experiment_id])
-    return [
-        {
-            "name": run.info.run_name,
-            "status": run.info.status,
-            "params": run.data.params,
-            "metrics": {
-                key: [[point.step, point.value] for point in client.get_metric_history(run.info.run_id, key)]
-                for key in run.data.metrics
-            },
-        }
-        for run in runs
-    ]
-
-
-READERS = {"jsonl": jsonl, "tensorboard": tensorboard, "inspect": inspect, "mlflow": mlflow}
+READERS = {"jsonl": jsonl, "tensorboard": tensorboard, "inspect": inspect}
 
 json.dump(READERS[sys.argv[1]](sys.argv[2]), sys.stdout)

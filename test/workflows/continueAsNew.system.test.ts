@@ -9,7 +9,7 @@ import { inputOf } from '../../cli/run/training.js';
 import type { Request } from '../../core/control.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunResult } from '../../core/schema/run.js';
-import { historiesOf } from '../../lab/bench/orchestration/histories.js';
+import { historiesOf } from '../../lab/bench/histories.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readRun } from '../../store/runs.js';
 import { inProcess } from '../cli/support.js';

@@ -5,7 +5,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { inputOf } from '../../cli/run/training.js';
 import type { Request } from '../../core/control.js';
 import type { RunResult } from '../../core/schema/run.js';
-import { historiesOf } from '../../lab/bench/orchestration/histories.js';
+import { historiesOf } from '../../lab/bench/histories.js';
 import { bytesOf, TWO_STAGES, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 import { payloadSizes, record } from './golden.js';

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import type { RunResult } from '../../core/schema/run.js';
-import { historiesOf } from '../../lab/bench/orchestration/histories.js';
+import { historiesOf } from '../../lab/bench/histories.js';
 import { openStore } from '../../store/openStore.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { doubles, memoryDoubles, TINIEST_RUN } from '../support/doubles.js';

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { resolveConfig } from '../../core/presets.js';
 import { countSteps } from '../../core/schedule.js';
-import { type HistoryEvent, historiesOf } from '../../lab/bench/orchestration/histories.js';
+import { type HistoryEvent, historiesOf } from '../../lab/bench/histories.js';
 import { doubles } from '../support/doubles.js';
 import { payloadSizes } from './golden.js';
 import { needTemporal, startRun, startServer, workersOver } from './server.js';

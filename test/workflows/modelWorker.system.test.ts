@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import proto from '@temporalio/proto';
 import { createActivities } from '../../activities/index.js';
 import type { RunResult } from '../../core/schema/run.js';
-import { historiesOf } from '../../lab/bench/orchestration/histories.js';
+import { historiesOf } from '../../lab/bench/histories.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import type { Store } from '../../store/store.js';
