@@ -58,7 +58,7 @@ function packageHint(reason: string): string {
 }
 
 const APART =
-  /\b(tmp_path|tmpdir|tempfile|sqlite3|shutil|open\(|Path\(|os\.(?!path)\w+|(?:\w+\.)*seed\(|monkeypatch|patch(?:\.\w+)?\(|assertLogs|caplog|capfd|assertWarns\w*|warns\(|catch_warnings|sys\.(?:argv|path|stdin|modules))/;
+  /\b(tmp_path|tmpdir|tempfile|sqlite3|shutil|open\(|Path\(|os\.(?:path\.(?:exists|is)|(?!path))\w+|(?:\w+\.)*seed\(|monkeypatch|patch(?:\.\w+)?\(|assertLogs|caplog|capfd|assertWarns\w*|warns\(|catch_warnings|sys\.(?:argv|path|stdin|modules))/;
 
 /** What the tests change or expect in their own process, so that the program does not see or do it. */
 function apartHint({ testSource = '' }: Problem, message: string | null): string {

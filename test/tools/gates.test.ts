@@ -21,6 +21,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'ort-only-in-device': ['ml/hf/b.ts', "import 'onnxruntime-node';"],
   'koffi-only-in-device': ['ml/hf/c.ts', "import 'koffi';"],
   'ports-see-core': ['data/a.ts', "import '../ml/engine/leaf.js';"],
+  'ports-use-little-of-infra': ['sandbox/y.ts', "import '../infra/leaf.js';"],
   'sandbox-backends-are-siblings': ['sandbox/wasm/a.ts', "import '../docker/leaf.js';"],
   'store-hides-its-objects': ['workers/c.ts', "import '../store/layout.js';"],
   's3-only-in-store': ['store/e.ts', "import '@aws-sdk/client-s3';"],
@@ -79,6 +80,7 @@ const LEAVES = [
   'test',
   'core',
   'inference',
+  'infra',
   'lab',
   'tools',
 ];
