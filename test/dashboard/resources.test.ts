@@ -169,8 +169,10 @@ describe('the resources of the dashboard', () => {
     const cache = join(world.folder, 'hub');
     process.env.HF_HUB_CACHE = cache;
     try {
-      await mkdir(join(cache, 'models--some--model/snapshots'), { recursive: true });
-      await symlink(shippedModelPath('tiny'), join(cache, 'models--some--model/snapshots/main'));
+      const [model, commit] = [join(cache, 'models--some--model'), 'c0ffee'.padEnd(40, '0')];
+      for (const name of ['refs', 'snapshots']) await mkdir(join(model, name), { recursive: true });
+      await writeFile(join(model, 'refs/main'), commit);
+      await symlink(shippedModelPath('tiny'), join(model, 'snapshots', commit));
       await runPipeline(createActivities(world.deps), 'public', { ...SMALL_RUN, model: 'some/model' });
       const { hasText } = await read<TokensView>('runs/public/steps/2/groups/0/tokens');
       assert.ok(hasText);
