@@ -107,7 +107,9 @@ async function download(scratch, made, env, log, { url, sha256 }) {
   const script = `
     const { proxiedFetch } = await import(${JSON.stringify(pathToFileURL(join(ROOT, 'dist/infra/proxy.js')).href)});
     const { createWriteStream } = await import('node:fs');
-    const late = () => process.exit(console.error('error: no answer') ?? 1);
+    const end = (reason) => process.exit(console.error('error: ' + reason) ?? 1);
+    process.on('uncaughtException', (error) => end((error.cause ?? error).message));
+    const late = () => end('no answer');
     let timer = setTimeout(late, ${DOWNLOAD_START_MS});
     const response = await proxiedFetch(${JSON.stringify(`${url}_${machine}.tar.gz`)});
     if (!response.ok) throw new Error('the server answers with error ' + response.status);
