@@ -111,7 +111,8 @@ export function calledIn(tests: string, code?: string): string {
   const checked = tests.split('\n').flatMap((line) => checkedBy(line.trim()) ?? []);
   const entry = calledEntry(checked.at(-1) ?? '');
   if (entry && (code === undefined || defined.some(({ name }) => name === entry.split('.')[0]))) return entry;
-  const isUsed = (name: string): boolean => new RegExp(`(?<![p{L}p{N}_])${name}(?![p{L}p{M}p{N}_])`, 'u').test(tests);
+  const isUsed = (name: string): boolean =>
+    new RegExp(`(?<![\\p{L}\\p{N}_])${name}(?![\\p{L}\\p{M}\\p{N}_])`, 'u').test(tests);
   const names = new Set(calledNames(tests));
   const isCalled = ({ name }: { name: string }): boolean => names.has(name);
   const functions = defined.filter(({ kind }) => kind === 'function');
