@@ -1,12 +1,15 @@
 // Every check of the test command must be able to fail: each one gets a fault.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { checkDependencies } from '../../tools/check-deps.mjs';
+import { faultOf } from '../../tools/commits.mjs';
 import { lint } from '../../tools/lint.mjs';
+import { checkSizes } from '../../tools/sizes.mjs';
 import { LANES, mayUseHidden, testFiles } from '../../tools/test-files.mjs';
-import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
+import { removeTemporaryFolders, runNode, temporaryFolder, writeInto } from '../infra/support.js';
 
 /** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
 const VIOLATIONS: Record<string, [string, string]> = {
@@ -153,6 +156,76 @@ describe('the linter', () => {
     copyFileSync(join(ROOT, 'biome.json'), join(folder, 'biome.json'));
     const found = lint(folder).join('\n');
     for (const file of files) assert.ok(found.includes(file), `${file} is not in: ${found}`);
+  });
+});
+
+describe('a repository with a release', () => {
+  afterEach(removeTemporaryFolders);
+
+  /** 1.0.0 with a limit of 3 lines for `core`, then a change with this subject. */
+  function changed(subject: string, core: number, files: Record<string, string> = {}): string {
+    const sizes = (limit: number, release: number): string =>
+      JSON.stringify({ core: limit, tools: 9, release: { commit: 'none', limits: { core: release, tools: 9 } } });
+    const folder = temporaryFolder({
+      'core/a.js': 'a();\nb();\nc();\n',
+      'tsconfig.json': '{"include":["core"]}',
+      'tools/sizes.json': sizes(3, 2),
+      'package.json': '{"version":"1.1.0"}',
+      'CHANGELOG.md': '## [1.1.0]\n\n## [1.0.0]\n\n- Size: core may have 9 lines, because a user of 1.0 asked for c.\n',
+    });
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: folder });
+    const commit = (text: string) => git('commit', '--quiet', '--allow-empty', '-m', text);
+    git('init', '--quiet');
+    git('add', '.');
+    commit('Everything before the release');
+    git('tag', 'v1.0.0');
+    for (const [name, text] of Object.entries({ 'tools/sizes.json': sizes(core, 3), ...files }))
+      writeInto(folder, name, text);
+    git('add', '.');
+    commit(subject);
+    return folder;
+  }
+  const change = 'core: drop c';
+
+  it('refuses a folder above its limit', () => {
+    const { report, problems } = checkSizes(changed(change, 2));
+    assert.deepEqual(report, ['core              3 of 2']);
+    assert.deepEqual(problems, ['core/ has 3 lines, 1 more than its limit in tools/sizes.json']);
+  });
+
+  it('refuses a limit above that of the release, unless the changelog says for whom', () => {
+    assert.deepEqual(checkSizes(changed(change, 3)).problems, []);
+    const [problem, ...others] = checkSizes(changed(change, 4)).problems;
+    assert.match(problem!, /^tools\/sizes\.json: core has 4, and 3 at the last release: .*CHANGELOG\.md/);
+    assert.deepEqual(others, []);
+    const line = '- Size: core may have 1,004 lines, because a user of Windows asked for paths with spaces.\n';
+    const said = { 'CHANGELOG.md': `## [1.1.0]\n\n${line}\n## [1.0.0]\n` };
+    assert.deepEqual(checkSizes(changed(change, 1004, said)).problems, []);
+    assert.equal(checkSizes(changed(change, 1005, said)).problems.length, 1);
+  });
+
+  it('refuses other limits of the release than those of its tag', () => {
+    const forged = JSON.stringify({ core: 5, tools: 9, release: { commit: 'none', limits: { core: 5, tools: 9 } } });
+    assert.deepEqual(checkSizes(changed(change, 5, { 'tools/sizes.json': forged })).problems, [
+      'tools/sizes.json: release.limits differs from the limits of v1.0.0: copy them',
+    ]);
+  });
+
+  it('refuses a subject that is no imperative, only since the release', () => {
+    const subjects = lint(changed('core: drops c', 3)).filter((line) => line.startsWith('commit '));
+    assert.equal(subjects.length, 1);
+    assert.match(subjects[0]!, /^commit \w+: 'drops' is not an imperative verb, .*: core: drops c$/);
+  });
+});
+
+describe('the subject of a commit', () => {
+  it('has an area and an imperative verb', () => {
+    for (const subject of ['core: drop it', 'ml/hf, cli: process a', 'warm start: need less', 'check:cuda: embed b'])
+      assert.equal(faultOf(subject), undefined, subject);
+    const long = `core: drop ${'x'.repeat(62)}`;
+    const bad = ['drop it', 'Core: drop it', 'core: Drop it', 'core: dropped it', 'core: dropping it', 'core: a value'];
+    for (const subject of [...bad, 'core:', long]) assert.equal(typeof faultOf(subject), 'string', subject);
   });
 });
 
