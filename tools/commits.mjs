@@ -1,5 +1,5 @@
 // Part of `npm run lint`: the subject of each commit since the last release is `area: change`, such as `core: drop the value head`.
-import { git, lastRelease } from './release.mjs';
+import { git, lastRelease } from './sizes.mjs';
 
 const LONGEST = 72;
 const AREA = /^[a-z][\w./:-]*(,? [\w./-]+)*: (\S+)/;
@@ -11,14 +11,11 @@ const OTHER_WORDS = 'a an the no not new more what how when with without one two
 /** @returns {string[]} one line per subject that breaks the rule; none without the history since the release */
 export function lintSubjects(root) {
   if (git(root, 'rev-parse', '--git-dir') === '') return [];
-  return git(root, 'log', '--no-merges', '--format=%h %s', `${lastRelease(root)}..HEAD`)
-    .split('\n')
-    .filter((line) => line !== '')
-    .flatMap((line) => {
-      const at = line.indexOf(' ');
-      const fault = faultOf(line.slice(at + 1));
-      return fault === undefined ? [] : [`commit ${line.slice(0, at)}: ${fault}: ${line.slice(at + 1)}`];
-    });
+  const log = git(root, 'log', '--no-merges', '--format=%h %s', `${lastRelease(root)}..HEAD`);
+  return [...log.matchAll(/^(\w+) (.*)$/gm)].flatMap(([, commit, subject]) => {
+    const fault = faultOf(subject);
+    return fault === undefined ? [] : [`commit ${commit}: ${fault}: ${subject}`];
+  });
 }
 
 /** @returns {string | undefined} what is wrong with a subject */

@@ -1,21 +1,33 @@
 // Prints the lines of code of each folder. Fails if one exceeds its limit in tools/sizes.json, or if a limit exceeds that of the last
 // release, so that limits only fall. A clone may have no tags and no history, so tools/sizes.json has the limits of the release, too;
 // the first commit after a release copies them.
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { ROOT } from '../infra/root.mjs';
-import { git, lastRelease, readSizes } from './release.mjs';
 
 const CODE = /\.(ts|tsx|mts|mjs|cjs|js|py)$/;
 const EXCEPTION = /^- Size: (\S+) may have ([\d,]+) lines, because \S/gm;
 
+const readSizes = (root) => JSON.parse(readFileSync(join(root, 'tools', 'sizes.json'), 'utf8'));
+
+/** The tag of the last release before HEAD, or in a clone without tags the commit that tools/sizes.json records. */
+export const lastRelease = (root) =>
+  git(root, 'describe', '--tags', '--abbrev=0', '--match=v*', 'HEAD^').trim() || readSizes(root).release.commit;
+
+/** @returns {string} what git prints, or '' if it fails */
+export function git(root, ...args) {
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
+  return status === 0 ? stdout : '';
+}
+
 /** @returns {Map<string, number>} lines by top-level folder; none outside of a checkout */
 function countLines(root) {
   const lines = new Map();
-  const files = git(root, 'ls-files', '-z').split('\0');
-  for (const path of files.filter((name) => CODE.test(name) && name.includes('/'))) {
+  for (const path of git(root, 'ls-files', '-z').split('\0')) {
+    if (!CODE.test(path) || !path.includes('/')) continue;
     if (!existsSync(join(root, path))) continue; // removed, but not committed yet
     const folder = path.slice(0, path.indexOf('/'));
     const count = readFileSync(join(root, path), 'utf8').split('\n').length - 1;
