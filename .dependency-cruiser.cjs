@@ -9,6 +9,7 @@ const layer = (name, from, to, extra = {}) => ({
 const TOP =
   '(api|core|method|ml|sandbox|store|data|chains|activities|workflows|workers|dashboard|inference|cli|infra|lab|tools|test)';
 const except = (...allowed) => `^(?!(${allowed.join('|')})/)${TOP}/`;
+const PORTS = ['core', 'method', 'ml', 'data', 'store', 'sandbox'];
 const TEST_SOURCE = '^sandbox/testSource/';
 const COMPILER = '^ml/(ir|autodiff|nn|optim|loss|onnx)/';
 
@@ -25,7 +26,7 @@ module.exports = {
       to: { dependencyTypes: ['npm'], pathNot: 'node_modules/(zod|@lezer)/' },
     },
     layer('ml-sees-core', '^ml/', except('ml', 'core'), { pathNot: '^infra/scripts\\.ts' }),
-    layer('ml-compiler-is-pure', COMPILER, '^ml/(hf|engine|decode|train|pool|device)/'),
+    layer('ml-compiler-is-pure', COMPILER, '^ml/', { pathNot: COMPILER }),
     { name: 'ml-compiler-no-io', severity: 'error', from: { path: COMPILER }, to: { dependencyTypes: ['core'] } },
     {
       name: 'ort-only-in-device',
@@ -39,7 +40,7 @@ module.exports = {
       from: { pathNot: '^(ml/device/ortApi\\.ts|lab/fakeCuda/|test/)' },
       to: { path: 'node_modules/koffi/', dependencyTypesNot: ['type-only'] },
     },
-    layer('ports-see-core', '^(sandbox|store|data)/', '^(ml|method|chains|activities|workflows|workers|cli)/'),
+    layer('ports-see-core', '^(sandbox|store|data)/', except('core', 'infra'), { pathNot: '^$1/' }),
     layer(
       'ports-use-little-of-infra',
       '^(sandbox|store|data)/',
@@ -81,7 +82,9 @@ module.exports = {
       '^dashboard/',
       except('dashboard', 'core', 'method', 'data', 'store', 'chains', 'ml', 'infra'),
     ),
-    layer('inference-uses-ports', '^inference/', '^(workflows|workers|dashboard|cli)/|^sandbox/[^/]+/'),
+    layer('inference-sees-chains', '^inference/', except('inference', 'chains', ...PORTS), {
+      pathNot: '^infra/(httpServer|turns)\\.ts',
+    }),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),
     layer('only-roots-open-the-dashboard', '^(?!(dashboard|cli|workers|test|lab)/)', '^dashboard/'),
@@ -89,14 +92,12 @@ module.exports = {
     layer('tools-run-before-the-build', '^tools/', except('tools', 'infra')),
     layer('infra-sees-core', '^infra/', except('infra', 'core')),
     layer('method-sees-core', '^method/', except('method', 'core')),
-    layer('chains-see-ports', '^chains/', except('chains', 'core', 'method', 'ml', 'data', 'store', 'sandbox')),
+    layer('chains-see-ports', '^chains/', except('chains', ...PORTS)),
     layer('chains-know-no-temporal', '^chains/', 'node_modules/@temporalio/'),
-    layer('activities-see-ports', '^activities/', '^(workflows|workers|cli)/'),
-    layer('activities-use-sandbox-port', '^(chains|activities)/', '^sandbox/[^/]+/'),
+    layer('activities-see-chains', '^activities/', except('activities', 'chains', ...PORTS)),
+    layer('runs-use-sandbox-port', '^(chains|activities|inference)/', '^sandbox/[^/]+/'),
     // Others call the functions of chains/.
-    layer('only-hosts-run-activities', '^(?!(activities|workers|api|test|lab)/)', '^activities/', {
-      dependencyTypesNot: ['type-only'],
-    }),
+    layer('only-hosts-run-activities', '^(?!(activities|workers|api|test|lab)/)', '^activities/'),
     layer('workflows-see-the-method', '^workflows/', except('workflows', 'core', 'method')),
     {
       name: 'workflows-deterministic',

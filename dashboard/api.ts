@@ -19,12 +19,12 @@ export interface RunSummary {
   step: number; // policy updates on record
   totalSteps: number;
   bestScore?: number;
-  best?: string; // name of that checkpoint
+  best?: string; // name of the checkpoint with that score
   sampledTokens: number;
-  seconds: number; // of all steps
-  secondsLeft?: number; // of an unfinished run, if it has steps
+  seconds: number; // sum over all steps
+  secondsLeft?: number; // set if the run has steps and is unfinished
   recordedAt: number; // ms since 1970
-  curves: { passRate: number[]; validity: number[] }; // of all steps, as a few means
+  curves: { passRate: number[]; validity: number[] }; // a few means over all steps
 }
 
 /** `runs/ID` */
@@ -46,7 +46,7 @@ export interface RateRow {
   title: string;
   before?: number;
   warmStart?: number; // after the warm start
-  after?: number; // of the best checkpoint
+  after?: number; // that of the best checkpoint
 }
 
 /** One chain in full: its answers, the tests that were written for each, and the rewards of both roles. */
@@ -88,7 +88,7 @@ export interface Band {
   phase: string;
   start: number;
   end: number;
-  done: number; // of its updates
+  done: number; // finished updates
 }
 
 export interface Chart {
@@ -140,7 +140,7 @@ export interface GroupSummary {
   index: number;
   problemId: string;
   stage?: number; // whose answer the tests are written for
-  tests: number; // in the suite
+  tests: number; // size of the suite
   samples: SampleSummary[];
 }
 
@@ -199,7 +199,7 @@ export interface WrittenTest {
   call: string;
   expected: string;
   outcome: 'caught' | 'valid' | 'corrected' | 'invalid';
-  verdict?: Verdict; // of the program it was written for
+  verdict?: Verdict; // that of the program it was written for
 }
 
 /** Absent for what a step does not train. */
@@ -279,9 +279,9 @@ export interface TokenRow {
   advantage?: number; // of all trained tokens; absent: it had none, so it was not trained
   advantages?: number[]; // with GAE
   logprobs?: number[]; // of the policy before the update
-  referenceLogprobs?: number[]; // of the base, with a KL penalty
-  entropies?: number[]; // of the policy before the update, at each token, in nats; 0 if not trained
-  ratios?: number[]; // of the policy to that before the update, in the last epoch of the update; 0 if not trained
+  referenceLogprobs?: number[]; // by the base; set with a KL penalty
+  entropies?: number[]; // nats of the policy before the update; 0 if the token is not trained
+  ratios?: number[]; // probability in the last epoch over that before the update; 0 if the token is not trained
   clipped?: number[]; // 1: the clip took the token's gradient away
 }
 
@@ -289,13 +289,13 @@ export interface TokenRow {
 export interface ReportContents {
   run: string;
   rolloutBytes: number; // the limit of its rollouts
-  resources: Record<string, unknown>; // by path: the run, then steps and groups, the newest first
+  resources: Record<string, unknown>; // path → content: the run, then steps and groups, the newest first
 }
 
 /** `live`: the runs that the Temporal server has and that have not completed */
 export interface LiveStates {
   problem?: string; // why their states are unknown
-  states: Record<string, LiveState>; // of a run id
+  states: Record<string, LiveState>; // run id → state
 }
 
 export interface LiveState {

@@ -5,7 +5,7 @@ export interface Wheel {
   version: string;
   sha256: string;
   pip?: string[]; // flags that select the wheel, if it is not for this Python
-  folder: string; // in the wheel, with the libraries
+  folder: string; // holds the libraries in the wheel
 }
 
 /** The version of onnxruntime-node, whose library loads only the provider of the same release. It needs CUDA 13. */

@@ -21,7 +21,7 @@ const TRIES = 100;
 export const BLOCKED_BY_BROWSERS = [
   6665, 6666, 6667, 6668, 6669, 6697, 10_080, 6566, 5060, 5061, 4045, 3659, 1719, 1720, 1723,
 ] as const;
-const SERVER_PORTS = [20_000, 32_768] as const; // from 32,768 on, Linux gives ports to outgoing connections
+const SERVER_PORTS = [20_000, 32_768] as const; // Linux gives the ports from 32,768 on to outgoing connections
 
 /** A requested port that is taken is an error; the default moves to the next free one. @throws GauntletError PORT_TAKEN */
 export async function choosePorts(port: number | undefined, uiPort: number | undefined): Promise<Ports> {

@@ -35,7 +35,7 @@ export interface TemporalServer {
   namespace: string;
   uiUrl: string | null; // null: the Web UI of an external server was not found
   owned: boolean; // this process started it and ends it
-  pid?: number; // of an embedded server
+  pid?: number; // set if the server is embedded
   exited?: Promise<void>; // owned servers: settles when the server process exits
   close(): Promise<void>; // ends an owned server only
 }
@@ -46,7 +46,7 @@ export interface ServerOptions {
   uiPort?: number; // likewise; default port + 1000
   log?: (line: string) => void;
   env?: Record<string, string | undefined>;
-  dynamicConfig?: Record<string, string | number>; // for an embedded server, in addition to the tuning
+  dynamicConfig?: Record<string, string | number>; // added to the tuning of an embedded server
 }
 
 interface ServerState {
@@ -59,7 +59,7 @@ interface ServerState {
 
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
-const STARTS = 3; // of a server that loses a port to another program
+const STARTS = 3; // a server starts again if it lost a port to another program
 const LOST_PORT = /address already in use|EADDRINUSE|free port|ephemeral port/;
 const REFUSED = [7, 16]; // PERMISSION_DENIED and UNAUTHENTICATED of gRPC
 

@@ -14,7 +14,7 @@ export interface ConnectionSettings {
 export interface TemporalTarget {
   connection: ConnectionSettings;
   namespace: string;
-  from: string; // for people: 'TEMPORAL_ADDRESS', 'profile prod'
+  from: string; // says where the settings come from: 'TEMPORAL_ADDRESS', 'profile prod'
 }
 
 type Env = Record<string, string | undefined>;

@@ -26,7 +26,7 @@ export function reduceCall<Kept>(job: ExecutionJob<Kept>, result: CallResult, ca
  * however often the program runs.
  */
 export function keepWithin(bytes: number): (answer: Value, call: number) => Value {
-  const sizes: number[] = []; // by call
+  const sizes: number[] = []; // one for each call
   return (answer, call) => {
     sizes.length = call; // calls from here on were those of an earlier run
     sizes[call] = sizeOf(answer);

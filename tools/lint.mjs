@@ -1,4 +1,5 @@
-// `npm run lint`: Biome for TypeScript and JavaScript, ruff for Python. Ruff runs as WebAssembly: no Python is needed.
+// `npm run lint`: Biome for TypeScript and JavaScript, ruff for Python, and the subjects of commits. Ruff runs as WebAssembly: no Python is
+// needed.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -6,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { PositionEncoding, Workspace } from '@astral-sh/ruff-wasm-nodejs';
 import { ROOT } from '../infra/root.mjs';
 import { sourceFolders } from './build-stamp.mjs';
+import { lintSubjects } from './commits.mjs';
 
 const RULES = { select: ['E4', 'E7', 'E9', 'F', 'W', 'B'], ignore: ['E731', 'B023', 'B905'] };
 // The host joins the files of the guest into one module (sandbox/guest/source.ts): names come from other files.
@@ -19,7 +21,7 @@ export function lint(root = ROOT) {
     encoding: 'utf8',
   });
   const lines = status === 0 ? [] : `${stdout}${stderr}`.split('\n').filter((line) => line.trim() !== '');
-  return [...lines, ...lintPython(root)];
+  return [...lines, ...lintPython(root), ...lintSubjects(root)];
 }
 
 function lintPython(root) {

@@ -69,7 +69,7 @@ export function createOutput(json = false): Output {
 
 /** What went wrong, for people and for programs. */
 export interface Failure {
-  code?: string; // of docs/errors.md
+  code?: string; // one of docs/errors.md
   message: string; // one line
   hint?: string; // what to do
   exitCode: number;

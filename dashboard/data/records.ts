@@ -16,9 +16,9 @@ import { MetricsReader } from './metricsReader.js';
 export interface RunRecords {
   manifest: RunManifest;
   config: RunConfig; // with all recorded changes
-  metrics: RunMetrics[]; // in the order of steps
+  metrics: RunMetrics[]; // ordered by step
   result?: RunResult;
-  chain?: ChainView; // of the best checkpoint
+  chain?: ChainView; // a chain of the best checkpoint
 }
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */

@@ -22,7 +22,7 @@ function tables(records: readonly ExperimentRecord[]): string {
     const plot = plotOf(family, own) === undefined ? [] : [`![pass@1 of every arm](images/evidence-${family}.svg)`];
     return own.length === 0 ? [] : [`## Family \`${family}\``, ...plot, ...familyTables(own)];
   });
-  return [...parts, '## Records', recordTable(records)].join('\n\n');
+  return parts.join('\n\n');
 }
 
 /** The seeds of the method, one table of arms at equal updates, and one at equal tokens. */
@@ -87,17 +87,6 @@ function armTable(records: readonly ExperimentRecord[], all: readonly Experiment
     'question',
   ];
   return table(head, rows);
-}
-
-function recordTable(records: readonly ExperimentRecord[]): string {
-  const short = (digest: string): string => `\`${digest.replace('sha256:', '').slice(0, 8)}\``;
-  return table(
-    ['family', 'arm', 'equal', 'seed', 'pass@1', 'generator', 'discriminator', 'evaluation', 'commit'],
-    records.map(({ family, arm, equal, seed, adapters, results, commit, metrics }) => [
-      ...[family, arm, equal, `${seed}`, percent(metrics['pass@1'] ?? Number.NaN)],
-      ...[short(adapters.generator), short(adapters.discriminator), short(results), `\`${commit.slice(0, 7)}\``],
-    ]),
-  );
 }
 
 /** Runs without the metric are left out. */

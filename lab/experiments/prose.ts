@@ -1,6 +1,6 @@
 // Figures of the text between the generated tables.
 const TABLES = /<!-- ([\w-]+) -->.*?<!-- \/\1 -->/gs;
-const FIGURES = /(?<![\d.])\d+\.\d(?!\d)(?: ± \d+\.\d)?/g;
+const FIGURES = /(?<![\d.])\d+\.\d(?!\.?\d)(?: ± \d+\.\d)?/g; // no versions
 
 /** 7.7 ± 1.9, also if the text says '7.7 %\n± 1.9'. */
 const figuresIn = (text: string): string[] => text.replace(/\s+/g, ' ').replaceAll(' % ±', ' ±').match(FIGURES) ?? [];

@@ -91,7 +91,7 @@ export interface LossConfig {
 }
 
 /**
- * Sums over the trained tokens of some sequences. Sums of shards are added in index order and divided once: gradients and
+ * Sums over the trained tokens of some sequences. Sums of parts are added in index order and divided once: gradients and
  * loss are sums of weighted terms, divided by `divisor`; the statistics are sums over tokens, divided by `tokens`.
  */
 export interface GradientSums {

@@ -70,7 +70,7 @@ export function tokenizerMetadata({ path, config, eosTokens }: ModelFiles): Map<
 /** A rule without fields that do not affect where it splits, and with keys in one order. */
 function essence(rule: unknown): string {
   return JSON.stringify(rule, (key, value) => {
-    if (key === 'trim_offsets') return undefined; // of positions, not of tokens
+    if (key === 'trim_offsets') return undefined; // it trims positions, not tokens
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const full = value.type === 'ByteLevel' ? { use_regex: true, ...value } : value;
     return Object.fromEntries(Object.entries(full).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -129,8 +129,8 @@ class Input {
   position = 0;
   private window = new Uint8Array(0);
   private windowStart = 0;
-  private elements = 0; // of all arrays
-  private texts = 0; // bytes of all texts
+  private elements = 0; // counted over all arrays
+  private texts = 0; // bytes, counted over all texts
 
   constructor(
     private readonly fd: number,

@@ -14,7 +14,7 @@ import { ggufName, isTurned, KEYS, ROPE_FACTORS, turn } from './names.js';
 import { tokenizerOf } from './tokenizer.js';
 
 export interface ImportOptions {
-  dtype: 'F32' | 'BF16'; // of the weights that are written; F32 keeps every bit of the quantized ones
+  dtype: 'F32' | 'BF16'; // type of the written weights; F32 keeps every bit of the quantized ones
   tokenizer?: string; // folder whose tokenizer files replace those of the GGUF file
 }
 

@@ -12,7 +12,7 @@ export interface TensorToWrite {
   type: BlockType;
 }
 
-const ALIGNMENT = 32; // of every tensor; the default of the format
+const ALIGNMENT = 32; // every tensor begins at a multiple; the default of the format
 const [U32, I32, F32, BOOL] = [4, 5, 6, 7] as const;
 
 /** The start of a file, up to the data of the first tensor, for tensors in this order. */

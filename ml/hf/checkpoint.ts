@@ -17,8 +17,8 @@ export type WeightDtype = (typeof WEIGHT_DTYPES)[number];
 export interface StoredParameter {
   path: string;
   dtype: WeightDtype;
-  offset: number; // in bytes, from the start of the file
-  length: number; // in bytes
+  offset: number; // bytes from the start of the file
+  length: number; // bytes
   shape: number[];
 }
 

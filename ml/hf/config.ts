@@ -11,7 +11,7 @@ import { readJson } from './tokenizer.js';
 /** The config.json of a supported model. */
 export interface ModelConfig extends DecoderConfig {
   architecture: string; // a name of ARCHITECTURES
-  contextLength: number; // in tokens
+  contextLength: number; // counts tokens
 }
 
 /** A larger number is a mistake, or an attempt to exhaust the memory: each position is a line of a table. */

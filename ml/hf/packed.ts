@@ -30,7 +30,7 @@ export interface PackedLayout {
   matrices: PackedMatrix[];
   zeros: Record<4 | 8, { offset: number; length: number }>; // 2^(bits−1), as often as the largest matrix needs it
   header: Uint8Array; // starts with its eight bytes of length
-  bytes: number; // of the whole file
+  bytes: number; // size of the whole file
 }
 
 const VERSION = 1;

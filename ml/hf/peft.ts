@@ -188,7 +188,7 @@ const OTHER_KINDS = [
 const MAX_CONFIG = 1 << 20; // bytes; ordinary ones have a thousandth of it
 
 interface AdapterConfig {
-  alpha: number; // of which the scale is a rank-th part
+  alpha: number; // the scale is alpha / rank
   isEverywhere: boolean; // every layer has modules
   expects(module: string): boolean; // the adapter must have it; others may be there
   allows(module: string): boolean;

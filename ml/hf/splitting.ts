@@ -5,7 +5,7 @@
 export const exactSplitting = (rule: unknown, model: Record<string, unknown>): unknown =>
   withoutMissingBytes(exactRules(rule), model);
 
-const WORDS = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"; // of GPT-2
+const WORDS = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"; // the expression of GPT-2
 const splitAt = (regex: string) => ({ type: 'Split', pattern: { Regex: regex }, behavior: 'Isolated', invert: false });
 
 /**

@@ -21,8 +21,8 @@ interface Evaluator {
 /** The parts of a statement that hold statements. */
 interface Statement extends Node {
   body?: Node[];
-  alternate?: Node[]; // of an if
-  defaultBlock?: Node[]; // of a loop
+  alternate?: Node[]; // the else block of an if
+  defaultBlock?: Node[]; // the else block of a loop
 }
 const { Environment, Interpreter, parse, tokenize } = jinja as unknown as {
   Environment: new (parent?: Scope) => Scope;
@@ -94,7 +94,7 @@ function requireLoops({ type, body = [], alternate = [], defaultBlock = [] }: St
 
 /** Ends an iteration of the innermost loop. */
 class LoopControl extends Error {
-  output = ''; // of the iteration, up to here
+  output = ''; // what the iteration wrote up to here
   constructor(readonly statement: string) {
     super();
   }
@@ -138,7 +138,7 @@ class Work {
 class Metered extends Interpreter {
   private readonly loopBodies = new WeakSet<Node[]>();
   private readonly captured = new WeakSet<Node[]>(); // blocks whose output is a value
-  private readonly elseBlocks = new WeakSet<Node[]>(); // of loops
+  private readonly elseBlocks = new WeakSet<Node[]>(); // those of loops
   private loop: { output: string; scope: Scope }; // the innermost one: the output of its iterations, and the scope around it
   private readonly widths = new WeakSet<Node>(); // expressions for the width of JSON
   private readonly looped = new WeakSet<Node>(); // expressions that loops iterate over
@@ -168,10 +168,10 @@ class Metered extends Interpreter {
     const loop = { output: '', scope };
     this.loop = loop;
     try {
-      const rest = super.evaluateFor(node, scope).value as string; // of the else block
+      const rest = super.evaluateFor(node, scope).value as string; // what the else block wrote
       return this.text(loop.output + rest, scope);
     } catch (error) {
-      if (error instanceof LoopControl) error.output = loop.output + error.output; // in the else block
+      if (error instanceof LoopControl) error.output = loop.output + error.output; // thrown in the else block
       throw error;
     } finally {
       this.loop = outer;

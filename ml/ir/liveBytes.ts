@@ -13,9 +13,9 @@ const IN_PLACE: ReadonlySet<Op> = new Set(['Add', 'Sub', 'Mul', 'Min', 'Neg', 'E
  */
 export function peakBytes(graph: Graph, isHeld: (input: Value) => boolean): number {
   const order = executionOrder(graph);
-  const owners = new Map<Value, Value>(); // of views
+  const owners = new Map<Value, Value>(); // view → the value whose memory it shows
   const ownerOf = (value: Value): Value => owners.get(value) ?? value;
-  const reads = new Map<Value, number>(); // of a buffer, that are left
+  const reads = new Map<Value, number>(); // value → how often it is still read
   const count = (value: Value): void => {
     reads.set(ownerOf(value), (reads.get(ownerOf(value)) ?? 0) + 1);
   };

@@ -1,4 +1,4 @@
-// Objectives as graphs: sums over the trained tokens, never means, so that the sums of shards can be added and divided
+// Objectives as graphs: sums over the trained tokens, never means, so that the sums of parts can be added and divided
 // once. Every input is [rows, 1]. `mask` is 1 for a trained token, else 0. `weight` is the weight of a token's loss: the
 // mask itself, or the mask divided by the number of trained tokens of its sequence. Statistics are sums over tokens.
 import type { Graph } from '../ir/graph.js';

@@ -30,7 +30,7 @@ export function fuseAdapter(c: DecoderConfig, adapter: Adapter): Map<string, Ten
     for (const group of GROUPS) {
       const weight = weightOf(layer, group[0]!);
       const [a, b] = [fused.get(fusedLoraName(weight, 'A'))!.data, fused.get(fusedLoraName(weight, 'B'))!.data];
-      let row = 0; // of B
+      let row = 0; // first row of the projection in B
       group.forEach((projection, i) => {
         a.set(lora.get(loraName(layer, projection, 'A'))!.data, i * rank * projectionShape(c, projection)[1]);
         const { data } = lora.get(loraName(layer, projection, 'B'))!;

@@ -17,7 +17,7 @@ export const fusedLayout = (c: DecoderConfig): LayoutEntry[] => parameterLayout(
 
 /** A tensor of graphs whose weights are inputs: the rows of its parts, one after the other. */
 export interface FusedInput {
-  name: string; // of the first part
+  name: string; // that of the first part
   shape: number[];
   parts: LayoutEntry[];
 }

@@ -18,7 +18,7 @@ import {
 export interface LayoutEntry {
   name: string;
   shape: number[];
-  offset: number; // in elements
+  offset: number; // counts elements
 }
 
 /** The sizes of an adapter. */

@@ -7,9 +7,9 @@ import { checkHeadSize, ropeOutsideAttention, type WeightsOf } from './decodeGra
 import { decoderLayers } from './layers.js';
 
 export interface PromptGraphOptions {
-  positions: number; // of the caches
+  positions: number; // length of the caches
   attention: CacheAttention;
-  type?: CacheType; // of weights and caches; default float32
+  type?: CacheType; // weights and caches have it; default float32
 }
 
 const [R, L] = ['R', 'L'] as const;
@@ -32,7 +32,7 @@ export function buildPromptGraph(c: DecoderConfig, weightsOf: WeightsOf, options
   const batch = g.input('batch', 'int64', [3]);
   const places = g.input('places', 'int64', [`${KV}·${N}`, 3]);
   const heads = new CachedHeads(g, c, weights, type, positions);
-  const fresh: Value[] = []; // of all layers: k0, v0, k1, …
+  const fresh: Value[] = []; // k0, v0, k1, … over all layers
 
   const grouped = (): ((h: Value, layer: number) => Value) => {
     checkHeadSize(c);

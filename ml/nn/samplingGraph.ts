@@ -6,8 +6,8 @@ import type { Value } from '../ir/op.js';
 /** What a graph samples from. Temperature and the value of topP are inputs. */
 export interface GraphSampling {
   greedy?: boolean; // the largest logit
-  topK?: number; // the k most likely tokens; of equally likely ones, those with the lower number
-  topP?: boolean; // of those, the fewest most likely ones whose probabilities reach topP; needs topK
+  topK?: number; // the k most likely tokens; the lower number wins between equally likely ones
+  topP?: boolean; // the fewest most likely of those k whose probabilities reach topP; needs topK
 }
 
 /** Stands for a token if the probabilities of a row are not finite. Only greedy sampling does not notice. */

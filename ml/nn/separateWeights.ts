@@ -12,7 +12,7 @@ import { biasOf, EMBEDDING, HEAD, loraName, weightOf } from './tensorNames.js';
 /** Bytes of a file: little endian, row major. */
 export interface FileRange {
   location: string; // file name, relative to the folder that the session names
-  offset: number; // in bytes
+  offset: number; // bytes
 }
 export interface StoredTensor extends FileRange {
   dtype: 'float32' | 'bfloat16' | 'float16';

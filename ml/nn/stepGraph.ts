@@ -11,11 +11,11 @@ import { type GraphSampling, sampleTokens } from './samplingGraph.js';
 
 export interface StepGraphOptions {
   rows: number;
-  positions: number; // of the caches
-  steps: number; // of a chunk
+  positions: number; // length of the caches
+  steps: number; // length of a chunk
   attention: CacheAttention;
   sampling: GraphSampling;
-  type?: CacheType; // of weights and caches; default float32
+  type?: CacheType; // weights and caches have it; default float32
 }
 
 /** The outputs `NAME.out` become the inputs NAME of the next step. */

@@ -10,7 +10,7 @@ const MIN_KEPT_BYTES = 512e6; // up to this size, memory is cheaper than a third
 /** On a CPU: bytes of activations and f32 weights, if the model leaves more than the minimum. */
 const TOTAL_BYTES = { together: 2e9, kept: 3e9 };
 
-/** The bytes that the activations may take on a CPU. They depend on the model only, because shards, and so sums, depend on them. */
+/** The bytes that the activations may take on a CPU. They depend on the model only, because the parts of a minibatch, and so sums, depend on them. */
 const limit = (c: DecoderConfig, total: number): number =>
   Math.max(MIN_KEPT_BYTES, total - F32 * layoutSize(parameterLayout(c)));
 

@@ -1,4 +1,4 @@
-// Adds the sums of shards and computes the statistics of an update.
+// Adds the sums of parts and computes the statistics of an update.
 import type { PolicyStats } from '../../core/schema/trajectory.js';
 import type { GradientSums } from '../engine/engine.js';
 

@@ -33,7 +33,7 @@ export class ContainerGuest implements Guest {
   #lastUse = performance.now();
   #checking?: Promise<boolean> | undefined;
   #isSpent = false;
-  #hasEnded = false; // by itself, not on our request
+  #hasEnded = false; // true if it ended by itself, not on our request
 
   private constructor(
     readonly container: Docker.Container,

@@ -16,7 +16,7 @@ export interface DockerOptions {
   size?: number | undefined; // containers at work; default: one per core
   isolation?: Isolation | undefined;
   packages?: Packages | undefined; // that programs may import
-  image?: string | null | undefined; // for programs, instead of the one with these packages
+  image?: string | null | undefined; // runs programs instead of the image with these packages
   runtime?: string | null | undefined; // default: the daemon's own
   log?: ((line: string) => void) | undefined;
 }

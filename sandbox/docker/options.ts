@@ -8,7 +8,7 @@ import { SECCOMP_PROFILE } from './seccomp.js';
 export interface ContainerSpec {
   image: string;
   isolation: Isolation;
-  memoryMb: number; // of the program
+  memoryMb: number; // a program may use so much
   runtime?: string | null;
   seccomp?: boolean; // the daemon can filter system calls
   remapped?: boolean; // the daemon maps only few uids into containers
@@ -18,7 +18,7 @@ export interface ContainerSpec {
   guest?: 'values' | 'program' | 'tests';
 }
 
-const HARNESS_MB = 64; // in addition to the memory of the program
+const HARNESS_MB = 64; // added to the memory of the program
 const PROCESSES = 64;
 /** gVisor's kernel is a process in the container's cgroup, and has several threads for each thread of a program. */
 const GVISOR = { memoryMb: 128, processes: 2048 };

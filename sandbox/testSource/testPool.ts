@@ -28,7 +28,7 @@ class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {
     try {
       return await runTestSource(job, this);
     } finally {
-      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // for the next job
+      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // the next job uses it
     }
   }
 

@@ -16,8 +16,8 @@ export class Report {
   /** Name → finding, null for a skipped test, undefined for one not reached. In the order of the source. */
   #tests = new Map<string, Finding | null | undefined>();
   #current: string | undefined;
-  #deathNow: Death | undefined; // of the program, in the current test
-  #setUpDeath: Death | undefined; // of the program, outside any test: the upper bound for later tests
+  #deathNow: Death | undefined; // the program died in the current test
+  #setUpDeath: Death | undefined; // the program died outside any test: the upper bound for later tests
 
   /** @param only the tests that are run; default: all that are announced */
   constructor(readonly only?: ReadonlySet<string>) {}

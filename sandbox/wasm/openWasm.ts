@@ -15,7 +15,7 @@ export interface WasmOptions {
   cache?: string; // folder of the interpreter's snapshot; default: the user's cache
 }
 
-const CPU_SECONDS = 120; // of a job in a process; a job with more needs another process
+const CPU_SECONDS = 120; // a job that needs more gets another process
 const DEPTH = 4; // jobs per process, so that it never waits for a busy host
 
 /** Opens the backend. Processes start with the first jobs. */

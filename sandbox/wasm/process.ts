@@ -20,7 +20,7 @@ import { pyodideFolder, pyodideUrl } from './snapshot.js';
 
 const CHILD = plainScript(new URL('./child.mjs', import.meta.url));
 const SIBLINGS = ['files.mjs', 'lockdown.mjs'].map((file) => join(dirname(CHILD), file));
-const CLOCK = '/proc/thread-self/schedstat'; // of the child's main thread; absent beyond Linux
+const CLOCK = '/proc/thread-self/schedstat'; // shows the CPU time of the child's main thread; absent beyond Linux
 const MAX_JOBS = 5000;
 const LOOK_EVERY = 50; // ms
 const CPU_GRACE = 0.25; // seconds for the guest's own watch before this one ends the process

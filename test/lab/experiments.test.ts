@@ -161,7 +161,6 @@ describe('experiments', () => {
     assert.match(lone, /\| simultaneous \| 1 \| 70\.0 % \| alternating \| – \| – \|/);
     assert.match(page, /\| simultaneous \| 3 \| 80\.0 % ± 24\.8 \| alternating \| \+20\.0 ± 24\.8 \| 0\.074 \|/);
     assert.match(page, /### At equal tokens[^#]*\| frozen \| 3 \| 75\.0 % ± 0\.0 \|/);
-    assert.match(page, /\| nested \| frozen \| updates \| 2 \| 74\.0 % \| `aa` \| `bb` \| `frozen2` \| `c0ffee0` \|/);
     assert.match(page, /### Seeds of the method[^#]*\| 2 \| 82\.0 % \| 50\.0 % → 82\.0 % \| 40\.0 % → 60\.0 % \|/);
     assert.ok(!page.includes('Family `tiny`'));
     assert.match(page, /!\[.*\]\(images\/evidence-nested\.svg\)/);

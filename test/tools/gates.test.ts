@@ -1,12 +1,15 @@
 // Every check of the test command must be able to fail: each one gets a fault.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { checkDependencies } from '../../tools/check-deps.mjs';
+import { faultOf } from '../../tools/commits.mjs';
 import { lint } from '../../tools/lint.mjs';
+import { checkSizes } from '../../tools/sizes.mjs';
 import { LANES, mayUseHidden, testFiles } from '../../tools/test-files.mjs';
-import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
+import { removeTemporaryFolders, runNode, temporaryFolder, writeInto } from '../infra/support.js';
 
 /** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
 const VIOLATIONS: Record<string, [string, string]> = {
@@ -16,11 +19,11 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'core-is-pure': ['core/b.ts', "import 'node:fs';"],
   'core-only-zod': ['core/c.ts', "import 'pino';"],
   'ml-sees-core': ['ml/hf/a.ts', "import '../../store/leaf.js';"],
-  'ml-compiler-is-pure': ['ml/ir/a.ts', "import '../engine/leaf.js';"],
+  'ml-compiler-is-pure': ['ml/ir/a.ts', "import '../gguf/leaf.js';"],
   'ml-compiler-no-io': ['ml/nn/a.ts', "import 'node:fs';"],
   'ort-only-in-device': ['ml/hf/b.ts', "import 'onnxruntime-node';"],
   'koffi-only-in-device': ['ml/hf/c.ts', "import 'koffi';"],
-  'ports-see-core': ['data/a.ts', "import '../ml/engine/leaf.js';"],
+  'ports-see-core': ['data/a.ts', "import '../store/leaf.js';"],
   'ports-use-little-of-infra': ['sandbox/y.ts', "import '../infra/leaf.js';"],
   'sandbox-backends-are-siblings': ['sandbox/wasm/a.ts', "import '../docker/leaf.js';"],
   'store-hides-its-objects': ['workers/c.ts', "import '../store/layout.js';"],
@@ -28,17 +31,17 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'dashboard-reads': ['dashboard/a.ts', "import '../workflows/leaf.js';"],
   'pages-run-in-a-browser': ['dashboard/web/a.ts', "import '../leaf.js';"],
   'only-roots-open-the-dashboard': ['sandbox/z.ts', "import '../dashboard/leaf.js';"],
-  'inference-uses-ports': ['inference/a.ts', "import '../workers/leaf.js';"],
+  'inference-sees-chains': ['inference/a.ts', "import '../infra/leaf.js';"],
   'only-the-cli-opens-inference': ['lab/b.ts', "import '../inference/leaf.js';"],
   'tracing-is-optional': ['workers/d.ts', "import '@opentelemetry/api';"],
   'tracing-is-loaded-on-demand': ['workers/e.ts', "import './tracing.js';"],
   'the-product-stands-alone': ['cli/e.ts', "import '../lab/leaf.js';"],
   'tools-run-before-the-build': ['tools/a.ts', "import '../core/leaf.js';"],
   'infra-sees-core': ['infra/a.ts', "import '../store/leaf.js';"],
-  'activities-see-ports': ['activities/a.ts', "import '../workflows/leaf.js';"],
+  'activities-see-chains': ['activities/a.ts', "import '../infra/leaf.js';"],
   'test-source-is-opened': ['sandbox/pool.ts', "import './testSource/leaf.js';"],
   'training-avoids-test-source': ['activities/c.ts', "import '../sandbox/pool.js';"],
-  'activities-use-sandbox-port': ['activities/b.ts', "import '../sandbox/docker/leaf.js';"],
+  'runs-use-sandbox-port': ['inference/b.ts', "import '../sandbox/docker/leaf.js';"],
   'chains-see-ports': ['chains/a.ts', "import '../activities/leaf.js';"],
   'chains-know-no-temporal': ['chains/b.ts', "import '@temporalio/activity';"],
   'only-hosts-run-activities': ['cli/d.ts', "import '../activities/leaf.js';"],
@@ -54,12 +57,11 @@ const VIOLATIONS: Record<string, [string, string]> = {
 const ALLOWED: Record<string, string> = {
   'workflows/allowed.ts':
     "import type { Leaf } from '../method/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
-  'sandbox/docker/allowed.ts': "import '../guest/leaf.js';",
+  'sandbox/docker/allowed.ts': "import '../guest/leaf.js';\nimport '../../core/leaf.js';",
   'sandbox/docker/openDocker.ts': "import '../testSource/leaf.js';",
   'chains/allowed.ts': "import '../store/leaf.js';",
   'activities/allowed.ts': "import '../chains/leaf.js';",
-  'inference/allowed.ts':
-    "import '../chains/leaf.js';\nimport type { Leaf } from '../activities/leaf.js';\nexport type A = Leaf;\n",
+  'inference/allowed.ts': "import '../chains/leaf.js';",
   'workers/allowed.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
   'workers/deps.ts': "import '../dashboard/leaf.js';",
   'core/allowed.ts': "import 'zod';",
@@ -69,6 +71,7 @@ const LEAVES = [
   'dashboard',
   'store',
   'ml/engine',
+  'ml/gguf',
   'sandbox/docker',
   'sandbox/guest',
   'sandbox/testSource',
@@ -153,6 +156,76 @@ describe('the linter', () => {
     copyFileSync(join(ROOT, 'biome.json'), join(folder, 'biome.json'));
     const found = lint(folder).join('\n');
     for (const file of files) assert.ok(found.includes(file), `${file} is not in: ${found}`);
+  });
+});
+
+describe('a repository with a release', () => {
+  afterEach(removeTemporaryFolders);
+
+  /** 1.0.0 with a limit of 3 lines for `core`, then a change with this subject. */
+  function changed(subject: string, core: number, files: Record<string, string> = {}): string {
+    const sizes = (limit: number, release: number): string =>
+      JSON.stringify({ core: limit, tools: 9, release: { commit: 'none', limits: { core: release, tools: 9 } } });
+    const folder = temporaryFolder({
+      'core/a.js': 'a();\nb();\nc();\n',
+      'tsconfig.json': '{"include":["core"]}',
+      'tools/sizes.json': sizes(3, 2),
+      'package.json': '{"version":"1.1.0"}',
+      'CHANGELOG.md': '## [1.1.0]\n\n## [1.0.0]\n\n- Size: core may have 9 lines, because a user of 1.0 asked for c.\n',
+    });
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: folder });
+    const commit = (text: string) => git('commit', '--quiet', '--allow-empty', '-m', text);
+    git('init', '--quiet');
+    git('add', '.');
+    commit('Everything before the release');
+    git('tag', 'v1.0.0');
+    for (const [name, text] of Object.entries({ 'tools/sizes.json': sizes(core, 3), ...files }))
+      writeInto(folder, name, text);
+    git('add', '.');
+    commit(subject);
+    return folder;
+  }
+  const change = 'core: drop c';
+
+  it('refuses a folder above its limit', () => {
+    const { report, problems } = checkSizes(changed(change, 2));
+    assert.deepEqual(report, ['core              3 of 2']);
+    assert.deepEqual(problems, ['core/ has 3 lines, 1 more than its limit in tools/sizes.json']);
+  });
+
+  it('refuses a limit above that of the release, unless the changelog says for whom', () => {
+    assert.deepEqual(checkSizes(changed(change, 3)).problems, []);
+    const [problem, ...others] = checkSizes(changed(change, 4)).problems;
+    assert.match(problem!, /^tools\/sizes\.json: core has 4, and 3 at the last release: .*CHANGELOG\.md/);
+    assert.deepEqual(others, []);
+    const line = '- Size: core may have 1,004 lines, because a user of Windows asked for paths with spaces.\n';
+    const said = { 'CHANGELOG.md': `## [1.1.0]\n\n${line}\n## [1.0.0]\n` };
+    assert.deepEqual(checkSizes(changed(change, 1004, said)).problems, []);
+    assert.equal(checkSizes(changed(change, 1005, said)).problems.length, 1);
+  });
+
+  it('refuses other limits of the release than those of its tag', () => {
+    const forged = JSON.stringify({ core: 5, tools: 9, release: { commit: 'none', limits: { core: 5, tools: 9 } } });
+    assert.deepEqual(checkSizes(changed(change, 5, { 'tools/sizes.json': forged })).problems, [
+      'tools/sizes.json: release.limits differs from the limits of v1.0.0: copy them',
+    ]);
+  });
+
+  it('refuses a subject that is no imperative, only since the release', () => {
+    const subjects = lint(changed('core: drops c', 3)).filter((line) => line.startsWith('commit '));
+    assert.equal(subjects.length, 1);
+    assert.match(subjects[0]!, /^commit \w+: 'drops' is not an imperative verb, .*: core: drops c$/);
+  });
+});
+
+describe('the subject of a commit', () => {
+  it('has an area and an imperative verb', () => {
+    for (const subject of ['core: drop it', 'ml/hf, cli: process a', 'warm start: need less', 'check:cuda: embed b'])
+      assert.equal(faultOf(subject), undefined, subject);
+    const long = `core: drop ${'x'.repeat(62)}`;
+    const bad = ['drop it', 'Core: drop it', 'core: Drop it', 'core: dropped it', 'core: dropping it', 'core: a value'];
+    for (const subject of [...bad, 'core:', long]) assert.equal(typeof faultOf(subject), 'string', subject);
   });
 });
 

@@ -68,7 +68,7 @@ function withState(run: RunSummary, live?: LiveStates): Run {
 
 function RunTable({ runs, problem }: { runs: Run[]; problem: string | undefined }) {
   const [text, setText] = useState('');
-  const [first, setFirst] = useState<string>(); // of two runs to compare
+  const [first, setFirst] = useState<string>(); // the first of two runs to compare
   if (runs.length === 0)
     return (
       <p class="empty">

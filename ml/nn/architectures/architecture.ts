@@ -1,11 +1,11 @@
 // The differences between families of decoders, as data: one file per family and one line in index.ts.
 import { PROJECTIONS, type Projection } from '../config.js';
 
-type Fields = Readonly<Record<string, unknown>>; // of config.json
+type Fields = Readonly<Record<string, unknown>>; // fields of config.json
 
 export interface Architecture {
-  name: string; // in `architectures`
-  modelType: string; // in `model_type`
+  name: string; // as `architectures` has it
+  modelType: string; // as `model_type` has it
   /** The values that transformers uses for fields that config.json leaves out. */
   defaults: Fields;
   /** Fields of which the graphs support one value only. */
