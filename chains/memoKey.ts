@@ -1,6 +1,7 @@
 // What the result of an activity depends on, and the key of its memo row.
 import { ACTIVITIES, type Input, type Name } from '../method/activities.js';
-import type { RunRef, ScoreOldPolicyInput } from '../method/types.js';
+import type { RunRef } from '../method/run.js';
+import type { ScoreOldPolicyInput } from '../method/train.js';
 import { memoKey } from '../store/memo.js';
 
 /** The key of an activity's result. */

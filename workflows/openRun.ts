@@ -1,14 +1,16 @@
 // Everything before the first step: the configuration, the health gate, and the evaluation of the base model.
+
 import { NO_USAGE } from '../core/budget.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import { isBuiltIn } from '../core/schema/problem.js';
 import type { EvaluationRates } from '../core/schema/run.js';
+import { prepareRun, quarantineProblems } from '../method/prepare.js';
 import { closeEpoch, evaluate, settleEvaluation } from './evaluation.js';
 import type { RunContext, RunState } from './runState.js';
 
 export async function openRun(context: RunContext, runId: string, input: unknown): Promise<RunState> {
   const call = context.call();
-  const prepared = await call('prepareRun', { runId, input });
+  const prepared = await call(prepareRun, { runId, input });
   const { config, origin, controls = [] } = prepared;
   let state: RunState = {
     run: prepared.run,
@@ -35,7 +37,7 @@ export async function openRun(context: RunContext, runId: string, input: unknown
   const { unfit } = prepared;
   if ((!isBuiltIn(config.problems) && config.healthGate) || unfit !== undefined) {
     const again = config.healthGate === 'again';
-    const { problems, total, quarantined } = await call('quarantineProblems', { run: state.run, unfit, again });
+    const { problems, total, quarantined } = await call(quarantineProblems, { run: state.run, unfit, again });
     if (quarantined > 0) context.onProgress({ quarantined: { problems: quarantined, of: total } });
     state = { ...state, run: { ...state.run, problems } };
   }

@@ -9,10 +9,11 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
 import type { WarmStart } from '../core/warmStart.js';
-import type { Call } from '../method/activities.js';
+import type { Call } from '../method/activity.js';
+import type { EvaluationSamples } from '../method/evaluate.js';
 import type { RolloutState } from '../method/rollouts.js';
-import type { EvaluationSamples, PolicyState, RoleState } from '../method/types.js';
-import { type RunShards, spread } from './spread.js';
+import type { PolicyState, RoleState } from '../method/run.js';
+import { type RunShards, shared } from './layers.js';
 
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */
 export interface RunState extends SchedulePosition, RolloutState {
@@ -102,4 +103,4 @@ export interface RunContext extends RunHost {
 
 /** Calls whose model work is spread over the workers that the configuration asks for. */
 export const modelCall = ({ call, runShards }: RunHost, { config }: Pick<RunState, 'config'>, step?: string): Call =>
-  spread(call(step), config, runShards);
+  shared(config, runShards)(call(step));

@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto';
 import type { PolicyStats, TokenNumbers } from '../../core/schema/trajectory.js';
 import type { Shard } from '../../core/shards.js';
-import type { RunRef, UpdatePolicyInput } from '../../method/types.js';
+import type { RunRef } from '../../method/run.js';
+import type { UpdatePolicyInput } from '../../method/train.js';
 import { UPDATES } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { decodeTensors, encodeTensors, type TensorFile } from '../../store/tensors.js';
