@@ -41,16 +41,23 @@ export function observedDeps(deps: Deps, observers: readonly Observer[]): Deps {
       },
     });
   const own = observe('deps', deps);
-  return {
-    ...deps,
+  const methods: Partial<Deps> = {
     store: observe('store', deps.store),
     engine: async (model, options) => observe('engine', await own.engine(model, options), model),
     sandbox: async (config) => observe('sandbox', await own.sandbox(config)),
-    rolloutServer: deps.rolloutServer && ((config) => observe('rollouts', deps.rolloutServer!(config), config)),
-    loadProblems: own.loadProblems,
-    environment: own.environment,
-    renderReport: own.renderReport,
+    loadProblems: (...given) => own.loadProblems(...given),
+    get environment(): Deps['environment'] {
+      return own.environment;
+    },
+    get renderReport(): Deps['renderReport'] {
+      return own.renderReport;
+    },
+    get rolloutServer(): Deps['rolloutServer'] {
+      const { rolloutServer } = deps;
+      return rolloutServer && ((config) => observe('rollouts', rolloutServer(config), config));
+    },
   };
+  return Object.setPrototypeOf(methods, deps);
 }
 
 function observed(call: PortCall, observers: readonly Observer[], work: () => unknown): unknown {

@@ -98,11 +98,10 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
     opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
     const metrics = options.metrics === undefined ? undefined : openMetrics();
     const observers = [progressObserver, tracing?.observer, metrics?.observer].filter((each) => each !== undefined);
-    const deps: Deps = {
-      ...observedDeps(opened.deps, observers),
-      ...(metrics && { onMetrics: metrics.onMetrics }),
+    const deps: Deps = Object.assign(observedDeps(opened.deps, observers), {
       stopping: stopping.signal,
-    };
+      ...(metrics && { onMetrics: metrics.onMetrics }),
+    });
     if (!options.deps && !isS3(options.store)) claim = await claimFolder(storePlace(options.store));
     // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });

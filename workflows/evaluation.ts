@@ -9,7 +9,7 @@ import type { EvaluationSamples, JudgeEvaluationInput } from '../method/evaluate
 import { generateEvaluation, judgeEvaluation } from '../method/evaluate.js';
 import { samplingPolicy } from '../method/rollouts.js';
 import type { PolicyState } from '../method/run.js';
-import { modelCall, type RunContext, type RunState } from './runState.js';
+import { modelCall, type OpeningState, type RunContext, type RunState } from './runState.js';
 
 interface Evaluation {
   target: JudgeEvaluationInput['target'];
@@ -21,7 +21,7 @@ interface Evaluation {
 /** @returns the chains on the split that tests are written for, and the verdict, which is still being computed */
 export async function evaluate(
   context: RunContext,
-  state: RunState,
+  state: OpeningState,
   { target, policy, greedy, samples: given }: Evaluation,
 ) {
   const { run, config, baseChains, stage, next } = state;

@@ -35,6 +35,9 @@ export interface RunState extends SchedulePosition, RolloutState {
   searchAttributes: boolean; // the server knows them
 }
 
+/** Before the base model is evaluated. */
+export type OpeningState = Omit<RunState, 'before'>;
+
 /** The policy after an update. In unified mode, both roles are the one that was trained. */
 export function withTrained({ config, policy }: RunState, role: Role, trained: RoleState): PolicyState {
   const { frozen } = policy[role];
@@ -71,7 +74,7 @@ export interface RunHost {
   call(step?: string): Call;
   onProgress(update: ProgressUpdate): void;
   /** Called after the run was prepared and after each live change. */
-  onConfig(state: RunState): void;
+  onConfig(state: OpeningState): void;
   requests: Pick<RequestQueue, 'take' | 'isPaused' | 'close'>;
   waitForRequest(): Promise<void>;
   /** True if the run must continue as a new execution before its next step. */

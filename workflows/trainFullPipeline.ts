@@ -12,7 +12,7 @@ import { ModelWorker } from './modelWorker.js';
 import { runPipeline } from './pipeline.js';
 import { RunMonitor } from './progress.js';
 import { handleUpdates, showWaiting } from './runControl.js';
-import type { RunHost, RunState } from './runState.js';
+import type { OpeningState, RunHost, RunState } from './runState.js';
 import { reissueStragglers } from './stragglers.js';
 
 /** What a run takes along when it continues as new. */
@@ -41,7 +41,7 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
     maxAttempts: () => decisions.settings?.attempts ?? null,
     decide: (failure) => decisions.ask(failure),
   };
-  const onConfig = (state: RunState): void => {
+  const onConfig = (state: OpeningState): void => {
     decisions.settings = state.config.failure;
     requests.configure(state.config, state.recordedRequests);
     if (state.searchAttributes) monitor.model = state.config.model;
