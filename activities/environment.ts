@@ -7,7 +7,6 @@ import type { Environment, EnvironmentPart } from '../core/schema/environment.js
 import { enterEnvironment } from '../store/environments.js';
 import { readRecord } from '../store/records.js';
 import { MANIFEST } from '../store/runs.js';
-import { currentContext } from './scope.js';
 
 const TRAINING = 'trainFullPipeline';
 
@@ -15,15 +14,17 @@ const TRAINING = 'trainFullPipeline';
  * Returns the facts of this worker for a part of the work; undefined if they are unknown or no run is given.
  * @throws GauntletError ENVIRONMENT_CHANGED
  */
-export function environmentCheck(deps: Deps): (input: unknown, part: EnvironmentPart) => Promise<Facts> {
+export function environmentCheck(
+  deps: Deps,
+): (input: unknown, part: EnvironmentPart, workflowType?: string) => Promise<Facts> {
   const entered = new Set<string>(); // runs and parts that this worker has compared
-  return async (input, part) => {
+  return async (input, part, workflowType = TRAINING) => {
     const run = runOf(input);
     if (run === undefined || deps.environment === undefined) return undefined;
     const config = await readConfig(deps.store, run);
     const { facts, details } = await deps.environment(part, config, run.engine);
-    const { workflowType = TRAINING } = currentContext()?.info ?? {}; // other workflows only read a run
     const key = `${part} ${run.runId}`;
+    // other workflows only read a run
     if (workflowType !== TRAINING || entered.has(key)) return facts;
     if ((await readRecord(deps.store, run.runId, MANIFEST)) === undefined) return facts; // not a run of the store
     try {

@@ -16,7 +16,7 @@ import { countAnswers } from '../chains/sample/countAnswers.js';
 import { generateReasoning } from '../chains/sample/generateReasoning.js';
 import { generateTests } from '../chains/sample/generateTests.js';
 import { repairPrograms } from '../chains/sample/repairPrograms.js';
-import type { Deps, Scope } from '../chains/scope.js';
+import type { Deps } from '../chains/scope.js';
 import { computeRewards } from '../chains/train/computeRewards.js';
 import { measureStep } from '../chains/train/measureStep.js';
 import { scoreOldPolicy, scoreShard } from '../chains/train/scoreOldPolicy.js';
@@ -24,25 +24,14 @@ import { removeUpdateFiles } from '../chains/train/updateFiles.js';
 import { updatePolicy } from '../chains/train/updatePolicy.js';
 import { applyGradients, computeGradients } from '../chains/train/updateShards.js';
 import { answerFreshInputs, scoreExamples, writeExamples } from '../chains/train/warmStart.js';
-import {
-  ACTIVITIES,
-  type Activities,
-  type Call,
-  callOf,
-  type Input,
-  type Name,
-  type Output,
-  type SequenceName,
-} from '../method/activities.js';
-import { SEQUENCES } from '../method/sequences.js';
-import { activityWrappers } from './memoise.js';
+import { ACTIVITIES, type Activities, callOf, type Input, type LeafName, type Output } from '../method/activities.js';
+import { type Activity, type Call, compose } from '../method/activity.js';
+import { type Attempt, type Layer, openAttempt, type Work } from './attempt.js';
+import { delivered, type Implementation, openLeaves } from './layers.js';
 import { renderReport } from './renderReport.js';
 import { reviseRun } from './reviseRun.js';
 
-/** The activities that are no sequence of others. */
-type Leaf = Exclude<Name, SequenceName>;
-
-const IMPLEMENTATIONS: { [N in Leaf]: (scope: Scope, input: Input<N>) => Promise<Untimed<Output<N>>> } = {
+const IMPLEMENTATIONS: { [N in LeafName]: Implementation<Input<N>, Output<N>> } = {
   answerFreshInputs,
   applyGradients,
   collectSolutions,
@@ -74,27 +63,28 @@ const IMPLEMENTATIONS: { [N in Leaf]: (scope: Scope, input: Input<N>) => Promise
   writeExamples,
 };
 
-/** The memo store adds the time of the computation. */
-type Untimed<O> = Omit<O, 'seconds'> & { seconds?: number };
-
-/** The activities that a worker registers. They throw Temporal failures. */
-export function createActivities(deps: Deps): Activities {
-  const { memoised, unmemoised } = activityWrappers(deps);
-  const leaf = (name: Leaf) => {
-    const { version, needs } = ACTIVITIES[name];
-    const run = IMPLEMENTATIONS[name] as (scope: Scope, input: unknown) => Promise<object>;
-    return version === undefined ? unmemoised(name, run, needs) : memoised(name, version, run, needs);
-  };
-  const sequence =
-    <N extends SequenceName>(name: N) =>
-    (input: Input<N>) =>
-      SEQUENCES[name](call, input);
-  const names = Object.keys(ACTIVITIES) as Name[];
-  const activities = Object.fromEntries(
-    names.map((name) => [name, name in SEQUENCES ? sequence(name as SequenceName) : leaf(name as Leaf)]),
-  ) as Activities;
-  const call = callOf(activities);
-  return activities;
+/**
+ * The activities that a worker registers. They throw Temporal failures.
+ * @param outer layers around an activity that Temporal called, but not around those that a sequence calls
+ */
+export function createActivities(deps: Deps, ...outer: Layer[]): Activities {
+  const leaf = openLeaves(deps);
+  const work = new Map<string, Work>();
+  const callWithin =
+    (attempt: Attempt): Call =>
+    <I, O>(activity: Activity<I, O>, input: I) =>
+      work.get(activity.name)!({ ...attempt, activity, input }) as Promise<O>;
+  const registered: Record<string, (input: unknown) => Promise<object>> = {};
+  for (const [name, activity] of Object.entries<Activity<unknown, object>>(ACTIVITIES)) {
+    const { run } = activity;
+    const own = run
+      ? delivered((attempt) => run(callWithin(attempt), attempt.input))
+      : leaf(activity, IMPLEMENTATIONS[name as LeafName] as Implementation<unknown, object>);
+    const called = compose(...outer)(own);
+    work.set(name, own);
+    registered[name] = (input) => called(openAttempt(deps, activity, input));
+  }
+  return registered as Activities;
 }
 
 /** Calls the activities in this process. */

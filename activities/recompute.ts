@@ -3,7 +3,7 @@
 import { runIdentityOf, runOf } from '../chains/memoKey.js';
 import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/errors.js';
-import type { RunRef } from '../method/types.js';
+import type { RunRef } from '../method/run.js';
 import { digestJson } from '../store/canonicalJson.js';
 import { kindOfRow, readMemoRecord, unlessLost } from '../store/memo.js';
 import { digestsIn } from '../store/references.js';

@@ -1,6 +1,6 @@
 // Writes the result of a run, one example chain and the HTML report to the run's folder.
 import type { Scope } from '../chains/scope.js';
-import type { RenderReportInput } from '../method/types.js';
+import type { RenderReportInput } from '../method/records.js';
 import { writeReport, writeResult } from '../store/runs.js';
 
 export async function renderReport(

@@ -2,7 +2,7 @@
 import type { Scope } from '../chains/scope.js';
 import { applyConfigPatch } from '../core/liveConfig.js';
 import { runIdentity } from '../core/schema/config.js';
-import type { ReviseRunInput, ReviseRunOutput } from '../method/types.js';
+import type { ReviseRunInput, ReviseRunOutput } from '../method/prepare.js';
 
 export async function reviseRun({ store }: Scope, { run, config, fields }: ReviseRunInput): Promise<ReviseRunOutput> {
   const revised = applyConfigPatch(config, fields);

@@ -4,7 +4,7 @@ import type { Role } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
 import type { Problem, ProblemSet } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import type { RoleState, RunRef } from '../method/types.js';
+import type { RoleState, RunRef } from '../method/run.js';
 import type { Adapter, Chat, Engine, OptimizerState } from '../ml/engine/engine.js';
 import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import type { ServedAdapter } from '../ml/remote/rolloutServer.js';

@@ -1,11 +1,12 @@
 // What the result of an activity depends on, and the key of its memo row.
-import { ACTIVITIES, type Input, type Name } from '../method/activities.js';
-import type { RunRef, ScoreOldPolicyInput } from '../method/types.js';
+import type { Activity } from '../method/activity.js';
+import type { RunRef } from '../method/run.js';
+import type { ScoreOldPolicyInput } from '../method/train.js';
 import { memoKey } from '../store/memo.js';
 
 /** The key of an activity's result. */
-export const keyOf = <N extends Name>(name: N, input: Input<N>): string =>
-  memoKey(name, ACTIVITIES[name].version ?? 0, keyInputs(input));
+export const keyOf = <I, O>({ name, version = 0 }: Activity<I, O>, input: NoInfer<I>): string =>
+  memoKey(name, version, keyInputs(input));
 
 /** What a result depends on. It does not depend on how several workers shared the work. */
 export function keyInputs(input: unknown): object {

@@ -51,8 +51,6 @@ export interface Scope {
   signal?: AbortSignal;
   /** The minimum time between two saves of progress. */
   saveEveryMs: number;
-  /** Seconds that earlier attempts spent on the progress that this attempt resumes from. */
-  earlierSeconds: number;
   /** Records progress; the worker sends heartbeats on a timer. */
   heartbeat(details?: unknown): void;
 }
@@ -60,7 +58,7 @@ export interface Scope {
 /** @param attempt absent outside Temporal: there is no signal, and heartbeats do nothing */
 export function openScope(deps: Deps, attempt: Partial<Pick<Scope, 'signal' | 'heartbeat'>> = {}): Scope {
   const { signal, heartbeat = () => undefined } = attempt;
-  return { deps, store: deps.store, signal, saveEveryMs: SAVE_EVERY_MS, earlierSeconds: 0, heartbeat };
+  return { deps, store: deps.store, signal, saveEveryMs: SAVE_EVERY_MS, heartbeat };
 }
 
 /** For a batch of programs: it stops with the attempt, which records its progress. */

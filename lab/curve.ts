@@ -5,7 +5,7 @@ import { createCall } from '../activities/index.js';
 import { parseAssignments } from '../cli/input/config.js';
 import { merged } from '../core/presets.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
-import type { Call } from '../method/activities.js';
+import type { Call } from '../method/activity.js';
 import { openDeps } from '../workers/deps.js';
 import { runPipeline } from '../workflows/pipeline.js';
 import { localHost } from '../workflows/runState.js';
@@ -34,11 +34,12 @@ const { deps, close } = await openDeps({
 });
 const inner = createCall({ ...deps, onMetrics: (_run, metrics) => console.log(line(metrics)) });
 const spent: Record<string, number> = {};
-const call: Call = async (name, given) => {
+const call: Call = async (activity, given) => {
   const started = performance.now();
   try {
-    return await inner(name, given);
+    return await inner(activity, given);
   } finally {
+    const { name } = activity;
     spent[name] = (spent[name] ?? 0) + (performance.now() - started) / 1000;
   }
 };

@@ -1,11 +1,22 @@
 // What is sampled and judged for one policy update of each role, as functions of the call.
+
 import type { Digest, Ref } from '../core/ref.js';
 import { type Draw, refills } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Call, Input, Output } from './activities.js';
-import type { DrawnProblems, PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './types.js';
+import type { Call, Timed } from './activity.js';
+import { executeSuite, findFailures, selectChains } from './judge.js';
+import type { PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './run.js';
+import type { DrawnProblems } from './sample.js';
+import {
+  completeBatch,
+  type GenerateChainsInput,
+  type GenerateChainsOutput,
+  generateChains,
+  generateTests,
+} from './sample.js';
+import type { TrainPolicyInput } from './train.js';
 
 /** What a rollout depends on. */
 export interface RolloutState {
@@ -19,8 +30,8 @@ export interface RolloutState {
 
 /** What the models wrote, and the verdicts on it. */
 export interface Rollout
-  extends Pick<Input<'trainPolicy'>, 'verdicts' | 'chains' | 'tests' | 'replayBuffer' | 'refillRounds'>,
-    Required<Pick<Input<'trainPolicy'>, 'sampled'>> {}
+  extends Pick<TrainPolicyInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer' | 'refillRounds'>,
+    Required<Pick<TrainPolicyInput, 'sampled'>> {}
 
 /** A batch of judged chains. With `batch.refill`, further problems replace those that teach nothing. */
 export async function generatorRollout(call: Call, state: RolloutState, position: Position): Promise<Rollout> {
@@ -28,7 +39,7 @@ export async function generatorRollout(call: Call, state: RolloutState, position
   const draws = [await drawProblems(call, state, position)];
   let batch = refills(config) ? undefined : draws[0];
   while (batch === undefined) {
-    const completed = await call('completeBatch', { run, draws });
+    const completed = await call(completeBatch, { run, draws });
     batch = completed.batch;
     if (batch === undefined) draws.push(await drawProblems(call, state, position, completed.next));
   }
@@ -55,7 +66,7 @@ async function drawProblems(
       : undefined,
   } as const;
   const { chains, tests } = await chainsAndTests(call, input, config.selfRepair);
-  const { verdicts } = await call('executeSuite', {
+  const { verdicts } = await call(executeSuite, {
     run,
     per: 'problem',
     suite: 'baseline',
@@ -81,15 +92,15 @@ export async function discriminatorRollout(
     ...curriculum(config, replayBuffer),
   } as const;
   const { chains } = await chainsAndTests(call, input, config.selfRepair);
-  const selected = await call('selectChains', { run, chains, replayBuffer, position });
-  const { tests } = await call('generateTests', {
+  const selected = await call(selectChains, { run, chains, replayBuffer, position });
+  const { tests } = await call(generateTests, {
     run,
     targets: { kind: 'selected', targets: selected.targets, position },
     samples: config.batch.discriminator.samples,
     ...samplingPolicy(policy.discriminator),
   });
   const judged = { run, per: 'target', suite: 'baseline', tests, replayBuffer: selected.replayBuffer } as const;
-  const { verdicts } = await call('executeSuite', judged);
+  const { verdicts } = await call(executeSuite, judged);
   const sampled = { chains: [chains], tests: [tests] };
   return { verdicts, tests, replayBuffer: selected.replayBuffer, sampled };
 }
@@ -104,13 +115,13 @@ const curriculum = (config: RunConfig, replayBuffer: Ref<ReplayBuffer>): { repla
  */
 export async function chainsAndTests(
   call: Call,
-  { tests, ...input }: Input<'generateChains'>,
+  { tests, ...input }: GenerateChainsInput,
   selfRepair = false,
-): Promise<Output<'generateChains'>> {
-  if (!selfRepair) return call('generateChains', { ...input, tests });
-  const { chains, tokens } = await call('generateChains', input);
-  const { failures } = await call('findFailures', { run: input.run, chains });
-  const repaired = await call('generateChains', { ...input, tests, repair: { chains, failures } });
+): Promise<Timed<GenerateChainsOutput>> {
+  if (!selfRepair) return call(generateChains, { ...input, tests });
+  const { chains, tokens } = await call(generateChains, input);
+  const { failures } = await call(findFailures, { run: input.run, chains });
+  const repaired = await call(generateChains, { ...input, tests, repair: { chains, failures } });
   return { ...repaired, tokens: tokens + repaired.tokens };
 }
 

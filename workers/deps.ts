@@ -2,6 +2,7 @@
 // the two sandboxes that were used last stay open.
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { currentProgress } from '../activities/hangs.js';
 import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/errors.js';
 import type { EngineConfig, RolloutsConfig, SandboxKind } from '../core/schema/config.js';
@@ -22,7 +23,6 @@ import { RolloutServer } from '../ml/remote/rolloutServer.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { openStore } from '../store/openStore.js';
-import { currentProgress } from './hangs.js';
 import { loadInThread } from './loadProblems.js';
 import type { Logger } from './logger.js';
 import { openSandbox } from './openSandbox.js';

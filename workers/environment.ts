@@ -9,3 +9,9 @@ export function secondsOf(variable: string, env: NodeJS.ProcessEnv, otherwise: n
   if (seconds >= 0 && Number.isFinite(seconds)) return seconds;
   throw new GauntletError('BAD_CONFIG', `${variable}=${text}: must be a number of seconds`);
 }
+
+const HANG_SECONDS = 120;
+
+/** For how long an activity may be silent, in ms. @throws GauntletError BAD_CONFIG */
+export const hangBound = (env = process.env): number =>
+  1000 * secondsOf('GAUNTLET_HANG_SECONDS', env, HANG_SECONDS) || Number.POSITIVE_INFINITY;

@@ -7,22 +7,17 @@ import { ALARM_KINDS, ALARMS } from '../core/alarms.js';
 import { GauntletError } from '../core/errors.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import { allocatedMemory, memoryBudget } from '../ml/engine/budget.js';
-import type { Sandbox } from '../sandbox/sandbox.js';
-import { overlaid } from './overlay.js';
+import { batchOf, type Observer } from './observe.js';
 
 const STEP_SECONDS = 'gauntlet_step_seconds';
 export const HISTOGRAM_BUCKETS = { [STEP_SECONDS]: [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000] };
 const MAX_RUNS = 100; // with a label of their own in one process; a series cannot be removed
 
-/** Dependencies that also record what activities do. `installRuntime` decides whether the metrics are served. */
-export function meteredDeps(deps: Deps): Deps {
+/** Records what activities do, and the memory of this process. `installRuntime` decides whether the metrics are served. */
+export function openMetrics(): { onMetrics: NonNullable<Deps['onMetrics']>; observer: Observer } {
   const { metricMeter } = Runtime.instance();
-  const countSandboxCalls = sandboxMeter(metricMeter);
   meterMemory(metricMeter);
-  return overlaid(deps, {
-    onMetrics: stepMeter(metricMeter),
-    sandbox: async (config) => countSandboxCalls(await deps.sandbox(config)),
-  });
+  return { onMetrics: stepMeter(metricMeter), observer: sandboxObserver(metricMeter) };
 }
 
 const MEMORY_INTERVAL_MS = 10_000;
@@ -84,23 +79,15 @@ function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => 
   };
 }
 
-function sandboxMeter(meter: MetricMeter): (sandbox: Sandbox) => Sandbox {
+function sandboxObserver(meter: MetricMeter): Observer {
   const programs = meter.createCounter('gauntlet_programs_total', undefined, 'Programs that the sandbox executed');
   const faults = meter.createCounter('gauntlet_sandbox_faults_total', undefined, 'Calls that a sandbox fault ended');
   for (const counter of [programs, faults]) counter.add(0); // so that the first fault is an increase
-  const counted = async <T>(executed: number, call: Promise<T>): Promise<T> => {
-    try {
-      const result = await call;
-      programs.add(executed);
-      return result;
-    } catch (error) {
-      if (error instanceof GauntletError && error.code === 'SANDBOX_FAULT') faults.add(1);
-      throw error;
-    }
+  return (call) => {
+    const jobs = call.port === 'sandbox' ? batchOf(call) : undefined;
+    return ({ error }) => {
+      if (jobs && error === undefined) programs.add(jobs.length);
+      if (jobs && error instanceof GauntletError && error.code === 'SANDBOX_FAULT') faults.add(1);
+    };
   };
-  return (sandbox) =>
-    overlaid(sandbox, {
-      run: (jobs, options) => counted(jobs.length, sandbox.run(jobs, options)),
-      runTests: (jobs, options) => counted(jobs.length, sandbox.runTests(jobs, options)),
-    });
 }

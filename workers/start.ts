@@ -10,7 +10,10 @@ import {
   type WorkerOptions,
 } from '@temporalio/worker';
 import { toFailure } from '../activities/failures.js';
+import { HangWatch } from '../activities/hangs.js';
 import { createActivities } from '../activities/index.js';
+import { beating, inTurn, watched } from '../activities/layers.js';
+import { claiming, ModelTurns, ownQueue } from '../activities/modelTurns.js';
 import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/errors.js';
 import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/queues.js';
@@ -27,13 +30,10 @@ import { storePlace } from '../store/openStore.js';
 import { isS3 } from '../store/s3Place.js';
 import { workflowBundle } from './bundle.js';
 import { type OpenDeps, openDeps } from './deps.js';
-import { secondsOf } from './environment.js';
-import { countedDeps, HangWatch, hangBound } from './hangs.js';
-import { TimedHeartbeat } from './heartbeat.js';
+import { hangBound, secondsOf } from './environment.js';
 import { createLogger, type Logger } from './logger.js';
-import { HISTOGRAM_BUCKETS, meteredDeps } from './metrics.js';
-import { claiming, ModelTurns, ownQueue } from './modelTurns.js';
-import { overlaid } from './overlay.js';
+import { HISTOGRAM_BUCKETS, openMetrics } from './metrics.js';
+import { observedDeps, progressObserver } from './observe.js';
 import { openTracing } from './telemetry.js';
 import type { Tracing } from './tracing.js';
 
@@ -96,9 +96,12 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
   try {
     const searchAttributes = await knowsSearchAttributes(connection, namespace);
     opened = await (options.deps?.(searchAttributes) ?? openDeps({ ...options, searchAttributes, log }));
-    const traced = tracing?.deps(opened.deps) ?? opened.deps;
-    const metered = options.metrics === undefined ? traced : meteredDeps(traced);
-    const deps = overlaid(countedDeps(metered), { stopping: stopping.signal });
+    const metrics = options.metrics === undefined ? undefined : openMetrics();
+    const observers = [progressObserver, tracing?.observer, metrics?.observer].filter((each) => each !== undefined);
+    const deps: Deps = Object.assign(observedDeps(opened.deps, observers), {
+      stopping: stopping.signal,
+      ...(metrics && { onMetrics: metrics.onMetrics }),
+    });
     if (!options.deps && !isS3(options.store)) claim = await claimFolder(storePlace(options.store));
     // A sandbox that was chosen by name must fail now if it is missing, not at the first test.
     if (options.sandbox && roles.includes('sandbox')) await opened.deps.sandbox({ sandbox: options.sandbox });
@@ -164,10 +167,8 @@ async function workerOptions(
     const codePath = workflows ?? (await workflowBundle());
     return [{ ...common, workflowBundle: { codePath }, stickyQueueScheduleToStartTimeout: '2s' }];
   }
-  const heartbeat: ActivityInterceptorsFactory = (context) => ({ inbound: new TimedHeartbeat(context) });
   const traced = tracing ? [tracing.activityInterceptor] : [];
   const turns = role === 'gpu' ? new ModelTurns() : undefined;
-  const activities = createActivities(deps);
   const watch = new HangWatch(
     (error) => {
       turns?.close(toFailure(error));
@@ -176,11 +177,12 @@ async function workerOptions(
     log,
     boundMs,
   );
-  const inTurn = turns ? [turns.interceptor, watch.interceptor] : [watch.interceptor]; // waiting is no hang
+  const turn = turns ? [inTurn(turns)] : []; // before `watched`, because waiting is no hang
+  const activities = createActivities(deps, beating, ...turn, watched(watch));
   const serving: WorkerOptions = {
     ...common,
     activities,
-    interceptors: { activity: [...traced, ...activityInterceptors, heartbeat, ...inTurn] },
+    interceptors: { activity: [...traced, ...activityInterceptors] },
     maxConcurrentActivityTaskExecutions: CONCURRENT[role],
     maxHeartbeatThrottleInterval: '1s',
   };

@@ -21,19 +21,18 @@ import {
   OpenTelemetryWorkflowClientInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { Deps } from '../chains/scope.js';
 import { isIn, type Shard } from '../core/shards.js';
 import { visible } from '../core/visible.js';
-import type { Engine } from '../ml/engine/engine.js';
+import type { Generated, GenerateOptions, GenerateRequest } from '../ml/engine/engine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { overlaid } from './overlay.js';
+import { batchOf, type Observer, type Outcome } from './observe.js';
 
 const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
 
 export interface Tracing {
   clientInterceptor: WorkflowClientInterceptor;
   activityInterceptor: ActivityInterceptorsFactory;
-  deps(deps: Deps): Deps;
+  observer: Observer;
   span<T>(name: string, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -54,8 +53,8 @@ export function startTracing(): Tracing {
   return {
     clientInterceptor: new ClientInterceptor(),
     activityInterceptor: (activity) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(activity) }),
-    deps: tracedDeps,
-    span: (name, work) => inSpan(name, {}, work),
+    observer: traced,
+    span: (name, work) => inSpan(name, work),
     close: async () => {
       await provider.shutdown().catch(report);
       trace.disable();
@@ -93,59 +92,58 @@ function reasonOf(failure: unknown): string {
   return message.split(/\n|\\n/)[0]!.replace(/\p{Cc}/gu, ' ');
 }
 
-function tracedDeps(deps: Deps): Deps {
-  return overlaid(deps, {
-    engine: async (model, config) => tracedEngine(await deps.engine(model, config), model),
-    sandbox: async (config) => tracedSandbox(await deps.sandbox(config)),
+/** A span for each call of the model or the sandbox on a batch. */
+const traced: Observer = (call) => {
+  const batch = batchOf(call);
+  if (batch === undefined) return undefined;
+  if (call.port === 'sandbox') {
+    const { kind } = (call.target as Sandbox).info;
+    return endOf(begin(`sandbox ${call.method}`, { 'gauntlet.sandbox': kind, 'gauntlet.programs': batch.length }));
+  }
+  if (call.port !== 'engine') return undefined;
+  const [, options] = call.args as [unknown, { shard?: Shard } & Partial<GenerateOptions>];
+  const { shard } = options;
+  const name = call.method === 'generate' ? 'text_completion' : call.method;
+  const span = begin(`${name} ${call.opening}`, {
+    'gen_ai.provider.name': 'gauntlet',
+    'gen_ai.request.model': String(call.opening),
+    'gen_ai.operation.name': name,
+    'gauntlet.sequences': shard ? batch.filter((_, i) => isIn(i, shard)).length : batch.length,
   });
+  return endOf(span, (result) => {
+    if (call.method === 'generate')
+      span.setAttributes(tokensOf(batch as GenerateRequest[], options as GenerateOptions, result as Generated[]));
+  });
+};
+
+function tokensOf(requests: GenerateRequest[], options: GenerateOptions, generated: Generated[]): Attributes {
+  const count = (lists: readonly { length: number }[]) => lists.reduce((sum, { length }) => sum + length, 0);
+  return {
+    'gen_ai.request.temperature': options.temperature,
+    'gen_ai.request.max_tokens': options.maxNewTokens,
+    ...(options.topK !== undefined && { 'gen_ai.request.top_k': options.topK }),
+    ...(options.topP !== undefined && { 'gen_ai.request.top_p': options.topP }),
+    'gen_ai.usage.input_tokens': count(requests.map(({ prompt }) => prompt)),
+    'gen_ai.usage.output_tokens': count(generated.map(({ tokens }) => tokens)),
+  };
 }
 
-function tracedEngine(engine: Engine, model: string): Engine {
-  const common = { 'gen_ai.provider.name': 'gauntlet', 'gen_ai.request.model': model };
-  const call = <T>(name: string, sequences: number, work: () => Promise<T>): Promise<T> =>
-    inSpan(`${name} ${model}`, { ...common, 'gen_ai.operation.name': name, 'gauntlet.sequences': sequences }, work);
-  return overlaid(engine, {
-    generate: (requests, options) =>
-      call('text_completion', requests.length, async () => {
-        const generated = await engine.generate(requests, options);
-        const count = (lists: readonly { length: number }[]) => lists.reduce((sum, { length }) => sum + length, 0);
-        trace.getActiveSpan()?.setAttributes({
-          'gen_ai.request.temperature': options.temperature,
-          'gen_ai.request.max_tokens': options.maxNewTokens,
-          ...(options.topK !== undefined && { 'gen_ai.request.top_k': options.topK }),
-          ...(options.topP !== undefined && { 'gen_ai.request.top_p': options.topP }),
-          'gen_ai.usage.input_tokens': count(requests.map(({ prompt }) => prompt)),
-          'gen_ai.usage.output_tokens': count(generated.map(({ tokens }) => tokens)),
-        });
-        return generated;
-      }),
-    logprobs: (sequences, options) => call('logprobs', sequences.length, () => engine.logprobs(sequences, options)),
-    scores: (sequences, options) => call('scores', sequences.length, () => engine.scores(sequences, options)),
-    values: (sequences, options) => call('values', sequences.length, () => engine.values(sequences, options)),
-    gradients: (sequences, options) => call('gradients', sequences.length, () => engine.gradients(sequences, options)),
-    scoreShard: (sequences, options) =>
-      call('scores', shareOf(sequences, options), () => engine.scoreShard(sequences, options)),
-    gradientShard: (sequences, options) =>
-      call('gradients', shareOf(sequences, options), () => engine.gradientShard(sequences, options)),
-  });
-}
+const endOf =
+  (span: Span, succeed: (result: unknown) => void = () => undefined) =>
+  ({ result, error }: Outcome): void => {
+    if (error === undefined) succeed(result);
+    else fail(span, error);
+    span.end();
+  };
 
-/** Sequences of a shard, before rows that begin alike are joined. */
-const shareOf = (sequences: readonly unknown[], { shard }: { shard: Shard }): number =>
-  sequences.filter((_, i) => isIn(i, shard)).length;
+const tracer = () => trace.getTracerProvider().getTracer('gauntlet', undefined, { schemaUrl: SCHEMA_URL });
 
-function tracedSandbox(sandbox: Sandbox): Sandbox {
-  const call = <T>(name: string, programs: number, work: () => Promise<T>): Promise<T> =>
-    inSpan(`sandbox ${name}`, { 'gauntlet.sandbox': sandbox.info.kind, 'gauntlet.programs': programs }, work);
-  return overlaid(sandbox, {
-    run: (jobs, options) => call('run', jobs.length, () => sandbox.run(jobs, options)),
-    runTests: (jobs, options) => call('runTests', jobs.length, () => sandbox.runTests(jobs, options)),
-  });
-}
+/** A span below the one that is active. */
+const begin = (name: string, attributes: Attributes): Span =>
+  tracer().startSpan(name, { kind: SpanKind.INTERNAL, attributes });
 
-function inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
-  const tracer = trace.getTracerProvider().getTracer('gauntlet', undefined, { schemaUrl: SCHEMA_URL });
-  return tracer.startActiveSpan(name, { kind: SpanKind.INTERNAL, attributes }, async (span) => {
+function inSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
+  return tracer().startActiveSpan(name, { kind: SpanKind.INTERNAL }, async (span) => {
     try {
       return await work();
     } catch (error) {

@@ -1,9 +1,15 @@
 // Measures a checkpoint or a base model on held-out problems: several chains of each problem, tests for one of them, and
 // tests for a program of the base model.
-import type { Call } from '../method/activities.js';
+
+import type { Call } from '../method/activity.js';
+import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../method/evaluate.js';
+import { measureEvaluation } from '../method/evaluate.js';
+import { executeSuite } from '../method/judge.js';
+import { prepareSolving } from '../method/prepare.js';
 import { chainsAndTests } from '../method/rollouts.js';
-import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../method/types.js';
-import { temporalCall, unwrapFailure } from './call.js';
+import { generateChains, generateTests } from '../method/sample.js';
+import { unwrapFailure } from './failures.js';
+import { temporalCall } from './layers.js';
 
 const SAMPLES = 5; // of each problem
 const MUTANTS = 20; // of each reference
@@ -18,25 +24,25 @@ export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): P
 
 export async function measure(call: Call, input: EvaluateCheckpointInput): Promise<EvaluateCheckpointResult> {
   const { samples = SAMPLES, seed = 0, gateOf = input.checkpoint?.runId } = input;
-  const prepared = await call('prepareSolving', { ...input, seed, gateOf, measures: true });
+  const prepared = await call(prepareSolving, { ...input, seed, gateOf, measures: true });
   const { run, stages, selfRepair, generator, discriminator, problems, skipped } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;
   const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
   const own = await chainsAndTests(call, chosen, selfRepair);
-  const frozen = await call('generateChains', {
+  const frozen = await call(generateChains, {
     run,
     stages,
     batch: { kind: 'evaluation', split: 'test', problems, greedy: false },
   });
   const targets = { kind: 'evaluation', chains: frozen.chains } as const;
-  const attack = await call('generateTests', { run, targets, samples: 1, ...discriminator });
+  const attack = await call(generateTests, { run, targets, samples: 1, ...discriminator });
   const { chains, tests } = own;
   const shared = { run, per: 'problem', chains } as const;
-  const hidden = await call('executeSuite', { ...shared, suite: 'hidden', tests, mutants: MUTANTS });
-  const baseline = await call('executeSuite', { ...shared, suite: 'baseline' });
-  const attacks = await call('executeSuite', { run, per: 'target', suite: 'hidden', tests: attack.tests });
-  const measured = await call('measureEvaluation', {
+  const hidden = await call(executeSuite, { ...shared, suite: 'hidden', tests, mutants: MUTANTS });
+  const baseline = await call(executeSuite, { ...shared, suite: 'baseline' });
+  const attacks = await call(executeSuite, { run, per: 'target', suite: 'hidden', tests: attack.tests });
+  const measured = await call(measureEvaluation, {
     run,
     chains,
     hidden: hidden.verdicts,

@@ -5,9 +5,11 @@
 import { endsEpoch, planOf } from '../core/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
+import type { EvaluationSamples, JudgeEvaluationInput } from '../method/evaluate.js';
+import { generateEvaluation, judgeEvaluation } from '../method/evaluate.js';
 import { samplingPolicy } from '../method/rollouts.js';
-import type { EvaluationSamples, JudgeEvaluationInput, PolicyState } from '../method/types.js';
-import { modelCall, type RunContext, type RunState } from './runState.js';
+import type { PolicyState } from '../method/run.js';
+import { modelCall, type OpeningState, type RunContext, type RunState } from './runState.js';
 
 interface Evaluation {
   target: JudgeEvaluationInput['target'];
@@ -19,7 +21,7 @@ interface Evaluation {
 /** @returns the chains on the split that tests are written for, and the verdict, which is still being computed */
 export async function evaluate(
   context: RunContext,
-  state: RunState,
+  state: OpeningState,
   { target, policy, greedy, samples: given }: Evaluation,
 ) {
   const { run, config, baseChains, stage, next } = state;
@@ -31,8 +33,8 @@ export async function evaluate(
   const isWarmStart = stage === 0 && next > 0; // it ends with chains of its own to write tests for
   const base = isWarmStart ? 'sampled' : baseChains[split];
   const input = { run, ...evaluationBatch(config, split), greedy, base, policies };
-  const samples = given ?? (await modelCall(context, state)('generateEvaluation', input));
-  return { chains: samples.base, verdict: context.call()('judgeEvaluation', { run, samples, target }) };
+  const samples = given ?? (await modelCall(context, state)(generateEvaluation, input));
+  return { chains: samples.base, verdict: context.call()(judgeEvaluation, { run, samples, target }) };
 }
 
 /** What the models write for an evaluation of a split. */

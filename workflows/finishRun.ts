@@ -1,6 +1,8 @@
 // Everything after the last step: the best checkpoint is evaluated on the test split, one chain is shown, and the report
 // is rendered.
+
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
+import { renderReport } from '../method/records.js';
 import { evaluate } from './evaluation.js';
 import type { RunContext, RunState } from './runState.js';
 import { solve } from './solveProblems.js';
@@ -36,7 +38,7 @@ export async function finishRun(context: RunContext, state: RunState): Promise<R
     tests: config.discriminator.enabled,
     checkpoint: { runId: run.runId, name: best.name },
   });
-  const { path } = await call('renderReport', { runId: run.runId, result, example: views });
+  const { path } = await call(renderReport, { runId: run.runId, result, example: views });
   context.onProgress({ state: 'completed' });
   return path === undefined ? result : { ...result, report: path };
 }

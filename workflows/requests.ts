@@ -1,11 +1,14 @@
 // Applies what people requested since the last step, and ends a run that is out of budget. Each request is recorded with
 // its position. A run that is started again applies its recorded requests at the same positions.
+
 import { addUsage, exhaustedBudget, NO_USAGE } from '../core/budget.js';
 import { isRecordedAt } from '../core/control.js';
 import { endsEpoch, nextStep, planOf, replan } from '../core/schedule.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
-import { StepSkipped } from './call.js';
+import { reviseRun } from '../method/prepare.js';
+import { recordMetrics } from '../method/records.js';
 import { advance, closeCurrentEpoch, settleEvaluation } from './evaluation.js';
+import { StepSkipped } from './failures.js';
 import type { RunContext, RunState } from './runState.js';
 import { withBest } from './warmStart.js';
 
@@ -52,7 +55,7 @@ async function recordAndApply(
   const { run, step, next, records } = state;
   const stage = state.stage as ControlMetrics['stage'];
   const metrics: ControlMetrics = { kind: 'control', step, index: records, stage, next, ...action, at };
-  await context.call()('recordMetrics', { run, metrics });
+  await context.call()(recordMetrics, { run, metrics });
   return applyAction(context, { ...state, records: records + 1 }, action);
 }
 
@@ -79,7 +82,7 @@ async function applyAction(context: RunContext, state: RunState, action: Action)
 async function changeConfig(context: RunContext, state: RunState, fields: Record<string, unknown>): Promise<RunState> {
   const plan = planOf(state);
   const last = state.next - 1;
-  const { run, config } = await context.call()('reviseRun', { run: state.run, config: state.config, fields });
+  const { run, config } = await context.call()(reviseRun, { run: state.run, config: state.config, fields });
   const revised =
     fields.schedule === undefined || state.stage === 0
       ? state.plan

@@ -9,10 +9,11 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
 import type { WarmStart } from '../core/warmStart.js';
-import type { Call } from '../method/activities.js';
+import type { Call } from '../method/activity.js';
+import type { EvaluationSamples } from '../method/evaluate.js';
 import type { RolloutState } from '../method/rollouts.js';
-import type { EvaluationSamples, PolicyState, RoleState } from '../method/types.js';
-import { type RunShards, spread } from './spread.js';
+import type { PolicyState, RoleState } from '../method/run.js';
+import { type RunShards, shared } from './layers.js';
 
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */
 export interface RunState extends SchedulePosition, RolloutState {
@@ -33,6 +34,9 @@ export interface RunState extends SchedulePosition, RolloutState {
   stopped?: string; // why the run ends before its schedule
   searchAttributes: boolean; // the server knows them
 }
+
+/** Before the base model is evaluated. */
+export type OpeningState = Omit<RunState, 'before'>;
 
 /** The policy after an update. In unified mode, both roles are the one that was trained. */
 export function withTrained({ config, policy }: RunState, role: Role, trained: RoleState): PolicyState {
@@ -70,7 +74,7 @@ export interface RunHost {
   call(step?: string): Call;
   onProgress(update: ProgressUpdate): void;
   /** Called after the run was prepared and after each live change. */
-  onConfig(state: RunState): void;
+  onConfig(state: OpeningState): void;
   requests: Pick<RequestQueue, 'take' | 'isPaused' | 'close'>;
   waitForRequest(): Promise<void>;
   /** True if the run must continue as a new execution before its next step. */
@@ -102,4 +106,4 @@ export interface RunContext extends RunHost {
 
 /** Calls whose model work is spread over the workers that the configuration asks for. */
 export const modelCall = ({ call, runShards }: RunHost, { config }: Pick<RunState, 'config'>, step?: string): Call =>
-  spread(call(step), config, runShards);
+  shared(config, runShards)(call(step));

@@ -1,10 +1,15 @@
 // Solves problems with the base model or a checkpoint: the stage chain, optionally tests for each stage, and verdicts.
 
 import type { SolveProblemsInput } from '../core/schema/solving.js';
-import type { Call } from '../method/activities.js';
+import type { Call } from '../method/activity.js';
+import type { SolveProblemsResult } from '../method/judge.js';
+import { collectSolutions, executeSuite } from '../method/judge.js';
+import type { PrepareSolvingInput } from '../method/prepare.js';
+import { prepareSolving } from '../method/prepare.js';
 import { chainsAndTests } from '../method/rollouts.js';
-import type { PrepareSolvingInput, SolveProblemsResult } from '../method/types.js';
-import { temporalCall, unwrapFailure } from './call.js';
+import { generateTests } from '../method/sample.js';
+import { unwrapFailure } from './failures.js';
+import { temporalCall } from './layers.js';
 
 export async function solveProblems(input: SolveProblemsInput = {}): Promise<SolveProblemsResult> {
   try {
@@ -15,14 +20,14 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
 }
 
 export async function solve(call: Call, input: PrepareSolvingInput): Promise<SolveProblemsResult> {
-  const prepared = await call('prepareSolving', input);
+  const prepared = await call(prepareSolving, input);
   const { run, stages, selfRepair, generator, discriminator, skipped } = prepared;
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
   const { chains } = await chainsAndTests(call, { run, batch, stages, ...generator }, selfRepair);
   const targets = { kind: 'all-stages', chains } as const;
-  const written = input.tests ? await call('generateTests', { run, targets, samples: 1, ...discriminator }) : undefined;
+  const written = input.tests ? await call(generateTests, { run, targets, samples: 1, ...discriminator }) : undefined;
   const tests = written && { tests: written.tests };
-  const { verdicts } = await call('executeSuite', { run, per: 'problem', suite: 'baseline', chains, ...tests });
-  const { solutions, views, solved, problems } = await call('collectSolutions', { run, chains, verdicts, ...tests });
+  const { verdicts } = await call(executeSuite, { run, per: 'problem', suite: 'baseline', chains, ...tests });
+  const { solutions, views, solved, problems } = await call(collectSolutions, { run, chains, verdicts, ...tests });
   return { solved, problems, solutions, ...(skipped && { skipped }), views, chains, verdicts, ...tests };
 }

@@ -1,7 +1,7 @@
 // Gives shards that take much longer than the others to another worker as well. Both compute the same result, and the
 // first one is used.
 import { CancellationScope, sleep } from '@temporalio/workflow';
-import type { RunShards } from './spread.js';
+import type { RunShards } from './layers.js';
 
 const PATIENCE = 2; // once half of the shards are done, the others get this many times as long as that half took
 const LEAST_MS = 10_000; // a worker that dies is noticed after five seconds anyway

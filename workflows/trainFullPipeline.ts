@@ -5,13 +5,14 @@ import { RequestQueue } from '../core/control.js';
 import type { ModelWorkerClaim } from '../core/queues.js';
 import { stepsLeft } from '../core/schedule.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
-import { type CallSettings, describeFailure, temporalCall, unwrapFailure } from './call.js';
 import { Decisions } from './decisions.js';
+import { describeFailure, unwrapFailure } from './failures.js';
+import { type CallSettings, temporalCall } from './layers.js';
 import { ModelWorker } from './modelWorker.js';
 import { runPipeline } from './pipeline.js';
 import { RunMonitor } from './progress.js';
 import { handleUpdates, showWaiting } from './runControl.js';
-import type { RunHost, RunState } from './runState.js';
+import type { OpeningState, RunHost, RunState } from './runState.js';
 import { reissueStragglers } from './stragglers.js';
 
 /** What a run takes along when it continues as new. */
@@ -40,7 +41,7 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
     maxAttempts: () => decisions.settings?.attempts ?? null,
     decide: (failure) => decisions.ask(failure),
   };
-  const onConfig = (state: RunState): void => {
+  const onConfig = (state: OpeningState): void => {
     decisions.settings = state.config.failure;
     requests.configure(state.config, state.recordedRequests);
     if (state.searchAttributes) monitor.model = state.config.model;

@@ -1,13 +1,15 @@
 // One policy update of one role: sample, write tests, judge, and train. Training includes rewards, advantages and PPO.
-import { addUsage, NO_USAGE, type SandboxAttempts } from '../core/budget.js';
+
+import { addUsage } from '../core/budget.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/schedule.js';
 import type { Stage } from '../core/schema/chain.js';
-import { type Call, usageOf } from '../method/activities.js';
+import type { Call } from '../method/activity.js';
 import { discriminatorRollout, generatorRollout, policiesAfter } from '../method/rollouts.js';
-import type { Position } from '../method/types.js';
-import { StepSkipped } from './call.js';
+import type { Position } from '../method/run.js';
+import { trainPolicy } from '../method/train.js';
 import { advance, evaluationBatch } from './evaluation.js';
+import { Meter, metered } from './layers.js';
 import { modelCall, type RunContext, type RunState, type StepResult, withTrained } from './runState.js';
 import { warmStartStep } from './warmStart.js';
 
@@ -18,10 +20,11 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
   const { phase, epoch, role, step } = planned;
   const place = state.stage === 0 ? '' : `stage ${state.stage} · `;
   const label = `${place}step ${step} · ${phase === role ? role : `${phase} · ${role}`}`;
-  const meter = new Meter(modelCall(context, state, label));
+  const meter = new Meter();
+  const call = metered(meter)(modelCall(context, state, label));
   context.onProgress({ stage: state.stage, phase, epoch });
   const { changes, evaluation, progress } =
-    phase === 'warm-start' ? await warmStartStep(meter.call, state, planned) : await policyStep(meter, state, planned);
+    phase === 'warm-start' ? await warmStartStep(call, state, planned) : await policyStep(call, meter, state, planned);
   const { used } = meter;
   const updated: RunState = {
     ...state,
@@ -36,12 +39,12 @@ export async function trainStep(context: RunContext, state: RunState, planned: P
   return next;
 }
 
-async function policyStep(meter: Meter, state: RunState, planned: PlannedStep): Promise<StepResult> {
+async function policyStep(call: Call, meter: Meter, state: RunState, planned: PlannedStep): Promise<StepResult> {
   const { role } = planned;
   const position: Position = { stage: state.stage as Stage, ...planned };
-  const rollout = await ROLLOUTS[role](meter.call, state, position);
+  const rollout = await ROLLOUTS[role](call, state, position);
   const { tokens: sampledTokens, seconds: rolloutSeconds } = meter.used;
-  const trained = await meter.call('trainPolicy', {
+  const trained = await call(trainPolicy, {
     ...rollout,
     ...trainingInput(state, position),
     sampledTokens,
@@ -83,36 +86,5 @@ function trainingInput(state: RunState, position: Position) {
     step: step + 1,
     learningRate: config.ppo.learningRate * learningRateFactor(updates, countSteps(config), config.ppo),
     ...(endsEpoch(planOf(state), state.next) && { evaluation }),
-  };
-}
-
-/** Adds up what calls use. */
-class Meter {
-  used = NO_USAGE;
-  generationSeconds = 0; // of activities that sample tokens
-  private attempts = 0; // to use the sandbox
-  private failed = 0;
-
-  constructor(private readonly inner: Call) {}
-
-  /** Undefined if no attempt failed. */
-  get sandboxFaultRate(): number | undefined {
-    return this.failed === 0 ? undefined : this.failed / this.attempts;
-  }
-
-  readonly call: Call = async (name, input) => {
-    const output = await this.inner(name, input).catch((error: unknown) => {
-      if (error instanceof StepSkipped) error.spent = this.used;
-      throw error;
-    });
-    const usage = usageOf(output);
-    this.used = addUsage(this.used, usage);
-    if ('executions' in output) {
-      const { failedAttempts = 0 } = output as SandboxAttempts;
-      this.attempts += 1 + failedAttempts;
-      this.failed += failedAttempts;
-    }
-    if (usage.tokens > 0) this.generationSeconds += usage.seconds;
-    return output;
   };
 }

@@ -1,11 +1,13 @@
 // The warm start: supervised steps of each role before the first stage, on reference solutions and on tests whose expected
 // values the references computed.
+
 import { type PlannedStep, planOf } from '../core/schedule.js';
 import type { Role } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { EvaluationRates } from '../core/schema/run.js';
 import { countWarmStartStep, warmStartResult } from '../core/warmStart.js';
-import type { Call } from '../method/activities.js';
+import type { Call } from '../method/activity.js';
+import { answerFreshInputs, trainOnExamples } from '../method/warmStart.js';
 import { evaluate } from './evaluation.js';
 import { type RunContext, type RunState, type StepResult, withTrained } from './runState.js';
 
@@ -13,9 +15,9 @@ export async function warmStartStep(call: Call, state: RunState, planned: Planne
   const { run, config, policy, warmStart = { steps: 0, best: {} } } = state;
   const { role } = planned;
   const needsTests = warmStart.tests === undefined && role === 'discriminator';
-  const tests = needsTests ? (await call('answerFreshInputs', { run })).tests : warmStart.tests;
+  const tests = needsTests ? (await call(answerFreshInputs, { run })).tests : warmStart.tests;
   const stepsOfRole = planOf(state).filter((each, i) => i <= state.next && each.role === role);
-  const trained = await call('trainOnExamples', {
+  const trained = await call(trainOnExamples, {
     run,
     role,
     position: { stage: 0, ...planned },

@@ -1,7 +1,7 @@
 // Collects programs and verdicts, the result of `solveProblems`.
 import { countPassed } from '../../core/rewards/rule.js';
 import type { Solution } from '../../core/schema/solving.js';
-import type { CollectSolutionsInput, CollectSolutionsOutput } from '../../method/types.js';
+import type { CollectSolutionsInput, CollectSolutionsOutput } from '../../method/judge.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { codeOf } from '../chainLists.js';
 import type { Scope } from '../scope.js';

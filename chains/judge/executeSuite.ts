@@ -4,7 +4,7 @@ import { entriesOf } from '../../core/rewards/mistakeBook.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { GeneratedTest, Problem } from '../../core/schema/problem.js';
-import type { ExecuteSuiteInput, ExecuteSuiteOutput } from '../../method/types.js';
+import type { ExecuteSuiteInput, ExecuteSuiteOutput } from '../../method/judge.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { chainReader, groupByProblem } from '../chainLists.js';
 import type { Scope } from '../scope.js';

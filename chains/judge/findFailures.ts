@@ -5,7 +5,7 @@ import { clipped, describeCall, failedTest } from '../../core/prompts/failures.j
 import type { FailedTest } from '../../core/schema/chain.js';
 import type { CallResult } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
-import type { FindFailuresInput, FindFailuresOutput } from '../../method/types.js';
+import type { FindFailuresInput, FindFailuresOutput } from '../../method/judge.js';
 import { judgeSuites, type SuiteJob } from '../../sandbox/judgeSuites.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { codeOf } from '../chainLists.js';

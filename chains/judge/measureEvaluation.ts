@@ -5,7 +5,7 @@ import type { Chain } from '../../core/schema/chain.js';
 import type { ProblemResult } from '../../core/schema/evaluation.js';
 import type { Verdict } from '../../core/schema/execution.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
-import type { MeasureEvaluationInput, MeasureEvaluationOutput } from '../../method/types.js';
+import type { MeasureEvaluationInput, MeasureEvaluationOutput } from '../../method/evaluate.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { codeOf, groupByProblem } from '../chainLists.js';
 import type { Scope } from '../scope.js';

@@ -6,7 +6,7 @@ import { chooseTargetChain } from '../../core/rewards/archive.js';
 import { poolOf } from '../../core/rewards/suite.js';
 import type { Stage, TestTarget } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import type { SelectChainsInput, SelectChainsOutput } from '../../method/types.js';
+import type { SelectChainsInput, SelectChainsOutput } from '../../method/judge.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { groupByProblem, preferComplete } from '../chainLists.js';
 import type { Scope } from '../scope.js';

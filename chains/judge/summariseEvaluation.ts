@@ -3,7 +3,7 @@
 import { mean, standardErrors, testRates } from '../../core/rewards/rates.js';
 import { passesAll, passShare } from '../../core/rewards/rule.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
-import type { EvaluationSummary, SummariseEvaluationInput } from '../../method/types.js';
+import type { EvaluationSummary, SummariseEvaluationInput } from '../../method/evaluate.js';
 import type { Scope } from '../scope.js';
 import { judgedTurns } from '../train/computeRewards.js';
 

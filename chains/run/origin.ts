@@ -11,7 +11,8 @@ import { ROLES, type Role, roleSchema, STAGES } from '../../core/schema/chain.js
 import { digestSchema } from '../../core/schema/checkpoint.js';
 import { adapterRole, type RunConfig } from '../../core/schema/config.js';
 import { generatedTestSchema } from '../../core/schema/problem.js';
-import type { FrozenAdapters, Origin, PolicyState, RoleState, RunRef } from '../../method/types.js';
+import type { Origin } from '../../method/prepare.js';
+import type { FrozenAdapters, PolicyState, RoleState, RunRef } from '../../method/run.js';
 import { canonicalJson } from '../../store/canonicalJson.js';
 import {
   CHECKPOINT_FILES,

@@ -14,7 +14,7 @@ import {
   SPLITS,
   type Split,
 } from '../../core/schema/problem.js';
-import type { QuarantineProblemsInput, QuarantineProblemsOutput } from '../../method/types.js';
+import type { QuarantineProblemsInput, QuarantineProblemsOutput } from '../../method/prepare.js';
 import { examineProblem, NO_REFERENCE } from '../../sandbox/healthGate.js';
 import { digestJson, renderedJson } from '../../store/canonicalJson.js';
 import { memoKey, unlessLost } from '../../store/memo.js';

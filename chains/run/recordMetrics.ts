@@ -1,6 +1,6 @@
 // Writes one record of a run: a policy update, an evaluation or a control request. Writing it again is idempotent.
 import type { RunMetrics } from '../../core/schema/metrics.js';
-import type { RecordMetricsInput } from '../../method/types.js';
+import type { RecordMetricsInput } from '../../method/records.js';
 import { writeMetrics } from '../../store/runs.js';
 import type { Scope } from '../scope.js';
 

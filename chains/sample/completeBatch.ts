@@ -3,7 +3,7 @@
 import { nextDraw } from '../../core/rewards/liveGroups.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
-import type { CompleteBatchInput, CompleteBatchOutput, DrawnProblems } from '../../method/types.js';
+import type { CompleteBatchInput, CompleteBatchOutput, DrawnProblems } from '../../method/sample.js';
 import type { Ref, Store } from '../../store/store.js';
 import { readConfig, readProblems } from '../artifacts.js';
 import type { Scope } from '../scope.js';

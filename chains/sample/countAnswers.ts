@@ -2,7 +2,8 @@
 import { countAnswersOf, sharesOf, warningsOf } from '../../core/answerShares.js';
 import { ROLES, type Role, type SampledTurn } from '../../core/schema/chain.js';
 import { isModel } from '../../core/schema/config.js';
-import type { CountAnswersInput, CountAnswersOutput, RunRef } from '../../method/types.js';
+import type { RunRef } from '../../method/run.js';
+import type { CountAnswersInput, CountAnswersOutput } from '../../method/sample.js';
 import type { Ref, Store } from '../../store/store.js';
 import { readConfig } from '../artifacts.js';
 

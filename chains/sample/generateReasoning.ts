@@ -5,7 +5,8 @@ import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
 import { type Shard, sliceOf } from '../../core/shards.js';
-import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput, ShardResult } from '../../method/types.js';
+import type { ShardResult } from '../../method/activity.js';
+import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from '../../method/sample.js';
 import { openRole, problemOf, readProblems } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 import { readShards, tokensOf } from '../shards.js';
@@ -36,8 +37,8 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
 }
 
 async function joinChains(scope: Scope, shards: readonly ShardResult<Chain[]>[]): Promise<GenerateReasoningOutput> {
-  const parts = await readShards(scope, shards);
-  return { chains: await scope.store.putJson(parts.flat()), tokens: tokensOf(shards) };
+  const { parts, ...times } = await readShards(scope, shards);
+  return { chains: await scope.store.putJson(parts.flat()), tokens: tokensOf(shards), ...times };
 }
 
 /** The generator, and how it samples the chains of a batch. */

@@ -9,7 +9,8 @@ import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/ran
 import type { Chain, SampledTurn, TestBatch, TestTarget } from '../../core/schema/chain.js';
 import { isModel, type RunConfig } from '../../core/schema/config.js';
 import { sliceOf } from '../../core/shards.js';
-import type { GenerateTestsInput, GenerateTestsOutput, ShardResult, TestTargets } from '../../method/types.js';
+import type { ShardResult } from '../../method/activity.js';
+import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from '../../method/sample.js';
 import { openRole, problemOf, readConfig, readProblems } from '../artifacts.js';
 import { chainReader, codeOf, preferComplete } from '../chainLists.js';
 import type { Scope } from '../scope.js';
@@ -53,9 +54,9 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
 }
 
 async function joinTests(scope: Scope, shards: readonly ShardResult<TestBatch>[]): Promise<GenerateTestsOutput> {
-  const parts = await readShards(scope, shards);
+  const { parts, ...times } = await readShards(scope, shards);
   const batch: TestBatch = { ...parts[0]!, turns: parts.flatMap(({ turns }) => turns) };
-  return { tests: await scope.store.putJson(batch), tokens: tokensOf(shards) };
+  return { tests: await scope.store.putJson(batch), tokens: tokensOf(shards), ...times };
 }
 
 type Written = ReturnType<typeof sampleTurns>;

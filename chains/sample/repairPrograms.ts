@@ -3,7 +3,7 @@
 import { extendKey } from '../../core/random.js';
 import { promptOf } from '../../core/rl/trajectories.js';
 import type { Chain } from '../../core/schema/chain.js';
-import type { GenerateReasoningOutput, RepairProgramsInput } from '../../method/types.js';
+import type { GenerateReasoningOutput, RepairProgramsInput } from '../../method/sample.js';
 import type { Scope } from '../scope.js';
 import { openSampling } from './generateReasoning.js';
 import { repairPrompt } from './sampling.js';

@@ -12,7 +12,7 @@ import { type RewardedSample, toTrajectories } from '../../core/rl/trajectories.
 import type { RunConfig } from '../../core/schema/config.js';
 import type { RewardMetrics } from '../../core/schema/metrics.js';
 import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
-import type { ComputeRewardsInput, ComputeRewardsOutput } from '../../method/types.js';
+import type { ComputeRewardsInput, ComputeRewardsOutput } from '../../method/train.js';
 import type { Ref } from '../../store/store.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { groupByProblem } from '../chainLists.js';

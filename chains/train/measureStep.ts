@@ -10,7 +10,7 @@ import type { Verdict } from '../../core/schema/execution.js';
 import type { StepFigures } from '../../core/schema/metrics.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { SuiteVerdicts, VoteCounts } from '../../core/schema/verdicts.js';
-import type { MeasureStepInput } from '../../method/types.js';
+import type { MeasureStepInput } from '../../method/train.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { codeOf, groupByProblem } from '../chainLists.js';
 import type { Scope } from '../scope.js';

@@ -6,14 +6,14 @@ import { generalizedAdvantages } from '../../core/rl/gae.js';
 import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../../core/rl/importance.js';
 import type { RolloutsConfig, RunConfig } from '../../core/schema/config.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
+import type { ShardResult } from '../../method/activity.js';
 import type {
   PartialScores,
   ScoreOldPolicyInput,
   ScoreOldPolicyOutput,
   ScoreShardInput,
   ScoreShardOutput,
-  ShardResult,
-} from '../../method/types.js';
+} from '../../method/train.js';
 import { ofTrained, openRole } from '../artifacts.js';
 import { trainingTemperature } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
@@ -26,9 +26,8 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
   const { signal } = scope;
   const adapter = await read(input.adapter, input.valueHead);
   const temperature = trainingTemperature(config);
-  const old = input.shards
-    ? await joinScores(scope, input.shards)
-    : await engine.scores(rows, { adapter, temperature, signal });
+  const joined = input.shards && (await joinScores(scope, input.shards));
+  const old = joined?.scores ?? (await engine.scores(rows, { adapter, temperature, signal }));
   const base = config.ppo.klCoefficient > 0 ? await engine.logprobs(rows, { temperature, signal }) : undefined;
   const values = config.advantage.estimator === 'gae' ? await engine.values(rows, { adapter, signal }) : undefined;
   const scored = rows.map((row, i) => {
@@ -47,6 +46,7 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
     trajectories: await scope.store.putJson(corrected),
     entropies: await scope.store.putJson(entropies),
     mismatch,
+    ...(joined && { earlierSeconds: joined.earlierSeconds }),
   };
 }
 
@@ -59,9 +59,10 @@ export async function scoreShard(scope: Scope, input: ScoreShardInput): Promise<
   return { scores: await scope.store.putJson(await engine.scoreShard(rows, { adapter, ...options })) };
 }
 
-async function joinScores(scope: Scope, shards: readonly ShardResult<PartialScores>[]): Promise<TokenScores[]> {
-  const parts = await readShards(scope, shards);
-  return parts[0]!.map((_, i) => parts.find((part) => part[i] !== null)![i]!);
+async function joinScores(scope: Scope, shards: readonly ShardResult<PartialScores>[]) {
+  const { parts, earlierSeconds } = await readShards(scope, shards);
+  const scores: TokenScores[] = parts[0]!.map((_, i) => parts.find((part) => part[i] !== null)![i]!);
+  return { scores, earlierSeconds };
 }
 
 /** Truncated importance sampling of tokens that a rollout server sampled. */

@@ -3,7 +3,7 @@ import { deriveKey } from '../../core/random.js';
 import { planMinibatches } from '../../core/rl/schedules.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { PolicyStats, TokenNumbers, Trajectory } from '../../core/schema/trajectory.js';
-import type { UpdatePolicyInput } from '../../method/types.js';
+import type { UpdatePolicyInput } from '../../method/train.js';
 import type { Adapter, GradientSums, LossConfig, OptimizerState } from '../../ml/engine/engine.js';
 import { decodeOptimizerState, type OpenRole, ofTrained, openRole, readTrajectories } from '../artifacts.js';
 import { trainingTemperature } from '../sample/sampling.js';

@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto';
 import type { PolicyStats, TokenNumbers } from '../../core/schema/trajectory.js';
 import type { Shard } from '../../core/shards.js';
-import type { RunRef, UpdatePolicyInput } from '../../method/types.js';
+import type { RunRef } from '../../method/run.js';
+import { type UpdatePolicyInput, updatePolicy } from '../../method/train.js';
 import { UPDATES } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { decodeTensors, encodeTensors, type TensorFile } from '../../store/tensors.js';
@@ -27,7 +28,7 @@ export interface UpdateFiles {
 
 export function filesOf(store: Store, update: UpdatePolicyInput): UpdateFiles {
   const { runId } = update.run;
-  const prefix = `${UPDATES}/${keyOf('updatePolicy', update)}.`;
+  const prefix = `${UPDATES}/${keyOf(updatePolicy, update)}.`;
   const hashOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
   return {
     write: (name, bytes) => store.writeRunFile(runId, prefix + name, Buffer.concat([hashOf(bytes), bytes])),

@@ -2,7 +2,7 @@
 // run, so that the next attempt resumes after a crash and produces the same bytes: at intervals, when the worker begins to
 // stop, and when the attempt fails.
 import type { PolicyStats } from '../../core/schema/trajectory.js';
-import type { UpdatePolicyInput, UpdatePolicyOutput } from '../../method/types.js';
+import type { UpdatePolicyInput, UpdatePolicyOutput } from '../../method/train.js';
 import { encodeOptimizerState, roleState, writeAdapter } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 import { applyMinibatch, openUpdate, type Progress } from './update.js';
@@ -10,7 +10,10 @@ import { filesOf, latestState, saveState } from './updateFiles.js';
 
 const NO_UPDATE: PolicyStats = { loss: 0, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 0, tokens: 0 };
 
-export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Promise<UpdatePolicyOutput> {
+export async function updatePolicy(
+  scope: Scope,
+  input: UpdatePolicyInput,
+): Promise<UpdatePolicyOutput & { earlierSeconds?: number }> {
   const update = await openUpdate(scope, input);
   if (update === undefined) return { state: input.state, stats: NO_UPDATE };
   const { minibatches, opened, isSupervised } = update;
@@ -18,7 +21,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
   const started = performance.now();
   const files = filesOf(scope.store, input);
   let progress = await latestState(files, update);
-  scope.earlierSeconds = progress.seconds;
+  const earlierSeconds = progress.seconds;
   const saves = openSaves(progress.done, (state) => saveState(files, state));
   const saveNow = (): void => void saves.save(progress).catch(() => undefined); // the loop saves again
   const { stopping } = scope.deps;
@@ -27,7 +30,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     while (progress.done < minibatches.length) {
       const { sequences, loss } = update.minibatch(progress.done);
       const sums = await engine.gradients(sequences, { adapter: progress.adapter, loss, signal: scope.signal });
-      const seconds = scope.earlierSeconds + (performance.now() - started) / 1000;
+      const seconds = earlierSeconds + (performance.now() - started) / 1000;
       progress = await applyMinibatch(update, progress, sums, seconds);
       scope.heartbeat({ done: progress.done, of: minibatches.length });
       const isDue = stopping?.aborted || performance.now() - saves.savedAt >= scope.saveEveryMs;
@@ -44,7 +47,7 @@ export async function updatePolicy(scope: Scope, input: UpdatePolicyInput): Prom
     scope.store.putBlob(encodeOptimizerState(progress.optimizer)),
     isSupervised ? undefined : scope.store.putJson(progress.ratios),
   ]);
-  return { state: roleState(stored, optimizer), stats: meanStats(progress.stats), ratios };
+  return { state: roleState(stored, optimizer), stats: meanStats(progress.stats), ratios, earlierSeconds };
 }
 
 /** Saves one state after the other, each once. @param done minibatches that need no saving */

@@ -1,12 +1,12 @@
 // An update whose gradients several workers compute. They exchange gradients and states through files of the run.
 import { type Shard, shardsOf } from '../../core/shards.js';
+import type { Timed } from '../../method/activity.js';
 import type {
   ApplyGradientsInput,
   ComputeGradientsInput,
   MinibatchInput,
-  Timed,
   UpdatePolicyInput,
-} from '../../method/types.js';
+} from '../../method/train.js';
 import type { GradientPart, GradientSums } from '../../ml/engine/engine.js';
 import { decodeTensors, encodeTensors } from '../../store/tensors.js';
 import type { Scope } from '../scope.js';

@@ -22,7 +22,7 @@ import type {
   ScoreExamplesOutput,
   WriteExamplesInput,
   WriteExamplesOutput,
-} from '../../method/types.js';
+} from '../../method/warmStart.js';
 import type { Chat } from '../../ml/engine/engine.js';
 import { askProblems, isYes } from '../../sandbox/judgeSuites.js';
 import { openRole, readConfig, readProblems } from '../artifacts.js';

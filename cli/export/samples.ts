@@ -1,7 +1,7 @@
 // The programs of an evaluation as EvalPlus reads samples: one line for each program, with the id of its problem.
 import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
 import { codeOf } from '../../chains/chainLists.js';
-import type { EvaluateCheckpointResult } from '../../method/types.js';
+import type { EvaluateCheckpointResult } from '../../method/evaluate.js';
 import type { Store } from '../../store/store.js';
 
 type Artifacts = Pick<EvaluateCheckpointResult['artifacts'], 'config' | 'problems' | 'chains'>;

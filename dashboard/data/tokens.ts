@@ -6,7 +6,7 @@ import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import { modelOf } from '../../core/schema/config.js';
 import type { PolicyStats, TokenNumbers, Trajectory } from '../../core/schema/trajectory.js';
 import { localModelFolder } from '../../data/modelFolder.js';
-import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../method/types.js';
+import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../method/train.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { digestJson, parseJson } from '../../store/canonicalJson.js';
 import { inParallel } from '../../store/inParallel.js';

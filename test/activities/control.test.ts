@@ -7,7 +7,7 @@ import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Activities } from '../../method/activities.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { StepSkipped } from '../../workflows/call.js';
+import { StepSkipped } from '../../workflows/failures.js';
 import type { ProgressUpdate } from '../../workflows/runState.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { type RunHooks, runPipeline } from '../support/runs.js';

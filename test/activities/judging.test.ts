@@ -6,7 +6,8 @@ import type { Chain, Stage, TestBatch, TestTarget } from '../../core/schema/chai
 import { STAGES } from '../../core/schema/chain.js';
 import type { TestCase } from '../../core/schema/problem.js';
 import type { Activities } from '../../method/activities.js';
-import type { Position, PrepareRunOutput } from '../../method/types.js';
+import type { PrepareRunOutput } from '../../method/prepare.js';
+import type { Position } from '../../method/run.js';
 import { addProblem, answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 
 const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };

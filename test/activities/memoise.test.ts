@@ -5,11 +5,11 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { toFailure } from '../../activities/failures.js';
 import { createActivities } from '../../activities/index.js';
-import { activityWrappers } from '../../activities/memoise.js';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
-import type { RunRef } from '../../method/types.js';
+import type { RunRef } from '../../method/run.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { memoisedBy } from '../support/leaves.js';
 
 const BASE = { model: 'm', modelDigest: 'd', adapterConfig: 'x' };
 const RUN: RunRef = {
@@ -30,7 +30,7 @@ describe('a memoised activity', () => {
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const counted = (version: number) =>
-    activityWrappers(world.deps).memoised('counted', version, async (scope, input: { run: RunRef; n: number }) => {
+    memoisedBy(world.deps)('counted', version, async (scope, input: { run: RunRef; n: number }) => {
       calls++;
       return { double: await scope.store.putJson({ value: 2 * input.n }) };
     });
@@ -76,7 +76,7 @@ describe('a memoised activity', () => {
     const gate = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const { memoised } = activityWrappers(world.deps);
+    const memoised = memoisedBy(world.deps);
     const slow = memoised('twin', 1, async () => gate.then(() => ({ who: 'slow' })));
     const quick = memoised('twin', 1, async () => ({ who: 'quick' }));
     const late = slow({});

@@ -7,7 +7,7 @@ import { runResultSchema } from '../../core/schema/run.js';
 import type { Activities } from '../../method/activities.js';
 import { CHECKPOINT_FILES, listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { StepSkipped } from '../../workflows/call.js';
+import { StepSkipped } from '../../workflows/failures.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { activityWrappers } from '../../activities/memoise.js';
 import { RECOMPUTE_WITHIN_SECONDS } from '../../activities/recompute.js';
 import type { Scope } from '../../chains/scope.js';
 import { RandomStream } from '../../core/random.js';
 import type { Activities } from '../../method/activities.js';
-import type { RunRef } from '../../method/types.js';
+import type { RunRef } from '../../method/run.js';
 import { listBlobs } from '../../store/inventory.js';
 import { memoKey, recordKey } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
 import { readInput } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
 import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
+import { memoisedBy } from '../support/leaves.js';
 import { runPipeline } from '../support/runs.js';
 
 /** Calls `before` ahead of every activity, to interrupt the run or damage its artifacts. */
@@ -125,7 +125,7 @@ describe('recomputation of lost artifacts', function () {
     const gone = `sha256:${'5'.repeat(64)}`;
     const base = { modelDigest: 'm', adapterConfig: 'a' };
     const run = { runId: 'r', bases: { generator: base, discriminator: base }, config: 'c', problems: 'p' } as RunRef;
-    const { memoised } = activityWrappers(world.deps);
+    const memoised = memoisedBy(world.deps);
     const read = memoised('read', 1, async (scope, _: { run: RunRef }) => ({
       bytes: (await scope.store.getBlob(gone)).length,
     }));
@@ -139,7 +139,7 @@ describe('recomputation of lost artifacts', function () {
   it('does not recompute slow artifacts or artifacts of another version', async () => {
     const { store } = world.deps;
     let calls = 0;
-    const { memoised } = activityWrappers(world.deps);
+    const memoised = memoisedBy(world.deps);
     const make = (version: number) =>
       memoised('make', version, async (scope: Scope, { n }: { n: number }) => {
         calls++;
@@ -165,7 +165,7 @@ describe('recomputation of lost artifacts', function () {
   });
 
   it('does not ask an activity that only passed the artifact on', async () => {
-    const { memoised } = activityWrappers(world.deps);
+    const memoised = memoisedBy(world.deps);
     const make = memoised('make', 1, async ({ store }: Scope) => ({ made: await store.putJson('value') }));
     const { made } = await make({});
     // some of them come before `make` in the table

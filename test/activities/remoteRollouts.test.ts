@@ -16,7 +16,7 @@ import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { Activities } from '../../method/activities.js';
-import type { PrepareRunOutput } from '../../method/types.js';
+import type { PrepareRunOutput } from '../../method/prepare.js';
 import type { Adapter, Engine, GenerateRequest } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { RolloutServer } from '../../ml/remote/rolloutServer.js';

@@ -6,7 +6,7 @@ import type { Ref } from '../../core/ref.js';
 import { creditMask } from '../../core/rl/trajectories.js';
 import { type Chain, type FailedTest, STAGES } from '../../core/schema/chain.js';
 import type { Activities } from '../../method/activities.js';
-import type { PrepareRunOutput } from '../../method/types.js';
+import type { PrepareRunOutput } from '../../method/prepare.js';
 import { readMetrics } from '../../store/runs.js';
 import { addProblem, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline, solve } from '../support/runs.js';

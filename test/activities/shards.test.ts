@@ -7,8 +7,8 @@ import { countSharedMinibatches, countStepActivities, shardsOf, sliceOf } from '
 import { type Activities, callOf } from '../../method/activities.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
+import { shared as sharing } from '../../workflows/layers.js';
 import { localHost } from '../../workflows/runState.js';
-import { spread } from '../../workflows/spread.js';
 import { type Doubles, memoryDoubles, REFILLED, SMALL_RUN, TINIEST_RUN } from '../support/doubles.js';
 import { type RunHooks, runPipeline } from '../support/runs.js';
 
@@ -152,7 +152,7 @@ describe('a run in shards', () => {
     assert.equal(countSharedMinibatches(shards), 5);
     const { ppo, batch } = resolveConfig(config);
     const host = localHost(callOf(watching));
-    const call = spread(host.call(), { engine: { shards } as never, ppo, batch }, host.runShards);
+    const call = sharing({ engine: { shards } as never, ppo, batch }, host.runShards)(host.call());
     const calm = await trained(await world(), config);
     assert.deepEqual(await trained(worlds[0]!, config, watching, { call: () => call }), calm);
     assert.equal(Math.max(...shared), 4);

@@ -11,7 +11,8 @@ import { type Problem, type ProblemSet, SPLITS } from '../../core/schema/problem
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
 import { readGroup, readRollouts, stepView } from '../../dashboard/data/rollouts.js';
 import type { Activities } from '../../method/activities.js';
-import type { ExecuteSuiteInput, PrepareRunOutput } from '../../method/types.js';
+import type { ExecuteSuiteInput } from '../../method/judge.js';
+import type { PrepareRunOutput } from '../../method/prepare.js';
 import { readMetrics } from '../../store/runs.js';
 import {
   addProblem,

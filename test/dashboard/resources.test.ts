@@ -18,7 +18,7 @@ import type {
 } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { shippedModelPath } from '../../data/paths.js';
-import type { UpdatePolicyOutput } from '../../method/types.js';
+import type { UpdatePolicyOutput } from '../../method/train.js';
 import { layout } from '../../store/layout.js';
 import { kindOfRow, readMemoRecord } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';

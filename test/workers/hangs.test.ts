@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
-import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { openAttempt, type Work } from '../../activities/attempt.js';
 import { toFailure } from '../../activities/failures.js';
+import { currentProgress, HangWatch } from '../../activities/hangs.js';
+import { beating, watched } from '../../activities/layers.js';
 import type { Deps } from '../../chains/scope.js';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
+import { trainPolicy } from '../../method/train.js';
 import type { RolloutServer } from '../../ml/remote/rolloutServer.js';
-import { countedDeps, currentProgress, HangWatch, hangBound } from '../../workers/hangs.js';
-import { TimedHeartbeat } from '../../workers/heartbeat.js';
+import { hangBound } from '../../workers/environment.js';
+import { observedDeps, progressObserver } from '../../workers/observe.js';
 import { type Doubles, FakeEngine, memoryDoubles } from '../support/doubles.js';
 
 const BOUND_MS = 200;
 const NEVER = new Promise<never>(() => undefined);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const PROGRAM: ExecutionJob = { id: 'p', code: '', entry: 'f', inputs: [] };
+
+const observed = (deps: Deps): Deps => observedDeps(deps, [progressObserver]);
 
 describe('an activity that hangs', () => {
   let world: Doubles;
@@ -29,16 +34,17 @@ describe('an activity that hangs', () => {
     new HangWatch((error) => hangs.push(error), { error: (...line: unknown[]) => lines.push(line as never) }, boundMs);
   beforeEach(async () => {
     world = await memoryDoubles();
-    deps = countedDeps(world.deps);
+    deps = observed(world.deps);
     hangs = [];
     lines = [];
     watch = watchWith(BOUND_MS);
   });
   afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
-  const run = (work: () => Promise<unknown>, watched = watch) =>
+  const attempt = () => openAttempt(deps, trainPolicy as never, {});
+  const run = (work: Work | (() => Promise<unknown>), by = watch) =>
     new MockActivityEnvironment({ activityType: 'trainPolicy', attempt: 2 }).run(() =>
-      watched.interceptor(Context.current()).inbound.execute!({ args: [], headers: {} }, work),
+      watched(by)(work as Work)(attempt()),
     );
 
   it('ends the worker after an error of CUDA that lasts, not after another one', async () => {
@@ -103,7 +109,7 @@ describe('an activity that hangs', () => {
     ];
     const short = watchWith(40);
     for (const [call, changed, work] of stuck) {
-      const given = countedDeps({ ...world.deps, ...changed });
+      const given = observed({ ...world.deps, ...changed });
       await assert.rejects(
         run(() => work(given), short),
         { type: 'NO_PROGRESS' },
@@ -113,7 +119,7 @@ describe('an activity that hangs', () => {
     }
   });
 
-  const goesOn = async (work: () => Promise<unknown>): Promise<void> => {
+  const goesOn = async (work: Work | (() => Promise<unknown>)): Promise<void> => {
     await run(work);
     assert.deepEqual(hangs, []);
   };
@@ -138,7 +144,7 @@ describe('an activity that hangs', () => {
       await engine.generate([], {} as never);
       await engine.gradients([], {} as never);
     });
-    await goesOn(() => report(() => Context.current().heartbeat({ done: 1 })));
+    await goesOn(({ scope }) => report(() => scope.heartbeat({ done: 1 })).then(() => ({})));
     await goesOn(() => report(() => currentProgress()!.advance()));
     await goesOn(async () => {
       for (let i = 0; i < 12; i++) {
@@ -150,7 +156,7 @@ describe('an activity that hangs', () => {
 
   it('is not one whose programs sleep within their limit, or whose model is large', async () => {
     const sleeps = Object.assign(world.sandbox, { run: () => pause(4 * BOUND_MS).then(() => []) });
-    const given = countedDeps({ ...world.deps, sandbox: async () => sleeps });
+    const given = observed({ ...world.deps, sandbox: async () => sleeps });
     const limits = { ...resolveConfig().limits, wallSeconds: 1 };
     await goesOn(async () => (await given.sandbox(resolveConfig())).run([{ ...PROGRAM, limits }]));
     await goesOn(async () => {
@@ -175,12 +181,7 @@ describe('an activity that hangs', () => {
     const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 400 });
     let beats = 0;
     environment.on('heartbeat', () => beats++);
-    const work = environment.run(() => {
-      const context = Context.current();
-      return new TimedHeartbeat(context).execute({ args: [], headers: {} }, (input) =>
-        watchWith(1000).interceptor(context).inbound.execute!(input, () => NEVER),
-      );
-    });
+    const work = environment.run(() => beating(watched(watchWith(1000))(() => NEVER))(attempt()));
     await assert.rejects(work, { type: 'NO_PROGRESS' });
     assert.ok(beats > 0, 'it lives until then');
     const before = beats;

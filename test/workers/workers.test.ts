@@ -3,33 +3,37 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import type { ActivityExecuteInput } from '@temporalio/worker';
+import { openAttempt } from '../../activities/attempt.js';
+import { beating, inTurn } from '../../activities/layers.js';
+import { claiming, ModelTurns, ownQueue } from '../../activities/modelTurns.js';
+import type { Deps, Scope } from '../../chains/scope.js';
 import { GauntletError } from '../../core/errors.js';
 import { resolveConfig } from '../../core/presets.js';
 import { codeVersion } from '../../infra/codeVersion.mjs';
 import { ROOT } from '../../infra/root.mjs';
+import { recordMetrics } from '../../method/records.js';
+import { updatePolicy } from '../../method/train.js';
 import { listProviders } from '../../ml/device/providers.js';
 import type { Engine } from '../../ml/engine/engine.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { engineOptions, openDeps } from '../../workers/deps.js';
-import { TimedHeartbeat } from '../../workers/heartbeat.js';
 import { createLogger } from '../../workers/logger.js';
-import { claiming, ModelTurns, ownQueue } from '../../workers/modelTurns.js';
 import { startWorkers } from '../../workers/start.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
-describe('TimedHeartbeat', () => {
-  const beat = async (timeout: number | undefined, run: () => Promise<unknown>): Promise<unknown[]> => {
+describe('the heartbeats of an activity', () => {
+  const run = (environment: MockActivityEnvironment, work: (scope: Scope) => Promise<unknown>): Promise<unknown> =>
+    environment.run(() => {
+      const attempt = openAttempt({} as Deps, recordMetrics as never, {});
+      return beating(async ({ scope }) => ({ done: await work(scope) }))(attempt);
+    });
+  const beat = async (timeout: number | undefined, work: () => Promise<unknown>): Promise<unknown[]> => {
     const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: timeout });
     const details: unknown[] = [];
     environment.on('heartbeat', (detail: unknown) => details.push(detail));
-    const next = async (_: ActivityExecuteInput): Promise<unknown> => run();
-    await environment.run(() =>
-      new TimedHeartbeat(Context.current()).execute({ args: [], headers: {} }, next as never),
-    );
+    await run(environment, work);
     return details;
   };
   const until = async (condition: () => boolean): Promise<void> => {
@@ -40,14 +44,10 @@ describe('TimedHeartbeat', () => {
     const details: unknown[] = [];
     const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 600 });
     environment.on('heartbeat', (detail: unknown) => details.push(detail));
-    await environment.run(() => {
-      const context = Context.current();
-      const next = async (): Promise<void> => {
-        context.heartbeat({ done: 2 });
-        context.heartbeat({ done: 3 });
-        await until(() => details.filter((detail) => JSON.stringify(detail) === '{"done":3}').length >= 3);
-      };
-      return new TimedHeartbeat(context).execute({ args: [], headers: {} }, next as never);
+    await run(environment, async ({ heartbeat }) => {
+      heartbeat({ done: 2 });
+      heartbeat({ done: 3 });
+      await until(() => details.filter((detail) => JSON.stringify(detail) === '{"done":3}').length >= 3);
     });
     assert.deepEqual(details.at(-1), { done: 3 });
     assert.ok(!details.some((detail) => JSON.stringify(detail) === '{"done":2}'), 'only the latest report is sent');
@@ -179,10 +179,9 @@ describe('ModelTurns', () => {
     let finish = (): void => undefined;
     const first = turns.take(() => new Promise<void>((resolve) => (finish = resolve)));
     const environment = new MockActivityEnvironment();
-    const second = environment.run(() => {
-      const { inbound } = turns.interceptor(Context.current());
-      return inbound.execute!({ args: [{}], headers: {} }, async () => seen.push('cancelled'));
-    });
+    const second = environment.run(() =>
+      inTurn(turns)(async () => ({ done: seen.push('cancelled') }))(openAttempt({} as Deps, updatePolicy as never, {})),
+    );
     const third = turns.take(async () => seen.push('third'));
     environment.cancel();
     await assert.rejects(second, CancelledFailure); // at once

@@ -7,8 +7,9 @@ import type { ControlMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import type { RunProgress, RunResult } from '../../core/schema/run.js';
 import { type Activities, callOf } from '../../method/activities.js';
 import { readControls, readMetrics } from '../../store/runs.js';
-import { describeFailure, untilDecided } from '../../workflows/call.js';
 import { type DecisionHost, Decisions } from '../../workflows/decisions.js';
+import { describeFailure } from '../../workflows/failures.js';
+import { decided } from '../../workflows/layers.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { localHost, type RunHost, type RunState } from '../../workflows/runState.js';
 import { type Doubles, memoryDoubles } from '../support/doubles.js';
@@ -139,10 +140,12 @@ export class LocalRun {
     let stage = snapshot?.state.stage;
     return {
       ...localHost(call),
-      call: (step) => (name, given) => {
-        calls++;
-        const decide: Decisions['ask'] = (failure) => decisions.ask(failure);
-        return untilDecided(name, () => call(name, given), decide, step !== undefined);
+      call: (step) => {
+        const deciding = decided((failure) => decisions.ask(failure), step !== undefined)(call);
+        return (activity, given) => {
+          calls++;
+          return deciding(activity, given);
+        };
       },
       onProgress: (change) => this.show(change),
       onConfig,

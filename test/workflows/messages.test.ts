@@ -2,30 +2,23 @@ import assert from 'node:assert/strict';
 import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { progressDetails } from '../../core/progressDetails.js';
 import type { RunProgress } from '../../core/schema/run.js';
-import { describeFailure, summaryOf, unwrapFailure } from '../../workflows/call.js';
+import { generateEvaluation, judgeEvaluation } from '../../method/evaluate.js';
+import { recordMetrics } from '../../method/records.js';
+import { describeFailure, unwrapFailure } from '../../workflows/failures.js';
 
 const failed = (cause: Error): ActivityFailure =>
   new ActivityFailure('Activity task failed', 'prepareRun', '1', 'NON_RETRYABLE_FAILURE', 'worker', cause);
 
 describe('the summary of an activity', () => {
   it('is one line that says what the activity is for', () => {
-    const step = 'stage 2 · step 7 · generator';
-    const lines = [
-      summaryOf({ per: 'target', suite: 'hidden' }, step),
-      summaryOf({ metrics: { kind: 'step', step: 9 } }),
-      summaryOf({ split: 'validation' }),
-      summaryOf({ target: { split: 'validation', checkpoint: { stage: 2, epoch: 3 } } }),
-      summaryOf({ target: { split: 'test', checkpoint: 'base' } }),
-      summaryOf({ runId: 'r' }),
-    ];
-    assert.deepEqual(lines, [
-      step,
-      'step at step 9',
-      'validation split',
+    const judged = (target: object) => judgeEvaluation.summary!({ target } as never);
+    assert.equal(recordMetrics.summary!({ metrics: { kind: 'step', step: 9 } } as never), 'step at step 9');
+    assert.equal(generateEvaluation.summary!({ split: 'validation' } as never), 'validation split');
+    assert.equal(
+      judged({ split: 'validation', checkpoint: { stage: 2, epoch: 3 } }),
       'validation split · stage 2, epoch 3',
-      'test split · base',
-      undefined,
-    ]);
+    );
+    assert.equal(judged({ split: 'test', checkpoint: 'base' }), 'test split · base');
   });
 });
 

@@ -2,27 +2,14 @@
 // this worker, which runs use for as long as the worker is alive (workflows/modelWorker.ts).
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Context, Context as CurrentContext } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { MAX_DECLINES, type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
 import { Turns } from '../ml/engine/turns.js';
 
-const CLAIM = 'claimModelWorker';
 const DECLINE_DELAY_MS = 200;
 
 export class ModelTurns extends Turns {
-  interceptor = ({ info, cancellationSignal }: Context): { inbound: ActivityInboundCallsInterceptor } => ({
-    inbound: {
-      execute: async (input: ActivityExecuteInput, next: Next<ActivityInboundCallsInterceptor, 'execute'>) => {
-        if (info.activityType === CLAIM) return next(input);
-        const isShard = (input.args[0] as { shard?: unknown } | undefined)?.shard !== undefined;
-        if (isShard) this.declineIfBusy(info.attempt);
-        return this.take(() => next(input), cancellationSignal);
-      },
-    },
-  });
-
   /** Fails the activity if this worker is busy, so that Temporal offers it to an idle one. */
   declineIfBusy(attempt: number): void {
     if (this.fault) throw this.fault;
@@ -43,8 +30,8 @@ export const ownQueue = (): string =>
 /** The activity by which a run claims its worker: this one, unless it is busy and another one may be idle. */
 export function claiming(turns: Pick<ModelTurns, 'declineIfBusy'>, claim: ModelWorkerClaim) {
   return {
-    async [CLAIM](): Promise<ModelWorkerClaim> {
-      turns.declineIfBusy(CurrentContext.current().info.attempt);
+    async claimModelWorker(): Promise<ModelWorkerClaim> {
+      turns.declineIfBusy(Context.current().info.attempt);
       return claim;
     },
   };

@@ -1,0 +1,95 @@
+// What an activity is: a value that a workflow calls and that a worker finds the code for. `effect`, `result` and `sequence`
+// declare one. The files beside this one declare them all, with the types of their inputs and outputs.
+import type { Usage } from '../core/budget.js';
+import type { Ref } from '../core/ref.js';
+import type { RunConfig } from '../core/schema/config.js';
+import type { EnvironmentPart } from '../core/schema/environment.js';
+import type { Shard } from '../core/shards.js';
+
+/** Which workers run an activity: those with a model, those with a sandbox, or any. */
+export type Queue = 'gpu' | 'sandbox' | 'cpu';
+
+export interface Plan<I, O> {
+  queue: Queue;
+  /** Compared with the records of the run before the activity works for it. */
+  needs?: EnvironmentPart;
+  /** From 1 to 5; default 3. Of the activities that wait for a worker, those with the lowest number start first. */
+  priority?: number;
+  /** One line for the timeline of the Web UI, beside the name. */
+  summary?(input: I): string;
+  /** True if the input asks for one shard of a batch. Any free worker takes it, not only the one that the run claimed. */
+  isShard?(input: I): boolean;
+  /** How several workers share the work. Without this and `sharesParts`, one worker does all of it. */
+  share?(sharing: Sharing<I, O>, input: I): Promise<O>;
+  /** True for a sequence whose parts are shared. Then the workflow calls the parts itself. */
+  sharesParts?: boolean;
+}
+
+export interface Activity<I, O> extends Plan<I, O> {
+  /** In histories, and in the keys of stored results. */
+  name: string;
+  /** Its result is stored, and computed once for equal inputs. Raise it whenever equal inputs give another output. */
+  version?: number;
+  /** Only of a sequence: calls its parts. A worker runs it, or the workflow if several workers share the parts. */
+  run?(call: Call, input: I): Promise<O>;
+}
+
+export interface Sequence<I, O> extends Activity<I, O> {
+  run(call: Call, input: I): Promise<O>;
+}
+
+/** Calls an activity. */
+export type Call = <I, O>(activity: Activity<I, O>, input: NoInfer<I>) => Promise<O>;
+
+/** What an activity needs to share its work. */
+export interface Sharing<I, O> {
+  /** Calls the activity itself, on one worker. */
+  again(input: I): Promise<O>;
+  call: Call;
+  config: Pick<RunConfig, 'ppo' | 'batch'>;
+  shards: readonly Shard[];
+  /** Runs the work of all shards at the same time. */
+  perShard<T>(work: (shard: Shard) => Promise<T>): Promise<T[]>;
+}
+
+/** What one shard of a batch computed. */
+export interface ShardResult<T> {
+  part: Ref<T>;
+  tokens: number; // sampled
+  seconds: number;
+}
+
+/** `seconds` of the attempt that computed the result. They are stored outside of digested artifacts. */
+export type Timed<O> = O & { seconds: number };
+
+/** Runs on every call, because it writes a file of the run, or is as fast as the look-up of a result. */
+export const effect = <I, O>(name: string, plan: Plan<I, O>): Activity<I, O> => ({ ...plan, name });
+
+/** Computes its result once. `seconds` is the time of that computation. */
+export const result = <I, O>(name: string, version: number, plan: Plan<I, Timed<O>>): Activity<I, Timed<O>> => ({
+  ...plan,
+  name,
+  version,
+});
+
+/** Calls other activities, which store what they compute. So a retry repeats only what is unfinished. */
+export const sequence = <I, O>(
+  name: string,
+  plan: Plan<I, Timed<O>>,
+  run: (call: Call, input: I) => Promise<Timed<O>>,
+): Sequence<I, Timed<O>> => ({ ...plan, name, run });
+
+/**
+ * Nests layers around a function; the first one is outside. A layer gets the next inner function, and returns one of the same
+ * type.
+ */
+export const compose =
+  <F>(...layers: ((next: F) => F)[]) =>
+  (inner: F): F =>
+    layers.reduceRight((next, layer) => layer(next), inner);
+
+/** The usage that an output reports. */
+export function usageOf(output: object): Usage {
+  const { tokens = 0, seconds = 0, executions = 0 } = output as Partial<Usage>;
+  return { tokens, seconds, executions };
+}

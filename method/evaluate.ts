@@ -1,0 +1,192 @@
+// Evaluations: what the models write for one, the verdicts on it, and the checkpoint that keeps its result.
+import type { MetricName } from '../core/evaluation/metrics.js';
+import type { Ref } from '../core/ref.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import { checkpointScore } from '../core/rl/scores.js';
+import type { PlannedStep } from '../core/schedule.js';
+import type { Chain, Role, Stage, TestBatch } from '../core/schema/chain.js';
+import type { ProblemResult } from '../core/schema/evaluation.js';
+import type { Rejected } from '../core/schema/problem.js';
+import type { EvaluationRates } from '../core/schema/run.js';
+import type { SolveProblemsInput } from '../core/schema/solving.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
+import { effect, result, sequence, type Timed } from './activity.js';
+import { type ExecuteSuiteInput, executeSuite } from './judge.js';
+import { recordMetrics } from './records.js';
+import type { PolicyState, RunRef, SamplingPolicy, StandardErrors } from './run.js';
+import { type ChainBatch, type CountAnswersOutput, countAnswers, generateChains, generateTests } from './sample.js';
+
+export interface GenerateEvaluationInput {
+  run: RunRef;
+  split: 'validation' | 'test';
+  problems: number;
+  stages: Stage[]; // of a chain, in order
+  greedy: boolean; // also sample the chains greedily
+  policies?: Record<Role, SamplingPolicy> | undefined; // absent: the base model
+  base?: Ref<Chain[]> | 'sampled' | undefined; // chains to write tests for, if they are known; sampled: those of this policy
+}
+
+export interface GenerateEvaluationOutput {
+  sampled: Ref<Chain[]>;
+  greedy?: Ref<Chain[]>;
+  base: Ref<Chain[]>; // that the discriminator writes tests for
+  tests: Ref<TestBatch>;
+}
+
+/** What the models wrote for an evaluation. */
+export type EvaluationSamples = Timed<GenerateEvaluationOutput>;
+
+/**
+ * Samples everything that an evaluation needs from the models. The discriminator writes tests for chains of the base
+ * model, or of the policy after the warm start, so every evaluation has the same bugs to find.
+ */
+export const generateEvaluation = sequence<GenerateEvaluationInput, GenerateEvaluationOutput>(
+  'generateEvaluation',
+  { queue: 'gpu', sharesParts: true, summary: ({ split }) => `${split} split` },
+  async (call, input) => {
+    const { run, split, problems, stages, policies } = input;
+    let seconds = 0;
+    const sample = async (policy: SamplingPolicy | undefined, greedy: boolean): Promise<Ref<Chain[]>> => {
+      const batch: ChainBatch = { kind: 'evaluation', split, problems, greedy };
+      const sampled = await call(generateChains, { run, batch, stages, ...policy });
+      seconds += sampled.seconds;
+      return sampled.chains;
+    };
+    const sampled = await sample(policies?.generator, false);
+    const greedy = input.greedy ? await sample(policies?.generator, true) : undefined;
+    const isBase = input.base === 'sampled' || (input.base === undefined && policies === undefined);
+    const base = isBase ? sampled : (input.base ?? (await sample(undefined, false)));
+    const targets = { kind: 'evaluation', chains: base } as const;
+    const written = await call(generateTests, { run, targets, samples: 1, ...policies?.discriminator });
+    return { sampled, greedy, base, tests: written.tests, seconds: seconds + written.seconds };
+  },
+);
+
+export interface SummariseEvaluationInput {
+  run: RunRef;
+  sampled?: Ref<SuiteVerdicts[]>; // on hidden tests
+  greedy?: Ref<SuiteVerdicts[]>;
+  tests?: Ref<SuiteVerdicts[]>; // of the frozen chains with the tests of the policy
+}
+
+/** Rates of the given verdicts. `reward` is the mean pass rate on hidden tests − 0.5. */
+export type EvaluationSummary = Partial<EvaluationRates> & { reward?: number; standardErrors: StandardErrors };
+
+export const summariseEvaluation = result<SummariseEvaluationInput, EvaluationSummary>('summariseEvaluation', 2, {
+  queue: 'cpu',
+});
+
+export interface CommitCheckpointInput {
+  run: RunRef;
+  stage: number; // 0 before training
+  epoch: number;
+  step: number;
+  score: number;
+  validation: Partial<EvaluationRates>;
+  standardErrors: StandardErrors; // of these rates
+  counted?: CountAnswersOutput; // of its answers
+  seconds: number; // of the evaluation
+  state: PolicyState;
+  replayBuffer: Ref<ReplayBuffer>;
+  next: number; // index of the next step in the stage's plan
+  nextStage?: number; // of the next step, in the first checkpoint of a fork
+  plan?: PlannedStep[]; // if it differs from the configured schedule
+  supervisedSteps?: number; // of the steps done, those of the warm start
+}
+
+export const commitCheckpoint = effect<CommitCheckpointInput, object>('commitCheckpoint', { queue: 'cpu' });
+
+export interface JudgeEvaluationInput {
+  run: RunRef;
+  samples: EvaluationSamples;
+  /** Validation commits a checkpoint with the results. The test split only records them. */
+  target:
+    | {
+        split: 'validation';
+        checkpoint: Omit<
+          CommitCheckpointInput,
+          'run' | 'score' | 'validation' | 'standardErrors' | 'counted' | 'seconds'
+        >;
+      }
+    | { split: 'test'; step: number; checkpoint: string };
+}
+
+export interface JudgeEvaluationOutput {
+  rates: Partial<EvaluationRates>;
+  score: number;
+}
+
+/** Runs chains and tests against the hidden tests, and records the rates or commits the checkpoint. */
+export const judgeEvaluation = sequence<JudgeEvaluationInput, JudgeEvaluationOutput>(
+  'judgeEvaluation',
+  {
+    queue: 'sandbox',
+    priority: 4, // it overlaps the next step, whose programs go first
+    summary: ({ target }) => `${target.split} split · ${nameOf(target)}`,
+  },
+  async (call, { run, samples, target }) => {
+    let { seconds } = samples;
+    const judge = async (what: Pick<ExecuteSuiteInput, 'chains' | 'tests'>): Promise<Ref<SuiteVerdicts[]>> => {
+      const per = 'chains' in what ? 'problem' : 'target';
+      const judged = await call(executeSuite, { run, per, suite: 'hidden', ...what });
+      seconds += judged.seconds;
+      return judged.verdicts;
+    };
+    const sampled = await judge({ chains: samples.sampled });
+    const greedy = samples.greedy && (await judge({ chains: samples.greedy }));
+    const tests = await judge({ tests: samples.tests });
+    const summary = await call(summariseEvaluation, { run, sampled, greedy, tests });
+    const { reward, standardErrors, seconds: summarySeconds, ...rates } = summary;
+    seconds += summarySeconds;
+    const chains = [samples.sampled, ...(samples.greedy ? [samples.greedy] : [])];
+    const counted = await call(countAnswers, { run, chains, tests: [samples.tests] });
+    const score = checkpointScore(reward ?? 0, rates.testValidity);
+    if (target.split === 'validation') {
+      const measured = { score, validation: rates, standardErrors, counted, seconds };
+      await call(commitCheckpoint, { run, ...target.checkpoint, ...measured });
+    } else {
+      const measured = { rates: rates as EvaluationRates, standardErrors, ...counted, seconds };
+      await call(recordMetrics, { run, metrics: { kind: 'evaluation', ...target, ...measured } });
+    }
+    return { rates, score, seconds };
+  },
+);
+
+const nameOf = ({ checkpoint }: JudgeEvaluationInput['target']): string =>
+  typeof checkpoint === 'string' ? checkpoint : `stage ${checkpoint.stage}, epoch ${checkpoint.epoch}`;
+
+export interface MeasureEvaluationInput {
+  run: RunRef;
+  chains: Ref<Chain[]>;
+  hidden: Ref<SuiteVerdicts[]>; // of the chains on hidden tests and the tests written for one of them
+  baseline: Ref<SuiteVerdicts[]>; // of the chains on baseline tests
+  attacks: Ref<SuiteVerdicts[]>; // of the base model's chains on hidden tests and tests written for them
+}
+
+export interface MeasureEvaluationOutput {
+  results: Ref<ProblemResult[]>;
+  metrics: Partial<Record<MetricName, number>>;
+}
+
+export const measureEvaluation = result<MeasureEvaluationInput, MeasureEvaluationOutput>('measureEvaluation', 4, {
+  queue: 'cpu',
+});
+
+/** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
+export interface EvaluateCheckpointInput extends Omit<SolveProblemsInput, 'tests'> {
+  gateOf?: string | undefined; // the run whose health gate leaves problems out; default: that of the checkpoint
+}
+
+export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
+  problems: number;
+  samples: number; // of each problem
+  temperature: number;
+  tokens: number; // sampled with the policy
+  /** What was measured: chains and their verdicts on hidden tests. */
+  artifacts: Pick<RunRef, 'config' | 'problems'> & {
+    chains: Ref<Chain[]>;
+    verdicts: Ref<SuiteVerdicts[]>;
+    tests?: Ref<TestBatch>;
+  };
+  skipped?: Ref<Rejected[]>; // problems that do not fit
+}

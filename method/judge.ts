@@ -1,0 +1,95 @@
+// What the sandbox says about programs and tests.
+import type { Ref } from '../core/ref.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import type { Chain, TestBatch, TestTarget } from '../core/schema/chain.js';
+import type { ChainView } from '../core/schema/chainView.js';
+import type { Rejected } from '../core/schema/problem.js';
+import type { Solution } from '../core/schema/solving.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
+import { result } from './activity.js';
+import type { Position, RunRef } from './run.js';
+import type { Failures } from './sample.js';
+
+export interface FindFailuresInput {
+  run: RunRef;
+  chains: Ref<Chain[]>;
+}
+
+export interface FindFailuresOutput {
+  failures: Ref<Failures>;
+  executions: number; // of programs
+}
+
+export const findFailures = result<FindFailuresInput, FindFailuresOutput>('findFailures', 3, {
+  queue: 'sandbox',
+  needs: 'sandbox',
+});
+
+export interface SelectChainsInput {
+  run: RunRef;
+  chains: Ref<Chain[]>;
+  replayBuffer: Ref<ReplayBuffer>;
+  position: Position;
+}
+
+export interface SelectChainsOutput {
+  targets: Ref<TestTarget[]>;
+  replayBuffer: Ref<ReplayBuffer>;
+  executions: number; // of programs
+}
+
+export const selectChains = result<SelectChainsInput, SelectChainsOutput>('selectChains', 6, {
+  queue: 'sandbox',
+  needs: 'sandbox',
+});
+
+export interface ExecuteSuiteInput {
+  run: RunRef;
+  /** 'problem': all chains of a problem share a suite. 'target': each chain is judged on the tests written for it. */
+  per: 'problem' | 'target';
+  suite: 'baseline' | 'hidden';
+  chains?: Ref<Chain[]>; // for 'problem'
+  tests?: Ref<TestBatch>;
+  replayBuffer?: Ref<ReplayBuffer>; // in training: tests of the mistake book join the suite
+  mutants?: number; // up to so many mutants of each reference run on the suite; default: as the reward scheme needs
+}
+
+export interface ExecuteSuiteOutput {
+  verdicts: Ref<SuiteVerdicts[]>;
+  executions: number; // of programs, references included
+}
+
+export const executeSuite = result<ExecuteSuiteInput, ExecuteSuiteOutput>('executeSuite', 6, {
+  queue: 'sandbox',
+  needs: 'sandbox',
+});
+
+export interface CollectSolutionsInput {
+  run: RunRef;
+  chains: Ref<Chain[]>;
+  verdicts: Ref<SuiteVerdicts[]>;
+  tests?: Ref<TestBatch>;
+}
+
+export interface CollectSolutionsOutput {
+  solutions: Ref<Solution[]>;
+  views: Ref<ChainView[]>;
+  solved: number; // problems with a sample that passes every test
+  problems: number;
+}
+
+export const collectSolutions = result<CollectSolutionsInput, CollectSolutionsOutput>('collectSolutions', 4, {
+  queue: 'cpu',
+});
+
+/** Result of the workflow solveProblems. */
+export interface SolveProblemsResult {
+  solved: number; // problems with a sample that passes all its tests
+  problems: number;
+  solutions: Ref<Solution[]>;
+  skipped?: Ref<Rejected[]>; // problems that do not fit
+  chains: Ref<Chain[]>;
+  verdicts: Ref<SuiteVerdicts[]>;
+  views: Ref<ChainView[]>; // for people
+  tests?: Ref<TestBatch>;
+}

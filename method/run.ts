@@ -1,0 +1,53 @@
+// What identifies a run, and what its policy is between two steps: ids, digests and a few numbers, never tensors or texts.
+import type { Digest, Ref } from '../core/ref.js';
+import type { PlannedStep } from '../core/schedule.js';
+import type { Role, Stage } from '../core/schema/chain.js';
+import type { EngineConfig, RunConfig } from '../core/schema/config.js';
+import type { ProblemSet } from '../core/schema/problem.js';
+
+/** The base of a role and the shape of its adapters. */
+export interface BaseRef {
+  model: string; // name or folder, as this run found it
+  modelDigest: Digest;
+  adapterConfig: Digest; // PEFT's adapter_config.json
+}
+
+/** Identifies a run and its inputs. */
+export interface RunRef {
+  runId: string;
+  bases: Record<Role, BaseRef>; // equal unless the discriminator has a base of its own
+  engine: EngineConfig; // as requested; settings of the worker take precedence
+  config: Ref<RunConfig>; // its identity, see runIdentity
+  problems: Ref<ProblemSet>;
+}
+
+/** The position of a step in the schedule. It is part of all random keys of the step. */
+export interface Position extends PlannedStep {
+  stage: Stage;
+}
+
+/** The position of a step that may belong to the warm start, which is stage 0. */
+export interface UpdatePosition extends PlannedStep {
+  stage: Stage | 0;
+}
+
+/** Adapters that earlier stages keep. Other stages use the one in training. */
+export type FrozenAdapters = Partial<Record<Stage, Digest>>;
+
+/** The adapters to sample with. None: the base model. */
+export interface SamplingPolicy {
+  adapter?: Digest;
+  frozen?: FrozenAdapters;
+}
+
+export interface RoleState {
+  adapter: Digest; // the bytes of adapter_model.safetensors
+  frozen?: FrozenAdapters; // with adapters per stage
+  valueHead?: Digest; // of value_head.safetensors, with GAE
+  optimizer: Digest;
+}
+
+export type PolicyState = Record<Role, RoleState>;
+
+/** Standard errors of rates, by the name of the rate. */
+export type StandardErrors = Record<string, number>;

@@ -1,0 +1,187 @@
+// What the models write: the chains of a batch, stage by stage, and tests for them.
+import type { Digest, Ref } from '../core/ref.js';
+import type { Draw } from '../core/rewards/liveGroups.js';
+import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import type { Chain, FailedTest, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
+import type { StepMetrics } from '../core/schema/metrics.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
+import type { Shard } from '../core/shards.js';
+import { effect, result, type ShardResult, sequence, type Timed } from './activity.js';
+import type { Position, RunRef, SamplingPolicy } from './run.js';
+
+/** Which chains to sample: a training batch, a fixed evaluation batch, or all problems to solve. */
+export type ChainBatch =
+  | { kind: 'train'; role: Role; position: Position; draw?: Draw } // draw: further problems of a refilled batch
+  | { kind: 'evaluation'; split: 'validation' | 'test'; problems: number; greedy: boolean }
+  | { kind: 'solve'; samples: number; temperature: number };
+
+export interface GenerateReasoningInput {
+  run: RunRef;
+  batch: ChainBatch;
+  stage: Stage;
+  chains?: Ref<Chain[]>; // with earlier stages; absent for the first stage
+  replayBuffer?: Ref<ReplayBuffer>; // in training with a curriculum
+  adapter?: Digest; // absent: the base model
+  shard?: Shard; // only the chains of some problems
+  shards?: ShardResult<Chain[]>[]; // this stage of all shards: nothing is sampled
+}
+
+export interface GenerateReasoningOutput {
+  chains: Ref<Chain[]>;
+  tokens: number; // sampled
+}
+
+export const generateReasoning = result<GenerateReasoningInput, GenerateReasoningOutput>('generateReasoning', 6, {
+  queue: 'gpu',
+  needs: 'engine',
+});
+
+export interface SampleChainsInput
+  extends SamplingPolicy,
+    Pick<GenerateReasoningInput, 'run' | 'batch' | 'replayBuffer'> {
+  stages: Stage[]; // of a chain, in order
+  shard?: Shard; // only the chains of some problems
+  shards?: ShardResult<Chain[]>[][]; // all shards of each stage: nothing is sampled
+}
+
+export interface SampleChainsOutput extends GenerateReasoningOutput {
+  turns?: ShardResult<Chain[]>[]; // of each stage; only for a shard
+}
+
+/** Samples every stage of a batch's chains. Each stage appends one turn to each chain. */
+export const sampleChains = sequence<SampleChainsInput, SampleChainsOutput>(
+  'sampleChains',
+  {
+    queue: 'gpu',
+    isShard: ({ shard }) => shard !== undefined,
+    /** A shard samples all stages, so that the keys and values of its chains stay on one worker. */
+    async share({ again, perShard }, input) {
+      const parts = await perShard((shard) => again({ ...input, shard }));
+      return again({ ...input, shards: input.stages.map((_, i) => parts.map(({ turns }) => turns![i]!)) });
+    },
+  },
+  async (call, { stages, adapter, frozen, shards, ...input }) => {
+    let done: Timed<GenerateReasoningOutput> | undefined;
+    const turns: ShardResult<Chain[]>[] = [];
+    for (const [i, stage] of stages.entries()) {
+      const turn = await call(generateReasoning, {
+        ...input,
+        stage,
+        adapter: frozen?.[stage] ?? adapter,
+        chains: done?.chains,
+        shards: shards?.[i],
+      });
+      turns.push({ part: turn.chains, tokens: turn.tokens, seconds: turn.seconds });
+      done = {
+        ...turn,
+        tokens: turn.tokens + (done?.tokens ?? 0),
+        seconds: turn.seconds + (done?.seconds ?? 0),
+      };
+    }
+    return { ...done!, turns: input.shard && turns };
+  },
+);
+
+/** Of each chain: the first baseline test that its program fails, or null. */
+export type Failures = (FailedTest | null)[];
+
+export interface RepairProgramsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
+  chains: Ref<Chain[]>; // with all stages
+  failures: Ref<Failures>;
+}
+
+export const repairPrograms = result<RepairProgramsInput, GenerateReasoningOutput>('repairPrograms', 3, {
+  queue: 'gpu',
+  needs: 'engine',
+});
+
+/** What to write tests for: all stages of one random chain per problem, selected targets, or a random stage of each chain. */
+export type TestTargets =
+  | { kind: 'all-stages'; chains: Ref<Chain[]>; position?: Position }
+  | { kind: 'selected'; targets: Ref<TestTarget[]>; position: Position }
+  | { kind: 'evaluation'; chains: Ref<Chain[]> };
+
+export interface GenerateTestsInput extends SamplingPolicy {
+  run: RunRef;
+  targets: TestTargets;
+  samples: number;
+  shard?: Shard; // only the turns of some targets
+  shards?: ShardResult<TestBatch>[]; // the turns of all shards: nothing is sampled
+}
+
+export interface GenerateTestsOutput {
+  tests: Ref<TestBatch>;
+  tokens: number;
+}
+
+export const generateTests = result<GenerateTestsInput, GenerateTestsOutput>('generateTests', 4, {
+  queue: 'gpu',
+  needs: 'engine',
+  isShard: ({ shard }) => shard !== undefined,
+  async share({ again, perShard }, input) {
+    const parts = await perShard((shard) => again({ ...input, shard }));
+    const written = parts.map(({ tests, tokens, seconds }) => ({ part: tests, tokens, seconds }));
+    return again({ ...input, shards: written });
+  },
+});
+
+export interface GenerateChainsInput extends Omit<SampleChainsInput, 'shard' | 'shards'> {
+  /** The discriminator also writes tests for all stages of one chain of each problem. */
+  tests?: ({ samples: number } & SamplingPolicy) | undefined;
+  /** Chains that have all stages. Their programs that failed a test are written again. */
+  repair?: Pick<RepairProgramsInput, 'chains' | 'failures'>;
+}
+
+/** Tokens and seconds include chains and tests. */
+export interface GenerateChainsOutput extends GenerateReasoningOutput {
+  tests?: Ref<TestBatch>;
+}
+
+/** The chains of a batch, or their repair, and tests for them. */
+export const generateChains = sequence<GenerateChainsInput, GenerateChainsOutput>(
+  'generateChains',
+  { queue: 'gpu', sharesParts: true },
+  async (call, { tests, repair, ...input }) => {
+    const { run, batch, adapter, frozen } = input;
+    const done = repair
+      ? await call(repairPrograms, { run, batch, ...repair, adapter: frozen?.[5] ?? adapter })
+      : await call(sampleChains, input);
+    if (tests === undefined) return done;
+    const { chains, tokens, seconds } = done;
+    const position = batch.kind === 'train' ? batch.position : undefined;
+    const written = await call(generateTests, { run, targets: { kind: 'all-stages', chains, position }, ...tests });
+    return { ...done, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
+  },
+);
+
+/** Some problems of a generator step: their chains, the tests for them, and the verdicts. */
+export interface DrawnProblems {
+  chains: Ref<Chain[]>;
+  tests?: Ref<TestBatch>;
+  verdicts: Ref<SuiteVerdicts[]>;
+}
+
+export interface CompleteBatchInput {
+  run: RunRef;
+  draws: DrawnProblems[]; // so far
+}
+
+/** One of both: what to draw next, or all draws as one. */
+export interface CompleteBatchOutput {
+  next?: Draw;
+  batch?: DrawnProblems;
+}
+
+export const completeBatch = result<CompleteBatchInput, CompleteBatchOutput>('completeBatch', 1, { queue: 'cpu' });
+
+/** What was sampled for a step or an evaluation. */
+export interface CountAnswersInput {
+  run: RunRef;
+  chains: Ref<Chain[]>[];
+  tests: Ref<TestBatch>[];
+}
+
+/** Fields of a record. */
+export type CountAnswersOutput = Pick<StepMetrics, 'answers' | 'warnings'>;
+
+export const countAnswers = effect<CountAnswersInput, CountAnswersOutput>('countAnswers', { queue: 'cpu' });

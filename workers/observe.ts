@@ -1,0 +1,134 @@
+// Tells observers about every call of an activity into what it depends on: traces, metrics, and the watch for activities that
+// hang. A new method of a port is observed like the others.
+import { currentProgress } from '../activities/hangs.js';
+import type { Deps } from '../chains/scope.js';
+import type { ExecutionJob } from '../core/schema/execution.js';
+
+/** One call. An observer may replace its arguments before it is made. */
+export interface PortCall {
+  /** deps: opening a port, and work that belongs to none. */
+  port: 'deps' | 'store' | 'engine' | 'sandbox' | 'rollouts';
+  target: object;
+  method: string;
+  args: unknown[];
+  /** What the port was opened with, such as the name of a model. */
+  opening?: unknown;
+}
+
+export interface Outcome {
+  result?: unknown;
+  error?: unknown;
+}
+
+/** Called before a call. What it returns is called after it. */
+export type Observer = (call: PortCall) => ((outcome: Outcome) => void) | undefined;
+
+/** The items of a call on a batch, such as sequences or programs. Undefined for other calls. */
+export const batchOf = ({ args: [first] }: PortCall): readonly object[] | undefined =>
+  Array.isArray(first) && typeof first[0] !== 'number' ? first : undefined;
+
+/** The same dependencies, whose calls the observers see. */
+export function observedDeps(deps: Deps, observers: readonly Observer[]): Deps {
+  const observe = <T extends object>(port: PortCall['port'], target: T, opening?: unknown): T =>
+    new Proxy(target, {
+      get(_, method) {
+        const member: unknown = Reflect.get(target, method);
+        if (typeof member !== 'function') return member;
+        return (...args: unknown[]) => {
+          const call: PortCall = { port, target, method: String(method), args, opening };
+          return observed(call, observers, () => member.apply(target, call.args));
+        };
+      },
+    });
+  const own = observe('deps', deps);
+  const methods: Partial<Deps> = {
+    store: observe('store', deps.store),
+    engine: async (model, options) => observe('engine', await own.engine(model, options), model),
+    sandbox: async (config) => observe('sandbox', await own.sandbox(config)),
+    loadProblems: (...given) => own.loadProblems(...given),
+    get environment(): Deps['environment'] {
+      return own.environment;
+    },
+    get renderReport(): Deps['renderReport'] {
+      return own.renderReport;
+    },
+    get rolloutServer(): Deps['rolloutServer'] {
+      const { rolloutServer } = deps;
+      return rolloutServer && ((config) => observe('rollouts', rolloutServer(config), config));
+    },
+  };
+  return Object.setPrototypeOf(methods, deps);
+}
+
+function observed(call: PortCall, observers: readonly Observer[], work: () => unknown): unknown {
+  const ends = observers.map((observer) => observer(call));
+  const end = (outcome: Outcome): void => {
+    for (const each of ends) each?.(outcome);
+  };
+  const fail = (error: unknown): never => {
+    end({ error });
+    throw error;
+  };
+  const succeed = (result: unknown): unknown => {
+    end({ result });
+    return result;
+  };
+  let result: unknown;
+  try {
+    result = work();
+  } catch (error) {
+    return fail(error);
+  }
+  return result instanceof Promise ? result.then(succeed, fail) : succeed(result);
+}
+
+/** How many times the bound a call may take that reports nothing but ends by itself. */
+const OPENING = 15; // pulls and builds an image, tests a device, reads or quantizes weights
+const STORE = 5; // tries requests to a bucket again
+const REPORT = 3;
+const PROGRAM_LIMITS = 10; // a guest has several programs, and one that reaches its limit runs again
+
+/** What the log says about calls that are not named `port.method`, and their bounds. */
+const OF_DEPS: Record<string, { name(subject: unknown): string; bounds: number }> = {
+  engine: { name: (model) => `opening the model ${model}`, bounds: OPENING },
+  sandbox: { name: () => 'opening the sandbox', bounds: OPENING },
+  loadProblems: { name: (source) => `loading the problems ${source}`, bounds: OPENING },
+  environment: { name: () => 'comparing environments', bounds: OPENING },
+  renderReport: { name: () => 'rendering the report', bounds: REPORT },
+};
+
+/** Calls count as progress of the activity that makes them, and so does what they report. */
+export const progressObserver: Observer = (call) => {
+  const progress = currentProgress();
+  if (progress === undefined) return undefined;
+  const { port, method, args, opening } = call;
+  if (port === 'deps') {
+    const { name, bounds } = OF_DEPS[method]!;
+    return progress.begin({ name: name(args[0]), bounds });
+  }
+  if (port === 'store') return progress.begin({ name: `store.${method}`, bounds: STORE });
+  if (port === 'rollouts') {
+    const { timeoutSeconds } = opening as { timeoutSeconds: number };
+    return progress.begin({ name: `the rollout server.${method}`, limitMs: 1000 * timeoutSeconds });
+  }
+  const batch = batchOf(call);
+  if (batch) args[1] = reporting(args[1] as Reporting | undefined, () => progress.advance());
+  const limitMs = port === 'sandbox' ? programLimit(batch) : 0;
+  return progress.begin({ name: `${port}.${method}`, limitMs });
+};
+
+interface Reporting {
+  onProgress?(amount: number): void;
+}
+
+const reporting = (options: Reporting | undefined, advance: () => void): Reporting => ({
+  ...options,
+  onProgress: (amount) => {
+    advance();
+    options?.onProgress?.(amount);
+  },
+});
+
+/** A program that sleeps takes as long as its limit allows. */
+const programLimit = (jobs: readonly Partial<Pick<ExecutionJob, 'limits'>>[] = []): number =>
+  1000 * PROGRAM_LIMITS * jobs.reduce((most, { limits }) => Math.max(most, limits?.wallSeconds ?? 0), 0);
