@@ -48,11 +48,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'solve problems.json --base tiny',
   ],
   serve: ['serve', 'serve demo-seed-0/best --port 8000', 'serve --base tiny --samples 4'],
-  up: [
-    'up',
-    'up --port 7300 --sandbox docker',
-    'up --store s3://my-bucket/team --listen 0.0.0.0:7443 --tls-cert cert.pem --tls-key key.pem --api-keys keys.txt',
-  ],
+  up: ['up', 'up --port 7300 --sandbox docker'],
   worker: ['worker', 'worker --role gpu,sandbox --device cuda'],
   temporal: ['temporal workflow list'],
   'store verify': ['store verify', 'store verify demo-seed-0 --json'],
