@@ -65,7 +65,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'problems import': ['problems import mbpp.jsonl --out problems.jsonl'],
   'sandbox run': ['sandbox run --input programs.jsonl', 'sandbox run -i programs.jsonl --mode pytest --sandbox docker'],
   'config schema': ['config schema > gauntlet.config.schema.json'],
-  completion: ['completion bash > ~/.local/share/bash-completion/completions/gauntlet', 'completion zsh'],
 };
 
 /** Every command that does something, in the order of --help; the name is without `gauntlet`. */
