@@ -6,7 +6,7 @@ import { type Context, Context as CurrentContext } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { MAX_DECLINES, type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
-import { Turns } from '../ml/engine/turns.js';
+import { Turns } from '../infra/turns.js';
 
 const CLAIM = 'claimModelWorker';
 const DECLINE_DELAY_MS = 200;
