@@ -53,7 +53,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   temporal: ['temporal workflow list'],
   'store verify': ['store verify', 'store verify demo-seed-0 --json'],
   'store copy': ['store copy .gauntlet s3://my-bucket/team'],
-  'store gc': ['store gc --dry-run', 'store gc --older-than 30 --keep 5'],
+  'store gc': ['store gc --dry-run', 'store gc --older-than 30'],
   doctor: ['doctor'],
   setup: ['setup cuda'],
   'model inspect': ['model inspect --model data/tiny-model'],
