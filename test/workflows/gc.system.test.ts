@@ -53,7 +53,7 @@ describe('gauntlet store gc beside a live server', function () {
     return bytes;
   }
 
-  it('removes what ended runs left, and nothing of open runs, schedules and checkpoints', async () => {
+  it('removes what ended runs left, and nothing of open runs and checkpoints', async () => {
     const { client } = f.host;
     const acts = createActivities(f.world.deps);
     const nights = ['night-1', 'night-2'];

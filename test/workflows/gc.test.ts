@@ -1,14 +1,10 @@
 // `gauntlet store gc` beside a live server: what runs that go on may need is never touched, however old it is.
 import assert from 'node:assert/strict';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { openRuns } from '../../cli/commands/gc.js';
-import { loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
-import { inProcess } from '../cli/support.js';
 import { runPipeline } from '../support/runs.js';
-import { DAY, gcFixture, RUN } from './gcFixture.js';
+import { gcFixture, RUN } from './gcFixture.js';
 
 describe('gauntlet store gc with a server', function () {
   this.timeout(120_000);
@@ -23,18 +19,6 @@ describe('gauntlet store gc with a server', function () {
     while (open.length < 2) open = (await openRuns(store, Date.now(), f.host.client)).open.map(({ run }) => run);
     assert.deepEqual(open.sort(), ['evaluateCheckpoint', 'solveProblems']);
     for (const type of types) await workflow.getHandle(type).terminate();
-    await f.noneGoesOn();
-  });
-
-  it('keeps the checkpoint of a new fork, also without a server', async () => {
-    await runPipeline(createActivities(f.world.deps), 'ended', RUN);
-    await f.age(60);
-    const { metadata } = await loadCheckpoint(f.world.deps.store, 'ended', 'latest');
-    const path = join(f.world.folder, 'runs/ended/checkpoints', metadata.name, 'metadata.json');
-    const { code, err } = await inProcess('fork', `ended/${metadata.name}`, '--store', f.world.folder);
-    assert.equal(code, 0, err);
-    assert.ok(Date.now() - (await stat(path)).mtimeMs < DAY);
-    await f.host.client.workflow.getHandle(`ended-from-${metadata.name.replace('checkpoint_', '')}`).terminate();
     await f.noneGoesOn();
   });
 
