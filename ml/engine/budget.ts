@@ -87,9 +87,9 @@ function readProc(proc: string, file: string): string {
 
 /**
  * Values with sizes, the least recently used one first. `set` removes old ones until the sum is within the limit again. A
- * single value may exceed it: what is in use must be held.
+ * single value may exceed it: what is in use must be held. Without sizes, the limit is a number of values.
  */
-export class LruBytes<V> {
+export class Lru<V> {
   private readonly entries = new Map<string, { value: V; bytes: number }>();
   private sum = 0;
 
@@ -113,7 +113,7 @@ export class LruBytes<V> {
     return entry.value;
   }
 
-  set(key: string, value: V, bytes: number): void {
+  set(key: string, value: V, bytes = 1): void {
     this.delete(key);
     this.makeRoom(bytes);
     this.entries.set(key, { value, bytes });

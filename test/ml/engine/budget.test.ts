@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { KvStore } from '../../../ml/decode/kvStore.js';
 import { OpenGraphs } from '../../../ml/device/openGraphs.js';
-import { allocatedMemory, LruBytes, memoryBudget, memoryLimit, memoryOf, sourceOf } from '../../../ml/engine/budget.js';
+import { allocatedMemory, Lru, memoryBudget, memoryLimit, memoryOf, sourceOf } from '../../../ml/engine/budget.js';
 
 const GIB = 2 ** 30;
 
@@ -53,10 +53,10 @@ describe('the memory budget', () => {
   });
 });
 
-describe('LruBytes', () => {
+describe('Lru', () => {
   it('removes the least recently used values until the sum is within the limit', () => {
     const removed: string[] = [];
-    const lru = new LruBytes<number>(10, (_, key) => removed.push(key));
+    const lru = new Lru<number>(10, (_, key) => removed.push(key));
     lru.set('a', 1, 4);
     lru.set('b', 2, 4);
     assert.equal(lru.get('a'), 1);
@@ -71,7 +71,7 @@ describe('LruBytes', () => {
   });
 
   it('holds a single value that exceeds the limit', () => {
-    const lru = new LruBytes<string>(10);
+    const lru = new Lru<string>(10);
     lru.set('small', 'x', 3);
     lru.set('large', 'y', 30);
     assert.deepEqual([lru.get('small'), lru.get('large'), lru.used], [undefined, 'y', 30]);
