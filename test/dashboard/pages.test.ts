@@ -374,23 +374,6 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('have a table of the main figures in a report without JavaScript', async () => {
-    const bare = await browser.newPage({ javaScriptEnabled: false });
-    await bare.goto(urlOf());
-    const rows = await bare.locator('noscript table').locator('tr').allTextContents();
-    for (const row of [
-      /^Statefinished$/,
-      /^Steps6 of 6$/,
-      /^Solved, sampled[\d.]+ % → [\d.]+ %$/,
-      /^generator adaptersha256:/,
-    ])
-      assert.ok(
-        rows.some((each) => row.test(each)),
-        `${row}: ${rows.join('; ')}`,
-      );
-    await bare.close();
-  });
-
   it('fit on a phone, and ask no other server', async () => {
     const requests: string[] = [];
     page.on('request', (request) => requests.push(request.url()));
