@@ -68,15 +68,6 @@ export function procBytes(proc: string, file: string, field: string): number | u
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
 
-/** Use and budget of another process of this machine; undefined if it cannot be seen. */
-export function memoryOf(pid: number): { used: number; budget: MemoryBudget } | undefined {
-  const proc = `/proc/${pid}`;
-  const used = allocatedMemory(proc);
-  if (used === undefined) return undefined;
-  const [, set] = /(?:^|\0)GAUNTLET_MEMORY=([^\0]*)/.exec(readProc(proc, 'environ')) ?? [];
-  return { used, budget: memoryBudget(set ?? '') };
-}
-
 function readProc(proc: string, file: string): string {
   try {
     return readFileSync(`${proc}/${file}`, 'latin1');

@@ -230,7 +230,7 @@ describe('gauntlet report', () => {
     assert.equal(code, 0);
     assert.equal(out.trim(), join(folder, 'runs', 'made', 'report.html'));
     const page = readFileSync(out.trim(), 'utf8');
-    for (const part of ['92.5 %', 'def add(a, b): return a - b', 'checkpoint_stage_1_epoch_1'])
+    for (const part of ['0.925', 'def add(a, b): return a - b', 'checkpoint_stage_1_epoch_1'])
       assert.ok(page.includes(part), part);
   });
 
