@@ -1,4 +1,5 @@
-// The controls of the dashboard: the functions of `gauntlet status`, `pause`, `stop` and `resume` over one connection. It opens when a page first asks, and again after a fault.
+// The controls of the dashboard: the functions of `gauntlet status`, `pause`, `stop` and `resume` over one connection. It opens
+// when a page first asks, and again after a fault.
 import type { Client } from '@temporalio/client';
 import { GauntletError } from '../../core/errors.js';
 import type { RunProgress } from '../../core/schema/run.js';
