@@ -48,16 +48,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'solve problems.json --base tiny',
   ],
   serve: ['serve', 'serve demo-seed-0/best --port 8000', 'serve --base tiny --samples 4'],
-  up: [
-    'up',
-    'up --port 7300 --sandbox docker',
-    'up --store s3://my-bucket/team --listen 0.0.0.0:7443 --tls-cert cert.pem --tls-key key.pem --api-keys keys.txt',
-  ],
+  up: ['up', 'up --port 7300 --sandbox docker'],
   worker: ['worker', 'worker --role gpu,sandbox --device cuda'],
   temporal: ['temporal workflow list'],
   'store verify': ['store verify', 'store verify demo-seed-0 --json'],
   'store copy': ['store copy .gauntlet s3://my-bucket/team'],
-  'store gc': ['store gc --dry-run', 'store gc --older-than 30 --keep 5'],
+  'store gc': ['store gc --dry-run', 'store gc --older-than 30'],
   doctor: ['doctor'],
   setup: ['setup cuda'],
   'model inspect': ['model inspect --model data/tiny-model'],
@@ -69,7 +65,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'problems import': ['problems import mbpp.jsonl --out problems.jsonl'],
   'sandbox run': ['sandbox run --input programs.jsonl', 'sandbox run -i programs.jsonl --mode pytest --sandbox docker'],
   'config schema': ['config schema > gauntlet.config.schema.json'],
-  completion: ['completion bash > ~/.local/share/bash-completion/completions/gauntlet', 'completion zsh'],
 };
 
 /** Every command that does something, in the order of --help; the name is without `gauntlet`. */

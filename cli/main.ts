@@ -7,7 +7,6 @@ import { exceptThisMachine } from '../infra/proxy.js';
 import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';
 import { addCheckpoints } from './commands/checkpoints.js';
-import { addCompletion } from './commands/completion.js';
 import { addConfig } from './commands/config.js';
 import { addControl } from './commands/control.js';
 import { addDashboard } from './commands/dashboard.js';
@@ -46,7 +45,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
     [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
   ],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor, addSetup]],
-  ['Tools:', [addModel, addProblems, addSandbox, addConfig, addCompletion]],
+  ['Tools:', [addModel, addProblems, addSandbox, addConfig]],
 ];
 
 const STUCK_MS = 2_000; // less than bin/gauntlet.mjs waits for open handles

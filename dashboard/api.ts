@@ -31,7 +31,6 @@ export interface RunSummary {
 export interface RunView extends RunSummary {
   facts: { name: string; value: string }[];
   config: unknown; // with all recorded changes
-  fields: ConfigField[]; // of that configuration
   bands: Band[];
   charts: Chart[];
   steps: StepRow[];
@@ -74,12 +73,6 @@ export interface Repair {
   call: string;
   expected: string;
   got: string;
-}
-
-export interface ConfigField {
-  name: string; // 'ppo.learningRate'
-  value: string; // JSON
-  isLive: boolean; // can change while the run is running
 }
 
 /** Policy updates start + 1 … end. */
@@ -227,13 +220,12 @@ export interface StageHistory {
   }[];
 }
 
-/** `diff/ID/ID`, or `diff/ID/ID/FROM-TO/FROM-TO` with the steps to compare; their charts begin at step 1 */
+/** `diff/ID/ID` */
 export interface DiffView {
   runs: [string, string];
-  names: [string, string]; // of the two sides
   facts: { name: string; values: [string, string] }[]; // configuration, models, problems, code: those that differ
   charts: Chart[]; // one for each line of a chart, with the curves of both sides
-  commonSteps?: number; // absent for ranges of steps, whose samples are not compared
+  commonSteps: number;
   tokens?: TokenDifference; // absent: all common steps sampled the same tokens
   reward?: RewardDifference; // absent: all rewards are equal
 }
@@ -292,6 +284,11 @@ export interface ReportContents {
   resources: Record<string, unknown>; // path → content: the run, then steps and groups, the newest first
 }
 
+/** `versions` */
+export interface Versions {
+  versions: Record<string, string>; // of a run id: a text that changes whenever the run records something
+}
+
 /** `live`: the runs that the Temporal server has and that have not completed */
 export interface LiveStates {
   problem?: string; // why their states are unknown
@@ -305,21 +302,19 @@ export interface LiveState {
 
 /** `live/ID`: a run on the Temporal server */
 export interface LiveView {
-  problem?: string; // why runs cannot be controlled now; nothing else is known then
+  problem?: string; // why this page cannot control the run. If set, nothing else is known
   state?: string; // absent: as in the store
   notes: string[]; // what it waits for, what is being retried
   failure?: RunEvent; // waits for a decision
-  actions: Exclude<ControlRequest['action'], 'fork'>[]; // that make sense now
+  actions: ControlRequest['action'][]; // that make sense now
   url?: string; // in the Web UI of Temporal
 }
 
 /** The body of POST `control/ID`. `retry`, `skip` and `abort` decide about a failed activity. */
-export type ControlRequest =
-  | { action: 'pause' | 'resume' | 'stop' | 'retry' | 'skip' | 'abort' }
-  | { action: 'change'; assignments: string[] } // 'field=value'
-  | { action: 'fork'; checkpoint: string; name?: string; assignments: string[] };
+export interface ControlRequest {
+  action: 'pause' | 'resume' | 'stop' | 'retry' | 'skip' | 'abort';
+}
 
 export interface ControlAnswer {
   said: string; // what will happen, in one line
-  forked?: string; // id of the new run
 }

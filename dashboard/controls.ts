@@ -14,14 +14,11 @@ export interface Controls {
   request(run: string, request: ControlRequest): Promise<ControlAnswer>;
 }
 
-const MAX_BYTES = 65_536;
+const MAX_BYTES = 1024;
 
-const assignments = z.array(z.string());
-const controlRequestSchema: z.ZodType<ControlRequest> = z.discriminatedUnion('action', [
-  z.strictObject({ action: z.enum(['pause', 'resume', 'stop', 'retry', 'skip', 'abort']) }),
-  z.strictObject({ action: z.literal('change'), assignments }),
-  z.strictObject({ action: z.literal('fork'), checkpoint: z.string(), name: z.string().optional(), assignments }),
-]);
+const controlRequestSchema: z.ZodType<ControlRequest> = z.strictObject({
+  action: z.enum(['pause', 'resume', 'stop', 'retry', 'skip', 'abort']),
+});
 
 /**
  * The type `application/json` makes a browser ask before another site can send it, and the server does not agree.

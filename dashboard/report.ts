@@ -6,7 +6,6 @@ import type { StepMetrics } from '../core/schema/metrics.js';
 import { unlessLost } from '../store/memo.js';
 import type { ObjectStore } from '../store/objectStore.js';
 import type { Store } from '../store/store.js';
-import type { RunView } from './api.js';
 import { CachedStore } from './data/cachedStore.js';
 import { History } from './data/history.js';
 import { MetricsReader } from './data/metricsReader.js';
@@ -14,7 +13,6 @@ import { stepsOf } from './data/records.js';
 import { readGroup, readRollouts, stepView } from './data/rollouts.js';
 import { readRunView } from './data/run.js';
 import { pageFiles } from './pageFiles.js';
-import { percent, visible } from './web/format.js';
 
 const ROLLOUT_BYTES = 2_000_000;
 
@@ -36,7 +34,7 @@ export async function renderReport(files: ObjectStore, run: string, rolloutBytes
   ];
   // ReportContents
   const contents = `{"run":${json(run)},"rolloutBytes":${rolloutBytes},"resources":{${resources.join(',')}}}`;
-  return pageOf(view, contents);
+  return pageOf(contents);
 }
 
 /**
@@ -83,36 +81,16 @@ const resource = (path: string, value: unknown): string => `${json(path)}:${json
 /** No text can end the element that the JSON is in. */
 const json = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c');
 
-async function pageOf(view: RunView, contents: string): Promise<string> {
+async function pageOf(contents: string): Promise<string> {
   const files = await pageFiles();
   const [page, script, style] = ['index.html', 'main.js', 'main.css'].map((name) => files.get(name)!.toString());
   const policy = `default-src 'none'; script-src ${hashOf(script!)}; style-src ${hashOf(style!)}; img-src data:; base-uri 'none'; form-action 'none'`;
   const parts = {
     '<meta charset="utf-8">': `<meta charset="utf-8">\n<meta http-equiv="content-security-policy" content="${policy}">`,
     '<link rel="stylesheet" href="main.css">': `<style>${style}</style>`,
-    '<noscript>These pages need JavaScript.</noscript>': `<noscript>${summary(view)}</noscript>`,
     '<script src="main.js"></script>': `<script type="application/json" id="report">${contents}</script>\n<script>${script}</script>`,
   };
   return Object.entries(parts).reduce((text, [place, part]) => text.replace(place, () => part), page!);
 }
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
-/** The main figures, for readers without JavaScript. */
-function summary({ id, state, step, totalSteps, best = '–', rates, facts }: RunView): string {
-  const rows = [
-    ['State', state],
-    ['Steps', `${step} of ${totalSteps}`],
-    ['Best checkpoint', best],
-    ...rates.map(({ title, before, after }) => [title, `${percent(before)} → ${percent(after)}`]),
-    ...facts.map(({ name, value }) => [name, value]),
-  ];
-  const cells = rows.map(([name, value]) => `<tr><th scope="row">${html(name!)}</th><td>${html(value!)}</td></tr>`);
-  return `<main><h1>Run ${html(id)}</h1>
-<p>With JavaScript, this page shows curves and rollouts, too.</p>
-<table><caption>Rates are those of problems of the test split, before training and after it</caption>
-${cells.join('\n')}
-</table></main>`;
-}
-
-const html = (text: string): string => visible(text).replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);

@@ -1,8 +1,7 @@
-// The HTTP server of the dashboard: the pages, the JSON of resources, events, and controls. Whoever reaches it sees every
+// The HTTP server of the dashboard: the pages, the JSON of resources, and controls. Whoever reaches it sees every
 // rollout and controls every run, so infra/httpServer.ts decides whom it answers, and controls need an origin.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { cookieName, createAccess, limitConnections, listen, patience, sendJson, urlOf } from '../infra/httpServer.js';
-import { Changes } from './changes.js';
 import { type Controls, readControlRequest } from './controls.js';
 import { decoded, type Resources } from './data/resources.js';
 import { PAGE_FILES, type PageFile, pageFiles } from './pageFiles.js';
@@ -20,7 +19,7 @@ export interface Dashboard {
 }
 
 const REQUEST_MS = 30_000; // to send a request
-const MAX_CONNECTIONS = 256; // more than pages may be open (changes.ts)
+const MAX_CONNECTIONS = 256;
 
 const HEADERS = {
   'content-security-policy':
@@ -48,7 +47,6 @@ export function dashboardServer(
 ): { server: Server; token?: string } {
   const access = createAccess(host, 'dashboard');
   const { token } = access;
-  const changes = new Changes(resources);
   const server = createServer(patience(REQUEST_MS), (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     answer(request, response).catch((error: unknown) => sendError(response, error));
@@ -77,7 +75,6 @@ export function dashboardServer(
     }
     if (path === 'api/live') return sendJson(response, 200, await controls.states());
     if (about === 'live') return sendJson(response, 200, await controls.live(decoded(run!)));
-    if (path === 'api/events') return changes.tell(response);
     if (path.startsWith('api/')) return sendJson(response, 200, await resources.read(path.slice('api/'.length)));
     const file = files.get(path);
     if (file === undefined) return refuse(response, 404, 'there is no such page');

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GauntletError } from '../core/errors.js';
 import { createAccess, limitConnections, patience, sendJson, urlOf } from '../infra/httpServer.js';
-import { Turns } from '../ml/engine/turns.js';
+import { Turns } from '../infra/turns.js';
 import { ApiError, Completion, otherModel, parseRequest } from './completions.js';
 import type { Solver } from './policies.js';
 import { solveTask } from './solver.js';

@@ -139,5 +139,5 @@ export function urlOf({ url = '/' }: IncomingMessage): URL {
 }
 
 /** Digests have one length, which timingSafeEqual requires. */
-export const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 const isEqual = (given: string, token: string): boolean => timingSafeEqual(digestOf(given), digestOf(token));

@@ -12,14 +12,12 @@ import {
 import { digestBytes, digestJson, parseJson, renderedJson } from './canonicalJson.js';
 import { isInTheWay } from './checks.js';
 import { inParallel } from './inParallel.js';
-import { layout } from './layout.js';
-import type { ObjectStore } from './objectStore.js';
-import { checkRecord, removeRecord, writeRecord } from './records.js';
+import { checkRecord, writeRecord } from './records.js';
 import type { Store } from './store.js';
 
 export const CHECKPOINTS = 'checkpoints';
 const METADATA = 'metadata.json';
-export const POINTERS = ['checkpoint_best', 'checkpoint_latest'] as const;
+const POINTERS = ['checkpoint_best', 'checkpoint_latest'] as const;
 
 /** Paths inside a checkpoint's folder. PEFT and vLLM can load the adapter folders. */
 export const CHECKPOINT_FILES = {
@@ -101,17 +99,6 @@ export async function hasCheckpointFile(
   return typeof metadata === 'object' && metadata.files[file.join('/')] === digestBytes(bytes);
 }
 
-/** Removes the metadata first: without it there is no checkpoint. */
-export async function removeCheckpoint(store: Store, runId: string, name: string): Promise<void> {
-  await removeRecord(store, runId, at(name, METADATA));
-  for (const path of await store.listRunFiles(runId, `${CHECKPOINTS}/${name}`)) await store.removeRunFile(runId, path);
-}
-
-/** Marks a checkpoint as used, so that a sweep keeps it. */
-export async function touchCheckpoint({ objects }: ObjectStore, runId: string, name: string): Promise<void> {
-  await objects.touch(layout.run(runId, at(name, METADATA)));
-}
-
 /** The checkpoint with the highest score, the earliest of equal ones. `checkpoints` are in the order of training. */
 export function bestCheckpoint(checkpoints: readonly CheckpointMetadata[]): CheckpointMetadata | undefined {
   return [...checkpoints].sort((a, b) => b.score - a.score)[0]; // a stable sort
@@ -140,13 +127,11 @@ export async function loadCheckpoint(store: Store, runId: string, which: string)
   const files = new Map<string, Uint8Array>();
   const problems = await checkFiles(store, runId, metadata, files);
   if (problems.length === 0) return { metadata, files };
-  if (await isNone(store, runId, name)) throw await noSuch(store, runId, name); // removed while it was being read
   throw refused(runId, name, problems);
 }
 
-/** True if the checkpoint was never written or was removed. One that was lost has left the digest of its metadata. */
+/** True if the checkpoint was never written. One that was lost has left the digest of its metadata. */
 async function isNone(store: Store, runId: string, name: string): Promise<boolean> {
-  if ((await readMetadata(store, runId, name)) !== undefined) return false;
   return (await checkRecord(store, runId, at(name, METADATA))).problem === undefined;
 }
 

@@ -59,12 +59,6 @@ export async function listRecords(store: Store, runId: string, folder: string): 
   return [...new Set([...present, ...named])].sort();
 }
 
-/** Removes the digest first, so that no record is missed. */
-export async function removeRecord(store: Store, runId: string, path: string): Promise<void> {
-  await store.removeRunFile(runId, `${DIGESTS}/${path}`);
-  await store.removeRunFile(runId, path);
-}
-
 export interface CheckedRecord {
   bytes: Uint8Array | undefined;
   hasDigest: boolean; // a record without one is valid: its writer may have been killed

@@ -6,16 +6,7 @@
 // check and the removal is not lost: an object is first taken (moved into trash/), and its last use is checked again. If
 // it was touched before it was taken, it goes back. A touch after that does not find it, and the writer either restores it
 // from trash/ or writes it again; removing it from trash/ then does no harm.
-import { GauntletError } from '../core/errors.js';
 import { hexOf } from './canonicalJson.js';
-import {
-  bestCheckpoint,
-  CHECKPOINTS,
-  listCheckpoints,
-  POINTERS,
-  readPointer,
-  removeCheckpoint,
-} from './checkpoints.js';
 import { inParallel } from './inParallel.js';
 import { inspectBlob, inspectMemo, listBlobs, listFolder, listMemos, type StoredFile } from './inventory.js';
 import { ASIDE, layout, RUNS, TAKEN } from './layout.js';
@@ -23,7 +14,7 @@ import { kindOfRow } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { DIGESTS } from './records.js';
 import { digestsInText } from './references.js';
-import { MANIFEST, readResult, UPDATES } from './runs.js';
+import { UPDATES } from './runs.js';
 import type { Digest } from './store.js';
 
 const SMALL = 2 ** 16; // bytes of a blob that is read at once
@@ -31,12 +22,8 @@ const SMALL = 2 ** 16; // bytes of a blob that is read at once
 export interface SweepOptions {
   /** ms since 1970; what was used since then is kept. */
   keepFrom: number;
-  /** Runs that continue; all their checkpoints are kept. */
+  /** Runs that continue. */
   open: ReadonlySet<string>;
-  /** Names of checkpoints from which runs without a manifest will start. */
-  beginnings?: ReadonlySet<string>;
-  /** Of an ended run keep the best, the latest and every Nth checkpoint; absent: all. */
-  keepEvery?: number;
   dryRun: boolean;
 }
 
@@ -46,7 +33,6 @@ export interface Amount {
 }
 
 export interface Swept {
-  checkpoints: Amount & { names: string[] };
   memos: Amount;
   blobs: Amount;
   /** Damaged files in quarantine, files of updates that no run continues, and what a killed sweep left in the trash. */
@@ -60,13 +46,12 @@ export async function sweep(store: ObjectStore, options: SweepOptions): Promise<
   const { keepFrom } = options;
   const paths: string[] = [];
   const leftovers = await sweepLeftovers(store, options, paths);
-  const checkpoints = await thinCheckpoints(store, options, paths);
   const memos = await listMemos(store);
   const { blobs } = await listBlobs(store);
   const usedAt = groupUse(memos);
   const isUsed = ({ name }: StoredFile): boolean => usedAt.get(kindOfRow(name).of)! >= keepFrom;
   const kept = await reachable(store, blobs, [
-    ...(await namedByRuns(store, checkpoints.gone)),
+    ...(await namedByRuns(store)),
     ...(await namedByRows(store, memos.filter(isUsed))),
     ...blobs.filter((blob) => blob.usedAt >= keepFrom).map(({ name }) => name),
   ]);
@@ -74,9 +59,8 @@ export async function sweep(store: ObjectStore, options: SweepOptions): Promise<
   const unused = memos.filter((row) => !isUsed(row));
   const rows = await drop(store, unused, options, paths, ({ name }) => `memo-${name}`);
   const swept = await drop(store, unnamed, options, paths, ({ name }) => hexOf(name));
-  const { gone: _, ...thinned } = checkpoints;
-  const bytes = thinned.bytes + rows.bytes + swept.bytes + leftovers.bytes;
-  return { checkpoints: thinned, memos: rows, blobs: swept, leftovers, bytes, paths: paths.sort() };
+  const bytes = rows.bytes + swept.bytes + leftovers.bytes;
+  return { memos: rows, blobs: swept, leftovers, bytes, paths: paths.sort() };
 }
 
 /** When each row was used; a row and its record are kept or removed together. */
@@ -145,82 +129,16 @@ async function namedByRows(store: ObjectStore, rows: readonly StoredFile[]): Pro
 }
 
 /** Every digest in any JSON file of a run, also of a copy or of a run that somebody renamed. */
-async function namedByRuns({ objects }: ObjectStore, gone: ReadonlySet<string>): Promise<Digest[]> {
+async function namedByRuns({ objects }: ObjectStore): Promise<Digest[]> {
   const digests: Digest[] = [];
   for (const runId of await objects.folders(RUNS)) {
     await inParallel(await objects.names(`${RUNS}/${runId}`), async (path) => {
-      if (!path.endsWith('.json') || path.startsWith(`${DIGESTS}/`) || gone.has(checkpointOf(runId, path))) return;
+      if (!path.endsWith('.json') || path.startsWith(`${DIGESTS}/`)) return;
       const bytes = await objects.read(`${RUNS}/${runId}/${path}`);
       if (bytes !== undefined) digests.push(...digestsInText(Buffer.from(bytes).toString('utf8')));
     });
   }
   return digests;
-}
-
-const checkpointOf = (runId: string, path: string): string => `${runId}/${path.split('/').slice(0, 2).join('/')}`;
-
-async function thinCheckpoints(
-  store: ObjectStore,
-  { open, beginnings, keepEvery, dryRun, keepFrom }: SweepOptions,
-  paths: string[],
-): Promise<Swept['checkpoints'] & { gone: Set<string> }> {
-  const thinned = { files: 0, bytes: 0, names: [] as string[], gone: new Set<string>() };
-  if (keepEvery === undefined) return thinned;
-  const runs = await store.listRuns();
-  const mentioned = new Set([...(await mentionedCheckpoints(store, runs)), ...(beginnings ?? [])]);
-  for (const runId of runs.filter((run) => !open.has(run))) {
-    const all = await listCheckpoints(store, runId);
-    const kept = await chosenCheckpoints(store, runId, all);
-    if (kept === undefined) continue;
-    for (const [index, { name }] of all.entries()) {
-      if (index % keepEvery === 0 || kept.has(name) || mentioned.has(name)) continue;
-      const folder = `${CHECKPOINTS}/${name}`;
-      const below = [folder, `${DIGESTS}/${folder}`].map((path) => listFolder(store, `runs/${runId}/${path}`));
-      const files = (await Promise.all(below)).flat();
-      if (files.some((file) => file.usedAt >= keepFrom)) continue;
-      thinned.files += files.length;
-      thinned.bytes += files.reduce((sum, file) => sum + file.bytes, 0);
-      thinned.names.push(`${runId}/${name}`);
-      paths.push(...files.map(({ path }) => path));
-      thinned.gone.add(`${runId}/${folder}`);
-      if (!dryRun) await removeCheckpoint(store, runId, name);
-    }
-  }
-  return thinned;
-}
-
-/** Best and latest according to the result, the pointers and the scores. Undefined if the run has not ended or one of these cannot be read. */
-async function chosenCheckpoints(
-  store: ObjectStore,
-  runId: string,
-  all: Awaited<ReturnType<typeof listCheckpoints>>,
-): Promise<Set<string> | undefined> {
-  try {
-    const { result } = await readResult(store, runId);
-    if (result === undefined) return undefined;
-    const pointed = await Promise.all(POINTERS.map((pointer) => readPointer(store, runId, pointer)));
-    const names = [
-      result.best,
-      bestCheckpoint(all)?.name,
-      all.at(-1)?.name,
-      ...pointed.map((pointer) => pointer?.name),
-    ];
-    return new Set(names.filter((name) => name !== undefined));
-  } catch (error) {
-    if (error instanceof GauntletError && !error.retryable) return undefined;
-    throw error;
-  }
-}
-
-/** Checkpoints that a manifest names, for example the one that another run started from. */
-async function mentionedCheckpoints(store: ObjectStore, runs: readonly string[]): Promise<Set<string>> {
-  const names = new Set<string>();
-  for (const runId of runs) {
-    const bytes = await store.readRunFile(runId, MANIFEST);
-    const text = bytes === undefined ? '' : Buffer.from(bytes).toString('utf8');
-    for (const name of text.match(/checkpoint_stage_\d_epoch_\d+/g) ?? []) names.add(name);
-  }
-  return names;
 }
 
 /** Removes old files of quarantine and of unfinished updates. Empties the trash of a killed sweep: what is in use goes back. */

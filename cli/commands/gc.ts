@@ -7,9 +7,8 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
 import { MANIFEST, RESULT } from '../../store/runs.js';
 import { type Swept, sweep } from '../../store/sweep.js';
-import { integer, jsonOption, number } from '../input/options.js';
+import { jsonOption, number } from '../input/options.js';
 import { hasServer, type StoreFlags, statusOf, withSession, withStore } from '../run/session.js';
-import { startCheckpoints } from '../run/startCheckpoints.js';
 import { createOutput, failureOf, type Output, sizeText } from '../terminal/output.js';
 
 const HOUR = 3_600_000;
@@ -19,7 +18,6 @@ const GRACE = HOUR;
 interface Flags extends StoreFlags {
   dryRun?: boolean;
   list?: boolean;
-  keep?: number;
   olderThan: number;
 }
 
@@ -40,23 +38,18 @@ export function addGc(group: Command): void {
     .option('--dry-run', 'print what would be removed, remove nothing')
     .option('--list', 'print every file')
     .option('--older-than <days>', 'only files not used for this long (one hour at least)', number({ from: 0 }), 7)
-    .option('--keep <n>', 'also thin ended runs: keep every nth checkpoint, the best and the latest', integer(1))
     .addOption(jsonOption());
   withStore(command, 'reads').action(async (flags: Flags) => {
     const output = createOutput(flags.json);
     const store = await openStore(flags.store);
     const now = Date.now();
     const limit = now - Math.max(flags.olderThan * 24 * HOUR, GRACE);
-    const { starts, ...known } = await withServer(flags, output, (client) =>
-      openRuns(store, limit, client, flags.keep !== undefined),
-    );
+    const known = await withServer(flags, output, (client) => openRuns(store, limit, client));
     const keepFrom = Math.min(limit, ...known.open.map(({ since }) => since - GRACE));
     const swept = await sweep(store, {
       keepFrom,
       open: new Set(known.open.map(({ run }) => run)),
-      beginnings: starts,
       dryRun: flags.dryRun === true,
-      keepEvery: flags.keep,
     });
     if (!known.asked) output.note('no Temporal server answers: every run without a result counts as open');
     const result = { dryRun: flags.dryRun === true, keepFrom: new Date(keepFrom).toISOString(), ...known, ...swept };
@@ -85,11 +78,10 @@ export async function openRuns(
   store: ObjectStore,
   limit: number,
   client: Client | undefined, // of the server, if one answers
-  withStarts = false,
-): Promise<{ asked: boolean; open: OpenRun[]; starts: ReadonlySet<string> }> {
+): Promise<{ asked: boolean; open: OpenRun[] }> {
   const runs = await Promise.all((await store.listRuns()).map((run) => usageOf(store, run)));
   const ids = runs.map(({ run }) => run);
-  const server = client && (await openOn(client, ids, withStarts));
+  const server = client && (await openOn(client, ids));
   const open = runs.flatMap(({ run, since, lastUse, ended }): OpenRun[] => {
     const standing = server?.runs.get(run);
     if (standing === 'is open') return [{ run, why: standing, since }];
@@ -98,7 +90,7 @@ export async function openRuns(
     return !ended && lastUse >= limit ? [{ run, why: 'was used recently', since }] : [];
   });
   const others = [...(server?.others ?? [])].map(([run, since]): OpenRun => ({ run, why: 'is open', since }));
-  return { asked: server !== undefined, open: [...open, ...others], starts: server?.starts ?? new Set() };
+  return { asked: server !== undefined, open: [...open, ...others] };
 }
 
 interface RunUse {
@@ -119,10 +111,9 @@ async function usageOf(store: ObjectStore, run: string): Promise<RunUse> {
 interface ServerView {
   runs: Map<string, 'is open' | 'is closed'>; // the ids that the server knows
   others: Map<string, number>; // start times of all other open workflows, ms
-  starts: Set<string>; // checkpoints at which an open run or a schedule will start
 }
 
-async function openOn(client: Client, ids: readonly string[], withStarts: boolean): Promise<ServerView> {
+async function openOn(client: Client, ids: readonly string[]): Promise<ServerView> {
   const runs = new Map<string, 'is open' | 'is closed'>();
   for (const id of ids) {
     const status = await statusOf(client, id);
@@ -130,20 +121,15 @@ async function openOn(client: Client, ids: readonly string[], withStarts: boolea
     if (status !== undefined) runs.set(id, open ? 'is open' : 'is closed');
   }
   const others = new Map<string, number>();
-  const unprepared: string[] = [];
-  for await (const { workflowId, type, startTime } of client.workflow.list({ query: OPEN })) {
-    if (runs.get(workflowId) === 'is open') continue;
-    others.set(workflowId, startTime.getTime());
-    if (type === 'trainFullPipeline') unprepared.push(workflowId);
+  for await (const { workflowId, startTime } of client.workflow.list({ query: OPEN })) {
+    if (runs.get(workflowId) !== 'is open') others.set(workflowId, startTime.getTime());
   }
-  const starts = withStarts ? await startCheckpoints(client, unprepared) : new Set<string>();
-  return { runs, others, starts };
+  return { runs, others };
 }
 
 function sweptText(swept: Swept, open: readonly OpenRun[], keepFrom: number, dryRun: boolean): string {
-  const { checkpoints, memos, blobs, leftovers, bytes } = swept;
+  const { memos, blobs, leftovers, bytes } = swept;
   const rows: [number, string][] = [
-    [checkpoints.names.length, `checkpoints: ${checkpoints.names.join(', ')}`],
     [memos.files, 'memo rows'],
     [blobs.files, 'artifacts'],
     [leftovers.files, 'damaged or left-over files'],

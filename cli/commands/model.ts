@@ -1,8 +1,7 @@
 // `gauntlet model`: describes a model and its memory needs from its config and file headers, or imports a GGUF file.
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
+import { type Command, Option } from 'commander';
 import { availableMemory, estimateMemory, type MemoryUse } from '../../ml/engine/memory.js';
 import { type ImportOptions, importGguf } from '../../ml/gguf/import.js';
 import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
@@ -15,11 +14,7 @@ import { counted, createOutput, sizeText } from '../terminal/output.js';
 interface InspectFlags {
   model: string;
   quantize?: 'int4' | 'int8';
-  groupSize?: number;
-  rank: number;
   rows: number;
-  length: number;
-  checkpointing?: boolean;
   json?: boolean;
 }
 
@@ -42,11 +37,7 @@ function addInspect(group: Command): void {
     .description('describe a model and the memory it needs, without reading weights')
     .requiredOption('-m, --model <folder>', 'base model: a folder, or an id of the Hugging Face hub')
     .addOption(new Option('--quantize <kind>', 'quantize the projection weights').choices(['int4', 'int8']))
-    .option('--group-size <n>', 'weights per scale, a power of two (default: 32)', groupSize)
-    .option('--rank <n>', 'LoRA rank of the adapter', integer(1), 16)
     .option('--rows <n>', 'rows decoded at once', integer(1), 8)
-    .option('--length <n>', 'tokens per row', integer(1), 512)
-    .option('--checkpointing', 'recompute layers in the backward pass: less memory, more time')
     .addOption(jsonOption())
     .action(async (flags: InspectFlags) => {
       const found = inspect(describeModel(await provideModel(flags.model)), flags);
@@ -77,26 +68,19 @@ function addImport(group: Command): void {
     });
 }
 
-function groupSize(text: string): number {
-  const size = integer(16)(text);
-  if (Number.isInteger(Math.log2(size))) return size;
-  throw new InvalidArgumentError('It is not a power of two.');
-}
+/** What the estimate assumes, as in the presets for public models. */
+const [RANK, LENGTH, GROUP_SIZE] = [16, 512, 32];
 
-/** @throws {GauntletError} BAD_INPUT */
-function quantizationOf({ quantize, groupSize }: InspectFlags): Quantization | undefined {
-  if (quantize !== undefined) return { bits: quantize === 'int4' ? 4 : 8, groupSize: groupSize ?? 32 };
-  if (groupSize === undefined) return undefined;
-  throw new GauntletError('BAD_INPUT', '--group-size needs --quantize');
-}
-
-function inspect(model: ModelFiles, flags: InspectFlags) {
+function inspect(model: ModelFiles, { rows, quantize }: InspectFlags) {
   const { config, parameters, eosTokens } = model;
-  const { rank, rows, checkpointing } = flags;
   const tensors = [...model.stored.values()];
   const paths = [...new Set(tensors.map(({ path }) => path))].sort();
-  const length = Math.min(flags.length, config.contextLength);
-  const use = { sequences: rows, length, rank, quantization: quantizationOf(flags), checkpointing };
+  const length = Math.min(LENGTH, config.contextLength);
+  const quantization: Quantization | undefined = quantize && {
+    bits: quantize === 'int4' ? 4 : 8,
+    groupSize: GROUP_SIZE,
+  };
+  const use = { sequences: rows, length, rank: RANK, quantization };
   const needed = (task: MemoryUse['task']): number => Math.round(estimateMemory(model, { ...use, task }));
   return {
     architecture: config.architecture,
@@ -111,7 +95,7 @@ function inspect(model: ModelFiles, flags: InspectFlags) {
     eosTokens,
     dtypes: [...new Set(tensors.map(({ dtype }) => dtype))].sort(),
     files: paths.map((path) => ({ name: basename(path), bytes: statSync(path).size })),
-    lora: { rank, parameters: layoutSize(loraLayout(config, rank)) },
+    lora: { rank: RANK, parameters: layoutSize(loraLayout(config, RANK)) },
     memory: { rows, length, decodeBytes: needed('decode'), trainBytes: needed('train'), freeBytes: availableMemory() },
   };
 }

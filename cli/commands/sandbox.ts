@@ -2,14 +2,7 @@
 import { type Command, Option } from 'commander';
 import { OUTCOME_ORDER } from '../../core/compare.js';
 import type { SandboxKind } from '../../core/schema/config.js';
-import {
-  type Isolation,
-  isolationSchema,
-  type Limits,
-  type Packages,
-  packagesSchema,
-  type Verdict,
-} from '../../core/schema/execution.js';
+import { type Limits, type Packages, packagesSchema, type Verdict } from '../../core/schema/execution.js';
 import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
 import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
@@ -28,9 +21,7 @@ interface Flags extends Partial<Limits> {
   output?: string;
   sandbox?: SandboxKind;
   mode: Mode;
-  isolation?: Isolation;
   packages?: Packages;
-  runtime?: string;
   parallel?: number;
   json?: boolean;
 }
@@ -54,21 +45,15 @@ export function addSandbox(program: Command): void {
         .default('values'),
     )
     .addOption(
-      new Option('--isolation <kind>', 'docker: a uid or a container per program (default: uid)').choices(
-        isolationSchema.options,
-      ),
-    )
-    .addOption(
       new Option('--packages <set>', 'docker: packages that programs may import').choices(packagesSchema.options),
     )
-    .option('--runtime <name>', 'docker: container runtime, e.g. runsc')
     .option('--parallel <n>', 'programs at a time (default: one per core)', integer(1));
   withLimits(command);
   command.addOption(jsonOption('program')).action((flags: Flags) => run(flags));
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { input, output: path, sandbox: kind = 'auto', mode, isolation, packages, runtime } = flags;
+  const { input, output: path, sandbox: kind = 'auto', mode, packages } = flags;
   const output = createOutput(flags.json);
   const judge = judgeOf(mode, limitsOf(flags));
   const rows = await openRows(input, judge.parse, mode === 'values' ? 'tests' : undefined);
@@ -77,8 +62,7 @@ async function run(flags: Flags): Promise<void> {
     let results: Results | undefined;
     const bar = openRowBar(rows.count, 'programs');
     try {
-      const docker = { isolation, packages, runtime };
-      sandbox = await openSandbox(kind, { log: output.note, size: flags.parallel, ...docker });
+      sandbox = await openSandbox(kind, { log: output.note, size: flags.parallel, packages });
       results = await openResults(path);
       const counts = new Map<Verdict, number>();
       let done = 0;

@@ -4,22 +4,14 @@ import type { Command } from 'commander';
 import { type RecordedWarning, recordedWarnings, warningText } from '../../core/answerShares.js';
 import { GauntletError } from '../../core/errors.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
-import { memoryOf, sourceOf } from '../../ml/engine/budget.js';
 import { readEnvironments } from '../../store/environments.js';
 import { openStore } from '../../store/openStore.js';
 import { RESULT, readMetrics } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { jsonOption } from '../input/options.js';
 import { heldText, inWords } from '../run/executions.js';
-import {
-  hasServer,
-  localModelWorkers,
-  type Session,
-  type SessionFlags,
-  withSession,
-  withStore,
-} from '../run/session.js';
-import { heldState, type RunStatus, STORED, statusOfRun, type WorkerMemory } from '../run/status.js';
+import { hasServer, type Session, type SessionFlags, withSession, withStore } from '../run/session.js';
+import { heldState, type RunStatus, STORED, statusOfRun } from '../run/status.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { createOutput, tableText } from '../terminal/output.js';
 import { attentionOf, progressLine, warningLine, warningsIn } from '../terminal/progress.js';
@@ -46,16 +38,12 @@ export function addStatus(program: Command): void {
       if (!status) return;
       const environments = await environmentsOf(store, id);
       const warnings = status.progress === undefined ? await storedWarnings(store, id) : [];
-      const memory = session && status.progress ? await memoryOfWorkers(session.client) : [];
       const shown: RunStatus = {
         ...status,
         ...(environments.length > 0 && { environments }),
         ...(warnings.length > 0 && { warnings }),
-        ...(memory.length > 0 && { memory }),
       };
-      output.result(shown, () =>
-        [statusText(shown), ...memory.map(memoryLine), ...environments.map(environmentLine)].join('\n'),
-      );
+      output.result(shown, () => [statusText(shown), ...environments.map(environmentLine)].join('\n'));
     };
     if (hasServer(flags.store)) return withSession(flags, output, 'none', show);
     output.note(`no Temporal server runs: this is what the store knows (start a server: ${commandLine('up')})`);
@@ -71,20 +59,6 @@ async function storedWarnings(store: Store, id: string): Promise<RecordedWarning
     if (error instanceof GauntletError && error.code === 'CORRUPT_ARTIFACT') return [];
     throw error;
   }
-}
-
-async function memoryOfWorkers(client: Client): Promise<WorkerMemory[]> {
-  return (await localModelWorkers(client)).flatMap((pid) => {
-    const found = memoryOf(pid);
-    if (!found) return [];
-    return [{ pid, usedBytes: found.used, budgetBytes: found.budget.bytes, budgetFrom: found.budget.from }];
-  });
-}
-
-/** memory of worker 4711: 0.9 of 11.8 GB (half of the machine) */
-function memoryLine({ pid, usedBytes, budgetBytes: bytes, budgetFrom: from }: WorkerMemory): string {
-  const gb = (count: number): string => (count / 1e9).toFixed(1);
-  return `memory of worker ${pid}: ${gb(usedBytes)} of ${gb(bytes)} GB (${sourceOf({ bytes, from })})`;
 }
 
 async function environmentsOf(store: Store, id: string): Promise<EnvironmentRecord[]> {

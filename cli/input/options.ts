@@ -59,12 +59,6 @@ export const metricsOption = (): Option =>
     bindAddress,
   );
 
-export const listenOption = (): Option =>
-  new Option(
-    '--listen <address>',
-    'offer the embedded server to other machines at HOST:PORT, with TLS and an API key',
-  ).argParser(bindAddress);
-
 /** HOST is an IP address, because the server of the metrics resolves no names. */
 function bindAddress(text: string): string {
   const [, named = '127.0.0.1', port] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];

@@ -1,22 +1,18 @@
-// The controls of the dashboard: the functions of `gauntlet status`, `pause`, `stop`, `set`, `resume` and `fork` over one
-// connection. It opens when a page first asks, and again after a fault.
+// The controls of the dashboard: the functions of `gauntlet status`, `pause`, `stop` and `resume` over one connection. It opens
+// when a page first asks, and again after a fault.
 import type { Client } from '@temporalio/client';
 import { GauntletError } from '../../core/errors.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import type { ControlAnswer, ControlRequest, LiveState, LiveStates, LiveView } from '../../dashboard/api.js';
 import type { Controls } from '../../dashboard/controls.js';
 import type { ObjectStore } from '../../store/objectStore.js';
-import { parseAssignments } from '../input/config.js';
-import { chooseCheckpoint } from '../input/naming.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { createOutput, failureOf, isErrorCode } from '../terminal/output.js';
 import { type Held, heldText, inWords, isOpen } from './executions.js';
-import { prepareFork } from './forking.js';
 import { resumeRun } from './resuming.js';
-import { hasPollers, openSession, type Session } from './session.js';
+import { openSession, type Session } from './session.js';
 import { heldState, type RunStatus, STORED, statusOfRun } from './status.js';
-import { startOrJoin } from './training.js';
-import { changeOf, checkServer, updateRun } from './updates.js';
+import { checkServer, updateRun } from './updates.js';
 
 const ANSWER_MS = 3000; // for the state of a run, or of all runs
 const MAX_LISTED = 1000; // runs
@@ -81,36 +77,12 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
     }
   }
 
-  const request = (run: string, request: ControlRequest): Promise<ControlAnswer> =>
+  const request = (run: string, { action }: ControlRequest): Promise<ControlAnswer> =>
     withServer(async (session) => {
-      switch (request.action) {
-        case 'pause':
-        case 'stop':
-          return { said: await updateRun(session, run, { name: request.action }) };
-        case 'change':
-          return { said: await updateRun(session, run, changeOf(request.assignments)) };
-        case 'fork':
-          return fork(session, run, request);
-        default: {
-          const decision = request.action === 'resume' ? 'retry' : request.action;
-          return { said: (await resumeRun({ ...session, store }, run, decision)).said };
-        }
-      }
+      if (action === 'pause' || action === 'stop') return { said: await updateRun(session, run, { name: action }) };
+      const decision = action === 'resume' ? 'retry' : action;
+      return { said: (await resumeRun({ ...session, store }, run, decision)).said };
     });
-
-  async function fork(
-    { client }: Session,
-    run: string,
-    { checkpoint, name: named, assignments }: Extract<ControlRequest, { action: 'fork' }>,
-  ): Promise<ControlAnswer> {
-    const from = await chooseCheckpoint(store, `${run}/${checkpoint}`);
-    const { id, input, name } = await prepareFork(store, from, parseAssignments(assignments, ''), named);
-    const { how } = await startOrJoin(client, id, input);
-    const waits = (await hasPollers(client))
-      ? ''
-      : `; no worker serves runs, so it waits: start one with ${commandLine('up')}`;
-    return { said: `${how} run '${id}' from ${name}${waits}`, forked: id };
-  }
 
   return { states, live, request, close };
 }
@@ -161,9 +133,8 @@ function liveView({ id, status, held = [], progress, failure, result }: RunStatu
 }
 
 function actionsIn({ state, failure, requested = [] }: RunProgress, held: readonly Held[]): LiveView['actions'] {
-  if (failure !== undefined)
-    return ['retry', ...(failure.inStep ? (['skip'] as const) : []), 'abort', 'change', 'stop'];
+  if (failure !== undefined) return ['retry', ...(failure.inStep ? (['skip'] as const) : []), 'abort', 'stop'];
   const isPaused = state === 'paused' || held.some(({ paused }) => paused);
-  if (isPaused) return ['resume', 'change', 'stop'];
-  return [...(requested.includes('pause') ? [] : (['pause'] as const)), 'change', 'stop'];
+  if (isPaused) return ['resume', 'stop'];
+  return requested.includes('pause') ? ['stop'] : ['pause', 'stop'];
 }

@@ -1,7 +1,7 @@
 // What a run that starts at a checkpoint of another run is given.
 import { merged, resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import { loadCheckpoint, touchCheckpoint } from '../../store/checkpoints.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readConfigAt, readInput } from '../../store/runs.js';
@@ -29,7 +29,7 @@ export async function forkInput(
   };
 }
 
-/** The id and the input of a new run. `store gc` keeps the checkpoint until a worker has prepared the fork. */
+/** The id and the input of a new run. */
 export async function prepareFork(
   store: ObjectStore,
   from: CheckpointId,
@@ -39,6 +39,5 @@ export async function prepareFork(
   const { input, name } = await forkInput(store, from, withPaths(fields));
   const id = named ?? `${from.runId}-from-${name.replace('checkpoint_', '')}`;
   checkRunId(id);
-  await touchCheckpoint(store, from.runId, name);
   return { id, input, name };
 }

@@ -218,30 +218,19 @@ function rejectWhenLost(
   return lost;
 }
 
+const WORKFLOW_TASKS = 1; // TaskQueueType
+
 /** True if a live worker polls the workflow queue. */
-export const hasPollers = async (client: Client): Promise<boolean> =>
-  (await pollingWorkers(client, TASK_QUEUES.orchestrator, WORKFLOW_TASKS)).length > 0;
-
-const [WORKFLOW_TASKS, ACTIVITY_TASKS] = [1, 2];
-
-/** The process ids of the workers of this machine that hold models. */
-export async function localModelWorkers(client: Client): Promise<number[]> {
-  const identities = await pollingWorkers(client, TASK_QUEUES.gpu, ACTIVITY_TASKS);
-  const here = identities.filter((identity) => isHere(identity.slice(identity.indexOf('@') + 1)));
-  return [...new Set(here.map((identity) => Number.parseInt(identity, 10)))].filter(Number.isSafeInteger);
-}
-
-async function pollingWorkers(client: Client, queue: string, taskQueueType: number): Promise<string[]> {
+export async function hasPollers(client: Client): Promise<boolean> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
-    taskQueue: { name: queue },
-    taskQueueType,
+    taskQueue: { name: TASK_QUEUES.orchestrator },
+    taskQueueType: WORKFLOW_TASKS,
   });
   const now = Date.now() / 1000;
-  return (pollers ?? []).flatMap(({ lastAccessTime, identity }) => {
-    const poller = { polledAt: Number(lastAccessTime?.seconds ?? 0), identity: identity ?? '' };
-    return isPolling(poller, now) ? [poller.identity] : [];
-  });
+  return (pollers ?? []).some(({ lastAccessTime, identity }) =>
+    isPolling({ polledAt: Number(lastAccessTime?.seconds ?? 0), identity: identity ?? '' }, now),
+  );
 }
 
 export const noWorker = (): GauntletError =>

@@ -4,7 +4,6 @@ import type { RecordedWarning } from '../../core/answerShares.js';
 import { GauntletError } from '../../core/errors.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
-import type { MemoryBudget } from '../../ml/engine/budget.js';
 import type { Store } from '../../store/store.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { commandLine } from '../terminal/commandLine.js';
@@ -22,19 +21,11 @@ export interface RunStatus {
   status: string;
   held?: Held[]; // paused on the server, or retried
   environments?: EnvironmentRecord[]; // in which the run has worked
-  memory?: WorkerMemory[]; // of the workers of this machine
   steps?: number; // of a run that only the store knows
   progress?: RunProgress; // of a running one, if a worker answers
   warnings?: RecordedWarning[]; // of a run whose progress is unknown
   result?: RunResult;
   failure?: string;
-}
-
-export interface WorkerMemory {
-  pid: number;
-  usedBytes: number;
-  budgetBytes: number;
-  budgetFrom: MemoryBudget['from'];
 }
 
 /** Whether a running run waits for a person, as far as the server knows the search attributes. */

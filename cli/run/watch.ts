@@ -4,8 +4,8 @@ import { QueryNotRegisteredError, QueryRejectedError, type WorkflowHandle } from
 import type { RunProgress } from '../../core/schema/run.js';
 import type { Band } from '../../dashboard/api.js';
 import { LEAST_COLUMNS, liveView } from '../terminal/liveView.js';
-import { duration, isUnanswered, paint, print } from '../terminal/output.js';
-import { attentionOf, Pace, progressBar, progressLine, warningsIn } from '../terminal/progress.js';
+import { isUnanswered, print } from '../terminal/output.js';
+import { attentionOf, Pace, progressLine, warningsIn } from '../terminal/progress.js';
 import { openStatusLine } from '../terminal/statusLine.js';
 import { throughOutages } from './outage.js';
 
@@ -109,7 +109,7 @@ function liveDisplay(stream: NodeJS.WriteStream, now: () => number, schedule: Wa
     const [columns, left] = [stream.columns || 80, pace.left(shown, now())];
     if (bands.length > 0 && columns >= LEAST_COLUMNS)
       return liveView({ progress: shown, left, bands, passRates, validities }, columns, stream);
-    return progressBar(shown, left, columns).replace(/^[█░]+/, (bar) => paint('cyan', bar, stream));
+    return progressLine(shown, left).slice(0, columns - 1); // a character in the last column wraps in some terminals
   };
   const line = openStatusLine(text, stream, LIVE_LINES);
   /** The schedule of a run changes with its settings; what is over keeps its length. */
@@ -152,8 +152,8 @@ function lineDisplay(stream: NodeJS.WriteStream, now: () => number): Display {
       const line = attention === undefined ? progressLine(progress) : `${progressLine(progress)}\n${attention}`;
       if (line === last) return;
       last = line;
-      const left = pace.left(progress, now());
-      print(`${line}${left === undefined ? '' : ` · ${duration(left)} left`}\n`, stream);
+      const figures = progressLine(progress, pace.left(progress, now()));
+      print(`${attention === undefined ? figures : `${figures}\n${attention}`}\n`, stream);
       for (const warning of warningsOf(progress)) print(`${warning}\n`, stream);
     },
     stop: noop,

@@ -1,18 +1,9 @@
-// The progress of a run as one line that fits the terminal, and an estimate of the time left.
+// The progress of a run as one line, and an estimate of the time left.
 import { topicOf } from '../../core/answerShares.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';
-import { barText } from './statusLine.js';
 
-const SHORT_PHASE = { 'warm-start': 'warm', discriminator: 'discr', generator: 'gen', alternating: 'alt' } as const;
-// Layouts by the width of the terminal, so that line and bar do not change with the length of the figures.
-const LAYOUTS = [
-  { columns: 140, bar: 20, wide: true, speed: true },
-  { columns: 100, bar: 18, wide: false, speed: true },
-  { columns: 80, bar: 10, wide: false, speed: false },
-  { columns: 0, bar: 0, wide: false, speed: false },
-];
 const WINDOW = 12; // recent steps for the estimate: later stages are slower, and replayed steps take no time
 
 /** What a run waits for and how to continue; undefined if it needs nobody. */
@@ -38,45 +29,21 @@ export function warningsIn({ runId, quarantined, warnings = [] }: RunProgress): 
   ];
 }
 
-/** The full line, for logs. */
-export function progressLine(progress: RunProgress): string {
-  const { validation } = progress;
-  const rate = validation?.passRate === undefined ? '' : ` · validation ${percent(validation.passRate)}`;
-  return `step ${figures(progress, undefined, true)}${rate}`;
-}
-
-/** A bar and figures, cut to `columns - 1` columns: a character in the last column wraps in some terminals. */
-export function progressBar(progress: RunProgress, left: number | undefined, columns: number): string {
-  const { bar, wide, speed } = LAYOUTS.find((layout) => columns >= layout.columns)!;
-  const share = progress.totalSteps > 0 ? Math.min(1, progress.step / progress.totalSteps) : 0;
-  const drawn = bar > 0 ? `${barText(share, bar)} ` : '';
-  const shown = speed ? progress : { ...progress, tokensPerSecond: undefined };
-  return `${drawn}${figures(shown, left, wide)}`.slice(0, Math.max(0, columns - 1));
-}
-
-function figures(progress: RunProgress, left: number | undefined, wide: boolean): string {
-  const { stage, phase, state, step, totalSteps, reward, passRate, validity, tokensPerSecond } = progress;
-  const rate = (value: number): string => (wide ? percent(value) : `${Math.round(100 * value)}%`);
-  const phaseName = phase && (wide ? phase : SHORT_PHASE[phase]);
+/** @param left seconds */
+export function progressLine(progress: RunProgress, left?: number): string {
+  const { stage, phase, state, step, totalSteps, reward, passRate, validity, tokensPerSecond, validation } = progress;
   return [
-    `${step}/${totalSteps}`,
+    `step ${step}/${totalSteps}`,
     state === 'training' && stage !== undefined
-      ? [stage > 0 && `stage ${stage}`, phaseName].filter(Boolean).join(' ')
+      ? [stage > 0 && `stage ${stage}`, phase].filter(Boolean).join(' ')
       : state,
-    ...(reward === undefined ? [] : [`reward ${reward.toFixed(wide ? 3 : 2)}`]),
-    ...(passRate === undefined ? [] : [`pass ${rate(passRate)}`]),
-    ...(validity === undefined ? [] : [`valid ${rate(validity)}`]),
-    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} ${wide ? 'tokens' : 'tok'}/s`]),
-    ...(left === undefined ? [] : [`${wide ? duration(left) : clock(left)} left`]),
-  ].join(wide ? ' · ' : ' ');
-}
-
-/** Seconds as '2:05' or '1:02:05'. */
-function clock(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
-  const two = (n: number): string => String(n).padStart(2, '0');
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+    ...(reward === undefined ? [] : [`reward ${reward.toFixed(3)}`]),
+    ...(passRate === undefined ? [] : [`pass ${percent(passRate)}`]),
+    ...(validity === undefined ? [] : [`valid ${percent(validity)}`]),
+    ...(tokensPerSecond === undefined ? [] : [`${Math.round(tokensPerSecond)} tokens/s`]),
+    ...(validation?.passRate === undefined ? [] : [`validation ${percent(validation.passRate)}`]),
+    ...(left === undefined ? [] : [`${duration(left)} left`]),
+  ].join(' · ');
 }
 
 /** Time left, from the pace of recent steps; the final evaluation counts as long as the first one. */

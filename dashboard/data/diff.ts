@@ -1,8 +1,5 @@
-// Two runs compared: what they were given, their curves, and the first step, problem, token and reward where they differ. Two
-// ranges of steps are compared without their samples: those of other steps differ in any case.
+// Two runs compared: what they were given, their curves, and the first step, problem, token and reward where they differ.
 // Equal digests mean equal contents, so only artifacts of the first steps with other digests are read.
-import { GauntletError } from '../../core/errors.js';
-import { withRecordedChanges } from '../../core/liveConfig.js';
 import type { Chain, TestBatch, Turn } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { ObjectStore } from '../../store/objectStore.js';
@@ -10,55 +7,40 @@ import type { Store } from '../../store/store.js';
 import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
 import { charts } from './charts.js';
 import type { MetricsReader } from './metricsReader.js';
-import { controlsOf, type RunRecords, readRunRecords, stepsOf } from './records.js';
+import { type RunRecords, readRunRecords, stepsOf } from './records.js';
 import { readRollouts } from './rollouts.js';
 import { factsOf, fieldsOf } from './run.js';
 
 type Pair<T> = [T, T];
 
-/** @param ranges 'FROM-TO' of each side. @throws GauntletError NOT_FOUND | BAD_INPUT | CORRUPT_ARTIFACT */
-export async function readDiff(
-  store: ObjectStore,
-  reader: MetricsReader,
-  runs: Pair<string>,
-  ranges?: Pair<string>,
-): Promise<DiffView> {
-  const sideOf = async (i: 0 | 1): Promise<Side> =>
-    sideIn(await readRunRecords(store, runs[i], reader), runs[i], ranges?.[i]);
+/** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
+export async function readDiff(store: ObjectStore, reader: MetricsReader, runs: Pair<string>): Promise<DiffView> {
+  const sideOf = async (i: 0 | 1): Promise<Side> => sideIn(await readRunRecords(store, runs[i], reader), runs[i]);
   const sides: Pair<Side> = [await sideOf(0), await sideOf(1)];
-  const names: Pair<string> = [sides[0].name, sides[1].name];
-  const view = { runs, names, facts: differentFacts(sides), charts: bothCharts(sides) };
-  if (ranges !== undefined) return view;
   const steps = commonSteps(sides[0].steps, sides[1].steps);
-  const tokens = await firstTokens(store, steps);
-  const reward = await firstReward(store, steps);
-  return { ...view, commonSteps: steps.length, tokens, reward };
+  return {
+    runs,
+    facts: differentFacts(sides),
+    charts: bothCharts(sides),
+    commonSteps: steps.length,
+    tokens: await firstTokens(store, steps),
+    reward: await firstReward(store, steps),
+  };
 }
 
-interface Side extends Pick<RunView, 'fields' | 'facts' | 'charts'> {
-  name: string;
+interface Side {
+  run: string;
+  facts: RunView['facts']; // with the fields of the configuration
+  charts: Chart[];
   steps: StepMetrics[];
 }
 
-function sideIn(records: RunRecords, run: string, range?: string): Side {
-  const { manifest, metrics } = records;
-  const steps = stepsOf(records);
-  if (range === undefined)
-    return { name: run, fields: fieldsOf(records.config), facts: factsOf(records), charts: charts(metrics), steps };
-  const [from, to] = (/^(\d+)-(\d+)$/.exec(range) ?? []).slice(1).map(Number);
-  if (from === undefined || to === undefined || from > to)
-    throw new GauntletError('BAD_INPUT', `'${range}' is no range of steps: write FROM-TO, e.g. 1-10`);
-  const changes = controlsOf(records).filter(({ step }) => step < to);
-  const config = withRecordedChanges(manifest.config, changes);
-  const inRange = metrics.filter(({ step }) => step >= from && step <= to);
-  return {
-    name: `${run}, steps ${from}–${to}`,
-    fields: fieldsOf(config),
-    facts: factsOf({ ...records, config }),
-    charts: charts(inRange.map((record) => ({ ...record, step: record.step - from + 1 }))),
-    steps,
-  };
-}
+const sideIn = (records: RunRecords, run: string): Side => ({
+  run,
+  facts: [...fieldsOf(records.config), ...factsOf(records)],
+  charts: charts(records.metrics),
+  steps: stepsOf(records),
+});
 
 function commonSteps(a: readonly StepMetrics[], b: readonly StepMetrics[]): Pair<StepMetrics>[] {
   const other = new Map(b.map((record) => [record.step, record]));
@@ -70,9 +52,7 @@ function commonSteps(a: readonly StepMetrics[], b: readonly StepMetrics[]): Pair
 
 /** Fields of the configuration and other inputs that are not the same. */
 function differentFacts(sides: Pair<Side>): DiffView['facts'] {
-  const [a, b] = sides.map(
-    ({ fields, facts }) => new Map([...fields, ...facts].map(({ name, value }) => [name, value] as const)),
-  );
+  const [a, b] = sides.map(({ facts }) => new Map(facts.map(({ name, value }) => [name, value] as const)));
   const names = [...new Set([...a!.keys(), ...b!.keys()])];
   return names
     .filter((name) => a!.get(name) !== b!.get(name))
@@ -82,7 +62,7 @@ function differentFacts(sides: Pair<Side>): DiffView['facts'] {
 /** A chart for each line of each chart: the curve of the first side and that of the second. */
 function bothCharts([a, b]: Pair<Side>): Chart[] {
   const titles = [...a.charts, ...b.charts.filter(({ id }) => !a.charts.some((chart) => chart.id === id))];
-  const curveOf = ({ name, charts }: Side, id: string, line: string, colour: string): Chart['lines'] =>
+  const curveOf = ({ run: name, charts }: Side, id: string, line: string, colour: string): Chart['lines'] =>
     (charts.find((chart) => chart.id === id)?.lines ?? [])
       .filter((own) => own.name === line)
       .map(({ points }) => ({ name, colour, points }));

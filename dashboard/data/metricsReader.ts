@@ -1,6 +1,7 @@
 // Reads the metrics of runs for pages that ask for them again and again. What it parsed of the latest runs is kept, and a file
 // is read again only when it has changed: a run has hundreds of files, and a step adds one or two.
 import type { RunMetrics } from '../../core/schema/metrics.js';
+import { Lru } from '../../ml/engine/budget.js';
 import { listFolder } from '../../store/inventory.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { listMetrics, readAll, readMetricsFile } from '../../store/runs.js';
@@ -13,7 +14,7 @@ interface Known {
 }
 
 export class MetricsReader {
-  private readonly runs = new Map<string, Map<string, Known>>();
+  private readonly runs = new Lru<Map<string, Known>>(KEPT);
 
   constructor(private readonly store: ObjectStore) {}
 
@@ -33,10 +34,7 @@ export class MetricsReader {
       if (record !== undefined && at !== undefined) known.set(path, { usedAt: at, record });
       return record;
     });
-    this.runs.delete(runId);
-    this.runs.set(runId, known); // the latest is the last
-    const [oldest] = this.runs.keys();
-    if (this.runs.size > KEPT && oldest !== undefined) this.runs.delete(oldest);
+    this.runs.set(runId, known);
     return records;
   }
 }

@@ -15,8 +15,6 @@ import { readTokens, ScoredRows } from './tokens.js';
 export interface Resources {
   /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT | BAD_INPUT */
   read(path: string): Promise<unknown>;
-  /** Run id → a text that changes whenever the run records something. */
-  versions(): Promise<Record<string, string>>;
 }
 
 export function openResources(files: ObjectStore): Resources {
@@ -28,8 +26,9 @@ export function openResources(files: ObjectStore): Resources {
 
   async function read(path: string): Promise<unknown> {
     const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
-    if (collection === 'diff' && run !== undefined && part !== undefined && group === undefined)
-      return readDiff(store, metrics, [run, part], step === undefined ? undefined : [step, of ?? '']);
+    if (path === 'versions') return lister.versions();
+    if (collection === 'diff' && run !== undefined && part !== undefined && step === undefined)
+      return readDiff(store, metrics, [run, part]);
     if (collection !== 'runs' || rest.length > 0) throw unknown(path);
     if (run === undefined) return lister.list();
     if (part === undefined) return readRunView(store, run, metrics);
@@ -52,7 +51,7 @@ export function openResources(files: ObjectStore): Resources {
     throw unknown(path);
   }
 
-  return { read, versions: () => lister.versions() };
+  return { read };
 }
 
 const unknown = (path: string): GauntletError => new GauntletError('NOT_FOUND', `no resource '${path}'`);

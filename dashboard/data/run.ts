@@ -1,7 +1,7 @@
 // One run: its schedule, its curves, its control requests and its checkpoints.
 import { firstAlarms } from '../../core/alarms.js';
 import { recordedWarnings, warningText } from '../../core/answerShares.js';
-import { fieldsText, isLiveField, leaves } from '../../core/liveConfig.js';
+import { fieldsText, leaves } from '../../core/liveConfig.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { ControlMetrics } from '../../core/schema/metrics.js';
 import { evaluationRatesSchema, type RunResult } from '../../core/schema/run.js';
@@ -31,7 +31,6 @@ export async function readRunView(store: ObjectStore, id: string, reader: Metric
     ...(await summarise(store, id, records, (await lastRecord(store, id)).at)),
     facts: factsOf(records),
     config,
-    fields: fieldsOf(config),
     bands: bandsOf(records),
     charts: charts(metrics),
     steps: stepsOf(records).map(stepRow),
@@ -54,8 +53,9 @@ function ratesOf({ before, warmStart, after }: RunResult): RateRow[] {
   })).filter((row) => row.after !== undefined);
 }
 
-export const fieldsOf = (config: RunConfig): RunView['fields'] =>
-  leaves({ ...config }).map(([name, value]) => ({ name, value: JSON.stringify(value), isLive: isLiveField(name) }));
+/** The configuration as facts. */
+export const fieldsOf = (config: RunConfig): RunView['facts'] =>
+  leaves({ ...config }).map(([name, value]) => ({ name, value: JSON.stringify(value) }));
 
 export function factsOf({ manifest, config, result }: RunRecords): RunView['facts'] {
   const { modelRevision, origin } = manifest;

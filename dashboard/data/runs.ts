@@ -1,14 +1,16 @@
 // The list of runs. The summary of a run is kept until its folders change, so that a store with many runs opens fast.
 import { inParallel } from '../../store/inParallel.js';
 import type { ObjectStore } from '../../store/objectStore.js';
-import type { RunList, RunSummary } from '../api.js';
+import type { RunList, RunSummary, Versions } from '../api.js';
 import type { MetricsReader } from './metricsReader.js';
 import { lastRecord, readRunRecords, summarise } from './records.js';
 
+const FRESH_MS = 2000;
 const UNREADABLE = { at: 0, version: 'unreadable' };
 
 export class RunLister {
   private readonly known = new Map<string, { version: string; summary: RunSummary }>();
+  private looked: { at: number; found: Promise<Versions> } | undefined;
 
   constructor(
     private readonly store: ObjectStore,
@@ -26,9 +28,16 @@ export class RunLister {
     return { runs: runs.sort((a, b) => b.recordedAt - a.recordedAt) };
   }
 
-  /** Run id → a text that changes whenever the run records something. */
-  async versions(): Promise<Record<string, string>> {
-    return Object.fromEntries((await this.lastRecords()).map(([id, { version }]) => [id, version]));
+  /** A text for each run that changes whenever the run records something. Pages that ask at about the same time share a look. */
+  versions(): Promise<Versions> {
+    const now = Date.now();
+    if (this.looked === undefined || now - this.looked.at >= FRESH_MS)
+      this.looked = { at: now, found: this.lookForVersions() };
+    return this.looked.found;
+  }
+
+  private async lookForVersions(): Promise<Versions> {
+    return { versions: Object.fromEntries((await this.lastRecords()).map(([id, { version }]) => [id, version])) };
   }
 
   private async lastRecords(): Promise<[id: string, { at: number; version: string }][]> {

@@ -1,45 +1,18 @@
-// Live updates: the server names the runs that recorded something (server-sent events), and answers in which state Temporal
-// has a run.
-import { useEffect, useState } from 'preact/hooks';
-import type { LiveStates, LiveView } from '../api.js';
+// Live updates: which runs recorded something, and in which state Temporal has a run. Pages ask the server every ten seconds.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { LiveStates, LiveView, Versions } from '../api.js';
 import { loadJson, report, resource } from './source.js';
 
-type Listener = (changed: 'any' | string[]) => void;
-
-const listeners = new Set<Listener>();
-let source: EventSource | undefined;
-
-function listen(listener: Listener): () => void {
-  listeners.add(listener);
-  source ??= new EventSource('api/events');
-  const tell = (changed: 'any' | string[]): void => {
-    for (const each of listeners) each(changed);
-  };
-  source.onmessage = ({ data }) => tell((JSON.parse(data) as { changed: string[] }).changed);
-  source.onerror = () => {
-    source!.onopen = () => tell('any'); // what was recorded before the page was connected again
-  };
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
-    source?.close();
-    source = undefined;
-  };
-}
-
-/** A number that grows when the run, or any run, has recorded something. */
-export function useVersion(run?: string): number {
-  const [version, setVersion] = useState(0);
-  useEffect(() => {
-    if (report !== undefined) return;
-    return listen((changed) => {
-      if (run === undefined || changed === 'any' || changed.includes(run)) setVersion((now) => now + 1);
-    });
-  }, [run]);
-  return version;
-}
-
 const POLL_MS = 10_000;
+
+/** A text that changes when the run, or any run, has recorded something. It stays while the server cannot be reached. */
+export function useVersion(run?: string): string {
+  const { answer } = usePoll<Partial<Versions>>('versions', POLL_MS, {});
+  const known = useRef('');
+  if (answer?.versions)
+    known.current = (run === undefined ? JSON.stringify(answer.versions) : answer.versions[run]) ?? '';
+  return known.current;
+}
 
 /** The state of a run on the Temporal server; `refresh` asks for it at once. Undefined in a report. */
 export function useLive(run: string): { live: LiveView | undefined; refresh: () => void } {

@@ -37,7 +37,7 @@ function App() {
 function Page({ path, query }: Route) {
   const home = report === undefined ? ['runs'] : ['runs', report.run];
   const [collection, run, ...rest] = path.length === 0 ? home : path;
-  if (collection === 'diff' && run !== undefined && rest.length > 0) return <DiffPage sides={path.slice(1)} />;
+  if (collection === 'diff' && run !== undefined && rest[0] !== undefined) return <DiffPage runs={[run, rest[0]]} />;
   if (collection === 'runs')
     return run === undefined ? <RunsPage /> : <RunPage key={run} run={run} path={rest} query={query} />;
   return (

@@ -1,6 +1,5 @@
 // The checks of `npm run check:cuda`. Started by main.ts as a process with a CUDA runtime that only counts. Prints the results, and
 // exits with 1 if a limit is exceeded.
-import { useProvider } from '../../ml/device/runtime.js';
 import { table } from '../bench/results.js';
 import { type Counts, launches } from './counts.js';
 import { runSelfTest, unused, withoutKernel } from './placement.js';
@@ -122,7 +121,6 @@ async function results({ only, limits: replaced }: CheckOptions): Promise<Result
   const all: Result[] = [];
   for (const { name, limits, find } of CHECKS.filter(({ name }) => name.includes(only))) {
     console.error(`check:cuda: ${name}`);
-    useProvider('cuda'); // a program of the self-test also computes on the CPU
     const found = await find();
     for (const [what, own] of Object.entries(limits)) {
       const limit = replaced[what] ?? own;

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DeviceSession } from '../../ml/device/deviceSession.js';
-import { GraphSession, useProvider } from '../../ml/device/runtime.js';
+import { deviceOf, GraphSession } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
 import type { Node, Op, Value } from '../../ml/ir/op.js';
 import { OPERATIONS } from '../../ml/ir/shapes.js';
@@ -29,10 +29,10 @@ export async function runSelfTest(): Promise<SelfTestRun> {
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
   try {
     for (const { name, half, run } of selfTestCases(folder))
-      for (const type of half === undefined ? [undefined] : ([undefined, 'float16'] as const)) {
-        useProvider('cuda');
-        await run('cuda', type).catch((error: Error) => failures.push(`${name}, ${type ?? 'f32'}: ${error.message}`));
-      }
+      for (const type of half === undefined ? [undefined] : ([undefined, 'float16'] as const))
+        await run(deviceOf('cuda'), type).catch((error: Error) =>
+          failures.push(`${name}, ${type ?? 'f32'}: ${error.message}`),
+        );
   } finally {
     GraphSession.open = open;
     rmSync(folder, { recursive: true });

@@ -39,7 +39,7 @@ const LIBRARIES = {
 };
 
 /**
- * Runs a script of ours in a process in which `useProvider('cuda')` works. Its output is that of this process.
+ * Runs a script of ours in a process in which sessions on CUDA work. Its output is that of this process.
  * @returns its exit status
  */
 export async function runOnFakeCuda(script: URL, args: readonly string[], say: Say): Promise<number> {

@@ -9,6 +9,7 @@ import type { Trajectory } from '../../core/schema/trajectory.js';
 import { DecodeSession } from '../../ml/decode/decodeSession.js';
 import { DeviceDecoder } from '../../ml/decode/deviceDecoder.js';
 import { BaseWeights } from '../../ml/device/baseWeights.js';
+import { deviceOf } from '../../ml/device/runtime.js';
 import { locateWeights } from '../../ml/device/weightLocations.js';
 import type { SessionModel } from '../../ml/engine/base.js';
 import { CONTEXT, planCard } from '../../ml/engine/cardPlan.js';
@@ -47,6 +48,8 @@ export async function withSmolLM2<T>(use: (model: SessionModel) => Promise<T>): 
   }
 }
 
+const CUDA = deviceOf('cuda');
+
 function newAdapter(): IdentifiedAdapter {
   const values = new Float32Array(layoutSize(adapterLayout(SMOLLM2, { rank: RANK })));
   return { rank: RANK, alpha: 2 * RANK, values, digest: 'zeros' };
@@ -55,7 +58,7 @@ function newAdapter(): IdentifiedAdapter {
 /** One step of decoding: what a second new token takes in addition. */
 export function decodingStep(rows: number): Promise<Calls> {
   return withSmolLM2(async (model) => {
-    const session = new DecodeSession(model, SMOLLM2.contextLength, 'cuda');
+    const session = new DecodeSession(model, SMOLLM2.contextLength, CUDA);
     session.use(newAdapter());
     const work = { kind: 'decode', rows, prompt: 64, newTokens: 2 } as const;
     const { prompts } = makeJob(work, SMOLLM2.vocab, 'fake-cuda', 0) as Job & { kind: 'decode' };
@@ -91,7 +94,14 @@ export function gradient(
     const before = memoryNow();
     const half = HALF[precision];
     const base = new BaseWeights(model, 'cuda', half ?? 'float32');
-    const session = new TrainSession(model, { half, base, activationBytes, keptBytes: activationBytes, checkpointing });
+    const session = new TrainSession(model, {
+      device: CUDA,
+      half,
+      base,
+      activationBytes,
+      keptBytes: activationBytes,
+      checkpointing,
+    });
     const adapter = newAdapter();
     const compute = async (): Promise<void> => {
       for (const part of parts) {
@@ -122,7 +132,7 @@ export function samplingAndTraining(): Promise<{ peak: number; left: number; pla
       rows: decoderRows,
       base,
     });
-    const options = { half, base, activationBytes, keptBytes: activationBytes };
+    const options = { device: CUDA, half, base, activationBytes, keptBytes: activationBytes };
     const session = new TrainSession(model, options);
     const requests = rows.map(({ tokens }, i) => ({ prompt: tokens.slice(0, 64), key: deriveKey('fake-cuda', i) }));
     const { peakMemory } = await countCuda(async () => {

@@ -2,11 +2,11 @@
 
 import type { ModelConfig } from '../../ml/hf/config.js';
 import type { TensorData } from '../../ml/nn/layout.js';
-import { openTrainer } from '../../ml/train/trainer.js';
 import type { CorpusProblem } from '../families/tiny/corpus.js';
 import type { TinyVocabulary } from '../families/tiny/tokenizer.js';
 import { type CorpusCount, corpusBatches, emptyCount } from './batches.js';
 import { learningRateAt, type Recipe, type TrainingPhase } from './recipe.js';
+import { openTrainer } from './trainer.js';
 
 export interface TrainingProgress {
   phase: string;

@@ -3,8 +3,7 @@
 // rest of the batch (see decodeGraph.ts).
 import { uniformAt } from '../../core/random.js';
 import { OpenGraphs } from '../device/openGraphs.js';
-import type { Provider } from '../device/providers.js';
-import { GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
+import { CPU, GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
 import type { DecoderConfig } from '../nn/config.js';
@@ -90,7 +89,7 @@ export class DecodeSession {
   constructor(
     private readonly model: SessionModel,
     private readonly contextLength: number,
-    private readonly provider: Provider = 'cpu',
+    private readonly device = CPU,
     private readonly graphs = new OpenGraphs(Number.POSITIVE_INFINITY),
     private readonly batchBytes = Number.POSITIVE_INFINITY, // see WorkerInit
   ) {
@@ -202,7 +201,7 @@ export class DecodeSession {
         }
     });
     const first = group[0]![0]!;
-    const outputs = this.provider === 'cpu' ? 0 : 1; // a GPU may refuse empty tensors; the output is not read
+    const outputs = this.device.provider === 'cpu' ? 0 : 1; // a GPU may refuse empty tensors; the output is not read
     const positions = (): BigInt64Array => ids.map((_, i) => BigInt(from + (i % length)));
     const out = await opened.prompts.run({
       ...opened.fixed,
@@ -255,7 +254,7 @@ export class DecodeSession {
     const graph: DecodeGraphOptions = { positions: this.contextLength, output };
     const { weightsOf, ...sources } = this.weightSources(lora);
     const open = (build: typeof buildStepGraph): Promise<GraphSession> =>
-      GraphSession.open(build(config, weightsOf, graph), { threads: this.threads, ...sources });
+      GraphSession.open(build(config, weightsOf, graph), { device: this.device, threads: this.threads, ...sources });
     const prompts = await open(buildDecodeGraph);
     if (!hasStepGraph(config)) return { prompts, steps: prompts, close: () => prompts.close() };
     try {

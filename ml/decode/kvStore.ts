@@ -5,7 +5,7 @@
 // Every update makes new weights, and nothing continues a chain of the old ones. So only the weights that were used last
 // keep their entries.
 import { createHash } from 'node:crypto';
-import { LruBytes } from '../engine/budget.js';
+import { Lru } from '../engine/budget.js';
 import { dropShared } from '../engine/garbage.js';
 import type { CachedPrefix } from './decodeBatch.js';
 import type { Segment } from './segments.js';
@@ -19,12 +19,12 @@ interface Entry {
 }
 
 export class KvStore {
-  private readonly entries: LruBytes<Entry>; // by the last key
+  private readonly entries: Lru<Entry>; // by the last key
   private readonly holders = new Map<string, Set<Entry>>(); // by every key
   private weights: string[] = []; // that were used last, the latest first
 
   constructor(readonly limit: number) {
-    this.entries = new LruBytes(limit, (entry) => this.forget(entry));
+    this.entries = new Lru(limit, (entry) => this.forget(entry));
   }
 
   /** The bytes that it holds. */

@@ -1,18 +1,18 @@
 // The compiled graphs that a thread keeps open, for generation and for training. Before it opens one that does not fit into
 // its share of the memory budget, it closes the least recently used ones.
-import { LruBytes } from '../engine/budget.js';
+import { Lru } from '../engine/budget.js';
 
 interface Closable {
   close(): Promise<void>;
 }
 
 export class OpenGraphs {
-  private readonly opened: LruBytes<Promise<Closable>>;
+  private readonly opened: Lru<Promise<Closable>>;
   private closing: Promise<void>[] = [];
 
   /** @param limit in bytes. 0: one at a time */
   constructor(limit: number) {
-    this.opened = new LruBytes(limit, (graph) => {
+    this.opened = new Lru(limit, (graph) => {
       // a graph that did not open has nothing to close, and its caller knows
       const closed = graph.then(
         (one) => one.close(),

@@ -19,27 +19,23 @@ export type Tensor = ort.Tensor;
 export type Feeds = Record<string, Tensor | DeviceTensor>;
 export type TensorArray = Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Uint8Array;
 
-/** How the sessions of this thread compute. A thread serves one engine, and an engine has one device. */
-interface DeviceInUse {
+/** How a session computes. Nodes that a GPU provider does not support run on the CPU. */
+export interface SessionDevice {
   provider: Provider;
   replacements: Replacements;
   memory?: MemoryKind | undefined; // of held feeds, with the C API. Absent: onnxruntime-node, which holds nothing
 }
-let device: DeviceInUse = { provider: 'cpu', replacements: {} };
 
-/**
- * Sets the provider for the sessions of this thread. Nodes that a GPU provider does not support run on the CPU.
- * @param memory tests use the C API on the CPU, too
- */
-export function useProvider(
-  provider: Provider,
-  replacements = replacementsFor(provider),
-  memory: MemoryKind | undefined = provider === 'cuda' ? 'cuda' : undefined,
-): void {
-  device = { provider, replacements, memory };
-}
+export const CPU: SessionDevice = { provider: 'cpu', replacements: {} };
+
+export const deviceOf = (provider: Provider): SessionDevice => ({
+  provider,
+  replacements: replacementsFor(provider),
+  memory: provider === 'cuda' ? 'cuda' : undefined,
+});
 
 export interface SessionOptions {
+  device?: SessionDevice; // default: CPU
   threads?: number; // default 1
   /**
    * How weights in files are used. `mapped`: in place, and recomputed values stay recomputed. `packed`: the runtime may
@@ -85,7 +81,7 @@ export class GraphSession {
 
   /** Changes the graph to suit the device. @throws {GauntletError} ENGINE_FAULT if the runtime refuses it */
   static async open(graph: Graph, options: SessionOptions = {}): Promise<GraphSession> {
-    const { provider, replacements, memory: deviceMemory } = device;
+    const { provider, replacements, memory: deviceMemory } = options.device ?? CPU;
     if (Object.keys(replacements).length > 0) replaceOperations(graph, replacements);
     if (deviceMemory) return new GraphSession(new DeviceGraph(graph, options, deviceMemory), options.memory);
     const { threads = 1, weights, memory, optimizationsDisabled = false } = options;
@@ -188,9 +184,8 @@ class DeviceGraph {
 export class HeldFeeds {
   readonly feeds: Feeds;
 
-  /** @param half which inputs the graph takes in 16 bits */
-  constructor(views: Iterable<NamedView>, halfOf: (name: string) => Half | undefined) {
-    const { memory } = device;
+  /** @param halfOf which inputs the graph takes in 16 bits */
+  constructor({ memory }: SessionDevice, views: Iterable<NamedView>, halfOf: (name: string) => Half | undefined) {
     const entries = [...views].map(([name, { data, shape }]) => {
       const half = halfOf(name);
       const numbers = half === undefined ? data : BITS[half](data);

@@ -68,15 +68,6 @@ export function procBytes(proc: string, file: string, field: string): number | u
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
 
-/** Use and budget of another process of this machine; undefined if it cannot be seen. */
-export function memoryOf(pid: number): { used: number; budget: MemoryBudget } | undefined {
-  const proc = `/proc/${pid}`;
-  const used = allocatedMemory(proc);
-  if (used === undefined) return undefined;
-  const [, set] = /(?:^|\0)GAUNTLET_MEMORY=([^\0]*)/.exec(readProc(proc, 'environ')) ?? [];
-  return { used, budget: memoryBudget(set ?? '') };
-}
-
 function readProc(proc: string, file: string): string {
   try {
     return readFileSync(`${proc}/${file}`, 'latin1');
@@ -87,9 +78,9 @@ function readProc(proc: string, file: string): string {
 
 /**
  * Values with sizes, the least recently used one first. `set` removes old ones until the sum is within the limit again. A
- * single value may exceed it: what is in use must be held.
+ * single value may exceed it: what is in use must be held. Without sizes, the limit is a number of values.
  */
-export class LruBytes<V> {
+export class Lru<V> {
   private readonly entries = new Map<string, { value: V; bytes: number }>();
   private sum = 0;
 
@@ -113,7 +104,7 @@ export class LruBytes<V> {
     return entry.value;
   }
 
-  set(key: string, value: V, bytes: number): void {
+  set(key: string, value: V, bytes = 1): void {
     this.delete(key);
     this.makeRoom(bytes);
     this.entries.set(key, { value, bytes });

@@ -5,7 +5,7 @@ import { DecodeSession } from '../decode/decodeSession.js';
 import { DeviceDecoder, generateWithBoth } from '../decode/deviceDecoder.js';
 import { BaseWeights } from '../device/baseWeights.js';
 import { OpenGraphs } from '../device/openGraphs.js';
-import { useProvider } from '../device/runtime.js';
+import { deviceOf } from '../device/runtime.js';
 import { isQuantized, type SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums } from '../engine/engine.js';
 import { collectGarbage } from '../engine/garbage.js';
@@ -21,7 +21,7 @@ const PROGRESS_TOKENS = 256; // per progress message
 const PROGRESS_MS = 1000; // between messages without tokens
 
 const init = workerData as WorkerInit;
-useProvider(init.provider);
+const device = deviceOf(init.provider);
 const { config } = init;
 const model: SessionModel =
   init.base.kind === 'fed'
@@ -30,7 +30,7 @@ const model: SessionModel =
 const { precision = 'f32', checkpointing, activationBytes, keptBytes } = init;
 const half = HALF[precision];
 const graphs = new OpenGraphs(init.graphBytes);
-const decoder = new DecodeSession(model, init.contextLength, init.provider, graphs, init.batchBytes);
+const decoder = new DecodeSession(model, init.contextLength, device, graphs, init.batchBytes);
 const base =
   init.provider === 'cuda' && !isQuantized(model)
     ? new BaseWeights(model, init.provider, half ?? 'float32')
@@ -38,7 +38,7 @@ const base =
 const onDevice =
   base &&
   new DeviceDecoder(model, init.contextLength, { memory: base.memory, type: base.type, rows: init.decoderRows, base });
-const trainer = new TrainSession(model, { half, base, checkpointing, activationBytes, keptBytes, graphs });
+const trainer = new TrainSession(model, { device, half, base, checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
 

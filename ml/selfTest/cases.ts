@@ -6,8 +6,7 @@ import { RandomStream } from '../../core/random.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { DecodeSession } from '../decode/decodeSession.js';
 import { DeviceDecoder } from '../decode/deviceDecoder.js';
-import type { Provider } from '../device/providers.js';
-import { GraphSession, tensor, useProvider } from '../device/runtime.js';
+import { GraphSession, type SessionDevice, tensor } from '../device/runtime.js';
 import { locateWeights } from '../device/weightLocations.js';
 import type { SessionModel } from '../engine/base.js';
 import type { LossConfig } from '../engine/engine.js';
@@ -67,7 +66,7 @@ export interface Case {
   rowLength?: number; // of results whose numbers after a difference follow from it
   varies?: boolean; // adds up in any order, so two runs may differ
   /** @param half what layers compute in; absent: f32 */
-  run(provider: Provider, half?: Half): Promise<Numbers>;
+  run(device: SessionDevice, half?: Half): Promise<Numbers>;
 }
 
 /** @param folder where the weights are written */
@@ -109,17 +108,17 @@ export function selfTestCases(folder: string): Case[] {
   const int4: SessionModel = { config: CONFIG, locations: locateQuantized(stored, packed, GROUP, packedPath) };
 
   const [a, b] = [tensor(normal(64 * 256, 1), [64, 256]), tensor(normal(256 * 64, 1), [256, 64])];
-  const product = async (): Promise<Numbers> => {
+  const product = async (device: SessionDevice): Promise<Numbers> => {
     const g = new Graph();
     g.output('y', g.matMul(g.input('a', 'float32', a.dims), g.input('b', 'float32', b.dims)));
-    const session = await GraphSession.open(g);
+    const session = await GraphSession.open(g, { device });
     const { y } = await session.run({ a, b });
     await session.close();
     return y!.data as Float32Array;
   };
   type Compute = (session: TrainSession) => Promise<Numbers>;
-  const training = (of: SessionModel, compute: Compute) => async (_: Provider, half?: Half) => {
-    const session = new TrainSession(of, { half });
+  const training = (of: SessionModel, compute: Compute) => async (device: SessionDevice, half?: Half) => {
+    const session = new TrainSession(of, { device, half });
     const numbers = await compute(session);
     await session.close();
     return numbers;
@@ -133,8 +132,8 @@ export function selfTestCases(folder: string): Case[] {
   const ppo = async (session: TrainSession) => (await session.ppo(rows, adapter, LOSS)).gradients;
   const sft = async (session: TrainSession) => (await session.sft(flat, rows)).gradients;
   /** Keys and values, and the log-probs of the next tokens. The last tokens of the prompts are fed in steps. */
-  const decoding = (of: SessionModel) => async (provider: Provider) => {
-    const session = new DecodeSession(of, CONTEXT, provider);
+  const decoding = (of: SessionModel) => async (device: SessionDevice) => {
+    const session = new DecodeSession(of, CONTEXT, device);
     session.use(adapter);
     const requests = rows.map(({ tokens }, i) => {
       return { prompt: tokens, key: [0, i] as const, sampled: [[tokens.length - ANSWER, tokens.length]] as const };
@@ -157,18 +156,17 @@ export function selfTestCases(folder: string): Case[] {
     models.push([{ config, weights: viewsOf(parameterLayout(config), drawn(config)) }]);
   }
   /** The log-probs on the CPU of the tokens that a device finds most likely. The decoder that stays there samples them. */
-  const sampling = async (provider: Provider, half?: Half): Promise<Numbers> => {
+  const sampling = async (device: SessionDevice, half?: Half): Promise<Numbers> => {
     const requests = rows.map(({ tokens }, i) => ({ prompt: tokens, key: [0, i] as const }));
     const logprobs: number[] = [];
     for (const [own, adapter] of models) {
       const session =
-        provider === 'cpu' && !half
-          ? new DecodeSession(own, CONTEXT)
-          : new DeviceDecoder(own, CONTEXT, { memory: provider, type: half ?? 'float32', rows: rows.length });
+        device.provider === 'cpu' && !half
+          ? new DecodeSession(own, CONTEXT, device)
+          : new DeviceDecoder(own, CONTEXT, { memory: device.provider, type: half ?? 'float32', rows: rows.length });
       session.use(adapter);
       const { answers } = await session.generate(requests, { maxNewTokens: TOKENS, temperature: 0, stopTokens: [] });
       await session.close();
-      useProvider('cpu');
       const scorer = new TrainSession(own);
       const sequences = requests.map(({ prompt }, i) => ({ tokens: [...prompt, ...answers[i]!.tokens] }));
       logprobs.push(...(await scorer.score(sequences, adapter, 1)).flatMap((row) => row.slice(-TOKENS)));

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reasonOf } from '../device/faults.js';
 import type { Provider } from '../device/providers.js';
-import { replacementsFor } from '../device/replacements.js';
-import { useProvider } from '../device/runtime.js';
+import { CPU, deviceOf } from '../device/runtime.js';
 import type { Half } from '../ir/half.js';
 import type { Replacements } from '../ir/replace.js';
 import { type Case, selfTestCases } from './cases.js';
@@ -22,17 +21,15 @@ export async function selfTest(
   provider: Provider,
   { half, replacements, isRun = () => true }: SelfTestOptions = {},
 ): Promise<string | undefined> {
+  const device = deviceOf(provider);
+  const tested = { ...device, replacements: { ...device.replacements, ...replacements } };
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-self-test-'));
   try {
     for (const one of selfTestCases(folder)) {
       const bound = half ? one.half : one.tolerance;
       if (bound === undefined || !isRun(one.name)) continue;
-      useProvider('cpu');
-      const expected = await one.run('cpu');
-      const run = () => {
-        useProvider(provider, { ...replacementsFor(provider), ...replacements });
-        return one.run(provider, half);
-      };
+      const expected = await one.run(CPU);
+      const run = () => one.run(tested, half);
       const tolerance = bound * (half === 'bfloat16' ? 8 : 1); // it has three bits less
       const fault = await faultOf(run, { ...one, tolerance }, expected).catch(
         (error: Error) => `fails: ${reasonOf(error.message)}`,
@@ -41,7 +38,6 @@ export async function selfTest(
     }
     return undefined;
   } finally {
-    useProvider('cpu');
     rmSync(folder, { recursive: true });
   }
 }

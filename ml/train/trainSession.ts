@@ -4,7 +4,16 @@ import { GauntletError } from '../../core/errors.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type { BaseWeights } from '../device/baseWeights.js';
 import { OpenGraphs } from '../device/openGraphs.js';
-import { type Feeds, GraphSession, HeldFeeds, type Tensor, tensor, tensors } from '../device/runtime.js';
+import {
+  CPU,
+  type Feeds,
+  GraphSession,
+  HeldFeeds,
+  type SessionDevice,
+  type Tensor,
+  tensor,
+  tensors,
+} from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums, LossConfig } from '../engine/engine.js';
 import type { Graph } from '../ir/graph.js';
@@ -22,6 +31,7 @@ import type { Row } from './branches.js';
 import { GradientTotal } from './statistics.js';
 
 export interface TrainSessionOptions {
+  device?: SessionDevice; // default: CPU
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // as EngineOptions
   keptBytes?: number; // of activations that are kept instead of recomputed
@@ -52,6 +62,7 @@ export class TrainSession {
   private readonly weights: HeldFeeds; // that are inputs of all graphs
   private adapter: { values: Float32Array; held: HeldFeeds } | undefined; // the latest one
   private readonly config: DecoderConfig;
+  private readonly device: SessionDevice;
   private threads = 1;
 
   constructor(
@@ -59,7 +70,8 @@ export class TrainSession {
     private readonly options: TrainSessionOptions = {},
   ) {
     this.config = model.config;
-    this.weights = new HeldFeeds((options.base ? undefined : model.weights) ?? [], () => options.half);
+    this.device = options.device ?? CPU;
+    this.weights = new HeldFeeds(this.device, (options.base ? undefined : model.weights) ?? [], () => options.half);
     this.graphs = options.graphs ?? new OpenGraphs(Number.POSITIVE_INFINITY);
   }
 
@@ -201,7 +213,8 @@ export class TrainSession {
     if (this.adapter?.values !== values) {
       this.adapter?.held.dispose();
       const views = viewsOf(adapterLayout(this.config, adapter), values);
-      this.adapter = { values, held: new HeldFeeds(views, (name) => (isLora(name) ? this.options.half : undefined)) };
+      const halfOf = (name: string): Half | undefined => (isLora(name) ? this.options.half : undefined);
+      this.adapter = { values, held: new HeldFeeds(this.device, views, halfOf) };
     }
     return this.adapter.held.feeds;
   }
@@ -227,13 +240,13 @@ export class TrainSession {
     build: () => Graph,
     { checkpointing = false, half }: Pick<TrainSessionOptions, 'checkpointing' | 'half'> = {},
   ): Promise<GraphSession> {
-    const { threads, model } = this;
+    const { device, threads, model } = this;
     const optimizationsDisabled = checkpointing || model.locations !== undefined;
     const weights = this.locations && ('mapped' as const);
     return this.graphs.open(OWN + JSON.stringify({ ...key, threads }), () => {
       const graph = build();
       if (half) toHalf(graph, half, this.halfInputs(graph), model.config.vocab);
-      const open = () => GraphSession.open(graph, { threads, weights, optimizationsDisabled });
+      const open = () => GraphSession.open(graph, { device, threads, weights, optimizationsDisabled });
       return { bytes: NODE_BYTES * graph.nodes.length, open };
     });
   }

@@ -25,7 +25,7 @@ describe('gauntlet model inspect', function () {
   after(removeFolders);
 
   it('prints the architecture of a model, its LoRA parameters and the memory it needs', async () => {
-    const { memory, files, ...rest } = JSON.parse(await found(MODEL, '--rank', '3', '--json'));
+    const { memory, files, ...rest } = JSON.parse(await found(MODEL, '--json'));
     assert.deepEqual(rest, {
       architecture: 'Qwen2ForCausalLM',
       parameters: 32032,
@@ -38,12 +38,12 @@ describe('gauntlet model inspect', function () {
       tiedEmbeddings: true,
       eosTokens: [2],
       dtypes: ['F32'],
-      lora: { rank: 3, parameters: 3792 },
+      lora: { rank: 16, parameters: 20224 },
     });
     assert.deepEqual(files, [{ name: 'model.safetensors', bytes: 130752 }]);
     assert.deepEqual([memory.rows, memory.length], [8, 256], 'no longer than the context');
     assert.ok(memory.decodeBytes > 1e8 && memory.trainBytes > 1e8 && memory.freeBytes > 0);
-    const text = await found(MODEL, '--rank', '3');
+    const text = await found(MODEL);
     assert.match(text, /^architecture +Qwen2ForCausalLM\nparameters +32,032\n/);
     assert.match(text, /memory to train +\d+\.\d MB for rows of 256 tokens\nmemory free +[\d.]+ [GM]B\n$/);
   });
@@ -110,8 +110,7 @@ describe('gauntlet model inspect', function () {
     await refuses(['--model', at('nowhere')], /nowhere: no such folder; name one with --model \[BAD_MODEL\]/);
     await refuses([], /required option '-m, --model <folder>' not specified/);
     await refuses([...model, '--quantize', 'int2'], /'int2' is invalid\. Allowed choices are int4, int8/);
-    await refuses([...model, '--group-size', '32'], /--group-size needs --quantize/);
-    await refuses([...model, '--quantize', 'int4', '--group-size', '24'], /'24' is invalid\. It is not a power of two/);
+    await refuses([...model, '--rank', '8'], /unknown option '--rank'/);
     await refuses([...model, '--rows', '0'], /'--rows <n>' argument '0' is invalid\. It is not a whole number of at/);
   });
 });

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { openDisplay } from '../../cli/run/watch.js';
 import { createOutput } from '../../cli/terminal/output.js';
-import { attentionOf, Pace, progressBar, progressLine } from '../../cli/terminal/progress.js';
+import { attentionOf, Pace, progressLine } from '../../cli/terminal/progress.js';
 import type { RunProgress } from '../../core/schema/run.js';
 
 const FULL: RunProgress = {
@@ -25,49 +25,13 @@ const FULL: RunProgress = {
 const at = (step: number, state: RunProgress['state'] = 'training'): RunProgress => ({ ...FULL, step, state });
 
 describe('the progress line', () => {
-  it('fits into 79 columns and shows the important values, but no speed', () => {
-    const line = progressBar(FULL, 3725, 80);
-    assert.ok(line.length < 80, `${line.length} columns`);
-    for (const part of ['42/60', 'stage 3 discr', 'reward -0.01', 'pass 100%', 'valid 100%', '1:02:05 left'])
-      assert.ok(line.includes(part), `${part} in ${line}`);
-  });
-
-  it('uses the long form with a bar if 140 columns are available', () => {
-    const line = progressBar({ ...FULL, tokensPerSecond: 1532 }, 130, 140);
-    assert.ok(line.length < 140, `${line.length} columns`);
-    assert.match(line, /^█+░+ 42\/60 · stage 3 discriminator · reward -0\.013 · pass 100\.0 % · valid 100\.0 %/);
-    assert.match(line, /1532 tokens\/s · 2 min 10 s left$/);
-  });
-
-  it('keeps its bar and layout while the figures change their length', () => {
-    const short = { ...FULL, step: 1, reward: 0.5, passRate: 0.1, validity: 0.1, tokensPerSecond: 9 };
-    for (const columns of [80, 100, 140]) {
-      const bars = [progressBar(FULL, 3725, columns), progressBar(short, 5, columns)].map((line) => {
-        assert.ok(line.length < columns && line.endsWith('left'), line);
-        return /^[█░]+/.exec(line)![0].length;
-      });
-      assert.equal(bars[0], bars[1]);
-    }
-  });
-
-  it('truncates the short form if it is too wide', () => {
-    assert.equal(progressBar(FULL, 100, 30).length, 29);
-  });
-
-  it('fills the bar as steps complete', () => {
-    const filled = (step: number): number => [...progressBar(at(step), undefined, 120)].filter((c) => c === '█').length;
-    assert.equal(filled(0), 0);
-    assert.ok(filled(30) > 0 && filled(30) < filled(60));
-    assert.ok(!progressBar(at(60), undefined, 120).includes('░'));
-  });
-
-  it('shows the state of the run if no stage is training', () => {
+  it('shows the figures, and the state of the run if no stage is training', () => {
     const line = progressLine({ runId: 'r', state: 'preparing', step: 0, totalSteps: 0 });
     assert.equal(line, 'step 0/0 · preparing');
-    assert.match(progressBar(at(60, 'evaluating'), undefined, 80), /evaluating/);
+    assert.match(progressLine(at(60, 'evaluating')), /^step 60\/60 · evaluating · /);
     assert.equal(
-      progressLine(FULL),
-      'step 42/60 · stage 3 discriminator · reward -0.013 · pass 100.0 % · valid 100.0 % · 12346 tokens/s · validation 87.5 %',
+      progressLine(FULL, 3725),
+      'step 42/60 · stage 3 discriminator · reward -0.013 · pass 100.0 % · valid 100.0 % · 12346 tokens/s · validation 87.5 % · 62 min 05 s left',
     );
   });
 });
@@ -164,7 +128,9 @@ describe('the display', () => {
     assert.equal(stages!.slice(stages!.lastIndexOf('1 ')).length, 79);
     assert.match(curves!, /tests passed ▁▅█ 100\.0 % {2}valid ▅▅▅ 50\.0 %$/);
     assert.match(figures!, /stage 3 discriminator · reward -0\.01 · solved 87\.5 % · 12346 tokens\/s$/);
-    assert.match((await shown({}, 50)).at(-1)!, /42\/60 stage 3 discr/);
+    const narrow = (await shown({}, 50)).at(-1)!;
+    assert.match(narrow, /^step 42\/60 · stage 3 discriminator · reward -/);
+    assert.equal(narrow.length, 49);
     assert.equal((await shown({ CI: 'true' }, 80)).filter((line) => line.startsWith('step ')).length, 3);
   });
 

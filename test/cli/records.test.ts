@@ -167,7 +167,6 @@ describe('gauntlet checkpoints', () => {
     assert.equal((await inProcess('store', 'verify', '--store', at)).code, 0);
     for (const [flags, line] of [
       [['--older-than', 'soon'], /'--older-than <days>' argument 'soon' is invalid\. It is not a number of at least 0/],
-      [['--keep', '0'], /'--keep <n>' argument '0' is invalid\. It is not a whole number of at least 1/],
     ] as const) {
       const refused = await gc(...flags);
       assert.equal(refused.code, EXIT.usage);
@@ -231,7 +230,7 @@ describe('gauntlet report', () => {
     assert.equal(code, 0);
     assert.equal(out.trim(), join(folder, 'runs', 'made', 'report.html'));
     const page = readFileSync(out.trim(), 'utf8');
-    for (const part of ['92.5 %', 'def add(a, b): return a - b', 'checkpoint_stage_1_epoch_1'])
+    for (const part of ['0.925', 'def add(a, b): return a - b', 'checkpoint_stage_1_epoch_1'])
       assert.ok(page.includes(part), part);
   });
 

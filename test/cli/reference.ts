@@ -19,8 +19,6 @@ Inside a checkout every command is \`npx gauntlet …\`.
 - \`train\` and \`schedule create\` read \`gauntlet.config.json\` in the working directory, see
   [configuration](configuration.md).
 - Colours: only in terminals; \`NO_COLOR\` and \`FORCE_COLOR\` override that.
-- Completion: \`gauntlet completion bash\`, \`zsh\` or \`fish\` prints a script for the command \`gauntlet\`, e.g. after
-  \`alias gauntlet='npx gauntlet'\`.
 
 | variable | meaning |
 |---|---|

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Request } from '../../core/control.js';
+import type { RunConfig } from '../../core/schema/config.js';
 import type { DiffView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { openStore } from '../../store/openStore.js';
@@ -79,25 +80,6 @@ describe('the dashboard', () => {
     }
   });
 
-  it('compares two ranges of steps of one run', async () => {
-    const { names, facts, charts, commonSteps } = (await resources.read('diff/faster/faster/1-1/2-3')) as DiffView;
-    assert.deepEqual(names, ['faster, steps 1–1', 'faster, steps 2–3']);
-    assert.deepEqual(facts, [{ name: 'ppo.learningRate', values: ['0.001', '0.25'] }]);
-    const stepsOf = (role: string) =>
-      charts
-        .find(({ id }) => id === `update.learningRate.${role}`)!
-        .lines.map(({ name, points }) => [name, points.map(({ step }) => step)]);
-    assert.deepEqual(stepsOf('discriminator'), [['faster, steps 1–1', [1]]]);
-    assert.deepEqual(stepsOf('generator'), [['faster, steps 2–3', [1, 2]]]);
-    assert.equal(commonSteps, undefined);
-    const passed = charts.find(({ id }) => id === 'outcome.passed.generator')!;
-    assert.deepEqual(
-      passed.lines.map(({ name, colour }) => [name, colour]),
-      [['faster, steps 2–3', 'two']],
-    );
-    await assert.rejects(resources.read('diff/faster/faster/3-1/1-2'), /'3-1' is no range of steps/);
-  });
-
   it('applies and lists more than ten changes in their order', async () => {
     await runPipeline(createActivities(world.deps), 'changed', RUN);
     for (let index = 0; index <= 10; index++) {
@@ -105,9 +87,8 @@ describe('the dashboard', () => {
       const record = { kind: 'control', step: 1, index, stage: 5, next: 1, action: 'change', fields, at: '' } as const;
       await writeMetrics(world.deps.store, 'changed', `1-control-${index}`, record);
     }
-    const { facts } = (await resources.read('diff/changed/changed/1-1/2-3')) as DiffView;
-    assert.deepEqual(facts, [{ name: 'ppo.learningRate', values: ['0.001', '0.11'] }]);
-    const { events } = (await resources.read('runs/changed')) as RunView;
+    const { config, events } = (await resources.read('runs/changed')) as RunView;
+    assert.equal((config as RunConfig).ppo.learningRate, 0.11);
     assert.deepEqual(
       events.map(({ text }) => text),
       Array.from({ length: 11 }, (_, index) => `ppo.learningRate=${(index + 1) / 100}`),

@@ -9,10 +9,8 @@ import { openControls } from '../../cli/run/dashboardControls.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { renderReport } from '../../dashboard/report.js';
 import { type Dashboard, startDashboard } from '../../dashboard/server.js';
-import { commitCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import { createRun, readMetrics, readRun, writeMetrics } from '../../store/runs.js';
-import { sampleFacts, sampleFiles } from '../store/support.js';
 import { type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
@@ -163,7 +161,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('show what was recorded while they had no connection, and keep the parts to compare', async () => {
+  it('show what was recorded while they had no connection, and keep the filter', async () => {
     const { store } = world.deps;
     const { runId: _, configDigest: __, seed: ___, ...facts } = await readRun(store, 'run');
     await createRun(store, 'later', facts);
@@ -171,7 +169,6 @@ describe(`the pages in a browser${skipped}`, () => {
     const record = (step: number) => writeMetrics(store, 'later', step, steps[step - 1]!);
     await record(1);
     await record(2);
-    await commitCheckpoint(store, 'later', sampleFacts({ stage: 1, epoch: 1, step: 1 }), sampleFiles());
     const open = async (port: number): Promise<Dashboard> => {
       const files = await openStore(world.folder);
       return startDashboard({
@@ -183,14 +180,14 @@ describe(`the pages in a browser${skipped}`, () => {
     };
     const before = await open(0);
     await page.goto(`${before.url}#/runs/later/metrics`);
-    const part = page.getByLabel('second part');
-    await part.selectOption('checkpoint_stage_1_epoch_1: 1–1');
+    const filter = page.getByLabel('Filter');
+    await filter.fill('reward');
     await before.close();
     await record(3); // in a new phase
     const again = await open(Number(new URL(before.url).port));
     try {
       await page.getByText('step 3 of 6').waitFor();
-      assert.equal(await part.inputValue(), 'checkpoint_stage_1_epoch_1');
+      assert.equal(await filter.inputValue(), 'reward');
     } finally {
       await again.close();
       await rm(join(world.folder, 'runs/later'), { recursive: true });
@@ -324,7 +321,6 @@ describe(`the pages in a browser${skipped}`, () => {
     'runs/run/problems?id=add-1',
     'runs/run/metrics',
     'runs/run/settings',
-    'diff/run/run/1-3/4-6',
     'diff/run/seed',
   ];
   async function open(path: string): Promise<void> {
@@ -376,23 +372,6 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.getByText('This report leaves it out').waitFor();
     assert.deepEqual([...new Set(requests)], [urlOf('small')]);
     assert.deepEqual(faults, []);
-  });
-
-  it('have a table of the main figures in a report without JavaScript', async () => {
-    const bare = await browser.newPage({ javaScriptEnabled: false });
-    await bare.goto(urlOf());
-    const rows = await bare.locator('noscript table').locator('tr').allTextContents();
-    for (const row of [
-      /^Statefinished$/,
-      /^Steps6 of 6$/,
-      /^Solved, sampled[\d.]+ % → [\d.]+ %$/,
-      /^generator adaptersha256:/,
-    ])
-      assert.ok(
-        rows.some((each) => row.test(each)),
-        `${row}: ${rows.join('; ')}`,
-      );
-    await bare.close();
   });
 
   it('fit on a phone, and ask no other server', async () => {

@@ -187,29 +187,16 @@ describe('the report', () => {
       assert.deepEqual(example.given, [{ call: 'solve([4, 9, 2], 3)', expected: '9', verdict: 'pass' }]);
     }));
 
-  it('embeds hostile text as data, and shows the main figures without JavaScript', () =>
+  it('embeds hostile text as data', () =>
     withStore(async (own) => {
       const { result, chain } = sampleData();
       const config = resolveConfig({ model: HOSTILE });
-      await createRun(own, 'first', { ...FACTS, config, codeVersion: '</noscript></script>\u202e' });
+      await createRun(own, 'first', { ...FACTS, config, codeVersion: '</script>\u202e' });
       await writeResult(own, 'first', result, chain);
       const rendered = await renderReport(own, 'first');
       assert.equal(runOf(rendered).model, HOSTILE);
       assert.doesNotMatch(elements(rendered, 'script')[0]!, /</);
       assert.equal(rendered.match(/<script/g)!.length - page.match(/<script/g)!.length, 0);
       assert.doesNotMatch(rendered, /<img/);
-      const [summary] = elements(rendered, 'noscript');
-      const rows = elements(summary!, 'tr').map((row) => row.replace(/<th[^>]*>|<\/t[hd]>/g, '').split('<td>'));
-      const shown = new Map(rows as [string, string][]);
-      for (const [name, value] of [
-        ['State', 'finished'],
-        ['Steps', '0 of 0'],
-        ['Solved, sampled', '65.2 % → 93.2 %'],
-        ['Bugs caught', '34.1 % → 33.1 %'],
-        ['generator adapter', fakeDigest('e')],
-        ['discriminator adapter', fakeDigest('f')],
-        ['code', '&#60;/noscript&#62;&#60;/script&#62;\\u{202e}'],
-      ] as const)
-        assert.equal(shown.get(name), value, name);
     }));
 });

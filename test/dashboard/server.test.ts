@@ -1,15 +1,12 @@
 // The server of the dashboard: what it answers, and whom it refuses.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { request, type ServerResponse } from 'node:http';
+import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import type { ControlRequest } from '../../dashboard/api.js';
-import { Changes } from '../../dashboard/changes.js';
 import type { Controls } from '../../dashboard/controls.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { type Dashboard, dashboardServer, startDashboard } from '../../dashboard/server.js';
@@ -125,7 +122,7 @@ describe('the server of the dashboard', () => {
       assert.equal((await get('/api/runs', { host: near })).status, 403, near);
     assert.equal((await get('/api/runs', { host: `localhost:${port}` })).status, 200);
     assert.equal((await get('/api/runs', { origin: 'https://evil.example' })).status, 403);
-    for (const path of ['/', '/main.js', '/api/events', '/api/live', '/api/live/run'])
+    for (const path of ['/', '/main.js', '/api/versions', '/api/live', '/api/live/run'])
       for (const [name, value] of [
         ['origin', 'https://evil.example'],
         ['origin', 'null'],
@@ -169,98 +166,21 @@ describe('the server of the dashboard', () => {
       [{ ...own, 'content-type': form }, 400],
     ] as const)
       assert.equal((await post(pause, headers)).status, status, JSON.stringify(headers));
-    for (const body of [
-      '',
-      '{',
-      '[]',
-      '{"action":"delete"}',
-      '{"action":"pause","run":"other"}',
-      '{"action":"change"}',
-    ])
+    for (const body of ['', '{', '[]', '{"action":"delete"}', '{"action":"pause","run":"other"}', '{"action":"fork"}'])
       assert.equal((await post(body)).status, 400, body);
-    assert.equal((await post(JSON.stringify({ action: 'change', assignments: ['x'.repeat(70_000)] }))).status, 400);
+    assert.equal((await post(JSON.stringify({ action: 'pause', more: 'x'.repeat(2000) }))).status, 400);
     assert.equal((await post(pause, own, '/api/live/a')).status, 405);
     assert.equal((await get('/api/control/a')).status, 404);
     assert.deepEqual(asked, passed, 'a refused request reaches nothing');
   });
 
-  it('names a run that records something while the page is open', async () => {
-    const changed = await new Promise<string>((resolve, reject) => {
-      const sent = request(new URL('/api/events', dashboard.url), (response) => {
-        let text = '';
-        response.on('data', (part: Buffer) => {
-          if (text === '') void writeMetrics(world.deps.store, 'run', 99, sampleStep(99));
-          text += part.toString('utf8');
-          const event = /^data: (.*)$/m.exec(text)?.[1];
-          if (event === undefined) return;
-          sent.destroy();
-          resolve(event);
-        });
-      });
-      sent.on('error', reject).end();
-    });
-    assert.deepEqual(JSON.parse(changed), { changed: ['run'] });
-  });
-
-  /** A page whose reads the test controls. */
-  function openPage(): ServerResponse & PassThrough {
-    const page = new PassThrough() as unknown as ServerResponse & PassThrough;
-    page.writeHead = () => page;
-    return page;
-  }
-
-  it('stops looking for changes if the page goes away, even before the first look has ended', async () => {
-    let looks = 0;
-    const page = openPage();
-    const versions = async () => {
-      if (++looks === 1) {
-        page.destroy();
-        await once(page, 'close');
-      }
-      return {};
-    };
-    const changes = new Changes({ versions }, 0);
-    changes.tell(page);
-    await sleep(50);
-    assert.equal(looks, 1);
-    const next = openPage();
-    changes.tell(next);
-    while (looks < 3) await sleep(5); // it looks again for the next page
-    next.destroy();
-  });
-
-  it('looks at the store once for all open pages, and holds a bounded number of them', async () => {
-    let looks = 0;
-    const changes = new Changes({ versions: async () => ({ run: String(++looks) }) }, 20);
-    const pages = Array.from({ length: 100 }, openPage);
-    for (const page of pages) changes.tell(page);
-    assert.throws(() => changes.tell(openPage()), { code: 'SERVER_UNAVAILABLE', message: /100 pages are open/ });
-    const told = await Promise.all(
-      pages.map(async (page) => {
-        for await (const part of page) if (String(part).includes('data:')) return String(part);
-        return '';
-      }),
-    );
-    assert.ok(told.every((text) => text.includes('data: {"changed":["run"]}')));
-    assert.ok(looks <= 20, `${looks} looks for 100 pages`);
-    while (pages.some((page) => !page.closed)) await sleep(5);
-    await sleep(5);
-    const next = openPage();
-    changes.tell(next); // the others have gone
-    next.destroy();
-  });
-
-  it('ends the answers if the store cannot be read, and that of a page that reads nothing', async () => {
-    const unreadable = openPage();
-    new Changes({ versions: () => Promise.reject(new Error('no store')) }, 0).tell(unreadable);
-    await once(unreadable, 'close');
-    let looks = 0;
-    const runs = (time: number) =>
-      Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`run-${i}`, `${time}`]));
-    const silent = openPage();
-    new Changes({ versions: async () => runs(++looks) }, 0).tell(silent);
-    await once(silent, 'close');
-    assert.ok(looks < 100);
+  it('says which runs recorded something, with one look at the store for pages that ask at the same time', async () => {
+    const versionOf = async () => JSON.parse((await get('/api/versions')).body).versions.run as string;
+    const before = await versionOf();
+    await writeMetrics(world.deps.store, 'run', 99, sampleStep(99));
+    assert.equal(await versionOf(), before);
+    await sleep(2100);
+    assert.notEqual(await versionOf(), before);
   });
 
   it('answers while others hold its connections: silent ones, and those without a whole request', async () => {
@@ -271,7 +191,7 @@ describe('the server of the dashboard', () => {
 
   it('reports an address that it cannot use', async () => {
     const { port } = new URL(dashboard.url);
-    const resources = { read: async () => ({}), versions: async () => ({}) };
+    const resources = { read: async () => ({}) };
     await assert.rejects(
       startDashboard({ resources, controls, host: '127.0.0.1', port: Number(port) }),
       /--host or --port/,
@@ -281,7 +201,7 @@ describe('the server of the dashboard', () => {
 
 describe('the token of the dashboard', () => {
   it('is needed beyond loopback: in the address, then in a cookie, or as a bearer', async () => {
-    const resources = { read: async () => ({ runs: [] }), versions: async () => ({}) };
+    const resources = { read: async () => ({ runs: [] }) };
     const { server, token = '' } = dashboardServer(resources, controls, 'dashboard.test', new Map());
     assert.ok(token.length >= 32);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

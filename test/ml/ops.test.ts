@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
 import { replacementsFor } from '../../ml/device/replacements.js';
-import { GraphSession, type TensorArray, tensor, useProvider } from '../../ml/device/runtime.js';
+import { CPU, deviceOf, GraphSession, type TensorArray, tensor } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';
 import type { DType } from '../../ml/ir/op.js';
 import { testDevice } from '../support/testDevice.js';
@@ -20,9 +20,9 @@ const ARRAYS: Partial<Record<DType, (data: Float64Array) => TensorArray>> = {
   uint8: (data) => Uint8Array.from(data),
 };
 
-/** The outputs of a graph by name, on the device in use. */
-async function run(graph: Graph, feeds: Record<string, NdArray>) {
-  const session = await GraphSession.open(graph);
+/** The outputs of a graph by name. */
+async function run(graph: Graph, feeds: Record<string, NdArray>, device = CPU) {
+  const session = await GraphSession.open(graph, { device });
   try {
     const inputs = graph.inputs.map(({ name, dtype }) => {
       const { data, shape } = feeds[name]!;
@@ -36,9 +36,14 @@ async function run(graph: Graph, feeds: Record<string, NdArray>) {
   }
 }
 
-async function assertAgrees(graph: Graph, feeds: Record<string, NdArray>, tolerance = TOLERANCE): Promise<void> {
+async function assertAgrees(
+  graph: Graph,
+  feeds: Record<string, NdArray>,
+  tolerance = TOLERANCE,
+  device = CPU,
+): Promise<void> {
   const expected = interpret(graph, feeds);
-  const actual = await run(graph, feeds);
+  const actual = await run(graph, feeds, device);
   for (const [name, { shape, data }] of Object.entries(expected)) {
     assert.deepEqual([...actual[name]!.dims], [...shape], `shape of ${name}`);
     data.forEach((v, k) => {
@@ -88,28 +93,22 @@ describe('ONNX Runtime agrees with the reference interpreter', () => {
 });
 
 describe('what replaces operations on CUDA agrees with the reference interpreter', () => {
-  afterEach(() => useProvider('cpu'));
   const replacements = replacementsFor('cuda');
   for (const op of OPS.filter((name) => name in replacements))
     for (const { title, graph, feeds } of buildCases(op))
       it(title, async () => {
-        useProvider('cpu', replacements);
-        await assertAgrees(graph, feeds);
+        await assertAgrees(graph, feeds, TOLERANCE, { ...CPU, replacements });
       });
 });
 
 describe('a device agrees with the reference interpreter', () => {
   it('in every case of every operation (GAUNTLET_TEST_DEVICE)', async function () {
     this.timeout(120_000);
-    useProvider(testDevice(this));
-    try {
-      for (const op of OPS)
-        for (const { title, graph, feeds } of buildCases(op))
-          await assertAgrees(graph, feeds, DEVICE_TOLERANCE).catch((error: Error) => {
-            throw new Error(`${title}: ${error.message}`, { cause: error });
-          });
-    } finally {
-      useProvider('cpu');
-    }
+    const device = deviceOf(testDevice(this));
+    for (const op of OPS)
+      for (const { title, graph, feeds } of buildCases(op))
+        await assertAgrees(graph, feeds, DEVICE_TOLERANCE, device).catch((error: Error) => {
+          throw new Error(`${title}: ${error.message}`, { cause: error });
+        });
   });
 });

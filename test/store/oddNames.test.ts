@@ -5,6 +5,7 @@ import { cp, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
+import type { Versions } from '../../dashboard/api.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { copyStore } from '../../store/copy.js';
@@ -47,7 +48,8 @@ describe('odd names in a store', () => {
       runs.map(({ id, state }) => [id, state]),
       [['run', 'finished']],
     );
-    assert.deepEqual(Object.keys(await resources.versions()), ['run']);
+    const { versions } = (await resources.read('versions')) as Versions;
+    assert.deepEqual(Object.keys(versions), ['run']);
   }
 
   it('of folders among the runs are ignored, and verification notes them', async () => {

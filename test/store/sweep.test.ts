@@ -4,18 +4,17 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { createActivities } from '../../activities/index.js';
 import { digestJson } from '../../store/canonicalJson.js';
-import { commitCheckpoint, listCheckpoints, loadCheckpoint, readPointer } from '../../store/checkpoints.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
 import { layout } from '../../store/layout.js';
 import { memoised, memoKey } from '../../store/memo.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
-import { createRun, UPDATES, writeResult } from '../../store/runs.js';
+import { UPDATES } from '../../store/runs.js';
 import { sweep } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
-import { sampleData } from '../support/sample.js';
-import { DIGEST, sampleConfig, sampleFacts, sampleFiles, withStore } from './support.js';
+import { withStore } from './support.js';
 
 const DAY = 86_400_000;
 const NOW = Date.now();
@@ -119,45 +118,6 @@ describe('sweep', function () {
       await sweep(store, options);
       assert.deepEqual((await memoised(context, {}, work)).output, output);
       assert.equal(await store.getJson(output.part), 'part');
-    }));
-
-  it('keeps the best, the latest and every nth checkpoint of an ended run and all checkpoints of other runs', () =>
-    withStore(async (store, root) => {
-      const facts = { config: sampleConfig(), modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '1' };
-      const epochs = [1, 2, 3, 4, 5, 6, 7, 8];
-      const scoreOf = (epoch: number) => (epoch === 3 ? 0.9 : 0.1);
-      for (const run of ['ended', 'open', 'half']) {
-        await createRun(store, run, facts);
-        for (const epoch of epochs)
-          await commitCheckpoint(
-            store,
-            run,
-            sampleFacts({ epoch, step: epoch, score: scoreOf(epoch) }),
-            sampleFiles(epoch),
-          );
-      }
-      const result = { ...sampleData().result, best: 'checkpoint_stage_1_epoch_3' };
-      for (const run of ['ended', 'open']) await writeResult(store, run, { ...result, runId: run });
-      await store.writeRunFile('half', 'manifest.json', '{"from": "checkpoint_stage_1_epoch_7"}'); // like a fork
-      await age(root);
-      const thin = { ...options, open: new Set(['open']), keepEvery: 4 };
-      const foreseen = await sweep(store, { ...thin, dryRun: true });
-      const { checkpoints } = await sweep(store, thin);
-      assert.deepEqual(checkpoints, foreseen.checkpoints);
-      const left = (await listCheckpoints(store, 'ended')).map(({ epoch }) => epoch);
-      assert.deepEqual(left, [1, 3, 5, 7, 8]);
-      assert.deepEqual(
-        checkpoints.names,
-        [2, 4, 6].map((epoch) => `ended/checkpoint_stage_1_epoch_${epoch}`),
-      );
-      assert.ok(checkpoints.bytes > 3 * 10_000);
-      for (const run of ['open', 'half']) assert.equal((await listCheckpoints(store, run)).length, 8);
-      for (const which of ['best', 'latest']) await loadCheckpoint(store, 'ended', which);
-      assert.equal((await readPointer(store, 'ended', 'checkpoint_best'))?.name, 'checkpoint_stage_1_epoch_3');
-      assert.deepEqual(
-        (await verifyStore(store, 'ended')).findings.filter(({ kind }) => kind !== 'blob'),
-        [],
-      );
     }));
 
   it('removes old files of updates that no run continues', () =>

@@ -53,7 +53,7 @@ describe('gauntlet store gc beside a live server', function () {
     return bytes;
   }
 
-  it('removes what ended runs left, and nothing of open runs, schedules and checkpoints', async () => {
+  it('removes what ended runs left, and nothing of open runs and checkpoints', async () => {
     const { client } = f.host;
     const acts = createActivities(f.world.deps);
     const nights = ['night-1', 'night-2'];
@@ -99,16 +99,16 @@ describe('gauntlet store gc beside a live server', function () {
     await f.age(30, started);
 
     const before = await f.files();
-    const foreseen = await f.gc('--dry-run', '--keep', '100');
+    const foreseen = await f.gc('--dry-run');
     assert.deepEqual(await f.files(), before, 'a dry run removes nothing');
-    const told = await inProcess('store', 'gc', '--store', f.world.folder, '--dry-run', '--list', '--keep', '100');
+    const told = await inProcess('store', 'gc', '--store', f.world.folder, '--dry-run', '--list');
     assert.deepEqual(
       told.out.split('\n').filter((line) => /^ {2}\S+\/\S+$/.test(line)),
       foreseen.paths.map((path) => `  ${path}`),
     );
     for (const id of ['waits', 'paused', 'runs'])
       assert.match(told.out, new RegExp(`^kept: what '${id}' may need \\(is open\\)$`, 'm'));
-    const swept = await f.gc('--keep', '100');
+    const swept = await f.gc();
     assert.deepEqual({ ...swept, dryRun: true }, foreseen);
     const after = await f.files();
     assert.deepEqual(
@@ -152,45 +152,5 @@ describe('gauntlet store gc beside a live server', function () {
     assert.deepEqual(await bytesOf('starts'), expected);
     assert.ok(freed > 0);
     assert.deepEqual((await verifyStore(await openStore(f.world.folder))).findings, []);
-  });
-
-  it('keeps the checkpoints that schedules and unprepared forks start from', async () => {
-    const { client } = f.host;
-    const { store } = f.world.deps;
-    const many = { ...RUN, schedule: { ...RUN.schedule, alternatingSteps: 4 } };
-    await runPipeline(createActivities(f.world.deps), 'ended', many);
-    await f.age(60);
-    const thinned = async () => (await f.gc('--dry-run', '--keep', '100')).checkpoints.names;
-    const before = (await thinned()).map((name) => name.slice('ended/'.length));
-    assert.ok(before.length >= 3, `${before}`);
-    const [first, second, third] = before as [string, string, string];
-    const start = (checkpoint: string) => ({ ...many, start: { run: 'ended', checkpoint, schedule: 'rest' } });
-    const fork = await startRun(client, 'fork', start(first));
-    const schedule = await client.schedule.create({
-      scheduleId: 'by-hand',
-      spec: {},
-      action: {
-        type: 'startWorkflow',
-        workflowType: 'trainFullPipeline',
-        taskQueue: 'gauntlet',
-        workflowId: 'by-hand',
-        args: [start(second)],
-      },
-      state: { paused: true },
-    });
-    for (let names = before; names.includes(first); )
-      names = (await thinned()).map((name) => name.slice('ended/'.length));
-    const swept = await f.gc('--keep', '100');
-    assert.deepEqual(
-      swept.checkpoints.names,
-      before.slice(2).map((name) => `ended/${name}`),
-    );
-    for (const name of [first, second]) await loadCheckpoint(store, 'ended', name);
-    await assert.rejects(loadCheckpoint(store, 'ended', third), { code: 'NOT_FOUND' });
-    await schedule.delete();
-    workers = await workersOver(f.host.server, f.world);
-    await fork.result();
-    await f.noneGoesOn();
-    assert.equal((await readRun(store, 'fork')).origin?.checkpoint, first);
   });
 });

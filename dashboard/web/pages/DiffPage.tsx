@@ -1,4 +1,4 @@
-// What changed? Two runs, or two ranges of steps: which is better, problems gained and lost, where they part, their curves as
+// What changed? Two runs: which is better, problems gained and lost, where they part, their curves as
 // an overlay, and what they were given.
 import type { Chart, DiffView, ProblemHistory } from '../../api.js';
 import { useResource } from '../data.js';
@@ -9,27 +9,27 @@ import { link } from '../route.js';
 import { resource } from '../source.js';
 import { Change } from './ProblemsPage.js';
 
-export function DiffPage({ sides }: { sides: string[] }) {
-  const loaded = useResource<DiffView>(resource('diff', ...sides));
-  return <Show of={loaded}>{(view) => <Diff view={view} ranges={sides.slice(2)} />}</Show>;
+export function DiffPage({ runs }: { runs: [string, string] }) {
+  const loaded = useResource<DiffView>(resource('diff', ...runs));
+  return <Show of={loaded}>{(view) => <Diff view={view} />}</Show>;
 }
 
 const MAIN = ['evaluation.passRate', 'step.passRate', 'step.validity', 'step.reward'];
 
-function Diff({ view, ranges }: { view: DiffView; ranges: string[] }) {
-  const { names, charts, commonSteps } = view;
+function Diff({ view }: { view: DiffView }) {
+  const { runs, charts } = view;
   const isMain = ({ id, lines }: Chart): boolean =>
     MAIN.some((name) => id.startsWith(`${name}.`)) && lines.some((line) => line.points.length > 1);
   return (
     <>
       <h1 class="sides">
-        {titles(names)[0]} and {titles(names)[1]}
+        {titles(runs)[0]} and {titles(runs)[1]}
       </h1>
       <div class="columns">
         <Better view={view} />
-        {commonSteps !== undefined && <Parting view={view} />}
+        <Parting view={view} />
       </div>
-      <Problems view={view} ranges={ranges} />
+      <Problems view={view} />
       <Card title="Curves">
         <div class="charts">
           {charts.filter(isMain).map((chart) => (
@@ -57,11 +57,11 @@ const titles = (names: readonly string[]) =>
 const RATES = ['passRate', 'greedyPassRate', 'testValidity', 'bugCatchRate'];
 
 /** The last evaluation of each side. */
-function Better({ view: { names, charts } }: { view: DiffView }) {
+function Better({ view: { runs, charts } }: { view: DiffView }) {
   const rows = RATES.flatMap((name) => {
     for (const split of ['test', 'validation']) {
       const chart = charts.find(({ id }) => id === `evaluation.${name}.${split}`);
-      const lines = names.map((side) => chart?.lines.find((line) => line.name === side)?.points ?? []);
+      const lines = runs.map((side) => chart?.lines.find((line) => line.name === side)?.points ?? []);
       if (split === 'test' && lines.some((own) => own.length < 2)) continue; // the end of both runs, or of neither
       const [one, two] = lines.map((own) => own.at(-1));
       if (chart && one && two) return [{ title: chart.title, one, two }];
@@ -72,7 +72,7 @@ function Better({ view: { names, charts } }: { view: DiffView }) {
     <Card title="Which is better">
       <Table
         label="Rates of both"
-        head={['Last evaluation', ...titles(names), 'Difference']}
+        head={['Last evaluation', ...titles(runs), 'Difference']}
         numbers={[1, 2, 3]}
         rows={rows.map(({ title, one, two }) => {
           const noise = Math.hypot(one.interval ?? 0, two.interval ?? 0);
@@ -97,19 +97,15 @@ function Better({ view: { names, charts } }: { view: DiffView }) {
 const GONE = 15; // problems of a list
 
 /** The last group of programs of each problem on both sides. */
-function Problems({ view: { runs, names }, ranges }: { view: DiffView; ranges: string[] }) {
+function Problems({ view: { runs } }: { view: DiffView }) {
   const histories = runs.map((run) => useResource<ProblemHistory>(resource('runs', run, 'problems')));
-  const lastOf = (i: number) => {
-    const [from, to] = (ranges[i] ?? '0-Infinity').split('-').map(Number);
-    const isShown = ({ step, role }: ProblemHistory['problems'][number]['points'][number]): boolean =>
-      role === 'generator' && step >= from! && step <= to!;
-    return new Map(
+  const lastOf = (i: number) =>
+    new Map(
       histories[i]!.data?.problems.flatMap(({ id, points: all }) => {
-        const point = all.findLast(isShown);
+        const point = all.findLast(({ role }) => role === 'generator');
         return point ? [[id, point] as const] : [];
       }),
     );
-  };
   const [one, two] = [lastOf(0), lastOf(1)];
   const both = [...one].flatMap(([id, before]) => {
     const after = two.get(id);
@@ -127,7 +123,7 @@ function Problems({ view: { runs, names }, ranges }: { view: DiffView; ranges: s
     >
       <Table
         label={title}
-        head={['Problem', ...titles(names), 'Change']}
+        head={['Problem', ...titles(runs), 'Change']}
         numbers={[1, 2, 3]}
         rows={rows
           .slice(0, GONE)
@@ -166,12 +162,12 @@ function Problems({ view: { runs, names }, ranges }: { view: DiffView; ranges: s
   );
 }
 
-function Inputs({ view: { runs, names, facts } }: { view: DiffView }) {
+function Inputs({ view: { runs, facts } }: { view: DiffView }) {
   return (
     <Card title="Inputs that differ">
       <Table
         label="Inputs that differ"
-        head={['Input', ...names.map((name, i) => <a href={link('runs', runs[i]!)}>{name}</a>)]}
+        head={['Input', ...runs.map((run) => <a href={link('runs', run)}>{run}</a>)]}
         rows={facts.map(({ name, values }) => [name, ...values.map((value) => <code>{visible(value)}</code>)])}
         empty="None."
       />

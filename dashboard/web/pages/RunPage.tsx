@@ -34,7 +34,7 @@ export function RunPage({ run, path, query }: Props) {
             <State view={view} live={live} />
             {live && <Controls view={view} live={live} refresh={refresh} />}
             <Tabs view={view} tab={path[0] ?? ''} />
-            <Tab view={view} live={live} refresh={refresh} path={path} query={query} />
+            <Tab view={view} live={live} path={path} query={query} />
           </>
         )}
       </Show>
@@ -90,12 +90,12 @@ function Tabs({ view: { id, steps }, tab }: { view: RunView; tab: string }) {
   );
 }
 
-type TabProps = Pick<Props, 'path' | 'query'> & { view: RunView; live: LiveView | undefined; refresh: () => void };
+type TabProps = Pick<Props, 'path' | 'query'> & { view: RunView; live: LiveView | undefined };
 
-function Tab({ view, live, refresh, path: [name, step, of, group], query }: TabProps) {
+function Tab({ view, live, path: [name, step, of, group], query }: TabProps) {
   if (name === undefined) return <Overview view={view} failure={live?.failure} />;
   if (name === 'metrics') return <Metrics view={view} />;
-  if (name === 'settings') return <Settings view={view} live={live} refresh={refresh} />;
+  if (name === 'settings') return <Settings view={view} />;
   if (name === 'problems') return <ProblemsPage view={view} shown={query.get('id') ?? undefined} />;
   if (name === 'steps' && step !== undefined)
     return <Rollouts view={view} step={step} group={of === 'groups' ? Number(group) : undefined} query={query} />;

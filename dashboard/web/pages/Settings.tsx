@@ -1,24 +1,11 @@
-// What a run was given: changes, forks, checkpoints, where its inputs come from, and its configuration.
-import type { LiveView, RunView } from '../../api.js';
+// What a run was given and made: checkpoints, where its inputs come from, and its configuration.
+import type { RunView } from '../../api.js';
 import { decimal, time, visible } from '../format.js';
-import { Card, Details, LongText, Table } from '../parts/common.js';
-import { Change, Fork } from './Controls.js';
+import { Card, LongText, Table } from '../parts/common.js';
 
-export function Settings({ view, live, refresh }: { view: RunView; live: LiveView | undefined; refresh: () => void }) {
-  const canAsk = live !== undefined && live.problem === undefined;
+export function Settings({ view }: { view: RunView }) {
   return (
     <>
-      {canAsk && (
-        <Card title="Requests">
-          {live.actions.includes('change') && (
-            <Details summary="Change settings">{() => <Change view={view} refresh={refresh} />}</Details>
-          )}
-          {view.checkpoints.length > 0 && (
-            <Details summary="Fork a new run">{() => <Fork view={view} refresh={refresh} />}</Details>
-          )}
-          {view.checkpoints.length === 0 && <p class="empty">A run can be forked at its first checkpoint.</p>}
-        </Card>
-      )}
       <Card title="Checkpoints">
         <p class="muted">
           The score is measured on validation problems: 0.7 × (mean share of passed tests − 0.5) + 0.3 × share of valid

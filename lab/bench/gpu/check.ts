@@ -9,7 +9,7 @@ import { Slots } from '../../../ml/decode/slots.js';
 import { BaseWeights } from '../../../ml/device/baseWeights.js';
 import type { MemoryKind } from '../../../ml/device/deviceSession.js';
 import { checkHere } from '../../../ml/device/providers.js';
-import { useProvider } from '../../../ml/device/runtime.js';
+import { deviceOf } from '../../../ml/device/runtime.js';
 import type { GenerateRequest } from '../../../ml/engine/engine.js';
 import type { ModelConfig } from '../../../ml/hf/config.js';
 import { describeModel, readWeights, type Weights } from '../../../ml/hf/model.js';
@@ -43,8 +43,7 @@ export async function check(record: Recorder, { device }: SectionOptions): Promi
   const asked = requests('asked');
 
   const ofSession = async (provider: 'cpu' | 'cuda'): Promise<Answers> => {
-    useProvider(provider);
-    const session = new DecodeSession(model, config.contextLength, provider);
+    const session = new DecodeSession(model, config.contextLength, deviceOf(provider));
     const { answers } = await session.generate(asked, OPTIONS);
     await session.close();
     return answers.map(({ tokens }) => tokens);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CUDA_ACTIVATION_MEGABYTES } from '../../../core/schema/config.js';
 import { DeviceSession } from '../../../ml/device/deviceSession.js';
-import { useProvider } from '../../../ml/device/runtime.js';
+import { deviceOf } from '../../../ml/device/runtime.js';
 import { locateWeights } from '../../../ml/device/weightLocations.js';
 import { describeModel } from '../../../ml/hf/model.js';
 import { HALF } from '../../../ml/ir/half.js';
@@ -20,7 +20,6 @@ const TOGETHER = 8; // rows of a run of the graph
 const SHOWN = 15; // operations
 
 export async function profile(record: Recorder, { device, small, cache }: SectionOptions): Promise<void> {
-  useProvider(device, undefined, device);
   const open = DeviceSession.open;
   for (const setting of TRAINING.slice(0, small ? 1 : 3)) {
     const { model: name, precision } = setting;
@@ -32,7 +31,12 @@ export async function profile(record: Recorder, { device, small, cache }: Sectio
         const activationBytes = CUDA_ACTIVATION_MEGABYTES * 2 ** 20;
         const session = new TrainSession(
           { config, locations: locateWeights(stored) },
-          { half: HALF[precision], activationBytes, keptBytes: activationBytes },
+          {
+            device: { ...deviceOf(device), memory: device },
+            half: HALF[precision],
+            activationBytes,
+            keptBytes: activationBytes,
+          },
         );
         const rank = rankOf(name);
         const adapter = { rank, alpha: 16, values: new Float32Array(layoutSize(adapterLayout(config, { rank }))) };

@@ -2,9 +2,9 @@
 import { RandomStream } from '../../../core/random.js';
 import type { ModelConfig } from '../../../ml/hf/config.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
-import { openTrainer } from '../../../ml/train/trainer.js';
 import type { TrainingRow } from '../../makeTiny/batches.js';
 import { learningRateAt, recipeOf, type TrainingPhase } from '../../makeTiny/recipe.js';
+import { openTrainer } from '../../makeTiny/trainer.js';
 
 export interface Schooling {
   row(index: number): TrainingRow;

@@ -11,7 +11,7 @@ import { exclusively } from '../../../ml/device/exclusive.js';
 import { runtimeFault } from '../../../ml/device/faults.js';
 import { loadKoffi } from '../../../ml/device/ortApi.js';
 import { countOwned, releaseOwnedBy } from '../../../ml/device/owned.js';
-import { useProvider } from '../../../ml/device/runtime.js';
+import { CPU } from '../../../ml/device/runtime.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import { encodeModel } from '../../../ml/onnx/encode.js';
 import { selfTestCases } from '../../../ml/selfTest/cases.js';
@@ -30,15 +30,12 @@ describe('sessions of the C API', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gauntlet-device-'));
     try {
       for (const { name, run } of selfTestCases(folder)) {
-        const expected = await run('cpu');
-        useProvider('cpu', {}, 'cpu');
-        const actual = await run('cpu');
-        useProvider('cpu');
+        const expected = await run(CPU);
+        const actual = await run({ ...CPU, memory: 'cpu' });
         assert.deepEqual(actual, expected, name);
         assert.equal(countOwned(), 0, name);
       }
     } finally {
-      useProvider('cpu');
       rmSync(folder, { recursive: true });
     }
   });

@@ -8,7 +8,7 @@ import { ROOT } from '../../../infra/root.mjs';
 import { DeviceDecoder } from '../../../ml/decode/deviceDecoder.js';
 import { BaseWeights } from '../../../ml/device/baseWeights.js';
 import { countOwned } from '../../../ml/device/owned.js';
-import { useProvider } from '../../../ml/device/runtime.js';
+import { CPU, type SessionDevice } from '../../../ml/device/runtime.js';
 import { SharedConstants } from '../../../ml/device/sharedConstants.js';
 import { locateWeights, locationOf } from '../../../ml/device/weightLocations.js';
 import type { SessionModel } from '../../../ml/engine/base.js';
@@ -29,11 +29,8 @@ const rows = [50, 70].map((length) => Array.from({ length }, () => random.int(2,
 
 describe('weights that are once on a device', function () {
   this.timeout(60_000);
-  beforeEach(() => useProvider('cpu', {}, 'cpu'));
-  afterEach(() => {
-    useProvider('cpu');
-    assert.equal(countOwned(), 0);
-  });
+  const device: SessionDevice = { ...CPU, memory: 'cpu' };
+  afterEach(() => assert.equal(countOwned(), 0));
 
   /** Log-probs and a gradient. */
   async function trained(session: TrainSession): Promise<number[]> {
@@ -52,13 +49,13 @@ describe('weights that are once on a device', function () {
     it(`train as those that each graph is fed, while a decoder uses them, too: ${type}`, async () => {
       const queryBlock = { activationBytes: 1e9 };
       const half = type === 'float32' ? undefined : type;
-      const alone = new TrainSession(fed, { half, ...queryBlock });
+      const alone = new TrainSession(fed, { device, half, ...queryBlock });
       const fedResults = await trained(alone);
       await alone.close();
       for (const model of [fed, mapped]) {
         const base = new BaseWeights(model, 'cpu', type);
         const decoder = new DeviceDecoder(model, 128, { memory: 'cpu', type, rows: 2, base });
-        const session = new TrainSession(model, { half, base, ...queryBlock });
+        const session = new TrainSession(model, { device, half, base, ...queryBlock });
         const tokens = async (): Promise<string> => {
           const { answers } = await decoder.generate(
             rows.map((prompt, i) => ({ prompt, key: [0, i] as const })),
