@@ -1,5 +1,6 @@
 // The artifacts that activities exchange through the store.
 import { GauntletError } from '../core/errors.js';
+import { parseAs } from '../core/issues.js';
 import type { Role } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
 import type { Problem, ProblemSet } from '../core/schema/problem.js';
@@ -26,7 +27,9 @@ function lastRead<T, U>(read: (store: Store, ref: Ref<T>) => Promise<U>): typeof
   };
 }
 
-const configOf = lastRead(async (store, ref: Ref<RunConfig>) => runConfigSchema.parse(await store.getJson(ref)));
+const configOf = lastRead(async (store, ref: Ref<RunConfig>) =>
+  parseAs(runConfigSchema, await store.getJson(ref), 'BAD_CONFIG'),
+);
 
 export const readConfig = (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>
   configOf(store, config);

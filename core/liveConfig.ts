@@ -2,7 +2,8 @@
 // everything computed after it. A change of a budget or of `failure` changes no result.
 import { GauntletError } from './errors.js';
 import { isTooDeep } from './nesting.js';
-import { isPlainObject, merged, resolveConfig } from './presets.js';
+import { isPlainObject, merged } from './objects.js';
+import { resolveConfig } from './presets.js';
 import type { RunConfig } from './schema/config.js';
 import type { ControlMetrics } from './schema/metrics.js';
 
