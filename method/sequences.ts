@@ -108,8 +108,7 @@ const trainPolicy: Sequence<'trainPolicy'> = async (call, input) => {
     input;
   const rewarded = await call('computeRewards', { run, role, position, verdicts, chains, tests, replayBuffer });
   const { trajectories, rows } = rewarded;
-  const { adapter, valueHead } = state;
-  const scored = await call('scoreOldPolicy', { run, role, trajectories, adapter, valueHead, rows });
+  const scored = await call('scoreOldPolicy', { run, role, trajectories, adapter: state.adapter, rows });
   const update = { run, role, position, state, learningRate, trajectories: scored.trajectories, rows };
   const updated = await call('updatePolicy', update);
   const seconds = rewarded.seconds + scored.seconds + updated.seconds;

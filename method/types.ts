@@ -70,7 +70,6 @@ export interface SamplingPolicy {
 export interface RoleState {
   adapter: Digest; // the bytes of adapter_model.safetensors
   frozen?: FrozenAdapters; // with adapters per stage
-  valueHead?: Digest; // of value_head.safetensors, with GAE
   optimizer: Digest;
 }
 
@@ -139,7 +138,6 @@ export interface GenerateReasoningInput {
   batch: ChainBatch;
   stage: Stage;
   chains?: Ref<Chain[]>; // with earlier stages; absent for the first stage
-  replayBuffer?: Ref<ReplayBuffer>; // in training with a curriculum
   adapter?: Digest; // absent: the base model
   shard?: Shard; // only the chains of some problems
   shards?: ShardResult<Chain[]>[]; // this stage of all shards: nothing is sampled
@@ -166,9 +164,7 @@ export interface RepairProgramsInput extends Pick<GenerateReasoningInput, 'run' 
   failures: Ref<Failures>;
 }
 
-export interface SampleChainsInput
-  extends SamplingPolicy,
-    Pick<GenerateReasoningInput, 'run' | 'batch' | 'replayBuffer'> {
+export interface SampleChainsInput extends SamplingPolicy, Pick<GenerateReasoningInput, 'run' | 'batch'> {
   stages: Stage[]; // of a chain, in order
   shard?: Shard; // only the chains of some problems
   shards?: ShardResult<Chain[]>[][]; // all shards of each stage: nothing is sampled
@@ -275,7 +271,6 @@ export interface ScoreOldPolicyInput {
   role: Role;
   trajectories: Ref<Trajectory[]>;
   adapter: Digest;
-  valueHead?: Digest;
   rows?: number; // trajectories, for a caller that spreads the work
   shards?: ShardResult<PartialScores>[]; // the scores of all shards
 }

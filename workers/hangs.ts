@@ -211,7 +211,7 @@ export function countedDeps(deps: Deps): Deps {
     store: counted(deps.store, 'store', { callOf: () => ({ bounds: STORE }) }),
     engine: async (model, options) => {
       const engine = await during(`opening the model ${model}`, OPENING, () => deps.engine(model, options));
-      const reports = ['generate', 'logprobs', 'scores', 'scoreShard', 'values', 'gradients', 'gradientShard'] as const;
+      const reports = ['generate', 'logprobs', 'scores', 'scoreShard', 'gradients', 'gradientShard'] as const;
       return counted(engine, 'engine', { reports });
     },
     sandbox: async (config) => {

@@ -121,7 +121,6 @@ function tracedEngine(engine: Engine, model: string): Engine {
       }),
     logprobs: (sequences, options) => call('logprobs', sequences.length, () => engine.logprobs(sequences, options)),
     scores: (sequences, options) => call('scores', sequences.length, () => engine.scores(sequences, options)),
-    values: (sequences, options) => call('values', sequences.length, () => engine.values(sequences, options)),
     gradients: (sequences, options) => call('gradients', sequences.length, () => engine.gradients(sequences, options)),
     scoreShard: (sequences, options) =>
       call('scores', shareOf(sequences, options), () => engine.scoreShard(sequences, options)),

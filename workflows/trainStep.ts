@@ -50,11 +50,9 @@ async function policyStep(meter: Meter, state: RunState, planned: PlannedStep): 
     rolloutSeconds,
   });
   const { reward, tokensPerSecond, passRate, validity, warnings } = trained.metrics;
-  const opponent = opensPair(state, planned) ? state.policy.generator.adapter : undefined;
   return {
     changes: {
       policy: withTrained(state, role, trained.state),
-      opponent,
       replayBuffer: trained.replayBuffer,
       alarms: trained.alarms,
     },
@@ -62,10 +60,6 @@ async function policyStep(meter: Meter, state: RunState, planned: PlannedStep): 
     progress: { reward, tokensPerSecond, validity, warnings, ...(role === 'generator' && { passRate }) },
   };
 }
-
-/** Whether it is the first of two simultaneous steps. */
-const opensPair = ({ config }: RunState, { phase, role }: PlannedStep): boolean =>
-  config.schedule.simultaneous && phase === 'alternating' && role === 'generator';
 
 /** The last step of an epoch also writes the samples of its evaluation, with the adapter that it trains. */
 function trainingInput(state: RunState, position: Position) {

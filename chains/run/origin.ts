@@ -22,7 +22,7 @@ import {
 } from '../../store/checkpoints.js';
 import { type RunManifest, readRun } from '../../store/runs.js';
 import type { Ref, Store } from '../../store/store.js';
-import { modelDigests, readConfig, roleState } from '../artifacts.js';
+import { modelDigests, readConfig } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 
 /**
@@ -109,12 +109,10 @@ export async function loadInitialState(
       }),
     ),
   ) as PolicyState;
-  const { successRates } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
   const replayBuffer: ReplayBuffer = {
     pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
     archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),
     ...(checkpoint.files.has(CHECKPOINT_FILES.book) && { book: jsonOf(checkpoint, CHECKPOINT_FILES.book, bookSchema) }),
-    successRates,
   };
   return {
     state,
@@ -140,23 +138,19 @@ function checkCompatibility(checkpoint: Checkpoint, run: RunRef, config: RunConf
         `has lora.rank ${r} and lora.alpha ${lora_alpha}, but the run has ${config.lora.rank} and ${config.lora.alpha}`,
       );
     }
-    const hasHead = checkpoint.files.has(CHECKPOINT_FILES[`${adapterRole(config, role)}ValueHead`]);
-    if (hasHead !== (config.advantage.estimator === 'gae')) {
-      fail(`has ${hasHead ? 'a' : 'no'} value head, which belongs to advantage.estimator gae`);
-    }
   }
 }
 
 async function stateOf(store: Store, { files, metadata }: Checkpoint, role: Role): Promise<RoleState> {
-  const put = async (part: 'Adapter' | 'ValueHead' | 'Optimizer'): Promise<string | undefined> => {
+  const put = async (part: 'Adapter' | 'Optimizer'): Promise<string | undefined> => {
     const bytes = files.get(CHECKPOINT_FILES[`${role}${part}`]);
     return bytes && store.putBlob(bytes);
   };
-  const [weights, valueHead, optimizer] = [await put('Adapter'), await put('ValueHead'), await put('Optimizer')];
-  if (!weights || !optimizer) {
+  const [adapter, optimizer] = [await put('Adapter'), await put('Optimizer')];
+  if (!adapter || !optimizer) {
     throw new GauntletError('BAD_CHECKPOINT', `${metadata.name} of run ${metadata.runId} has no ${role}`);
   }
-  return roleState({ weights, valueHead }, optimizer);
+  return { adapter, optimizer };
 }
 
 /** The adapters that a role keeps for earlier stages; undefined if there are none. */
@@ -220,7 +214,6 @@ const trainingSchema = z.object({
   next: z.int().nonnegative(),
   nextStage: z.int().min(1).max(5).optional(),
   supervisedSteps: z.int().nonnegative().optional(),
-  successRates: z.record(z.string(), z.number().min(0).max(1)).optional(),
   plan: z
     .array(
       z.object({

@@ -38,25 +38,15 @@ const ppoSchema = z.strictObject({
   epochs: positiveInt.default(2),
   minibatch: positiveInt.default(32), // sequences
   learningRate: z.number().positive().default(1e-5),
-  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // after the warm-up
+  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // after the warm-up, to 0
   warmupSteps: z.int().nonnegative().default(3),
-  finalFactor: share.default(0), // of the rate, after linear or cosine decay
   betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.999]),
-  eps: z.number().positive().default(1e-8),
   weightDecay: z.number().nonnegative().default(0.01),
   maxGradNorm: z.number().positive().default(1),
 });
 
 const advantageSchema = z.strictObject({
-  estimator: z.enum(['group', 'leave-one-out', 'batch', 'gae']).default('group'),
-  stdOffset: z.number().nonnegative().default(0.05),
   negativeWeight: share.default(1), // multiplies negative advantages
-  dropZeroVariance: z.boolean().default(true),
-  // for 'gae' only
-  gamma: share.default(1),
-  lambda: share.default(0.95),
-  valueCoefficient: z.number().nonnegative().default(0.5),
-  valueClip: z.number().positive().nullable().default(0.2), // null: none
 });
 
 /** The default of `engine.activationMegabytes` for device cuda: 8 chains of 700 tokens of SmolLM2-135M. */
@@ -89,22 +79,7 @@ const engineSchema = z.strictObject({
 
 const rewardSchema = z.strictObject({
   scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation']).default('all-tests'),
-  /** Weights of the discriminator's reward, except in schemes with fixed ones. */
-  weights: z
-    .strictObject({
-      valid: z.number().nonnegative().default(0.4),
-      invalid: z.number().nonnegative().default(0.6),
-      caught: z.number().nonnegative().default(0.6),
-    })
-    .prefault({}),
-  diversityCredit: z.boolean().default(true), // samples with the same inputs share the credit of a valid test
-  archive: z
-    .strictObject({
-      enabled: z.boolean().default(true),
-      size: positiveInt.default(400),
-      replay: share.default(0.7),
-    })
-    .prefault({}),
+  archive: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}), // of faulty chains
 });
 
 const limit = z.number().positive().nullable().default(null); // null: none
@@ -181,7 +156,6 @@ const fieldsSchema = z.strictObject({
       generatorSteps: stepCount.default(10), // N of a stage
       alternatingSteps: stepCount.default(5), // K of a stage, generator first
       epochSteps: positiveInt.nullable().default(null), // of the N steps, between two checkpoints; null: all
-      simultaneous: z.boolean().default(false), // two alternating steps train against each other's state before both
     })
     .prefault({}),
   batch: z
@@ -191,7 +165,6 @@ const fieldsSchema = z.strictObject({
       refill: z.int().min(0).max(MAX_REFILL).optional(), // rounds of further problems; absent: 0
     })
     .prefault({}),
-  curriculum: z.boolean().default(false), // draw problems by the success rate of their difficulty
   // null: the model's, from generation_config.json
   sampling: z
     .strictObject({
@@ -211,8 +184,6 @@ const fieldsSchema = z.strictObject({
     .strictObject({
       discriminatorSteps: stepCount.default(0), // at most; 0: none
       generatorSteps: stepCount.default(0),
-      problems: positiveInt.default(32), // a step
-      minibatch: positiveInt.default(8),
       learningRate: z.number().positive().default(5e-4),
       patience: positiveInt.default(2), // a role stops after so many steps without a lower validation loss
     })
@@ -228,7 +199,6 @@ const fieldsSchema = z.strictObject({
       // random: inputs near those of the baseline tests; dictionary: also with constants; hybrid: the model's, and a dictionary near them
       writer: z.enum(WRITERS).default('model'),
       trained: z.boolean().default(true), // false: it writes tests, and is not updated
-      seesWork: z.boolean().default(true), // false: its prompts do not show the work that it tests
     })
     .prefault({}),
   adapters: z.enum(['shared', 'per-stage']).default('shared'), // per-stage: a stage keeps its own when the next begins
@@ -236,8 +206,7 @@ const fieldsSchema = z.strictObject({
   ppo: ppoSchema.prefault({}),
   advantage: advantageSchema.prefault({}),
   selfRepair: z.boolean().default(false), // after a failed baseline test, the generator writes its program again
-  // tokens that a generator step trains; counterfactual: as stage, and a group shares the stages before
-  credit: z.enum(['stage', 'suffix', 'counterfactual']).default('suffix'),
+  credit: choice(['stage', 'suffix'], ['counterfactual']).default('suffix'), // tokens that a generator step trains
   reward: rewardSchema.prefault({}),
   evaluation: z
     .strictObject({
@@ -284,11 +253,6 @@ const checkedSchema = fieldsSchema
   .refine(({ discriminator: { tests }, prompts }) => tests !== 'functions' || prompts === 'instruct', {
     path: ['discriminator', 'tests'],
     message: 'functions needs prompts: instruct, because the prompts of the shipped models cannot ask for them',
-  })
-  .refine(({ batch, advantage: { estimator } }) => !batch.refill || ['group', 'leave-one-out'].includes(estimator), {
-    path: ['batch', 'refill'],
-    message:
-      'needs advantage.estimator group or leave-one-out, because the others also learn from groups with one outcome',
   })
   .superRefine((config, context) => {
     const message = tooManyActivities(config);

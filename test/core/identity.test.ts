@@ -1,12 +1,12 @@
 // The identity of a configuration is the same in all versions, and old configurations can be read.
 import assert from 'node:assert/strict';
 import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
-import { runConfigSchema, runIdentity } from '../../core/schema/config.js';
+import { type RunConfigInput, runConfigSchema, runIdentity } from '../../core/schema/config.js';
 import { FROZEN } from '../../core/schema/identity.js';
 import { digestJson } from '../../store/canonicalJson.js';
 
 /** The digests that 0.3.0 computed, without most of their digits: of presets, of optional fields, of other settings. */
-const DIGESTS: [string, { preset?: string }][] = [
+const DIGESTS: [string, RunConfigInput][] = [
   ['e88cd6a4f357ecdf', { preset: 'tiny' }],
   ['a568c7c23ad721c5', { preset: 'tiny-no-discriminator' }],
   ['be37eeaf943c1e81', { preset: 'nested' }],
@@ -125,7 +125,19 @@ describe('a field that was removed', () => {
     assert.ok(!('typeCheck' in resolveConfig({ typeCheck })));
   });
 
-  it('is refused in one line with another value', () => {
+  it('is refused in one line with another value, at its own place', () => {
+    assert.equal(
+      refusal({ advantage: { estimator: 'gae', lambda: 0.5 } }),
+      `advantage.estimator: ${always('"group"')}; advantage.lambda: ${always('0.95')}`,
+    );
+    assert.equal(
+      refusal({ reward: { weights: { valid: 1 } } }),
+      `reward.weights: ${always('{"valid":0.4,"invalid":0.6,"caught":0.6}')}`,
+    );
+    assert.equal(
+      refusal({ credit: 'counterfactual' }),
+      'credit: counterfactual was removed: use stage, suffix, or the version that the run began with',
+    );
     for (const typeCheck of [{ enabled: true }, { other: 1 }, null])
       assert.equal(refusal({ typeCheck }), `typeCheck: ${always('{"enabled":false,"weight":0}')}`);
   });
