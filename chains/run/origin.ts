@@ -121,7 +121,10 @@ export async function loadInitialState(
   };
 }
 
-/** Adapters fit only a base and a shape. */
+const KNOWN_FILES: ReadonlySet<string> = new Set(Object.values(CHECKPOINT_FILES));
+const isKnown = (path: string): boolean => KNOWN_FILES.has(path) || /\/stage_\d\//.test(path);
+
+/** Adapters fit only a base and a shape. Another version may have trained more than adapters. */
 function checkCompatibility(checkpoint: Checkpoint, run: RunRef, config: RunConfig): void {
   const { metadata } = checkpoint;
   const fail = (what: string): never => {
@@ -130,6 +133,8 @@ function checkCompatibility(checkpoint: Checkpoint, run: RunRef, config: RunConf
   const { modelDigest, discriminatorModelDigest } = modelDigests(run);
   if (metadata.modelDigest !== modelDigest) fail('has a different model');
   if (metadata.discriminatorModelDigest !== discriminatorModelDigest) fail('has a different discriminator model');
+  const other = [...checkpoint.files.keys()].find((path) => !isKnown(path));
+  if (other !== undefined) fail(`has ${other}, which this version cannot train: use the version that wrote it`);
   for (const role of ROLES) {
     const path = CHECKPOINT_FILES[`${adapterRole(config, role)}Config`];
     const { r, lora_alpha } = jsonOf(checkpoint, path, adapterSchema);

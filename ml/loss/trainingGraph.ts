@@ -86,8 +86,9 @@ export interface PpoGraphLoss extends PpoLoss {
 }
 
 /**
- * Inputs: those of the score graph; old (unless supervised), advantage and mask; weight for an average over sequences; reference for a KL
- * penalty; each [N, 1]. If `projected` is less than N, also trained int64 [projected]: only these rows, which include all masked ones, go through the output projection.
+ * Inputs: those of the score graph; old (unless supervised), advantage and mask; weight for an average over sequences;
+ * reference for a KL penalty; each [N, 1]. If `projected` is less than N, also trained int64 [projected]: only these rows,
+ * which include all masked ones, go through the output projection.
  * Outputs: gradients (flat as loraLayout) and sums (in the order of ppoSums); unless supervised, ratios [projected, 1],
  * which are 0 where the mask is.
  */

@@ -223,5 +223,10 @@ describe('a run that starts from a checkpoint', () => {
     const refused = (input: object, expected: object) => assert.rejects(runPipeline(acts, 'x', input), expected);
     await refused({ ...RUN, start, lora: { rank: 2 } }, { message: /start: checkpoint_.* has lora\.rank/ });
     await refused({ ...RUN, start: { run: 'nobody' } }, { message: /no run nobody|no checkpoint/ });
+    const { metadata, files } = await loadCheckpoint(world.deps.store, 'run', 'best');
+    const { runId, name: _, files: __, digest: ___, ...facts } = metadata;
+    files.set('generator/value_head.safetensors', new Uint8Array(4)); // version 0.3.0 could train one
+    await commitCheckpoint(world.deps.store, runId, facts, files);
+    await refused({ ...RUN, start }, { message: /has generator\/value_head\.safetensors, which this version cannot/ });
   });
 });
