@@ -1,10 +1,11 @@
 // The artifacts that activities exchange through the store.
 import { GauntletError } from '../core/errors.js';
+import { parseAs } from '../core/issues.js';
 import type { Role } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
 import type { Problem, ProblemSet } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import type { RoleState, RunRef } from '../method/run.js';
+import type { RunRef } from '../method/run.js';
 import type { Adapter, Chat, Engine, OptimizerState } from '../ml/engine/engine.js';
 import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import type { ServedAdapter } from '../ml/remote/rolloutServer.js';
@@ -26,7 +27,9 @@ function lastRead<T, U>(read: (store: Store, ref: Ref<T>) => Promise<U>): typeof
   };
 }
 
-const configOf = lastRead(async (store, ref: Ref<RunConfig>) => runConfigSchema.parse(await store.getJson(ref)));
+const configOf = lastRead(async (store, ref: Ref<RunConfig>) =>
+  parseAs(runConfigSchema, await store.getJson(ref), 'BAD_CONFIG'),
+);
 
 export const readConfig = (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>
   configOf(store, config);
@@ -51,8 +54,8 @@ export interface OpenRole {
   config: RunConfig;
   engine: Engine;
   chat: Chat;
-  /** Imports an adapter of the role. Sampling needs no value head. */
-  adapter(weights: Digest, valueHead?: Digest): Promise<Adapter>;
+  /** Imports an adapter of the role. */
+  adapter(weights: Digest): Promise<Adapter>;
   /** An adapter of the role for a rollout server. Its name contains its digest. */
   served(weights: Digest): Promise<ServedAdapter>;
 }
@@ -68,8 +71,8 @@ export async function openRole(scope: Scope, run: Omit<RunRef, 'problems'>, role
       `model '${model}' has digest ${engine.info.digest}, but run '${run.runId}' started with ${modelDigest}`,
     );
   }
-  const adapter: OpenRole['adapter'] = (weights, valueHead) =>
-    readAdapter(scope.store, engine, { config: adapterConfig, weights, valueHead });
+  const adapter: OpenRole['adapter'] = (weights) =>
+    readAdapter(scope.store, engine, { config: adapterConfig, weights });
   const served: OpenRole['served'] = async (weights) => ({
     name: `gauntlet-${hexOf(weights)}-${hexOf(adapterConfig).slice(0, 8)}`,
     files: await readAdapterFiles(scope.store, { config: adapterConfig, weights }),
@@ -84,35 +87,21 @@ export function modelDigests({ bases }: RunRef): { modelDigest: Digest; discrimi
   return other === modelDigest ? { modelDigest } : { modelDigest, discriminatorModelDigest: other };
 }
 
-/** GAE adds a value head, which is trained with the LoRA tensors. */
-export function adapterShape({ lora, advantage }: RunConfig): Parameters<Engine['initAdapter']>[0] {
-  const { rank, alpha } = lora;
-  return { rank, alpha, ...(advantage.estimator === 'gae' ? { valueHead: true } : {}) };
-}
+export const adapterShape = ({ lora: { rank, alpha } }: RunConfig) => ({ rank, alpha });
 
 /** The digests of an adapter's files. */
 interface StoredAdapter {
   config: Digest;
   weights: Digest;
-  valueHead?: Digest;
 }
 
 export async function writeAdapter(store: Store, engine: Engine, adapter: Adapter): Promise<StoredAdapter> {
   const files = engine.exportAdapter(adapter);
   const config = files.get(ADAPTER_FILES.config);
   const weights = files.get(ADAPTER_FILES.weights);
-  const valueHead = files.get(ADAPTER_FILES.valueHead);
   if (!weights || !config) throw new GauntletError('ENGINE_FAULT', 'the engine exported an incomplete adapter');
-  const [configDigest, weightsDigest, headDigest] = await Promise.all([
-    store.putBlob(config),
-    store.putBlob(weights),
-    valueHead && store.putBlob(valueHead),
-  ]);
-  return { config: configDigest, weights: weightsDigest, valueHead: headDigest };
-}
-
-export function roleState({ weights, valueHead }: Omit<StoredAdapter, 'config'>, optimizer: Digest): RoleState {
-  return { adapter: weights, valueHead, optimizer };
+  const [configDigest, weightsDigest] = await Promise.all([store.putBlob(config), store.putBlob(weights)]);
+  return { config: configDigest, weights: weightsDigest };
 }
 
 const readAdapter = async (store: Store, engine: Engine, stored: StoredAdapter): Promise<Adapter> =>
@@ -120,10 +109,7 @@ const readAdapter = async (store: Store, engine: Engine, stored: StoredAdapter):
 
 async function readAdapterFiles(store: Store, stored: StoredAdapter): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
-  for (const [part, file] of Object.entries(ADAPTER_FILES)) {
-    const digest = stored[part as keyof StoredAdapter];
-    if (digest !== undefined) files.set(file, await store.getBlob(digest));
-  }
+  for (const part of ['config', 'weights'] as const) files.set(ADAPTER_FILES[part], await store.getBlob(stored[part]));
   return files;
 }
 

@@ -30,7 +30,7 @@ export const ALARMS = {
   },
   term: {
     rule: `one term makes more than ${percent(TERM)} of the discriminator's rewards, by absolute value`,
-    field: 'reward.weights',
+    field: 'reward.scheme',
     role: 'discriminator',
   },
   validity: {
@@ -89,7 +89,7 @@ export function watchStep(state: AlarmState, figures: WatchedFigures): { state: 
   });
   for (const [name, share] of Object.entries(termShares))
     watch(`term ${name}`, share, (now) => {
-      const text = `the term '${name}' makes ${percent(now)} of the discriminator's rewards in its last ${ALARM_STEPS} steps, so the others hardly count: see reward.weights`;
+      const text = `the term '${name}' makes ${percent(now)} of the discriminator's rewards in its last ${ALARM_STEPS} steps, so the others hardly count: see reward.scheme`;
       if (now > TERM) raise('term', 'discriminator', text);
     });
   watch('validity', validity, (now, { best = now }) => {

@@ -2,7 +2,8 @@
 // everything computed after it. A change of a budget or of `failure` changes no result.
 import { GauntletError } from './errors.js';
 import { isTooDeep } from './nesting.js';
-import { isPlainObject, merged, resolveConfig } from './presets.js';
+import { isPlainObject, merged } from './objects.js';
+import { resolveConfig } from './presets.js';
 import type { RunConfig } from './schema/config.js';
 import type { ControlMetrics } from './schema/metrics.js';
 
@@ -56,14 +57,6 @@ export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig 
   const changed = resolveConfig({ ...merged(config, fields), preset: config.preset });
   if (changed.sampling.temperature === null)
     throw new GauntletError('BAD_CONFIG', 'sampling.temperature: must be a number in a change');
-  const [hasHead, needsHead] = [config, changed].map(({ advantage }) => advantage.estimator === 'gae');
-  if (hasHead !== needsHead) {
-    const reason = `its adapters have ${hasHead ? 'a' : 'no'} value head`;
-    throw new GauntletError(
-      'BAD_CONFIG',
-      `advantage.estimator: cannot change ${hasHead ? 'from' : 'to'} gae in an existing run: ${reason}; start a new run`,
-    );
-  }
   return changed;
 }
 

@@ -1,6 +1,7 @@
 // Presets, and the validation of untrusted input: a RunConfig is a preset with overridden fields.
 import { GauntletError } from './errors.js';
 import { parseAs } from './issues.js';
+import { isPlainObject, merged, refusePrototypes } from './objects.js';
 import { CUDA_ACTIVATION_MEGABYTES, type RunConfig, type RunConfigInput, runConfigSchema } from './schema/config.js';
 
 /** Trains the embedded model in minutes on a CPU. docs/notebook.md has the measurements behind every value. */
@@ -143,31 +144,4 @@ function trainedStages({ schedule = {}, stages }: Record<string, unknown>): unkn
   return stages !== undefined && isPlainObject(schedule) ? { stages, ...schedule } : schedule;
 }
 
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** JSON may hold a field `__proto__`, which would be ignored without a word. @throws GauntletError BAD_CONFIG */
-function refusePrototypes(fields: object, path = ''): void {
-  for (const [key, value] of Object.entries(fields)) {
-    if (key === '__proto__') throw unknownPrototype(path);
-    if (typeof value === 'object' && value !== null) refusePrototypes(value, `${path}${key}.`);
-  }
-}
-
-const unknownPrototype = (path: string): GauntletError =>
-  new GauntletError('BAD_CONFIG', `${path}__proto__: there is no such field`);
-
 const kindOf = (value: unknown): string => (Array.isArray(value) ? 'a list' : `a ${typeof value}`);
-
-/** Merges objects recursively; other values replace. An undefined field counts as absent. */
-export function merged(base: object, over: object): Record<string, unknown> {
-  const out: Record<string, unknown> = { ...(base as Record<string, unknown>) };
-  for (const [key, value] of Object.entries(over)) {
-    if (value === undefined) continue;
-    if (key === '__proto__') throw unknownPrototype('');
-    const current = out[key];
-    out[key] = isPlainObject(current) && isPlainObject(value) ? merged(current, value) : value;
-  }
-  return out;
-}

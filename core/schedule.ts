@@ -27,15 +27,12 @@ export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
 }
 
 /** The most steps of an epoch. */
-function stepsPerEpoch({ simultaneous, epochSteps }: RunConfig['schedule'], phase: Phase): number {
-  if (phase === 'alternating') return simultaneous ? 2 : 1;
-  return epochSteps ?? Number.POSITIVE_INFINITY;
-}
+const stepsPerEpoch = ({ epochSteps }: RunConfig['schedule'], phase: Phase): number =>
+  phase === 'alternating' ? 1 : (epochSteps ?? Number.POSITIVE_INFINITY);
 
 /**
  * N discriminator steps, N generator steps, then K alternating steps, generator first. Each phase is one epoch, or epochs of
- * `epochSteps` steps; an alternating step is an epoch, as are two simultaneous ones. If no discriminator learns, its steps are
- * left out and the generator's stay, so both runs update the generator equally often; epochs are numbered without gaps.
+ * `epochSteps` steps; an alternating step is an epoch. If no discriminator learns, its steps are left out and the generator's stay, so both runs update the generator equally often; epochs are numbered without gaps.
  */
 export function planStage(config: ScheduleConfig): PlannedStep[] {
   const { discriminatorSteps, generatorSteps, alternatingSteps } = config.schedule;
@@ -81,8 +78,7 @@ export function replan(done: readonly PlannedStep[], config: ScheduleConfig, clo
     const before = plan.at(-1)!;
     const isOpen = !closed || plan.length > done.length;
     const isFull = inEpoch >= stepsPerEpoch(config.schedule, step.phase);
-    const isPair = before.role === 'generator' && step.role === 'discriminator';
-    const sameEpoch = isOpen && step.phase === before.phase && !isFull && (step.phase !== 'alternating' || isPair);
+    const sameEpoch = isOpen && step.phase === before.phase && !isFull;
     inEpoch = sameEpoch ? inEpoch + 1 : 1;
     plan.push({ ...step, epoch: before.epoch + (sameEpoch ? 0 : 1), step: plan.length + 1 });
   }

@@ -141,7 +141,7 @@ export interface SampleSummary {
   sample: number;
   reward: number;
   outcome: string; // as in `Rewarded`
-  advantage?: number; // of the whole sequence; absent with GAE
+  advantage: number; // of the whole sequence
   good: number; // passed tests of a program, valid tests of a discriminator's sample
   of: number;
   empty?: boolean; // no program, or no readable test
@@ -269,7 +269,7 @@ export interface TokenRow {
   texts?: string[];
   mask: number[]; // 1: trained
   advantage?: number; // of all trained tokens; absent: it had none, so it was not trained
-  advantages?: number[]; // with GAE
+  advantages?: number[]; // with remote rollouts
   logprobs?: number[]; // of the policy before the update
   referenceLogprobs?: number[]; // by the base; set with a KL penalty
   entropies?: number[]; // nats of the policy before the update; 0 if the token is not trained

@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { createCall } from '../activities/index.js';
 import { parseAssignments } from '../cli/input/config.js';
-import { merged } from '../core/presets.js';
+import { merged } from '../core/objects.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import type { Call } from '../method/activity.js';
 import { openDeps } from '../workers/deps.js';

@@ -1,6 +1,5 @@
 // What is sampled and judged for one policy update of each role, as functions of the call.
-
-import type { Digest, Ref } from '../core/ref.js';
+import type { Ref } from '../core/ref.js';
 import { type Draw, refills } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Role } from '../core/schema/chain.js';
@@ -8,9 +7,9 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { Call, Timed } from './activity.js';
 import { executeSuite, findFailures, selectChains } from './judge.js';
 import type { PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './run.js';
-import type { DrawnProblems } from './sample.js';
 import {
   completeBatch,
+  type DrawnProblems,
   type GenerateChainsInput,
   type GenerateChainsOutput,
   generateChains,
@@ -23,8 +22,6 @@ export interface RolloutState {
   run: RunRef;
   config: RunConfig;
   policy: PolicyState;
-  /** The generator's adapter before the first of two simultaneous steps. The second one trains against it. */
-  opponent?: Digest | undefined;
   replayBuffer: Ref<ReplayBuffer>;
 }
 
@@ -60,7 +57,6 @@ async function drawProblems(
     batch: { kind: 'train', role: 'generator', position, draw },
     stages: config.stages,
     ...samplingPolicy(policy.generator),
-    ...curriculum(config, replayBuffer),
     tests: config.discriminator.enabled
       ? { samples: config.testTurns, ...samplingPolicy(policy.discriminator) }
       : undefined,
@@ -80,7 +76,7 @@ async function drawProblems(
 /** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */
 export async function discriminatorRollout(
   call: Call,
-  { run, config, policy, opponent, replayBuffer }: RolloutState,
+  { run, config, policy, replayBuffer }: RolloutState,
   position: Position,
 ): Promise<Rollout> {
   const input = {
@@ -88,8 +84,6 @@ export async function discriminatorRollout(
     batch: { kind: 'train', role: 'discriminator', position },
     stages: config.stages,
     ...samplingPolicy(policy.generator),
-    ...(opponent && { adapter: opponent }),
-    ...curriculum(config, replayBuffer),
   } as const;
   const { chains } = await chainsAndTests(call, input, config.selfRepair);
   const selected = await call(selectChains, { run, chains, replayBuffer, position });
@@ -104,10 +98,6 @@ export async function discriminatorRollout(
   const sampled = { chains: [chains], tests: [tests] };
   return { verdicts, tests, replayBuffer: selected.replayBuffer, sampled };
 }
-
-/** The success rates are in the replay buffer. Without a curriculum, chains do not depend on it. */
-const curriculum = (config: RunConfig, replayBuffer: Ref<ReplayBuffer>): { replayBuffer?: Ref<ReplayBuffer> } =>
-  config.curriculum ? { replayBuffer } : {};
 
 /**
  * Chains of a batch, and tests for them. With `selfRepair`, programs that fail a baseline test are written again, and tests

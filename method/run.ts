@@ -43,7 +43,6 @@ export interface SamplingPolicy {
 export interface RoleState {
   adapter: Digest; // the bytes of adapter_model.safetensors
   frozen?: FrozenAdapters; // with adapters per stage
-  valueHead?: Digest; // of value_head.safetensors, with GAE
   optimizer: Digest;
 }
 

@@ -1,7 +1,6 @@
 // What the models write: the chains of a batch, stage by stage, and tests for them.
 import type { Digest, Ref } from '../core/ref.js';
 import type { Draw } from '../core/rewards/liveGroups.js';
-import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Chain, FailedTest, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
@@ -20,7 +19,6 @@ export interface GenerateReasoningInput {
   batch: ChainBatch;
   stage: Stage;
   chains?: Ref<Chain[]>; // with earlier stages; absent for the first stage
-  replayBuffer?: Ref<ReplayBuffer>; // in training with a curriculum
   adapter?: Digest; // absent: the base model
   shard?: Shard; // only the chains of some problems
   shards?: ShardResult<Chain[]>[]; // this stage of all shards: nothing is sampled
@@ -36,9 +34,7 @@ export const generateReasoning = result<GenerateReasoningInput, GenerateReasonin
   needs: 'engine',
 });
 
-export interface SampleChainsInput
-  extends SamplingPolicy,
-    Pick<GenerateReasoningInput, 'run' | 'batch' | 'replayBuffer'> {
+export interface SampleChainsInput extends SamplingPolicy, Pick<GenerateReasoningInput, 'run' | 'batch'> {
   stages: Stage[]; // of a chain, in order
   shard?: Shard; // only the chains of some problems
   shards?: ShardResult<Chain[]>[][]; // all shards of each stage: nothing is sampled

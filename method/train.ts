@@ -47,7 +47,6 @@ export interface ScoreOldPolicyInput {
   role: Role;
   trajectories: Ref<Trajectory[]>;
   adapter: Digest;
-  valueHead?: Digest;
   rows?: number; // trajectories, for a caller that spreads the work
   shards?: ShardResult<PartialScores>[]; // the scores of all shards
 }
@@ -176,8 +175,7 @@ export const trainPolicy = sequence<TrainPolicyInput, TrainPolicyOutput>(
       input;
     const rewarded = await call(computeRewards, { run, role, position, verdicts, chains, tests, replayBuffer });
     const { trajectories, rows } = rewarded;
-    const { adapter, valueHead } = state;
-    const scored = await call(scoreOldPolicy, { run, role, trajectories, adapter, valueHead, rows });
+    const scored = await call(scoreOldPolicy, { run, role, trajectories, adapter: state.adapter, rows });
     const update = { run, role, position, state, learningRate, trajectories: scored.trajectories, rows };
     const updated = await call(updatePolicy, update);
     const seconds = rewarded.seconds + scored.seconds + updated.seconds;

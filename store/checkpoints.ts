@@ -25,8 +25,6 @@ export const CHECKPOINT_FILES = {
   generatorAdapter: 'generator/adapter_model.safetensors',
   discriminatorConfig: 'discriminator/adapter_config.json',
   discriminatorAdapter: 'discriminator/adapter_model.safetensors',
-  generatorValueHead: 'generator/value_head.safetensors', // with GAE
-  discriminatorValueHead: 'discriminator/value_head.safetensors',
   generatorOptimizer: 'optimizer_generator.bin', // store/tensors.ts
   discriminatorOptimizer: 'optimizer_discriminator.bin',
   archive: 'archive.json',

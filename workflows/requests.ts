@@ -67,7 +67,6 @@ async function applyAction(context: RunContext, state: RunState, action: Action)
     case 'skip':
       return advance(context, {
         ...withBest(state, planOf(state)[state.next]!.role),
-        opponent: undefined,
         used: addUsage(state.used, spent),
       });
     case 'stop':

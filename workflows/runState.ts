@@ -47,7 +47,7 @@ export function withTrained({ config, policy }: RunState, role: Role, trained: R
 
 /** The start of a stage. With adapters per stage, the stages before it keep those that they have now. */
 export function enterStage(state: RunState, stage: RunState['stage']): RunState {
-  const entered: RunState = { ...state, stage, next: 0, plan: undefined, opponent: undefined };
+  const entered: RunState = { ...state, stage, next: 0, plan: undefined };
   const earlier = state.config.stages.filter((each) => each < stage);
   if (state.config.adapters !== 'per-stage' || earlier.length === 0) return entered;
   const freeze = (role: RoleState): RoleState => ({

@@ -53,11 +53,9 @@ async function policyStep(call: Call, meter: Meter, state: RunState, planned: Pl
     rolloutSeconds,
   });
   const { reward, tokensPerSecond, passRate, validity, warnings } = trained.metrics;
-  const opponent = opensPair(state, planned) ? state.policy.generator.adapter : undefined;
   return {
     changes: {
       policy: withTrained(state, role, trained.state),
-      opponent,
       replayBuffer: trained.replayBuffer,
       alarms: trained.alarms,
     },
@@ -65,10 +63,6 @@ async function policyStep(call: Call, meter: Meter, state: RunState, planned: Pl
     progress: { reward, tokensPerSecond, validity, warnings, ...(role === 'generator' && { passRate }) },
   };
 }
-
-/** Whether it is the first of two simultaneous steps. */
-const opensPair = ({ config }: RunState, { phase, role }: PlannedStep): boolean =>
-  config.schedule.simultaneous && phase === 'alternating' && role === 'generator';
 
 /** The last step of an epoch also writes the samples of its evaluation, with the adapter that it trains. */
 function trainingInput(state: RunState, position: Position) {

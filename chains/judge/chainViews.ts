@@ -33,7 +33,7 @@ export function chainViews(
     const judgedTurns = turns.map((turn) => judgeTurn(own, turn, candidate));
     const terms = {
       generator: generatorTerms(rule, own, candidate),
-      discriminator: judgedTurns.map((turn) => rule.discriminatorTerms([turn], config.reward)[0]!),
+      discriminator: judgedTurns.map((turn) => rule.discriminatorTerms([turn])[0]!),
     };
     return {
       problemId: problem.id,

@@ -8,7 +8,7 @@ import type { BaseRef, RoleState } from '../../method/run.js';
 import { ADAPTER_FILES } from '../../ml/hf/peft.js';
 import { digestBytes, renderedJson } from '../../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit, stageAdapterFile } from '../../store/checkpoints.js';
-import type { Digest, Store } from '../../store/store.js';
+import type { Store } from '../../store/store.js';
 import { modelDigests, readConfig, readProblems } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 import { recordMetrics } from './recordMetrics.js';
@@ -21,14 +21,14 @@ export async function commitCheckpoint(
   const { run, state } = input;
   const config = await readConfig(store, run);
   const { set } = await readProblems(store, run.problems);
-  const { pool, archive, book, successRates } = await store.getJson(input.replayBuffer);
+  const { pool, archive, book } = await store.getJson(input.replayBuffer);
   const split = json({
     train: set.train.map((problem) => problem.id),
     validation: set.validation.map((problem) => problem.id),
     test: set.test.map((problem) => problem.id),
   });
   const { next, nextStage, plan, supervisedSteps } = input;
-  const training = { next, nextStage, plan, supervisedSteps, successRates };
+  const training = { next, nextStage, plan, supervisedSteps };
   const roles = ROLES.filter((role) => adapterRole(config, role) === role);
   const files = new Map<string, Uint8Array>([
     ...(await Promise.all(roles.map((role) => filesOf(store, run.bases[role], role, state[role])))).flat(),
@@ -79,17 +79,13 @@ async function filesOf(
   store: Store,
   { adapterConfig }: BaseRef,
   role: Role,
-  { adapter, frozen = {}, valueHead, optimizer }: RoleState,
+  { adapter, frozen = {}, optimizer }: RoleState,
 ): Promise<[path: string, bytes: Uint8Array][]> {
-  const files: [part: 'Config' | 'Adapter' | 'ValueHead' | 'Optimizer', digest: Digest | undefined][] = [
-    ['Config', adapterConfig],
-    ['Adapter', adapter],
-    ['ValueHead', valueHead],
-    ['Optimizer', optimizer],
+  const files = [
+    { path: CHECKPOINT_FILES[`${role}Config`], digest: adapterConfig },
+    { path: CHECKPOINT_FILES[`${role}Adapter`], digest: adapter },
+    { path: CHECKPOINT_FILES[`${role}Optimizer`], digest: optimizer },
   ];
-  const present = files.flatMap(([part, digest]): { path: string; digest: Digest }[] =>
-    digest === undefined ? [] : [{ path: CHECKPOINT_FILES[`${role}${part}`], digest }],
-  );
   const earlier = STAGES.flatMap((stage) =>
     frozen[stage] === undefined
       ? []
@@ -98,7 +94,7 @@ async function filesOf(
           { path: stageAdapterFile(role, stage, ADAPTER_FILES.config), digest: adapterConfig },
         ],
   );
-  return Promise.all([...present, ...earlier].map(async ({ path, digest }) => [path, await store.getBlob(digest)]));
+  return Promise.all([...files, ...earlier].map(async ({ path, digest }) => [path, await store.getBlob(digest)]));
 }
 
 const json = (value: unknown): Uint8Array => Buffer.from(renderedJson(value), 'utf8');

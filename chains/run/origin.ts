@@ -23,7 +23,7 @@ import {
 } from '../../store/checkpoints.js';
 import { type RunManifest, readRun } from '../../store/runs.js';
 import type { Ref, Store } from '../../store/store.js';
-import { modelDigests, readConfig, roleState } from '../artifacts.js';
+import { modelDigests, readConfig } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 
 /**
@@ -110,12 +110,10 @@ export async function loadInitialState(
       }),
     ),
   ) as PolicyState;
-  const { successRates } = jsonOf(checkpoint, CHECKPOINT_FILES.training, trainingSchema);
   const replayBuffer: ReplayBuffer = {
     pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
     archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),
     ...(checkpoint.files.has(CHECKPOINT_FILES.book) && { book: jsonOf(checkpoint, CHECKPOINT_FILES.book, bookSchema) }),
-    successRates,
   };
   return {
     state,
@@ -124,7 +122,10 @@ export async function loadInitialState(
   };
 }
 
-/** Adapters fit only a base and a shape. */
+const KNOWN_FILES: ReadonlySet<string> = new Set(Object.values(CHECKPOINT_FILES));
+const isKnown = (path: string): boolean => KNOWN_FILES.has(path) || /\/stage_\d\//.test(path);
+
+/** Adapters fit only a base and a shape. Another version may have trained more than adapters. */
 function checkCompatibility(checkpoint: Checkpoint, run: RunRef, config: RunConfig): void {
   const { metadata } = checkpoint;
   const fail = (what: string): never => {
@@ -133,6 +134,8 @@ function checkCompatibility(checkpoint: Checkpoint, run: RunRef, config: RunConf
   const { modelDigest, discriminatorModelDigest } = modelDigests(run);
   if (metadata.modelDigest !== modelDigest) fail('has a different model');
   if (metadata.discriminatorModelDigest !== discriminatorModelDigest) fail('has a different discriminator model');
+  const other = [...checkpoint.files.keys()].find((path) => !isKnown(path));
+  if (other !== undefined) fail(`has ${other}, which this version cannot train: use the version that wrote it`);
   for (const role of ROLES) {
     const path = CHECKPOINT_FILES[`${adapterRole(config, role)}Config`];
     const { r, lora_alpha } = jsonOf(checkpoint, path, adapterSchema);
@@ -141,23 +144,19 @@ function checkCompatibility(checkpoint: Checkpoint, run: RunRef, config: RunConf
         `has lora.rank ${r} and lora.alpha ${lora_alpha}, but the run has ${config.lora.rank} and ${config.lora.alpha}`,
       );
     }
-    const hasHead = checkpoint.files.has(CHECKPOINT_FILES[`${adapterRole(config, role)}ValueHead`]);
-    if (hasHead !== (config.advantage.estimator === 'gae')) {
-      fail(`has ${hasHead ? 'a' : 'no'} value head, which belongs to advantage.estimator gae`);
-    }
   }
 }
 
 async function stateOf(store: Store, { files, metadata }: Checkpoint, role: Role): Promise<RoleState> {
-  const put = async (part: 'Adapter' | 'ValueHead' | 'Optimizer'): Promise<string | undefined> => {
+  const put = async (part: 'Adapter' | 'Optimizer'): Promise<string | undefined> => {
     const bytes = files.get(CHECKPOINT_FILES[`${role}${part}`]);
     return bytes && store.putBlob(bytes);
   };
-  const [weights, valueHead, optimizer] = [await put('Adapter'), await put('ValueHead'), await put('Optimizer')];
-  if (!weights || !optimizer) {
+  const [adapter, optimizer] = [await put('Adapter'), await put('Optimizer')];
+  if (!adapter || !optimizer) {
     throw new GauntletError('BAD_CHECKPOINT', `${metadata.name} of run ${metadata.runId} has no ${role}`);
   }
-  return roleState({ weights, valueHead }, optimizer);
+  return { adapter, optimizer };
 }
 
 /** The adapters that a role keeps for earlier stages; undefined if there are none. */
@@ -221,7 +220,6 @@ const trainingSchema = z.object({
   next: z.int().nonnegative(),
   nextStage: z.int().min(1).max(5).optional(),
   supervisedSteps: z.int().nonnegative().optional(),
-  successRates: z.record(z.string(), z.number().min(0).max(1)).optional(),
   plan: z
     .array(
       z.object({

@@ -12,7 +12,7 @@ import { commitOf } from '../../data/modelFolder.js';
 import type { PrepareRunInput, PrepareRunOutput } from '../../method/prepare.js';
 import type { BaseRef, RoleState, RunRef } from '../../method/run.js';
 import { createRun, type RunFacts, readControls, writeInput } from '../../store/runs.js';
-import { adapterShape, encodeOptimizerState, modelDigests, roleState, writeAdapter } from '../artifacts.js';
+import { adapterShape, encodeOptimizerState, modelDigests, writeAdapter } from '../artifacts.js';
 import { partByFit, readersOf } from '../sample/problemFit.js';
 import { withModelDefaults } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
@@ -104,10 +104,13 @@ async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise
   }
   const key = deriveKey(config.seed, 'adapter', adapterRole(config, role));
   const adapter = engine.initAdapter(adapterShape(config), key[0]);
-  const { config: adapterConfig, ...weights } = await writeAdapter(scope.store, engine, adapter);
+  const { config: adapterConfig, weights } = await writeAdapter(scope.store, engine, adapter);
   const optimizer = await scope.store.putBlob(encodeOptimizerState(engine.newOptimizerState(adapter)));
-  const state = roleState(weights, optimizer);
-  return { base: { model, modelDigest: engine.info.digest, adapterConfig }, state, folder: engine.info.path };
+  return {
+    base: { model, modelDigest: engine.info.digest, adapterConfig },
+    state: { adapter: weights, optimizer },
+    folder: engine.info.path,
+  };
 }
 
 function modelRevisions(generator: string, discriminator: string): Partial<RunFacts> {

@@ -1,6 +1,5 @@
 // Samples the next stage of every chain of a batch with the current policy or the base model.
 import { deriveKey, extendKey, RandomStream } from '../../core/random.js';
-import { type SuccessRates, sampleByDifficulty } from '../../core/rl/curriculum.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
@@ -20,19 +19,16 @@ export async function generateReasoning(scope: Scope, input: GenerateReasoningIn
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson(input.chains)
-    : openChains(input.batch, config, set, await readSuccessRates(scope, input), input.shard);
-  const isDrawn = ({ sample }: Chain): boolean => sample === 0 || !isShared(input, config);
-  const rows = chains.filter(isDrawn).map((chain) => ({
+    : openChains(input.batch, config, set, input.shard);
+  const rows = chains.map((chain) => ({
     turns: chain.turns,
     prompt: stagePrompt(chat, config, problemOf(byId, chain.problemId), chain.turns, input.stage),
     key: extendKey(batchKey, chain.problemId, chain.sample, input.stage),
   }));
   const { turns, tokens } = await sample(rows);
-  let latest = -1;
-  const extended: Chain[] = chains.map((chain) => {
-    if (isDrawn(chain)) latest++;
-    return { ...chain, turns: [...chain.turns, { stage: input.stage, ...turns[latest]! }] };
-  });
+  const extended = chains.map(
+    (chain, i): Chain => ({ ...chain, turns: [...chain.turns, { stage: input.stage, ...turns[i]! }] }),
+  );
   return { chains: await scope.store.putJson(extended), tokens };
 }
 
@@ -60,16 +56,11 @@ export async function openSampling(scope: Scope, input: Pick<GenerateReasoningIn
   };
 }
 
-/** Whether a group has one turn in common: a counterfactual group differs from the stage in training on. */
-const isShared = ({ batch, stage }: GenerateReasoningInput, { credit }: RunConfig): boolean =>
-  credit === 'counterfactual' && batch.kind === 'train' && batch.role === 'generator' && stage < batch.position.stage;
-
 /** Empty chains of the batch. Training draws problems with the run's seed; an evaluation of a split always has the same. */
 function openChains(
   batch: ChainBatch,
   config: RunConfig,
   set: ProblemSet,
-  rates: SuccessRates | undefined,
   shard: Shard = { index: 0, of: 1 },
 ): Chain[] {
   const groups = (problems: Problem[], samples: number): Chain[] =>
@@ -84,17 +75,7 @@ function openChains(
   const { position, draw = { from: 0, count: problems } } = batch;
   const random = new RandomStream(config.seed, 'problems', position.stage, position.step);
   const end = draw.from + draw.count; // the first problems of a longer draw are those of a shorter one
-  const drawn = rates ? sampleByDifficulty(set.train, end, rates, random) : random.sample(set.train, end);
-  return groups(drawn.slice(draw.from), samples);
-}
-
-async function readSuccessRates(
-  { store }: Scope,
-  { replayBuffer }: GenerateReasoningInput,
-): Promise<SuccessRates | undefined> {
-  if (replayBuffer === undefined) return undefined;
-  const { successRates = {} } = await store.getJson(replayBuffer);
-  return successRates;
+  return groups(random.sample(set.train, end).slice(draw.from), samples);
 }
 
 /** Evaluation keys do not contain the run's seed, so every policy is measured with the same random draws. */

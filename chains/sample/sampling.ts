@@ -84,8 +84,7 @@ export function testPrompt(
   request = testRequest(config),
 ): number[] {
   const work = turns.findLast((turn) => turn.stage === stage)?.text ?? '';
-  const shown = config.discriminator.seesWork ? work : undefined;
-  return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, shown, request));
+  return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, work, request));
 }
 
 export async function sampleTurns(

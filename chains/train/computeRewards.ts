@@ -7,14 +7,13 @@ import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardScheme, rewardOf, type Term } from '../../core/rewards/rule.js';
 import { addToPool, testKey } from '../../core/rewards/suite.js';
-import { withOutcomes } from '../../core/rl/curriculum.js';
 import { type RewardedSample, toTrajectories } from '../../core/rl/trajectories.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { RewardMetrics } from '../../core/schema/metrics.js';
 import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
 import type { ComputeRewardsInput, ComputeRewardsOutput } from '../../method/train.js';
 import type { Ref } from '../../store/store.js';
-import { problemOf, readConfig, readProblems } from '../artifacts.js';
+import { readConfig } from '../artifacts.js';
 import { groupByProblem } from '../chainLists.js';
 import type { Scope } from '../scope.js';
 
@@ -34,7 +33,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
     trainedStage: input.position.stage,
     // a discriminator sample is one turn, which is trained whole
     credit: input.role === 'generator' ? config.credit : 'suffix',
-    ...config.advantage,
+    negativeWeight: config.advantage.negativeWeight,
     regularised: config.ppo.klCoefficient > 0 || config.ppo.entropyBonus > 0,
   });
   const drawn = [firstDraw(groups, input.role, config), firstDraw(judged, input.role, config), input.role] as const;
@@ -69,18 +68,8 @@ async function rewardGenerator(
       candidates.map((one, c) => programOutcome(one, verdicts[c] ?? [])),
     ),
   );
-  if (!rule.book && !config.curriculum) return { groups, replayBuffer: input.replayBuffer, outcomes };
-  let buffer = await scope.store.getJson(input.replayBuffer);
-  if (rule.book) buffer = withBook(buffer, rule.book, judged);
-  if (config.curriculum) {
-    const { byId } = await readProblems(scope.store, input.run.problems);
-    const tested = judged.filter(({ suite }) => suite.length > 0);
-    const solved = tested.map(({ problemId, verdicts }) => ({
-      difficulty: problemOf(byId, problemId).difficulty,
-      solved: mean(verdicts.map((own) => Number(own.every((verdict) => verdict === 'pass')))),
-    }));
-    buffer = { ...buffer, successRates: withOutcomes(buffer.successRates ?? {}, solved) };
-  }
+  if (!rule.book) return { groups, replayBuffer: input.replayBuffer, outcomes };
+  const buffer = withBook(await scope.store.getJson(input.replayBuffer), rule.book, judged);
   return { groups, replayBuffer: await scope.store.putJson(buffer), outcomes };
 }
 
@@ -153,7 +142,7 @@ async function rewardDiscriminator(
 
 /** The rewards of all samples for a target. */
 export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig): number[] =>
-  REWARD_RULES[reward.scheme].discriminator(judgedTurns(one), reward);
+  REWARD_RULES[reward.scheme].discriminator(judgedTurns(one));
 
 export const judgedTurns = (one: SuiteVerdicts): JudgedTurn[] => one.turns.map((turn) => judgeTurn(one, turn));
 

@@ -21,9 +21,7 @@ export async function measureStep({ store }: Pick<Scope, 'store'>, input: Measur
   const judged = await store.getJson(input.verdicts);
   if (input.role === 'discriminator') {
     const groups = judged.map(judgedTurns);
-    const terms = groups.flatMap((turns) =>
-      REWARD_RULES[config.reward.scheme].discriminatorTerms(turns, config.reward),
-    );
+    const terms = groups.flatMap((turns) => REWARD_RULES[config.reward.scheme].discriminatorTerms(turns));
     return {
       ...countGroups(groups.map((turns) => turns.map(resultOfTurn))),
       termShares: termShares(terms),

@@ -9,6 +9,9 @@ import { decodeOptimizerState, type OpenRole, ofTrained, openRole, readTrajector
 import { trainingTemperature } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
 
+const ADAM_EPS = 1e-8;
+const SUPERVISED_MINIBATCH = 8; // examples
+
 /** An update after some of its minibatches. */
 export interface Progress {
   done: number; // minibatches
@@ -40,11 +43,11 @@ export async function openUpdate(scope: Scope, input: UpdatePolicyInput): Promis
   const { config } = opened;
   const { role, position } = input;
   const isSupervised = position.phase === 'warm-start';
-  const { epochs, minibatch } = isSupervised ? { epochs: 1, minibatch: config.warmStart.minibatch } : config.ppo;
+  const { epochs, minibatch } = isSupervised ? { epochs: 1, minibatch: SUPERVISED_MINIBATCH } : config.ppo;
   const path = (draw: string) => [config.seed, draw, role, position.stage, position.step];
   const minibatches = planMinibatches([...rows.keys()], epochs, minibatch, path('minibatches'));
   const minibatchesPerEpoch = minibatches.length / epochs;
-  const adapter = () => opened.adapter(input.state.adapter, input.state.valueHead);
+  const adapter = () => opened.adapter(input.state.adapter);
   return {
     input,
     opened,
@@ -79,7 +82,11 @@ export async function applyMinibatch(
   seconds: number,
 ): Promise<Progress> {
   const { learningRate } = input;
-  const next = await opened.engine.applyUpdate(adapter, optimizer, sums, { ...opened.config.ppo, learningRate });
+  const next = await opened.engine.applyUpdate(adapter, optimizer, sums, {
+    ...opened.config.ppo,
+    eps: ADAM_EPS,
+    learningRate,
+  });
   const ratios = [...before.ratios];
   if (at >= minibatches.length - minibatchesPerEpoch)
     minibatches[at]!.forEach((row, i) => {
@@ -90,7 +97,7 @@ export async function applyMinibatch(
 }
 
 export function lossOf(config: RunConfig, dropoutKey: readonly [number, number]): LossConfig {
-  const { ppo, advantage, lora } = config;
+  const { ppo, lora } = config;
   return {
     clip: ppo.clip,
     clipHigh: ppo.clipHigh ?? undefined,
@@ -98,8 +105,6 @@ export function lossOf(config: RunConfig, dropoutKey: readonly [number, number])
     average: ppo.average,
     entropyBonus: ppo.entropyBonus,
     klCoefficient: ppo.klCoefficient,
-    valueCoefficient: advantage.estimator === 'gae' ? advantage.valueCoefficient : 0,
-    valueClip: advantage.valueClip ?? undefined,
     dropout: { rate: lora.dropout, key: dropoutKey },
   };
 }

@@ -3,7 +3,7 @@
 // stop, and when the attempt fails.
 import type { PolicyStats } from '../../core/schema/trajectory.js';
 import type { UpdatePolicyInput, UpdatePolicyOutput } from '../../method/train.js';
-import { encodeOptimizerState, roleState, writeAdapter } from '../artifacts.js';
+import { encodeOptimizerState, writeAdapter } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 import { applyMinibatch, openUpdate, type Progress } from './update.js';
 import { filesOf, latestState, saveState } from './updateFiles.js';
@@ -42,12 +42,12 @@ export async function updatePolicy(
   } finally {
     stopping?.removeEventListener('abort', saveNow);
   }
-  const [stored, optimizer, ratios] = await Promise.all([
+  const [{ weights: adapter }, optimizer, ratios] = await Promise.all([
     writeAdapter(scope.store, engine, progress.adapter),
     scope.store.putBlob(encodeOptimizerState(progress.optimizer)),
     isSupervised ? undefined : scope.store.putJson(progress.ratios),
   ]);
-  return { state: roleState(stored, optimizer), stats: meanStats(progress.stats), ratios, earlierSeconds };
+  return { state: { adapter, optimizer }, stats: meanStats(progress.stats), ratios, earlierSeconds };
 }
 
 /** Saves one state after the other, each once. @param done minibatches that need no saving */

@@ -28,6 +28,7 @@ import { askProblems, isYes } from '../../sandbox/judgeSuites.js';
 import { openRole, readConfig, readProblems } from '../artifacts.js';
 import { batchOptions, type Scope } from '../scope.js';
 
+const STEP_PROBLEMS = 32;
 const FRESH_TESTS = 16; // of a problem
 const VALIDATION_PROBLEMS = 16;
 
@@ -70,12 +71,12 @@ export async function answerFreshInputs(
 
 /** The problems of each step. The train split is used up before a problem repeats. */
 function stepProblems({ train }: ProblemSet, { warmStart, seed }: RunConfig): Problem[][] {
-  const { problems: size, discriminatorSteps, generatorSteps } = warmStart;
+  const { discriminatorSteps, generatorSteps } = warmStart;
   const steps = Math.max(discriminatorSteps, generatorSteps);
   const order: Problem[] = [];
-  for (let pass = 0; order.length < steps * size; pass++)
+  for (let pass = 0; order.length < steps * STEP_PROBLEMS; pass++)
     order.push(...new RandomStream(seed, 'warm-start', 'problems', pass).shuffle(train));
-  return Array.from({ length: steps }, (_, i) => order.slice(i * size, (i + 1) * size));
+  return Array.from({ length: steps }, (_, i) => order.slice(i * STEP_PROBLEMS, (i + 1) * STEP_PROBLEMS));
 }
 
 const validationProblems = ({ validation }: ProblemSet): Problem[] =>
@@ -141,7 +142,7 @@ function discriminatorTurns(
   const request = testRequest(config, problem);
   const chosen = random.sample(tests, request.testsPerTurn);
   if (chosen.length === 0) return [];
-  const work = config.discriminator.seesWork ? stageAnswer(prompts, problem, stage) : undefined;
+  const work = stageAnswer(prompts, problem, stage);
   const promptTokens = chat.openingTokens(discriminatorPrompt(prompts, problem, stage, work, request));
   return [[turnOf(chat, stage, promptTokens, testAnswer(prompts, request, problem.entry, chosen))]];
 }

@@ -14,12 +14,15 @@ export interface BugArchive<C> {
 
 type Draws = Pick<RandomStream, 'uniform' | 'choice' | 'int'>;
 
+const REPLAY = 0.7; // probability of an archived chain if no fresh one is faulty
+const SIZE = 400; // entries
+
 /** Returns a new archive. If it exceeds `size` entries, a random one is dropped (possibly the new one). */
 export function addToArchive<C>(
   archive: BugArchive<C>,
   entry: ArchiveEntry<C>,
-  size: number,
   random: Draws,
+  size = SIZE,
 ): BugArchive<C> {
   const entries = [...archive.entries, entry];
   while (entries.length > size) entries.splice(random.int(0, entries.length - 1), 1);
@@ -28,7 +31,7 @@ export function addToArchive<C>(
 
 /**
  * Chooses the chain that a discriminator group writes tests for: a faulty fresh chain of the problem, which is then
- * archived; otherwise, with probability `config.replay`, an archived chain; otherwise any fresh chain. The target is
+ * archived; otherwise, with probability `REPLAY`, an archived chain; otherwise any fresh chain. The target is
  * undefined if there is nothing to choose from.
  */
 export function chooseTargetChain<C>(
@@ -45,9 +48,9 @@ export function chooseTargetChain<C>(
   const faulty = config.enabled ? candidates.filter((candidate) => candidate.faulty) : [];
   if (faulty.length > 0) {
     const target = choose(faulty);
-    return { target, archive: addToArchive(archive, target, config.size, random) };
+    return { target, archive: addToArchive(archive, target, random) };
   }
-  if (config.enabled && archive.entries.length > 0 && random.uniform() < config.replay) {
+  if (config.enabled && archive.entries.length > 0 && random.uniform() < REPLAY) {
     return { target: random.choice(archive.entries), archive };
   }
   return { target: candidates.length > 0 ? choose(candidates) : undefined, archive };

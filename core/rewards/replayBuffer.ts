@@ -1,5 +1,4 @@
 // What a run keeps of its earlier steps.
-import type { SuccessRates } from '../rl/curriculum.js';
 import type { ChainRef } from '../schema/chain.js';
 import type { BugArchive } from './archive.js';
 import type { MistakeBook } from './mistakeBook.js';
@@ -10,5 +9,4 @@ export interface ReplayBuffer {
   pool: TestPool;
   archive: BugArchive<ChainRef>;
   book?: MistakeBook; // absent: empty, or the reward scheme has none
-  successRates?: SuccessRates; // with a curriculum
 }

@@ -1,5 +1,4 @@
 // What a reward scheme is given, and what it computes. docs/method.md states the formulas of all schemes.
-import type { RunConfig } from '../schema/config.js';
 import type { Verdict } from '../schema/execution.js';
 import type { BookRule } from './mistakeBook.js';
 
@@ -31,8 +30,6 @@ export interface ProgramFacts {
   book?: readonly Verdict[]; // on tests of the mistake book
 }
 
-export type RewardOptions = Pick<RunConfig['reward'], 'diversityCredit' | 'weights'>;
-
 /** A part of a reward. Its value is weight × share. */
 export interface Term {
   name: string;
@@ -45,7 +42,7 @@ export interface RewardScheme {
   /** `verdicts` of the final program on its suite. A missing program fails every test. */
   generatorTerms(verdicts: readonly Verdict[], facts?: ProgramFacts): Term[];
   /** The terms of every sample of a group: all samples for one problem, chain and stage. */
-  discriminatorTerms(group: readonly JudgedTurn[], options: RewardOptions): Term[][];
+  discriminatorTerms(group: readonly JudgedTurn[]): Term[][];
   /** Which tests are kept and run again in later steps. Absent: none. */
   book?: BookRule;
   /** A test with a wrong expected value is corrected by the reference and joins the suite. It stays invalid. */
@@ -57,13 +54,13 @@ export interface RewardScheme {
 /** A scheme with its rewards as numbers. */
 export interface RewardRule extends RewardScheme {
   generator(verdicts: readonly Verdict[], facts?: ProgramFacts): number;
-  discriminator(group: readonly JudgedTurn[], options: RewardOptions): number[];
+  discriminator(group: readonly JudgedTurn[]): number[];
 }
 
 export const ruleOf = (scheme: RewardScheme): RewardRule => ({
   ...scheme,
   generator: (verdicts, facts) => rewardOf(scheme.generatorTerms(verdicts, facts)),
-  discriminator: (group, options) => scheme.discriminatorTerms(group, options).map(rewardOf),
+  discriminator: (group) => scheme.discriminatorTerms(group).map(rewardOf),
 });
 
 /** The sum of the terms, within −1 and 1. */
@@ -104,14 +101,11 @@ export interface Fractions {
   valid: number;
   invalid: number;
   caught: number; // valid tests that the program fails
-  credit: number; // `valid`; with diversity credit, samples of the group that use the same inputs share it
+  credit: number; // `valid`, which samples of the group that use the same inputs share
 }
 
 /** Fractions of all tests of each sample, or undefined for a sample without a readable test. */
-export function fractionsOf(
-  group: readonly JudgedTurn[],
-  { diversityCredit }: Pick<RewardOptions, 'diversityCredit'>,
-): (Fractions | undefined)[] {
+export function fractionsOf(group: readonly JudgedTurn[]): (Fractions | undefined)[] {
   const users: Record<string, number> = {};
   for (const turn of group) for (const { inputs } of turn.tests) users[inputs] = (users[inputs] ?? 0) + 1;
   return group.map(({ tests, lost }) => {
@@ -119,7 +113,7 @@ export function fractionsOf(
     if (tests.length === 0) return undefined;
     const valid = tests.filter((test) => test.valid);
     const caught = valid.filter((test) => test.caught).length;
-    const credit = valid.reduce((sum, test) => sum + (diversityCredit ? 1 / users[test.inputs]! : 1), 0);
+    const credit = valid.reduce((sum, test) => sum + 1 / users[test.inputs]!, 0);
     return {
       valid: valid.length / written,
       invalid: 1 - valid.length / written,

@@ -18,21 +18,16 @@ export const countMinibatches = (rows: number, { epochs, minibatch }: { epochs: 
 export interface RateSchedule {
   schedule: 'constant' | 'linear' | 'cosine';
   warmupSteps: number;
-  finalFactor: number; // of the rate, after linear or cosine decay
 }
 
 /**
  * Factor of the learning rate at policy update `step` (1-based, of both roles) of `total`: linear warm-up over
- * `warmupSteps` updates, times a decay from 1 at the first update to `finalFactor` after the last one.
+ * `warmupSteps` updates, times a decay from 1 at the first update to 0 after the last one.
  */
-export function learningRateFactor(
-  step: number,
-  total: number,
-  { schedule, warmupSteps, finalFactor }: RateSchedule,
-): number {
+export function learningRateFactor(step: number, total: number, { schedule, warmupSteps }: RateSchedule): number {
   const warmup = warmupSteps === 0 ? 1 : Math.min(1, step / warmupSteps);
   const done = Math.min(1, (step - 1) / total);
-  return warmup * (1 - (1 - finalFactor) * DECAY[schedule](done));
+  return warmup * (1 - DECAY[schedule](done));
 }
 
 /** From 0 at the start to 1 at the end; `done` is in [0, 1]. */

@@ -3,7 +3,7 @@ import { assertNever } from '../errors.js';
 import type { Stage, Turn } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
 import type { Trajectory } from '../schema/trajectory.js';
-import { type Estimator, sequenceAdvantages } from './advantages.js';
+import { type Estimate, groupAdvantages } from './advantages.js';
 
 export type Credit = RunConfig['credit'];
 export type TokenTurn = Pick<Turn, 'stage' | 'promptTokens' | 'answerTokens' | 'thinking' | 'logprobs'>;
@@ -14,7 +14,6 @@ const MIN_ADVANTAGE = 1e-6;
 function isTrained(stage: Stage, trained: Stage, credit: Credit): boolean {
   switch (credit) {
     case 'stage':
-    case 'counterfactual':
       return stage === trained;
     case 'suffix':
       return stage >= trained;
@@ -115,39 +114,34 @@ export interface RewardedSample {
   reward: number;
 }
 
-export interface TrajectoryOptions {
+export interface TrajectoryOptions extends Estimate {
   trainedStage: Stage;
   credit: Credit;
-  estimator: Estimator;
-  stdOffset: number;
-  negativeWeight: number;
-  dropZeroVariance: boolean;
   regularised: boolean; // the loss has a KL penalty or an entropy bonus
 }
 
 /**
- * Converts groups of rewarded samples to trajectories, in order. Samples without a trained token are dropped. With
- * `dropZeroVariance`, samples without an advantage are dropped too, because they have no policy gradient. A regularised
- * loss still has a gradient for them, so there only a group in which no sample has an advantage is dropped.
- * `oldLogprobs` is all zeros until the old policy scores the rows. With GAE no advantage is known yet: every row keeps
- * its reward instead.
+ * Converts groups of rewarded samples to trajectories, in order. Samples without a trained token are dropped, and so are
+ * samples without an advantage, because they have no policy gradient. A regularised loss still has a gradient for them,
+ * so there only a group in which no sample has an advantage is dropped. `oldLogprobs` is all zeros until the old policy
+ * scores the rows.
  */
 export function toTrajectories(
   groups: readonly (readonly RewardedSample[])[],
-  { trainedStage, credit, dropZeroVariance, regularised, ...estimate }: TrajectoryOptions,
+  { trainedStage, credit, regularised, ...estimate }: TrajectoryOptions,
 ): Trajectory[] {
-  const rewards_P_G = groups.map((group) => group.map((sample) => sample.reward));
-  const advantages_P_G = sequenceAdvantages(rewards_P_G, estimate);
   const isZero = (advantage: number): boolean => Math.abs(advantage) < MIN_ADVANTAGE;
-  return groups.flatMap((group, p) => {
-    const advantages_G = advantages_P_G?.[p];
-    const keepsZeros = !dropZeroVariance || (regularised && advantages_G?.every(isZero) === false);
+  return groups.flatMap((group) => {
+    const advantages_G = groupAdvantages(
+      group.map((sample) => sample.reward),
+      estimate,
+    );
+    const keepsZeros = regularised && !advantages_G.every(isZero);
     return group.flatMap((sample, g): Trajectory[] => {
-      const advantage = advantages_G?.[g];
-      if (!keepsZeros && advantage !== undefined && isZero(advantage)) return [];
-      const credited = advantage === undefined ? { advantage: 0, reward: sample.reward } : { advantage };
+      const advantage = advantages_G[g]!;
+      if (!keepsZeros && isZero(advantage)) return [];
       return trainedRows(sample.turns, trainedStage, credit).map(
-        (row): Trajectory => ({ ...row, oldLogprobs: row.mask.map(() => 0), ...credited }),
+        (row): Trajectory => ({ ...row, oldLogprobs: row.mask.map(() => 0), advantage }),
       );
     });
   });

@@ -4,6 +4,8 @@ import { countMinibatches } from '../rl/schedules.js';
 import { countStepActivities, MAX_STEP_ACTIVITIES } from '../shards.js';
 import { type Role, STAGES, stageSchema } from './chain.js';
 import { containersSchema, limitsSchema } from './execution.js';
+import { identityOf } from './identity.js';
+import { choice, withoutRemoved } from './removed.js';
 
 export const SANDBOXES = ['auto', 'docker', 'wasm'] as const;
 export type SandboxKind = (typeof SANDBOXES)[number];
@@ -36,25 +38,15 @@ const ppoSchema = z.strictObject({
   epochs: positiveInt.default(2),
   minibatch: positiveInt.default(32), // sequences
   learningRate: z.number().positive().default(1e-5),
-  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // after the warm-up
+  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // after the warm-up, to 0
   warmupSteps: z.int().nonnegative().default(3),
-  finalFactor: share.default(0), // of the rate, after linear or cosine decay
   betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.999]),
-  eps: z.number().positive().default(1e-8),
   weightDecay: z.number().nonnegative().default(0.01),
   maxGradNorm: z.number().positive().default(1),
 });
 
 const advantageSchema = z.strictObject({
-  estimator: z.enum(['group', 'leave-one-out', 'batch', 'gae']).default('group'),
-  stdOffset: z.number().nonnegative().default(0.05),
   negativeWeight: share.default(1), // multiplies negative advantages
-  dropZeroVariance: z.boolean().default(true),
-  // for 'gae' only
-  gamma: share.default(1),
-  lambda: share.default(0.95),
-  valueCoefficient: z.number().nonnegative().default(0.5),
-  valueClip: z.number().positive().nullable().default(0.2), // null: none
 });
 
 /** The default of `engine.activationMegabytes` for device cuda: 8 chains of 700 tokens of SmolLM2-135M. */
@@ -65,47 +57,29 @@ export const DEVICES = ['cpu', 'cuda', 'auto'] as const;
 /** What layers compute in. */
 export const PRECISIONS = ['f32', 'f16', 'bf16'] as const;
 
-const removedDevice = ({ input }: { input?: unknown }): string | undefined =>
-  input === 'webgpu' ? `webgpu was removed after version 0.2.0: use ${DEVICES.join(', ')}` : undefined;
-
-/** How a worker opens the base. Quantization, group size, precision, activation memory and decoder rows affect results, see `runIdentity`. */
+/** How a worker opens the base. core/schema/identity.ts lists the fields that change no result. */
 const engineSchema = z.strictObject({
-  device: z.enum(DEVICES, { error: removedDevice }).default('cpu'),
+  device: choice(DEVICES, ['webgpu']).default('cpu'),
   quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
   groupSize: z
     .int()
     .min(16)
     .refine((size) => Number.isInteger(Math.log2(size)), 'must be a power of two')
     .default(32), // inputs per scale
-  precision: z.enum(PRECISIONS).optional(), // of scores, gradients and, on cuda, sampling; absent, so in no digest: f32
+  precision: z.enum(PRECISIONS).optional(), // of scores, gradients and, on cuda, sampling; absent: f32
   checkpointing: z.boolean().nullable().default(null), // null: only if activations need much memory
   kvCacheMegabytes: z.int().nonnegative().nullable().default(null), // null: the engine's default; 0: no cache
   threads: positiveInt.nullable().default(null), // null: one per core
   force: z.boolean().default(false), // open it even if the estimated memory exceeds the free memory
   shards: positiveInt.max(64).default(1), // of a batch, which several gpu workers compute at the same time
-  activationMegabytes: positiveInt.optional(), // of sequences trained together; absent, so in no digest: the rule for CPUs
-  decoderRows: positiveInt.max(256).optional(), // that a GPU samples at the same time; absent, so in no digest: 64
+  activationMegabytes: positiveInt.optional(), // of sequences trained together; absent: the rule for CPUs
+  decoderRows: positiveInt.max(256).optional(), // that a GPU samples at the same time; absent: 64
   gpuGigabytes: positiveInt.optional(), // of the card that a preset chooses its settings for; absent: 24
 });
 
 const rewardSchema = z.strictObject({
   scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation']).default('all-tests'),
-  /** Weights of the discriminator's reward, except in schemes with fixed ones. */
-  weights: z
-    .strictObject({
-      valid: z.number().nonnegative().default(0.4),
-      invalid: z.number().nonnegative().default(0.6),
-      caught: z.number().nonnegative().default(0.6),
-    })
-    .prefault({}),
-  diversityCredit: z.boolean().default(true), // samples with the same inputs share the credit of a valid test
-  archive: z
-    .strictObject({
-      enabled: z.boolean().default(true),
-      size: positiveInt.default(400),
-      replay: share.default(0.7),
-    })
-    .prefault({}),
+  archive: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}), // of faulty chains
 });
 
 const limit = z.number().positive().nullable().default(null); // null: none
@@ -182,17 +156,15 @@ const fieldsSchema = z.strictObject({
       generatorSteps: stepCount.default(10), // N of a stage
       alternatingSteps: stepCount.default(5), // K of a stage, generator first
       epochSteps: positiveInt.nullable().default(null), // of the N steps, between two checkpoints; null: all
-      simultaneous: z.boolean().default(false), // two alternating steps train against each other's state before both
     })
     .prefault({}),
   batch: z
     .strictObject({
       generator: batchSchema(32),
       discriminator: batchSchema(16),
-      refill: z.int().min(0).max(MAX_REFILL).optional(), // rounds of further problems; absent, so in no digest: 0
+      refill: z.int().min(0).max(MAX_REFILL).optional(), // rounds of further problems; absent: 0
     })
     .prefault({}),
-  curriculum: z.boolean().default(false), // draw problems by the success rate of their difficulty
   // null: the model's, from generation_config.json
   sampling: z
     .strictObject({
@@ -212,8 +184,6 @@ const fieldsSchema = z.strictObject({
     .strictObject({
       discriminatorSteps: stepCount.default(0), // at most; 0: none
       generatorSteps: stepCount.default(0),
-      problems: positiveInt.default(32), // a step
-      minibatch: positiveInt.default(8),
       learningRate: z.number().positive().default(5e-4),
       patience: positiveInt.default(2), // a role stops after so many steps without a lower validation loss
     })
@@ -225,11 +195,10 @@ const fieldsSchema = z.strictObject({
       templateArguments: templateArgumentsSchema.nullable().default(null), // null: the generator's
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
-      tests: z.enum(['values', 'functions']).optional(), // for problems whose tests are source; absent, so in no digest: values
+      tests: z.enum(['values', 'functions']).optional(), // for problems whose tests are source; absent: values
       // random: inputs near those of the baseline tests; dictionary: also with constants; hybrid: the model's, and a dictionary near them
       writer: z.enum(WRITERS).default('model'),
       trained: z.boolean().default(true), // false: it writes tests, and is not updated
-      seesWork: z.boolean().default(true), // false: its prompts do not show the work that it tests
     })
     .prefault({}),
   adapters: z.enum(['shared', 'per-stage']).default('shared'), // per-stage: a stage keeps its own when the next begins
@@ -237,8 +206,7 @@ const fieldsSchema = z.strictObject({
   ppo: ppoSchema.prefault({}),
   advantage: advantageSchema.prefault({}),
   selfRepair: z.boolean().default(false), // after a failed baseline test, the generator writes its program again
-  // tokens that a generator step trains; counterfactual: as stage, and a group shares the stages before
-  credit: z.enum(['stage', 'suffix', 'counterfactual']).default('suffix'),
+  credit: choice(['stage', 'suffix'], ['counterfactual']).default('suffix'), // tokens that a generator step trains
   reward: rewardSchema.prefault({}),
   evaluation: z
     .strictObject({
@@ -251,29 +219,11 @@ const fieldsSchema = z.strictObject({
   containers: containersSchema.prefault({}), // of the Docker backend
   limits: limitsSchema.prefault({}),
   engine: engineSchema.prefault({}),
-  rollouts: rolloutsSchema.optional(), // absent, so not part of any digest: the worker's engine samples
+  rollouts: rolloutsSchema.optional(), // absent: the worker's engine samples
   start: startSchema.nullable().default(null),
   budget: budgetSchema.prefault({}),
   failure: failureSchema.prefault({}),
 });
-
-/**
- * Fields that were removed after 0.2.0, as it wrote them for runs that did not use them. Stored configurations have them,
- * so `runIdentity` keeps them: otherwise finished work would have other keys.
- */
-const REMOVED = { typeCheck: { enabled: false, weight: 0 } };
-
-/** Drops the fields of REMOVED, and refuses them with any other value. */
-function withoutRemoved(fields: unknown, context: z.RefinementCtx): unknown {
-  if (typeof fields !== 'object' || fields === null) return fields;
-  const left: Record<string, unknown> = { ...fields };
-  for (const [name, unused] of Object.entries(REMOVED)) {
-    if (name in left && JSON.stringify(left[name]) !== JSON.stringify(unused))
-      context.addIssue({ code: 'custom', path: [name], message: 'was removed after 0.2.0: leave it out' });
-    delete left[name];
-  }
-  return left;
-}
 
 const checkedSchema = fieldsSchema
   .refine(({ stages, schedule }) => schedule.stages.every((stage) => stages.includes(stage)), {
@@ -304,16 +254,16 @@ const checkedSchema = fieldsSchema
     path: ['discriminator', 'tests'],
     message: 'functions needs prompts: instruct, because the prompts of the shipped models cannot ask for them',
   })
-  .refine(({ batch, advantage: { estimator } }) => !batch.refill || ['group', 'leave-one-out'].includes(estimator), {
-    path: ['batch', 'refill'],
-    message:
-      'needs advantage.estimator group or leave-one-out, because the others also learn from groups with one outcome',
-  })
   .superRefine((config, context) => {
     const message = tooManyActivities(config);
     if (message !== undefined) context.addIssue({ code: 'custom', path: ['engine', 'shards'], message });
   });
-export const runConfigSchema = z.preprocess(withoutRemoved, checkedSchema);
+
+const DEFAULTS = fieldsSchema.parse({});
+export const runConfigSchema = z.preprocess(
+  (fields, context) => withoutRemoved(fields, DEFAULTS, context),
+  checkedSchema,
+);
 export type RunConfig = z.infer<typeof runConfigSchema>;
 export type RunConfigInput = z.input<typeof fieldsSchema>;
 export type PromptStyle = RunConfig['prompts'];
@@ -333,27 +283,11 @@ function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undef
   return `${engine.shards} shards of ${most} minibatches (${fields}) make ${activities} activities in a step, more than ${MAX_STEP_ACTIVITIES}: lower it, or raise ppo.minibatch`;
 }
 
-/** The fields that affect results: the configuration without device settings, budget and failure handling. */
-export function runIdentity(config: RunConfig): RunConfig {
-  const { quantization, groupSize, activationMegabytes, decoderRows, precision } = config.engine;
-  const parts = {
-    ...(activationMegabytes !== undefined && { activationMegabytes }),
-    ...(decoderRows !== undefined && { decoderRows }),
-    ...(precision !== undefined && precision !== 'f32' && { precision }),
-  };
-  const { refill, ...batch } = config.batch;
-  const { tests, ...discriminator } = config.discriminator;
-  return {
-    ...config,
-    ...REMOVED,
-    batch: refill ? config.batch : batch,
-    discriminator: tests === 'functions' ? config.discriminator : discriminator,
-    healthGate: config.healthGate !== false,
-    engine: engineSchema.parse({ quantization, groupSize, ...parts }),
-    budget: budgetSchema.parse({}),
-    failure: failureSchema.parse({}),
-  };
-}
+/**
+ * What results depend on: the configuration without device settings, budget and failure handling. It also has the fields
+ * that were removed.
+ */
+export const runIdentity = (config: RunConfig): RunConfig => identityOf(config) as RunConfig;
 
 /** Whether the discriminator is a model that learns. */
 export const trainsDiscriminator = ({ discriminator }: Pick<RunConfig, 'discriminator'>): boolean =>

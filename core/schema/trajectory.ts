@@ -6,12 +6,9 @@ export const trajectorySchema = z.strictObject({
   mask: z.array(z.number()), // 1 = trained
   oldLogprobs: z.array(z.number()), // of the tempered policy that sampled, from the scoring graph
   advantage: z.number(), // of the whole sequence
-  reward: z.number().optional(), // of the whole sequence (GAE only)
-  advantages: z.array(z.number()).optional(), // one per token (GAE only); replaces `advantage`
+  advantages: z.array(z.number()).optional(), // one per token, after importance weights; replaces `advantage`
   rolloutLogprobs: z.array(z.number()).optional(), // of the server that sampled, for the importance weights
   referenceLogprobs: z.array(z.number()).optional(), // of the base without adapter, for the KL penalty
-  oldValues: z.array(z.number()).optional(), // of the value head before the update
-  returns: z.array(z.number()).optional(), // targets of the value head
 });
 export type Trajectory = z.infer<typeof trajectorySchema>;
 
@@ -35,9 +32,6 @@ export const policyStatsSchema = z.strictObject({
   policyLoss: z.number().optional(), // the clipped surrogate, if the loss has other terms
   exactEntropy: z.number().optional(), // of the tempered policy's whole distribution; with an entropy bonus
   kl: z.number().optional(), // to the reference, k3 estimate; with a KL penalty
-  valueLoss: z.number().optional(), // ½ · squared error, clipped; with a value head
-  valueClipFraction: z.number().optional(), // values outside their clip range; with a value head
-  explainedVariance: z.number().optional(), // 1 − Var(returns − values) / Var(returns); absent if all returns are equal
   // of the server that sampled and the engine; with remote rollouts
   rolloutKl: z.number().optional(), // to the engine's policy, k3 estimate
   rolloutDifference: z.number().optional(), // mean |difference| of log-probs

@@ -17,7 +17,7 @@ import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/ou
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { countPassed, type Term } from '../../core/rewards/rule.js';
 import type { SuiteTest } from '../../core/rewards/suite.js';
-import { sequenceAdvantages } from '../../core/rl/advantages.js';
+import { groupAdvantages } from '../../core/rl/advantages.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import type { ShownTest } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -46,7 +46,7 @@ export interface Rollouts {
   judged: SuiteVerdicts[]; // one per group
   batch?: TestBatch;
   rewards_P_G: number[][];
-  advantages_P_G?: number[][]; // absent with GAE
+  advantages_P_G: number[][];
 }
 
 /**
@@ -61,8 +61,8 @@ export async function readRollouts(store: Store, record: StepMetrics, withTests 
   const batch = artifacts.tests === undefined || !withTests ? undefined : await store.getJson(artifacts.tests);
   const rewardsOf = role === 'generator' ? generatorRewards : discriminatorRewards;
   const rewards_P_G = judged.map((one) => rewardsOf(one, config));
-  const advantages_P_G = sequenceAdvantages(rewards_P_G, config.advantage)?.map((own, i) =>
-    isTrained(judged[i]!, role, config) ? own : own.map(() => 0),
+  const advantages_P_G = rewards_P_G.map((rewards_G, i) =>
+    isTrained(judged[i]!, role, config) ? groupAdvantages(rewards_G, config.advantage) : rewards_G.map(() => 0),
   );
   return {
     record,
@@ -94,10 +94,9 @@ export function groupSummary(
   index: number,
 ): GroupSummary {
   const rewards = rollouts.rewards_P_G[index]!;
-  const advantages = rollouts.advantages_P_G?.[index];
+  const advantages = rollouts.advantages_P_G[index]!;
   const samples = rewards.map((reward, i): SampleSummary => {
-    const advantage = advantages?.[i];
-    const credit = { reward, advantage };
+    const credit = { reward, advantage: advantages[i]! };
     if (record.role === 'generator') {
       const candidate = one.candidates[i]!;
       const verdicts = one.verdicts[i] ?? [];
@@ -127,7 +126,7 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
   const problem = problemOf(byId, one.problemId);
   const isGenerator = record.role === 'generator';
   const rewardOf = (i: number, outcome: Outcome, terms: Rewarded['terms']): Rewarded => {
-    const advantage = rollouts.advantages_P_G?.[index]?.[i];
+    const advantage = rollouts.advantages_P_G[index]![i]!;
     const reward = rollouts.rewards_P_G[index]![i]!;
     return { reward, outcome, terms, advantage };
   };
@@ -195,7 +194,7 @@ const programTerms = (one: SuiteVerdicts, c: number, { reward }: RunConfig): Rew
 
 const discriminatorTerms = (one: SuiteVerdicts, { reward }: RunConfig): Rewarded['terms'][] => {
   const turns = judgedTurns(one);
-  return REWARD_RULES[reward.scheme].discriminatorTerms(turns, reward).map((terms, i) => {
+  return REWARD_RULES[reward.scheme].discriminatorTerms(turns).map((terms, i) => {
     const counts = countsOf(turns[i]!.tests, turns[i]!.lost);
     return terms.map((own) => shownTerm(own, testReason(own, counts)));
   });

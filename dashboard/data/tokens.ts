@@ -34,14 +34,14 @@ export async function readTokens(
   const ratios = withLogprobs && (await scored.ratios(withLogprobs, record.update, recordedAt));
   const { clip, clipHigh } = config.ppo;
   const range: [number, number] = [1 - clip, 1 + (clipHigh ?? clip)];
-  const credits = rollouts.advantages_P_G?.[index] ?? rollouts.rewards_P_G[index]!;
+  const credits = rollouts.advantages_P_G[index]!;
   const credit = record.role === 'generator' ? config.credit : 'suffix';
   const decode = decoderOf(modelOf(config, record.role));
   const samples = (await samplesOf(store, rollouts, index)).map((turns, i) =>
     trainedRows(turns, record.stage, credit).map((row) => ({ ...row, key: keyOf(row.tokens, credits[i]!) })),
   );
   const places = placesOf(
-    rows.map((row) => keyOf(row.tokens, row.reward ?? row.advantage)),
+    rows.map((row) => keyOf(row.tokens, row.advantage)),
     samples.flat().map(({ key }) => key),
   );
   return {

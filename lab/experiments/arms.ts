@@ -7,7 +7,7 @@ export interface Arm {
   name: string;
   question: string; // that it answers next to the arm `against`
   against?: string; // default: method
-  config: RunConfigInput;
+  config?: RunConfigInput; // absent: what it changed was removed, and the page shows its records
   wrongReferences?: number; // train on a problem file in which this share of references is wrong
   atEqualTokens?: true; // also trained so long that it samples as many tokens as the method with the same seed
 }
@@ -78,12 +78,7 @@ export const ARMS: readonly Arm[] = [
     config: { discriminator: { trained: false } },
     atEqualTokens: true,
   },
-  {
-    name: 'blind',
-    question: 'Does seeing the work help the discriminator?',
-    config: { discriminator: { seesWork: false } },
-    atEqualTokens: true,
-  },
+  { name: 'blind', question: 'Does seeing the work help the discriminator?' },
   {
     name: 'inputs-only',
     question: 'Is it better if the reference says what a test expects?',
@@ -107,7 +102,7 @@ export const ARMS: readonly Arm[] = [
     question: 'Do the archive and the preference for faulty chains help?',
     config: { reward: { archive: { enabled: false } } },
   },
-  { name: 'no-diversity', question: 'Does the diversity credit help?', config: { reward: { diversityCredit: false } } },
+  { name: 'no-diversity', question: 'Does the diversity credit help?' },
   ...(['shifted', 'zero-sum', 'composite', 'code-a1', 'mutation'] as const).map(
     (scheme): Arm => ({
       name: `reward-${scheme}`,
@@ -133,7 +128,6 @@ export const ARMS: readonly Arm[] = [
     name: 'credit-counterfactual',
     against: 'credit-stage',
     question: 'The same, if the samples of a group share all stages before it?',
-    config: { credit: 'counterfactual' },
   },
   {
     name: 'adapter-per-stage',
@@ -150,14 +144,13 @@ export const ARMS: readonly Arm[] = [
     name: 'simultaneous',
     against: 'alternating',
     question: 'Is it better if both roles train against the state of the other before the pair of steps?',
-    config: { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 8, simultaneous: true } },
   },
   {
     name: 'self-repair',
     question: 'Does a second program help, after a failed baseline test? (also when measured)',
     config: { selfRepair: true },
   },
-  { name: 'curriculum', question: 'Does a curriculum help?', config: { curriculum: true } },
+  { name: 'curriculum', question: 'Does a curriculum help?' },
   ...[0, 0.05, 0.2].map(
     (wrongReferences): Arm => ({
       name: `gate-${100 * wrongReferences}`,
@@ -185,12 +178,11 @@ export const ARMS: readonly Arm[] = [
     question: 'Do negative advantages help?',
     config: { advantage: { negativeWeight: 0 } },
   },
-  {
-    name: 'leave-one-out',
-    question: 'Does dividing by the deviation of a group help?',
-    config: { advantage: { estimator: 'leave-one-out' } },
-  },
+  { name: 'leave-one-out', question: 'Does dividing by the deviation of a group help?' },
 ];
+
+/** The arms that can be trained. */
+export const TRAINABLE = ARMS.filter((arm): arm is Arm & Required<Pick<Arm, 'config'>> => arm.config !== undefined);
 
 /** A short trial. Its schedule replaces that of the arms. */
 export const QUICK: { arms: readonly string[]; over: RunConfigInput; problems: number } = {

@@ -4,7 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
-import { merged, resolveConfig } from '../../core/presets.js';
+import { merged } from '../../core/objects.js';
+import { resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import { runResultSchema } from '../../core/schema/run.js';
@@ -12,7 +13,7 @@ import { digestJson } from '../../store/canonicalJson.js';
 import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';
 import { answerOf } from '../commands.js';
-import { ARMS, type Arm, FORMS } from './arms.js';
+import { FORMS, TRAINABLE } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
 import { asFile, problemsWithWrongReferences } from './wrongReferences.js';
 
@@ -46,7 +47,7 @@ export function digestOf(key: Key, { over }: Pick<Place, 'over'>, factor: number
   return digestJson({ ...config, ...(wrongReferences !== undefined && { wrongReferences }) });
 }
 
-const armOf = ({ arm }: Pick<Key, 'arm'>): Arm => ARMS.find(({ name }) => name === arm)!;
+const armOf = ({ arm }: Pick<Key, 'arm'>) => TRAINABLE.find(({ name }) => name === arm)!;
 
 const evaluationSchema = z.object({
   results: z.string(),

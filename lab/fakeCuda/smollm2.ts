@@ -19,7 +19,7 @@ import { joinedRows } from '../../ml/engine/minibatch.js';
 import { GRADIENT_SEQUENCES } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { HALF } from '../../ml/ir/half.js';
-import { adapterLayout, type IdentifiedAdapter, layoutSize, parameterLayout } from '../../ml/nn/layout.js';
+import { type IdentifiedAdapter, layoutSize, loraLayout, parameterLayout } from '../../ml/nn/layout.js';
 import { fitsOneRun } from '../../ml/train/activations.js';
 import { planRows } from '../../ml/train/branches.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
@@ -51,7 +51,7 @@ export async function withSmolLM2<T>(use: (model: SessionModel) => Promise<T>): 
 const CUDA = deviceOf('cuda');
 
 function newAdapter(): IdentifiedAdapter {
-  const values = new Float32Array(layoutSize(adapterLayout(SMOLLM2, { rank: RANK })));
+  const values = new Float32Array(layoutSize(loraLayout(SMOLLM2, RANK)));
   return { rank: RANK, alpha: 2 * RANK, values, digest: 'zeros' };
 }
 

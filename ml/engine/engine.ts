@@ -81,8 +81,6 @@ export interface LossConfig {
   average?: 'token' | 'sequence'; // mean over all trained tokens, or over the means of the sequences
   entropyBonus?: number; // coefficient of the policy's entropy
   klCoefficient?: number; // of the penalty against referenceLogprobs
-  valueCoefficient?: number; // of the value head's loss; needs an adapter with a value head
-  valueClip?: number; // maximum change of a value from oldValues; default: no clip
   /**
    * Dropout of the LoRA inputs. The mask is a function of key, index of the sequence in the call, layer, projection,
    * position and feature. It does not depend on shards, workers or padding. Use a new key for every minibatch.
@@ -107,12 +105,6 @@ export interface GradientSums {
   policyLoss?: number; // of the clipped surrogate; only if the loss has other terms
   exactEntropy?: number; // of the whole distribution; only with an entropy bonus
   kl?: number; // to the reference; only with a KL penalty
-  valueLoss?: number; // ½·(squared error); this and the following only with a value loss
-  valueClipped?: number; // tokens whose value left its clip range
-  returns?: number;
-  returnsSquared?: number;
-  valueErrors?: number; // returns − values
-  valueErrorsSquared?: number;
   ratios?: number[][]; // π / π_old of every trained token, aligned with the tokens of each sequence; not if supervised
 }
 
@@ -154,7 +146,7 @@ export interface Engine {
   decode(tokens: number[]): string; // keeps special tokens; remove a final eos before parsing
   /** Its methods throw BAD_MODEL if the folder has no chat template. */
   chat(templateArguments?: TemplateArguments): Chat;
-  initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
+  initAdapter(config: { rank: number; alpha: number }, seed: number): Adapter; // A uniform (kaiming, a = √5), B zero
   newOptimizerState(adapter: Adapter): OptimizerState;
   generate(requests: GenerateRequest[], options: GenerateOptions): Promise<Generated[]>;
   stats(): GenerateCounts;
@@ -170,11 +162,6 @@ export interface Engine {
     sequences: { tokens: number[]; mask?: number[] }[],
     options: Parameters<Engine['logprobs']>[1] & { shard: Shard },
   ): Promise<(TokenScores | null)[]>;
-  /**
-   * The value head's estimates, aligned like log-probs: entry t belongs to the state before token t (entry 0 is 0).
-   * @throws BAD_ADAPTER without a head
-   */
-  values(sequences: { tokens: number[] }[], options: { adapter: Adapter } & CallOptions): Promise<number[][]>;
   /** The gradients of one minibatch. The result does not depend on the number of workers. */
   gradients(
     sequences: Trajectory[],
@@ -198,7 +185,7 @@ export interface Engine {
     sums: GradientSums,
     config: AdamWConfig,
   ): Promise<{ adapter: Adapter; state: OptimizerState; stats: PolicyStats }>;
-  /** PEFT's adapter folder as files: adapter_config.json, adapter_model.safetensors, and value_head.safetensors. */
+  /** PEFT's adapter folder as files: adapter_config.json and adapter_model.safetensors. */
   exportAdapter(adapter: Adapter): Map<string, Uint8Array>;
   /** @throws BAD_ADAPTER naming the field */
   importAdapter(files: Map<string, Uint8Array>): Adapter;

@@ -7,7 +7,7 @@ import { type ChatFormat, loadChatFormat } from '../hf/chat.js';
 import type { ModelFiles } from '../hf/model.js';
 import { readPeft, writePeft } from '../hf/peft.js';
 import { loadTokenizer, type TextTokenizer } from '../hf/tokenizer.js';
-import { type Adapter, adapterLayout, layoutSize } from '../nn/layout.js';
+import { type Adapter, layoutSize, loraLayout } from '../nn/layout.js';
 import { newOptimizerState, type OptimizerState } from '../optim/adamw.js';
 import type { Chat, Engine } from './engine.js';
 
@@ -60,10 +60,9 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
     return this.tokenizer;
   }
 
-  /** Initialized like PEFT: A uniform in ±1/√in, B zero. A value head starts at zero, too. */
-  initAdapter(config: { rank: number; alpha: number; valueHead?: boolean }, seed: number): Adapter {
-    const { rank, alpha, valueHead } = config;
-    const layout = adapterLayout(this.model.config, config);
+  /** Initialized like PEFT: A uniform in ±1/√in, B zero. */
+  initAdapter({ rank, alpha }: { rank: number; alpha: number }, seed: number): Adapter {
+    const layout = loraLayout(this.model.config, rank);
     const values = new Float32Array(layoutSize(layout));
     for (const { name, shape, offset } of layout) {
       if (!name.includes('.lora_A.')) continue;
@@ -71,7 +70,7 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
       const bound = 1 / Math.sqrt(shape[1]!);
       for (let i = 0; i < shape[0]! * shape[1]!; i++) values[offset + i] = (2 * stream.uniform() - 1) * bound;
     }
-    return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
+    return { rank, alpha, values };
   }
   newOptimizerState(adapter: Adapter): OptimizerState {
     return newOptimizerState(adapter.values.length);
@@ -86,12 +85,12 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
 
   /** @throws {GauntletError} BAD_ADAPTER if the adapter does not fit this model */
   protected checkAdapter(adapter: Adapter): void {
-    const { rank, values, valueHead } = adapter;
-    const size = layoutSize(adapterLayout(this.model.config, adapter));
+    const { rank, values } = adapter;
+    const size = layoutSize(loraLayout(this.model.config, rank));
     if (values.length !== size)
       throw new GauntletError(
         'BAD_ADAPTER',
-        `the adapter has ${values.length} values, rank ${rank}${valueHead ? ' and a value head' : ''} of this model needs ${size}`,
+        `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
       );
   }
 }

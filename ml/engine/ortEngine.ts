@@ -279,12 +279,6 @@ class OrtEngine extends EngineFiles implements Engine {
     return results;
   }
 
-  async values(sequences: Tokens[], options: { adapter: Adapter } & CallOptions): Promise<number[][]> {
-    if (!options.adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
-    this.refuseTokens(sequences);
-    return this.score(sequences, options, ({ adapter, ...part }) => ({ kind: 'values', adapter: adapter!, ...part }));
-  }
-
   private async score<T>(
     sequences: Tokens[],
     { adapter, signal, onProgress }: { adapter?: Adapter } & CallOptions,
@@ -326,8 +320,6 @@ class OrtEngine extends EngineFiles implements Engine {
 
   private planGradients(sequences: Trajectory[], { adapter, loss }: GradientOptions): GradientPlan {
     refuseFaults(sequences, (trajectory) => trajectoryFault(trajectory, this.info));
-    if (loss.valueCoefficient && !adapter.valueHead)
-      throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head, which valueCoefficient needs');
     const joined = isLarge(this.model) && canShareRows(loss) ? planRows(sequences) : undefined;
     const rows = joined ? joinedRows(sequences, joined) : sequences;
     return { rows, joined, parts: this.partsOf(rows, GRADIENT_SEQUENCES, adapter) };
@@ -419,10 +411,10 @@ class OrtEngine extends EngineFiles implements Engine {
   private share(adapter: Adapter | undefined): IdentifiedAdapter | undefined {
     if (!adapter) return undefined;
     this.checkAdapter(adapter);
-    const { rank, alpha, values, valueHead = false } = adapter;
+    const { rank, alpha, values } = adapter;
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-    const digest = createHash('sha256').update(`${rank} ${alpha} ${valueHead} `).update(bytes).digest('hex');
-    if (this.shared?.digest !== digest) this.shared = { rank, alpha, valueHead, values: shareVector(values), digest };
+    const digest = createHash('sha256').update(`${rank} ${alpha} `).update(bytes).digest('hex');
+    if (this.shared?.digest !== digest) this.shared = { rank, alpha, values: shareVector(values), digest };
     return this.shared;
   }
 }

@@ -17,7 +17,7 @@ export function refuseFaults<R>(rows: readonly R[], fault: (row: R) => string | 
   });
 }
 
-const PER_TOKEN = ['mask', 'oldLogprobs', 'advantages', 'referenceLogprobs', 'oldValues', 'returns'] as const;
+const PER_TOKEN = ['mask', 'oldLogprobs', 'advantages', 'referenceLogprobs'] as const;
 
 /** @returns what is wrong; undefined if the tokens are valid */
 export function tokensFault(tokens: readonly number[], { vocabSize, contextLength }: RowLimits): string | undefined {

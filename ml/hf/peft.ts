@@ -6,17 +6,16 @@ import { GauntletError } from '../../core/errors.js';
 import { isTooDeep } from '../../core/nesting.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import type { TensorData } from '../nn/layout.js';
-import { type Adapter, adapterLayout, layoutSize, loraLayout, viewsOf } from '../nn/layout.js';
+import { type Adapter, layoutSize, loraLayout, loraViews } from '../nn/layout.js';
 import { readWhole } from './files.js';
 import { parseSafetensors, writeSafetensors } from './safetensors.js';
 
-/** All files that an adapter folder may have. */
+/** The files of an adapter folder. */
 export const ADAPTER_FILES = {
   config: 'adapter_config.json',
   weights: 'adapter_model.safetensors',
-  valueHead: 'value_head.safetensors', // a separate file, because PEFT's own files must not change
 } as const;
-const { config: CONFIG, weights: TENSORS, valueHead: VALUE_HEAD } = ADAPTER_FILES;
+const { config: CONFIG, weights: TENSORS } = ADAPTER_FILES;
 const MAX_FILE = 2 ** 31; // bytes; Node cannot read a larger file at once
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
 
@@ -26,7 +25,7 @@ export function readAdapterFolder(folder: string): Map<string, Uint8Array> {
   return new Map(there.map((name) => [name, readWhole(join(folder, name), MAX_FILE, 'BAD_ADAPTER')]));
 }
 
-/** The files of an adapter folder. Equal adapters give equal bytes. A value head has a third file. */
+/** The files of an adapter folder. Equal adapters give equal bytes. */
 export function writePeft(c: DecoderConfig, adapter: Adapter, baseModel: string): Map<string, Uint8Array> {
   const config = {
     peft_type: 'LORA',
@@ -49,14 +48,10 @@ export function writePeft(c: DecoderConfig, adapter: Adapter, baseModel: string)
     use_rslora: false,
     revision: null,
   };
-  const tensors = [...viewsOf(adapterLayout(c, adapter), adapter.values)];
-  const loraTensors = loraLayout(c, adapter.rank).length;
-  const files = new Map<string, Uint8Array>([
+  return new Map<string, Uint8Array>([
     [CONFIG, new TextEncoder().encode(`${JSON.stringify(config, null, 2)}\n`)],
-    [TENSORS, writeSafetensors(new Map(tensors.slice(0, loraTensors)))],
+    [TENSORS, writeSafetensors(loraViews(c, adapter))],
   ]);
-  if (adapter.valueHead) files.set(VALUE_HEAD, writeSafetensors(new Map(tensors.slice(loraTensors))));
-  return files;
 }
 
 /**
@@ -74,17 +69,14 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
   const layers = layersOf(tensors.keys());
   if (layers > c.layers || (layers > 0 && layers < c.layers && config.isEverywhere))
     fail(`${TENSORS}: the adapter is for ${layers} layers, this model has num_hidden_layers ${c.layers}`);
-  const take = (file: string, from: Map<string, TensorData>, name: string, shape: readonly number[]): TensorData => {
-    const tensor: TensorData = from.get(name) ?? fail(`${file}: no tensor ${name}`);
+  const take = (name: string, shape: readonly number[]): TensorData => {
+    const tensor: TensorData = tensors.get(name) ?? fail(`${TENSORS}: no tensor ${name}`);
     if (tensor.shape.join() !== shape.join())
       fail(
-        `${file}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${explainShape(name, tensor.shape, shape)}`,
+        `${TENSORS}: tensor ${name} has shape [${tensor.shape}], this model needs [${shape}]; ${explainShape(name, tensor.shape, shape)}`,
       );
-    from.delete(name);
+    tensors.delete(name);
     return tensor;
-  };
-  const none = (file: string, left: Map<string, TensorData>): void => {
-    if (left.size > 0) fail(`${file}: tensor ${[...left.keys()][0]} belongs to no projection of this model`);
   };
   const modules = new Set([...tensors.keys()].map(moduleOf));
   // all tensors are checked before the vector is allocated
@@ -95,10 +87,10 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
     if (isThere && !config.allows(module)) fail(`${TENSORS}: ${CONFIG} does not name the module of tensor ${name}`);
     if (!isThere && !config.expects(module)) continue;
     const rank = config.rankOf(module);
-    const { data } = take(TENSORS, tensors, name, isA(name) ? [rank, shape[1]!] : [shape[0]!, rank]);
+    const { data } = take(name, isA(name) ? [rank, shape[1]!] : [shape[0]!, rank]);
     found.set(name, { data, rank, scale: config.scaleOf(module) });
   }
-  none(TENSORS, tensors);
+  if (tensors.size > 0) fail(`${TENSORS}: tensor ${[...tensors.keys()][0]} belongs to no projection of this model`);
   if (found.size === 0) fail(`${TENSORS}: no tensor of a projection of this model`);
   const ranks = [...found.values()].map(({ rank }) => rank);
   const rank = ranks.reduce((most, one) => Math.max(most, one));
@@ -107,18 +99,9 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
   // patterns may give all modules another scale than the one of the whole adapter
   const isUsual = isEqual && Math.abs(config.alpha / rank - first) <= 1e-12 * first;
   const alpha = isUsual ? config.alpha : first * rank;
-  const valueHead = files.has(VALUE_HEAD);
-  const layout = adapterLayout(c, { rank, valueHead });
-  const loraTensors = loraLayout(c, rank).length;
-  const head = valueHead
-    ? parseSafetensors(bytes(VALUE_HEAD), VALUE_HEAD, 'BAD_ADAPTER')
-    : new Map<string, TensorData>();
-  const ofHead = layout
-    .slice(loraTensors)
-    .map(({ name, shape, offset }) => ({ offset, ...take(VALUE_HEAD, head, name, shape) }));
-  none(VALUE_HEAD, head);
+  const layout = loraLayout(c, rank);
   const values = new Float32Array(layoutSize(layout));
-  for (const { name, shape, offset } of layout.slice(0, loraTensors)) {
+  for (const { name, shape, offset } of layout) {
     const own = found.get(name);
     if (!own) continue;
     if (isA(name)) values.set(own.data, offset);
@@ -128,9 +111,8 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
         for (let i = 0; i < own.rank; i++) values[offset + row * rank + i] = own.data[row * own.rank + i]! * factor;
     }
   }
-  for (const { offset, data } of ofHead) values.set(data, offset);
   if (!values.every(Number.isFinite)) fail('the adapter holds a value that is not finite');
-  return { rank, alpha, values, ...(valueHead ? { valueHead } : {}) };
+  return { rank, alpha, values };
 }
 
 const isA = (tensor: string): boolean => tensor.endsWith('.lora_A.weight');
@@ -155,9 +137,7 @@ const FIELDS: Record<string, readonly [string, string]> = {
 
 /** Says which field explains the difference between two shapes. */
 function explainShape(name: string, actual: readonly number[], needed: readonly number[]): string {
-  const match = /\.(\w+)\.lora_([AB])\.weight$/.exec(name);
-  if (!match) return 'hidden_size differs between the models'; // the value head
-  const [, projection, side] = match;
+  const [, projection, side] = /\.(\w+)\.lora_([AB])\.weight$/.exec(name)!;
   const [rankAxis, sizeAxis] = side === 'A' ? [0, 1] : [1, 0];
   if (actual[rankAxis] !== needed[rankAxis])
     return `${CONFIG} says r ${needed[rankAxis]}, the tensor has ${actual[rankAxis]}`;

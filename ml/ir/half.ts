@@ -51,7 +51,7 @@ export function toHalf(g: Graph, half: Half, inputs: ReadonlySet<string>, vocab:
   const computesInHalf = ({ op, inputs, outputs }: Node): boolean => {
     if (LAYERS.has(op)) return true;
     if (SUMS.has(op)) return false;
-    if (PRODUCTS.has(op)) return !touchesLogits([...inputs, ...outputs]) && !isValueHead(outputs[0]!);
+    if (PRODUCTS.has(op)) return !touchesLogits([...inputs, ...outputs]) && !isVector(outputs[0]!);
     if (MOVES.has(op)) return floatsOf(inputs).every(isHalf);
     if (touchesLogits(outputs) || isNarrow(outputs[0]!)) return false;
     const wide = floatsOf(inputs).filter((input) => !isNarrow(input));
@@ -80,4 +80,5 @@ export function toHalf(g: Graph, half: Half, inputs: ReadonlySet<string>, vocab:
 
 /** A scalar, a vector, or few columns. */
 const isNarrow = ({ shape }: Value): boolean => shape.length < 2 || Number(shape.at(-1)) <= NARROW;
-const isValueHead = ({ shape }: Value): boolean => shape.slice(-2).includes(1);
+/** One row or one column: its product stays in f32. */
+const isVector = ({ shape }: Value): boolean => shape.slice(-2).includes(1);

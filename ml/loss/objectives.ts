@@ -12,7 +12,6 @@ export interface PpoLoss {
   clipHigh: number; // and below 1 + clipHigh
   entropyBonus: number;
   klCoefficient: number;
-  value?: { coefficient: number; clip?: number };
 }
 
 interface PolicyInputs {
@@ -38,7 +37,7 @@ type PolicySum = (typeof SUMS)[number] | 'policyLoss' | 'exactEntropy' | 'kl';
 /** Order of the columns of `perToken`. */
 export function ppoSums(loss: PpoLoss): PolicySum[] {
   const sums: PolicySum[] = [...SUMS];
-  if (loss.entropyBonus > 0 || loss.klCoefficient > 0 || loss.value) sums.push('policyLoss');
+  if (loss.entropyBonus > 0 || loss.klCoefficient > 0) sums.push('policyLoss');
   if (loss.entropyBonus > 0) sums.push('exactEntropy');
   if (loss.klCoefficient > 0) sums.push('kl');
   return sums;
@@ -95,33 +94,4 @@ export function ppoObjective(g: Graph, scores: TokenScores, inputs: PolicyInputs
     ...extra.map((x) => g.mul(x, mask)),
   ];
   return { loss: total(g, loss), perToken: g.concat(statistics, 1) };
-}
-
-/** Order of the value objective's statistics. */
-export const VALUE_SUMS = ['loss', 'valueLoss', 'valueClipped'] as const;
-
-/**
- * Per token coefficient · ½·max((V − R)², (V′ − R)²) with V′ = old + clip(V − old, −ε, ε): the clipped value loss of
- * PPO's reference code, as in CleanRL and TRL; without a clip ½·(V − R)². `old` is only read with a clip.
- */
-export function valueObjective(
-  g: Graph,
-  value: Value,
-  inputs: { returns: Value; old?: Value; mask: Value; weight: Value },
-  { coefficient, clip }: { coefficient: number; clip?: number },
-): Objective {
-  const squared = (x: Value): Value => g.mul(x, x);
-  let error = squared(g.sub(value, inputs.returns));
-  let clipped = g.zeros(value.shape as number[]);
-  if (clip !== undefined) {
-    const change = g.sub(value, inputs.old!);
-    const clippedChange = g.clip(change, -clip, clip);
-    const other = squared(g.sub(g.add(inputs.old!, clippedChange), inputs.returns));
-    error = g.neg(g.min(g.neg(error), g.neg(other)));
-    const inside = g.cast(g.lessOrEqual(squared(g.sub(change, clippedChange)), g.scalar(0)), 'float32');
-    clipped = g.mul(g.sub(g.scalar(1), inside), inputs.mask);
-  }
-  const half = g.scale(error, 0.5);
-  const loss = g.scale(g.mul(half, inputs.weight), coefficient);
-  return { loss: total(g, loss), perToken: g.concat([loss, g.mul(half, inputs.mask), clipped], 1) };
 }

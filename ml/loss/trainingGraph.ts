@@ -6,11 +6,10 @@ import type { Value } from '../ir/op.js';
 import { sizeOf } from '../ir/op.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { type BatchShape, decoderForward } from '../nn/decoder.js';
-import { adapterLayout, type LoraShape, parameterLayout } from '../nn/layout.js';
+import { type LoraShape, loraLayout, parameterLayout } from '../nn/layout.js';
 import type { WeightLocations } from '../nn/separateWeights.js';
-import { valueEstimates } from '../nn/valueHead.js';
 import { rowChunks, rowsOf, scoreTokens } from './head.js';
-import { mapInputs, type PpoLoss, ppoObjective, ppoSums, valueObjective } from './objectives.js';
+import { mapInputs, type PpoLoss, ppoObjective, ppoSums } from './objectives.js';
 
 /** Options that change no result. */
 interface ProgramOptions {
@@ -45,17 +44,15 @@ function selection(g: Graph, rows: number, projected: number): (x: Value) => Val
   return (x) => g.gather(x, trained);
 }
 
-/** The outputs of the score graph: log-probs at a temperature, with or without entropies, estimates of the value head, or both. */
+/** The outputs of the score graph: log-probs at a temperature, with or without entropies. */
 export interface ScoreOutputs {
-  temperature?: number;
+  temperature: number;
   entropies?: boolean;
-  values?: boolean;
 }
 
 /**
- * Inputs: those of decoderForward, parameters, adapter; target int64 [N, 1] for log-probs; if `projected` is less than N,
- * also trained int64 [projected] → logprobs of target and entropies in nats, [N, 1] or [projected, 1], and values [N, 1], as
- * `outputs` says.
+ * Inputs: those of decoderForward, parameters, adapter; target int64 [N, 1]; if `projected` is less than N, also trained
+ * int64 [projected] → logprobs of target and, as `outputs` says, entropies in nats, [N, 1] or [projected, 1].
  */
 export function buildScoreGraph(
   c: DecoderConfig,
@@ -69,20 +66,17 @@ export function buildScoreGraph(
   const n = batch.sequences * batch.length;
   const net = decoderForward(g, c, batch, lora, locations);
   const { temperature, entropies = false } = outputs;
-  if (temperature !== undefined) {
-    const target = g.input('target', 'int64', [n, 1]);
-    const select = selection(g, n, projected);
-    const [selected, targets] = [select(net.hidden), select(target)];
-    const parts = rowChunks(projected, c.vocab).map((range) => {
-      const [hidden, ids] = [rowsOf(g, selected, range), rowsOf(g, targets, range)];
-      const { logprob, entropy } = scoreTokens(g, hidden, net.head, ids, { temperature, entropy: entropies });
-      return entropy ? g.concat([logprob, entropy], 1) : logprob;
-    });
-    const all = g.concat(parts, 0);
-    g.output('logprobs', entropies ? g.slice(all, 1, 0, 1) : all);
-    if (entropies) g.output('entropies', g.slice(all, 1, 1, 2));
-  }
-  if (outputs.values) g.output('values', valueEstimates(g, net.hidden, net.adapter));
+  const target = g.input('target', 'int64', [n, 1]);
+  const select = selection(g, n, projected);
+  const [selected, targets] = [select(net.hidden), select(target)];
+  const parts = rowChunks(projected, c.vocab).map((range) => {
+    const [hidden, ids] = [rowsOf(g, selected, range), rowsOf(g, targets, range)];
+    const { logprob, entropy } = scoreTokens(g, hidden, net.head, ids, { temperature, entropy: entropies });
+    return entropy ? g.concat([logprob, entropy], 1) : logprob;
+  });
+  const all = g.concat(parts, 0);
+  g.output('logprobs', entropies ? g.slice(all, 1, 0, 1) : all);
+  if (entropies) g.output('entropies', g.slice(all, 1, 1, 2));
   return g;
 }
 
@@ -92,11 +86,11 @@ export interface PpoGraphLoss extends PpoLoss {
 }
 
 /**
- * Inputs: those of the score graph; old (unless supervised), advantage and mask; weight for an average over sequences; reference for a KL
- * penalty; returns (and oldValues, with a clip) for a value loss; each [N, 1]. If `projected` is less than N, also
- * trained int64 [projected]: only these rows, which include all masked ones, go through the output projection.
- * Outputs: gradients (flat as adapterLayout) and sums (in the order of ppoSums); unless supervised, ratios [projected, 1],
- * which are 0 where the mask is; with a value loss also valueSums (in the order of VALUE_SUMS) and values [N, 1].
+ * Inputs: those of the score graph; old (unless supervised), advantage and mask; weight for an average over sequences;
+ * reference for a KL penalty; each [N, 1]. If `projected` is less than N, also trained int64 [projected]: only these rows,
+ * which include all masked ones, go through the output projection.
+ * Outputs: gradients (flat as loraLayout) and sums (in the order of ppoSums); unless supervised, ratios [projected, 1],
+ * which are 0 where the mask is.
  */
 export function buildPpoGraph(
   c: DecoderConfig,
@@ -115,7 +109,6 @@ export function buildPpoGraph(
   const columns = { old, advantage: column('advantage'), mask: column('mask') };
   const weight = loss.average === 'sequence' ? column('weight') : columns.mask;
   const reference = loss.klCoefficient > 0 ? column('reference') : undefined;
-  const value = lora.valueHead ? valueEstimates(g, net.hidden, net.adapter) : undefined;
   const select = selection(g, n, projected);
   const [hidden, ids] = [select(net.hidden), select(target)];
   const inputs = mapInputs({ ...columns, weight, reference }, select);
@@ -141,17 +134,9 @@ export function buildPpoGraph(
   const all = g.concat(chunks, 0);
   const scaled = lossScale(g, lossScaled);
   const seeds = [{ output: hidden, seed: scaled(g.slice(all, 1, 0, c.hidden)) }];
-  if (value && loss.value) {
-    const oldValues = loss.value.clip === undefined ? undefined : column('oldValues');
-    const valueInputs = { returns: column('returns'), old: oldValues, mask: columns.mask, weight };
-    const objective = valueObjective(g, value, valueInputs, loss.value);
-    seeds.push({ output: objective.loss, seed: scaled(g.scalar(1)) });
-    g.output('valueSums', g.reduceSum(objective.perToken, [0], false));
-    g.output('values', value);
-  }
   const checkpoints = checkpointing ? new Set(net.checkpoints) : undefined;
   const gradients = backward(g, seeds, [...net.adapter.values()], checkpoints);
-  g.output('gradients', flatten(g, adapterLayout(c, lora), net.adapter, gradients));
+  g.output('gradients', flatten(g, loraLayout(c, lora.rank), net.adapter, gradients));
   g.output('sums', g.reduceSum(g.slice(all, 1, c.hidden, c.hidden + ppoSums(loss).length), [0], false));
   const ratio = c.hidden + ppoSums(loss).indexOf('ratio');
   if (!loss.supervised) g.output('ratios', g.slice(all, 1, ratio, ratio + 1));

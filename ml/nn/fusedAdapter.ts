@@ -19,7 +19,7 @@ export function fusedAdapterShapes(c: DecoderConfig, rank: number): Map<string, 
   return shapes;
 }
 
-/** All tensors by name. B has the factor α/r. The value head is left out. */
+/** All tensors by name. B has the factor α/r. */
 export function fuseAdapter(c: DecoderConfig, adapter: Adapter): Map<string, TensorData> {
   const { rank, alpha } = adapter;
   const lora = loraViews(c, adapter);

@@ -9,8 +9,6 @@ import {
   inputNorm,
   loraName,
   postAttentionNorm,
-  VALUE_BIAS,
-  VALUE_WEIGHT,
   weightOf,
 } from './tensorNames.js';
 
@@ -25,16 +23,14 @@ export interface LayoutEntry {
 export interface LoraShape {
   rank: number;
   alpha: number;
-  valueHead?: boolean; // its tensors follow the LoRA tensors
   dropout?: number; // rate on the LoRA inputs; only in training
 }
 
-/** All LoRA tensors, and those of a value head, as one flat vector in the order of `adapterLayout`. */
+/** All LoRA tensors as one flat vector in the order of `loraLayout`. */
 export interface Adapter {
   rank: number;
   alpha: number;
   values: Float32Array;
-  valueHead?: boolean;
 }
 
 /** Equal digests mean equal values. */
@@ -104,8 +100,8 @@ export function parameterLayout(c: DecoderConfig, groups = EACH): LayoutEntry[] 
 export const hasBias = (c: DecoderConfig, group: readonly Projection[]): boolean =>
   group.some((p) => c.biases.includes(p));
 
-/** Every LoRA tensor, A [rank, in] before B [out, rank], in the order of the forward pass; then those of a value head. */
-export function adapterLayout(c: DecoderConfig, { rank, valueHead }: Omit<LoraShape, 'alpha'>): LayoutEntry[] {
+/** Every LoRA tensor, A [rank, in] before B [out, rank], in the order of the forward pass. */
+export function loraLayout(c: DecoderConfig, rank: number): LayoutEntry[] {
   const tensors: [string, number[]][] = [];
   for (let layer = 0; layer < c.layers; layer++) {
     for (const p of PROJECTIONS) {
@@ -113,11 +109,8 @@ export function adapterLayout(c: DecoderConfig, { rank, valueHead }: Omit<LoraSh
       tensors.push([loraName(layer, p, 'A'), [rank, into]], [loraName(layer, p, 'B'), [out, rank]]);
     }
   }
-  if (valueHead) tensors.push([VALUE_WEIGHT, [1, c.hidden]], [VALUE_BIAS, [1]]);
   return layOut(tensors);
 }
-
-export const loraLayout = (c: DecoderConfig, rank: number): LayoutEntry[] => adapterLayout(c, { rank });
 
 /** Elements of a flat vector of this layout. */
 export function layoutSize(layout: readonly LayoutEntry[]): number {
@@ -139,8 +132,6 @@ export function viewsOf(layout: readonly LayoutEntry[], flat: Float32Array): Map
   return new Map(layout.map((entry) => [entry.name, { shape: entry.shape, data: view(entry) }]));
 }
 
-/** The LoRA tensors of an adapter without its value head. */
-export const loraViews = (c: DecoderConfig, { rank, values }: { rank: number; values: Float32Array }) => {
-  const layout = loraLayout(c, rank);
-  return viewsOf(layout, values.subarray(0, layoutSize(layout)));
-};
+/** The LoRA tensors of an adapter. */
+export const loraViews = (c: DecoderConfig, { rank, values }: { rank: number; values: Float32Array }) =>
+  viewsOf(loraLayout(c, rank), values);

@@ -1,4 +1,4 @@
-// The names of all tensors: Hugging Face's for the model, PEFT's for LoRA, TRL's for the value head.
+// The names of all tensors: Hugging Face's for the model, PEFT's for LoRA.
 import type { Projection } from './config.js';
 
 export const EMBEDDING = 'model.embed_tokens.weight';
@@ -21,7 +21,3 @@ export const isLora = (name: string): boolean => name.startsWith(LORA);
 
 /** Of the matrix that several projections form; `weight` is the first one. */
 export const fusedLoraName = (weight: string, side: 'A' | 'B'): string => `${weight}.lora_${side}`;
-
-// AutoModelForCausalLMWithValueHead
-export const VALUE_WEIGHT = 'v_head.summary.weight'; // [1, hidden]
-export const VALUE_BIAS = 'v_head.summary.bias'; // [1]

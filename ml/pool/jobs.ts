@@ -43,7 +43,6 @@ export type Job =
       sequences: ({ tokens: number[] } & Partial<Row>)[];
       temperature: number;
     })
-  | (Threaded & { kind: 'values'; adapter: IdentifiedAdapter; sequences: { tokens: number[] }[] })
   | (Threaded & {
       kind: 'gradients';
       adapter: IdentifiedAdapter;
@@ -58,7 +57,6 @@ export interface JobResults {
   generate: DecodeResult;
   logprobs: number[][];
   scores: TokenScores[];
-  values: number[][];
   gradients: GradientSums;
   update: { values: Float32Array; state: OptimizerState; gradNorm: number };
   supervised: SupervisedSums;

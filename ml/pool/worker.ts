@@ -91,7 +91,6 @@ const handlers: Handlers = {
     for (const { logprobs } of rows) checkLogprobs(logprobs);
     return rows;
   },
-  values: ({ threads, sequences, adapter }) => trainer.use(threads).values(sequences, localAdapter(adapter)),
   gradients: ({ threads, sequences, adapter, loss, indices }) =>
     trainer.use(threads).ppo(sequences, localAdapter(adapter), loss, indices),
   async update({ adapter, state, sums, config }) {

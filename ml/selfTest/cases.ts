@@ -17,7 +17,7 @@ import { quantizeModel } from '../hf/quantize.js';
 import { Graph } from '../ir/graph.js';
 import type { Half } from '../ir/half.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { adapterLayout, elements, type IdentifiedAdapter, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
+import { elements, type IdentifiedAdapter, layoutSize, loraLayout, parameterLayout, viewsOf } from '../nn/layout.js';
 import { TrainSession } from '../train/trainSession.js';
 
 const CONFIG: DecoderConfig = {
@@ -46,8 +46,6 @@ const LOSS: LossConfig = {
   average: 'sequence',
   entropyBonus: 0.01,
   klCoefficient: 0.1,
-  valueCoefficient: 0.5,
-  valueClip: 0.2,
   dropout: { rate: 0.1, key: [1, 2] },
 };
 
@@ -85,8 +83,8 @@ export function selfTestCases(folder: string): Case[] {
   const [layout, flat] = [parameterLayout(CONFIG), drawn(CONFIG)];
   const normal = (count: number, deviation: number): Float32Array =>
     Float32Array.from({ length: count }, () => deviation * random.normal());
-  const values = normal(layoutSize(adapterLayout(CONFIG, { rank: RANK, valueHead: true })), 0.1);
-  const adapter: IdentifiedAdapter = { rank: RANK, alpha: 8, values, valueHead: true, digest: 'self-test' };
+  const values = normal(layoutSize(loraLayout(CONFIG, RANK)), 0.1);
+  const adapter: IdentifiedAdapter = { rank: RANK, alpha: 8, values, digest: 'self-test' };
   const rows = [LENGTH, LENGTH - 9].map((length) => randomRow(random, length));
 
   const path = join(folder, 'weights');
@@ -196,8 +194,6 @@ function randomRow(random: RandomStream, length: number): Trajectory {
     mask: tokens.map((_, t) => (t > length / 3 ? 1 : 0)),
     oldLogprobs: around(-4.5),
     referenceLogprobs: around(-4.5),
-    oldValues: around(0),
-    returns: around(0.5),
     advantage: random.normal(),
   };
 }

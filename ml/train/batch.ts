@@ -5,7 +5,7 @@ import { philox } from '../../core/random.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { type Tensor, tensor } from '../device/runtime.js';
 import type { GradientSums, LossConfig } from '../engine/engine.js';
-import { ppoSums, VALUE_SUMS } from '../loss/objectives.js';
+import { ppoSums } from '../loss/objectives.js';
 import type { PpoGraphLoss } from '../loss/trainingGraph.js';
 import { MASKED } from '../nn/attention.js';
 import type { BatchShape } from '../nn/decoder.js';
@@ -114,9 +114,9 @@ export function trainedPositions(
   return tensor(BigInt64Array.from([...trained, ...others], BigInt), [size]);
 }
 
-/** The loss with its defaults. A value loss needs an adapter with a value head. */
-export function ppoGraphLoss(loss: LossConfig, valueHead: boolean): PpoGraphLoss {
-  const { clip, temperature, valueCoefficient = 0, valueClip } = loss;
+/** The loss with its defaults. */
+export function ppoGraphLoss(loss: LossConfig): PpoGraphLoss {
+  const { clip, temperature } = loss;
   return {
     supervised: loss.supervised,
     clip,
@@ -125,7 +125,6 @@ export function ppoGraphLoss(loss: LossConfig, valueHead: boolean): PpoGraphLoss
     average: loss.average ?? 'token',
     entropyBonus: loss.entropyBonus ?? 0,
     klCoefficient: loss.klCoefficient ?? 0,
-    value: valueHead && valueCoefficient > 0 ? { coefficient: valueCoefficient, clip: valueClip } : undefined,
   };
 }
 
@@ -137,14 +136,6 @@ export const countTrained = (mask: readonly number[]): number => mask.reduce((n,
  * @throws {GauntletError} BAD_INPUT naming an array that the loss needs and a sequence lacks
  */
 export function ppoFeeds(batch: Batch, sequences: readonly Trajectory[], loss: PpoGraphLoss): Record<string, Tensor> {
-  const needed = (name: 'referenceLogprobs' | 'oldValues' | 'returns', why: string): Tensor =>
-    batch.perToken(
-      sequences.map((sequence) => {
-        const values = sequence[name];
-        if (!values) throw new GauntletError('BAD_INPUT', `a row has no ${name}, which ${why} needs`);
-        return values;
-      }),
-    );
   const feeds: Record<string, Tensor> = {
     ids: batch.ids,
     ...batch.layout,
@@ -160,9 +151,13 @@ export function ppoFeeds(batch: Batch, sequences: readonly Trajectory[], loss: P
     });
     feeds.weight = batch.perToken(weights);
   }
-  if (loss.klCoefficient > 0) feeds.reference = needed('referenceLogprobs', 'a KL penalty');
-  if (loss.value) feeds.returns = needed('returns', 'a value loss');
-  if (loss.value?.clip !== undefined) feeds.oldValues = needed('oldValues', 'a clipped value loss');
+  if (loss.klCoefficient > 0)
+    feeds.reference = batch.perToken(
+      sequences.map(({ referenceLogprobs }) => {
+        if (referenceLogprobs) return referenceLogprobs;
+        throw new GauntletError('BAD_INPUT', 'a row has no referenceLogprobs, which a KL penalty needs');
+      }),
+    );
   return feeds;
 }
 
@@ -186,27 +181,7 @@ export function ppoResult(
   } as Omit<GradientSums, 'divisor'>;
   const divisor =
     loss.average === 'token' ? sums.tokens : sequences.filter(({ mask }) => countTrained(mask) > 0).length;
-  if (!loss.value) return { ...sums, divisor };
-  const valueSums = Object.fromEntries(VALUE_SUMS.map((name, i) => [name, vector('valueSums')[i]!]));
-  const moments = valueMoments(sequences, batch.aligned(sequences, out.values!));
-  return { ...sums, ...(valueSums as Record<string, number>), loss: sums.loss + valueSums.loss!, divisor, ...moments };
-}
-
-/** Moments of returns and value errors over trained tokens. In f64, because their variances would cancel in f32. */
-function valueMoments(sequences: readonly Trajectory[], values: readonly (readonly number[])[]) {
-  const sums = { returns: 0, returnsSquared: 0, valueErrors: 0, valueErrorsSquared: 0 };
-  sequences.forEach(({ mask, returns }, b) => {
-    for (let t = 1; t < mask.length; t++) {
-      if (mask[t] === 0) continue;
-      const target = returns![t]!;
-      const error = target - values[b]![t]!;
-      sums.returns += target;
-      sums.returnsSquared += target * target;
-      sums.valueErrors += error;
-      sums.valueErrorsSquared += error * error;
-    }
-  });
-  return sums;
+  return { ...sums, divisor };
 }
 
 /**

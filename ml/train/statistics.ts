@@ -46,9 +46,6 @@ export function policyStats(sums: GradientSums, gradNorm: number): PolicyStats {
     policyLoss: mean(sums.policyLoss, tokens),
     exactEntropy: mean(sums.exactEntropy, tokens),
     kl: mean(sums.kl, tokens),
-    valueLoss: mean(sums.valueLoss, tokens),
-    valueClipFraction: mean(sums.valueClipped, tokens),
-    explainedVariance: explainedVariance(sums),
   };
   const known = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined));
   return { loss: sums.loss / sums.divisor, ...means, gradNorm, tokens, ...known };
@@ -56,13 +53,3 @@ export function policyStats(sums: GradientSums, gradNorm: number): PolicyStats {
 
 const mean = (sum: number | undefined, count: number): number | undefined =>
   sum === undefined ? undefined : sum / count;
-
-/** 1 − Var(returns − values) / Var(returns), as in CleanRL's ppo.py; undefined if all returns are equal. */
-function explainedVariance({ tokens, ...sums }: GradientSums): number | undefined {
-  const { returns, returnsSquared, valueErrors, valueErrorsSquared } = sums;
-  if (returns === undefined) return undefined;
-  const variance = (sum: number, squares: number): number => squares / tokens - (sum / tokens) ** 2;
-  const returnVariance = variance(returns, returnsSquared!);
-  if (!(returnVariance > 1e-12 * (returnsSquared! / tokens))) return undefined; // nothing but rounding errors
-  return 1 - variance(valueErrors!, valueErrorsSquared!) / returnVariance;
-}

@@ -22,7 +22,7 @@ import { projectedRows } from '../loss/head.js';
 import { buildPpoGraph, buildScoreGraph, buildSupervisedGraph, type ScoreOutputs } from '../loss/trainingGraph.js';
 import { QUERY_BLOCK } from '../nn/attention.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { adapterLayout, type LoraShape, layoutSize, parameterLayout, viewsOf } from '../nn/layout.js';
+import { type LoraShape, layoutSize, loraLayout, loraViews, parameterLayout, viewsOf } from '../nn/layout.js';
 import type { WeightLocations } from '../nn/separateWeights.js';
 import { isLora } from '../nn/tensorNames.js';
 import { shouldRecompute } from './activations.js';
@@ -96,11 +96,6 @@ export class TrainSession {
     return logprobs!.map((own, i) => ({ logprobs: own, entropies: entropies![i]! }));
   }
 
-  /** The value head's estimate of the state before each token, aligned like log-probs. */
-  async values(sequences: readonly Tokens[], adapter: Adapter): Promise<number[][]> {
-    return (await this.runScore(sequences, adapter, { values: true })).values!;
-  }
-
   /**
    * Gradient sums of the loss over the trained tokens of a part of a minibatch.
    * @param indices of the sequences in the minibatch, for the dropout mask; default: the part is the minibatch
@@ -112,8 +107,8 @@ export class TrainSession {
     { dropout, ...config }: LossConfig,
     indices: readonly number[] = [...sequences.keys()],
   ): Promise<GradientSums> {
-    if (sequences.length === 0) return new GradientTotal(layoutSize(adapterLayout(this.config, adapter))).sums;
-    const loss = ppoGraphLoss(config, adapter.valueHead === true);
+    if (sequences.length === 0) return new GradientTotal(layoutSize(loraLayout(this.config, adapter.rank))).sums;
+    const loss = ppoGraphLoss(config);
     const batch = this.pack(sequences);
     const lora = { ...shapeOf(adapter), dropout: dropout?.rate ?? 0 };
     const trained = this.projected(batch, sequences);
@@ -168,13 +163,12 @@ export class TrainSession {
     adapter: Adapter | undefined,
     outputs: ScoreOutputs,
   ): Promise<Record<string, number[][]>> {
-    if (sequences.length === 0) return { logprobs: [], entropies: [], values: [] };
+    if (sequences.length === 0) return { logprobs: [], entropies: [] };
     const batch = this.pack(sequences);
     const lora = adapter && shapeOf(adapter);
     const { locations } = this;
     const masked = sequences.flatMap(({ mask }) => (mask ? [{ mask }] : []));
-    const all = outputs.values || masked.length < sequences.length;
-    const trained = all ? undefined : this.projected(batch, masked);
+    const trained = masked.length < sequences.length ? undefined : this.projected(batch, masked);
     const projected = trained?.dims[0];
     const session = await this.session(
       { kind: 'score', ...batch.shape, ...outputs, ...lora, projected },
@@ -184,7 +178,7 @@ export class TrainSession {
     const out = await session.run({
       ids: batch.ids,
       ...batch.layout,
-      ...(outputs.temperature !== undefined && { target: batch.target }),
+      target: batch.target,
       ...(trained && { trained }),
       ...this.weightFeeds,
       ...this.adapterFeeds(adapter),
@@ -212,9 +206,10 @@ export class TrainSession {
     const { values } = adapter;
     if (this.adapter?.values !== values) {
       this.adapter?.held.dispose();
-      const views = viewsOf(adapterLayout(this.config, adapter), values);
-      const halfOf = (name: string): Half | undefined => (isLora(name) ? this.options.half : undefined);
-      this.adapter = { values, held: new HeldFeeds(this.device, views, halfOf) };
+      this.adapter = {
+        values,
+        held: new HeldFeeds(this.device, loraViews(this.config, adapter), () => this.options.half),
+      };
     }
     return this.adapter.held.feeds;
   }
@@ -269,4 +264,4 @@ async function runScaled(session: GraphSession, feeds: Feeds): Promise<Record<st
   throw new GauntletError('ENGINE_FAULT', 'the gradient is not finite in 16 bits: set engine.precision to f32');
 }
 
-const shapeOf = ({ rank, alpha, valueHead = false }: Adapter): LoraShape => ({ rank, alpha, valueHead });
+const shapeOf = ({ rank, alpha }: Adapter): LoraShape => ({ rank, alpha });

@@ -12,14 +12,15 @@ import type { RunView } from '../../dashboard/api.js';
 import { openResources } from '../../dashboard/data/resources.js';
 import { openStore } from '../../store/openStore.js';
 import type { ProgressUpdate } from '../../workflows/runState.js';
-import { type Doubles, doubles, memoryDoubles, TINIEST_RUN } from '../support/doubles.js';
+import { type Doubles, doubles, memoryDoubles, SKILLED_RANK, TINIEST_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Only validity earns something, which is what the alarm `term` is about. */
+/** The generator makes no mistake, so only validity earns something, which is what the alarm `term` is about. */
 const ONE_TERM = {
   ...TINIEST_RUN,
   schedule: { stages: [5], discriminatorSteps: 6, generatorSteps: 1, alternatingSteps: 0 },
-  reward: { scheme: 'shifted', weights: { valid: 1, invalid: 0, caught: 0 } },
+  reward: { scheme: 'composite' },
+  lora: { rank: SKILLED_RANK },
 } as const;
 
 describe('a run with an alarm', () => {

@@ -4,13 +4,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
+import { uniformAt } from '../../core/random.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import { stepMetricsSchema } from '../../core/schema/metrics.js';
 import type { RunResult } from '../../core/schema/run.js';
+import type { Engine } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { answer, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
 import { runPipeline } from '../support/runs.js';
 
@@ -31,13 +33,21 @@ const ALL = {
     klCoefficient: 0.05,
     schedule: 'cosine',
     warmupSteps: 1,
-    finalFactor: 0.1,
     learningRate: 5e-3,
     epochs: 2,
     minibatch: 4,
   },
-  advantage: { estimator: 'gae', gamma: 0.99, lambda: 0.95, valueCoefficient: 0.5, valueClip: 0.2 },
 };
+
+/** The engine, which answers like the double: programs of a random model would all earn the same. */
+function withAnswers(engine: Engine): Engine {
+  const generate: Engine['generate'] = async (requests) =>
+    requests.map(({ prompt, key }) => {
+      const text = answer(engine.decode(prompt), uniformAt(key, 0), 0.5);
+      return { tokens: [...engine.encode(text), ...engine.info.eosTokens.slice(0, 1)], finished: true };
+    });
+  return Object.create(engine, { generate: { value: generate } }) as Engine;
+}
 
 interface Trained {
   result: RunResult;
@@ -56,7 +66,7 @@ describe('all features of PPO at once', function () {
   after(() => rm(folder, { recursive: true, force: true }));
 
   async function train(workers: number, over: object = {}): Promise<Trained> {
-    const open = (name: string) => openEngine(join(folder, name), { workers });
+    const open = async (name: string) => withAnswers(await openEngine(join(folder, name), { workers }));
     const [own, other] = [await open('model'), await open('other')];
     const world = await doubles({ engine: async (model) => (model === 'other' ? other : own) });
     const { store } = world.deps;
@@ -80,14 +90,11 @@ describe('all features of PPO at once', function () {
     );
     for (const { update, rows, role } of one.steps) {
       for (const [name, value] of Object.entries(update)) assert.ok(Number.isFinite(value), `${name} ${value}`);
-      assert.ok(rows === 6 && update.tokens > 0 && update.gradNorm > 0, role);
-      assert.ok(update.exactEntropy! > 0 && update.kl! > 0 && update.valueLoss! > 0 && update.ratio > 0);
+      assert.ok(rows > 0 && update.tokens > 0 && update.gradNorm > 0, role);
+      assert.ok(update.exactEntropy! > 0 && update.kl! > 0 && update.ratio > 0);
     }
-    const [first, second] = one.steps.filter(({ role }) => role === 'generator').map(({ update }) => update);
-    // the reward is the same for all these programs, and the value head learns it
-    assert.ok(second!.valueLoss! < first!.valueLoss!, `${second!.valueLoss} < ${first!.valueLoss}`);
     const rates = one.steps.map(({ learningRate }) => learningRate / 5e-3);
-    [1, 0.775, 0.325].forEach((rate, i) => {
+    [1, 0.75, 0.25].forEach((rate, i) => {
       assert.ok(Math.abs(rates[i]! - rate) < 1e-9, `${rates}`);
     });
   });

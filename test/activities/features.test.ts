@@ -11,13 +11,12 @@ import type { Problem } from '../../core/schema/problem.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Activities } from '../../method/activities.js';
 import type { UpdatePolicyInput } from '../../method/train.js';
-import { loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
+import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics, readRun } from '../../store/runs.js';
 import { type Doubles, memoryDoubles as doubles, FakeEngine, problemSet, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline, solve } from '../support/runs.js';
 
 const POSITION = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
-const GAE = { estimator: 'gae', gamma: 0.9, lambda: 0.5, valueCoefficient: 0.3 } as const;
 
 describe('optional features', () => {
   let world: Doubles;
@@ -37,12 +36,12 @@ describe('optional features', () => {
   async function scored(config: object, runId = 'run'): Promise<Trajectory[]> {
     const { run, state } = await acts.prepareRun({ runId, input: { ...SMALL_RUN, ...config } });
     const rows: Trajectory[] = [
-      { tokens: [40, 41, 42], mask: [0, 1, 1], oldLogprobs: [0, 0, 0], advantage: 0, reward: 1 },
-      { tokens: [40, 41, 42, 43], mask: [0, 1, 0, 1], oldLogprobs: [0, 0, 0, 0], advantage: 0, reward: -1 },
+      { tokens: [40, 41, 42], mask: [0, 1, 1], oldLogprobs: [0, 0, 0], advantage: 0 },
+      { tokens: [40, 41, 42, 43], mask: [0, 1, 0, 1], oldLogprobs: [0, 0, 0, 0], advantage: 0 },
     ];
-    const { adapter, valueHead } = state.generator;
+    const { adapter } = state.generator;
     const trajectories = await world.deps.store.putJson(rows);
-    const out = await leaf.scoreOldPolicy({ run, role: 'generator', trajectories, adapter, valueHead });
+    const out = await leaf.scoreOldPolicy({ run, role: 'generator', trajectories, adapter });
     return world.deps.store.getJson(out.trajectories);
   }
 
@@ -65,51 +64,12 @@ describe('optional features', () => {
     assert.equal((await scored({}, 'without'))[0]!.referenceLogprobs, undefined);
   });
 
-  it('gives every trained token a return and a normalised advantage with GAE', async () => {
-    world.engine.values = async (rows) => rows.map(({ tokens }) => tokens.map((_, t) => t / 10));
-    const [one, two] = await scored({ advantage: { ...GAE, stdOffset: 0 } });
-    assert.deepEqual(one!.oldValues, [0, 0.1, 0.2]);
-    assert.deepEqual(two!.oldValues, [0, 0.1, 0, 0.3]);
-    // by hand: δ of the last trained token is reward − V, of the one before γV' − V; A = δ + γλA'
-    const advantages = [0.9 * 0.2 - 0.1 + 0.45 * 0.8, 0.8, 0.9 * 0.3 - 0.1 + 0.45 * -1.3, -1.3];
-    const mean = advantages.reduce((a, b) => a + b, 0) / 4;
-    const std = Math.sqrt(advantages.reduce((sum, a) => sum + (a - mean) ** 2, 0) / 4);
-    const near = (actual: number[], wanted: number[]) =>
-      actual.forEach((value, i) => {
-        assert.ok(Math.abs(value - wanted[i]!) < 1e-12, `${actual} is ${wanted}`);
-      });
-    near(one!.returns!, [0, advantages[0]! + 0.1, 1]);
-    near(two!.returns!, [0, advantages[2]! + 0.1, 0, -1]);
-    const whitened = advantages.map((a) => (a - mean) / std);
-    near(one!.advantages!, [0, whitened[0]!, whitened[1]!]);
-    near(two!.advantages!, [0, whitened[2]!, 0, whitened[3]!]);
-  });
-
-  it('trains with GAE, stores the value head in checkpoints, and solves with them', async () => {
-    const input = { ...SMALL_RUN, advantage: GAE, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } };
-    const result = await runPipeline(acts, 'run', input);
-    assert.ok(result.after.passRate > result.before.passRate, `${result.after.passRate} > ${result.before.passRate}`);
-    const { files, metadata } = await loadCheckpoint(world.deps.store, 'run', 'latest');
-    const bias = (role: string) => new Float32Array(files.get(`${role}/value_head.safetensors`)!.slice().buffer)[0]!;
-    assert.ok(bias('generator') !== 0 && bias('discriminator') !== 0);
-    assert.equal(Object.keys(metadata.files).length, 12);
-    assert.ok((await verifyCheckpoints(world.deps.store, 'run')).every((report) => report.problems.length === 0));
-    for (const step of await steps('run')) {
-      assert.equal(step.update.valueLoss, 0.5);
-      assert.ok(step.rows > 0);
-    }
-    assert.equal((await solve(acts, { checkpoint: { runId: 'run', name: 'latest' }, tests: true })).problems, 6);
-    const other = await doubles();
-    assert.deepEqual((await runPipeline(createActivities(other.deps), 'run', input)).digests, result.digests);
-    await rm(other.folder, { recursive: true, force: true });
-  });
-
-  it('resumes an interrupted update with a value head and ends with the same bytes', async () => {
-    const input = { ...SMALL_RUN, advantage: GAE, ppo: { ...SMALL_RUN.ppo, epochs: 4, minibatch: 1 } };
+  it('resumes an interrupted update and ends with the same bytes', async () => {
+    const input = { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, epochs: 4, minibatch: 1 } };
     const { run, state } = await acts.prepareRun({ runId: 'run', input });
-    const rows = [1, -1].map((reward) => {
+    const rows = [1, -1].map((advantage) => {
       const mask = [0, 1, 1];
-      return { tokens: [40, 41, 42], mask, oldLogprobs: [0, 0, 0], advantage: 0, reward };
+      return { tokens: [40, 41, 42], mask, oldLogprobs: [0, 0, 0], advantage };
     });
     const { optimizer: _, ...weights } = state.generator;
     const trajectories = await world.deps.store.putJson(rows);
@@ -137,17 +97,15 @@ describe('optional features', () => {
 
   it('enables configured loss terms and uses a different dropout mask for every minibatch', async () => {
     const key = [1, 2] as const;
-    const off = { clipHigh: undefined, average: 'token', entropyBonus: 0, klCoefficient: 0, valueCoefficient: 0 };
+    const off = { clipHigh: undefined, average: 'token', entropyBonus: 0, klCoefficient: 0 };
     assert.deepEqual(lossOf(resolveConfig(), key), {
       clip: 0.2,
       temperature: 1,
       ...off,
-      valueClip: 0.2,
       dropout: { rate: 0, key },
     });
     const all = resolveConfig({
       ppo: { clipHigh: 0.28, average: 'sequence', entropyBonus: 0.01, klCoefficient: 0.05 },
-      advantage: { ...GAE, valueClip: 0.4 },
       lora: { dropout: 0.1 },
     });
     assert.deepEqual(lossOf(all, key), {
@@ -157,11 +115,8 @@ describe('optional features', () => {
       average: 'sequence',
       entropyBonus: 0.01,
       klCoefficient: 0.05,
-      valueCoefficient: 0.3,
-      valueClip: 0.4,
       dropout: { rate: 0.1, key },
     });
-    assert.equal(lossOf(resolveConfig({ advantage: { ...GAE, valueClip: null } }), key).valueClip, undefined);
     await runPipeline(acts, 'run', { ...SMALL_RUN, lora: { dropout: 0.1 }, ppo: { ...SMALL_RUN.ppo, minibatch: 4 } });
     const keys = world.engine.losses.map(({ dropout }) => dropout!.key.join());
     assert.ok(keys.length > 12);
@@ -171,10 +126,10 @@ describe('optional features', () => {
   it('averages statistics over the minibatches that have them', () => {
     const plain = { loss: 1, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 2, tokens: 10 };
     const mean = meanStats([
-      { ...plain, kl: 1, explainedVariance: 0.5 },
+      { ...plain, kl: 1, exactEntropy: 0.5 },
       { ...plain, kl: 3, tokens: 30 },
     ]);
-    assert.deepEqual([mean.kl, mean.explainedVariance, mean.valueLoss, mean.tokens], [2.5, 0.5, undefined, 40]);
+    assert.deepEqual([mean.kl, mean.exactEntropy, mean.policyLoss, mean.tokens], [2.5, 0.5, undefined, 40]);
   });
 
   it('trains, repeats a step and solves without any reference', async () => {

@@ -428,19 +428,6 @@ describe('judging', () => {
     });
   });
 
-  it('counts a problem without tests neither as solved nor as failed (curriculum)', async () => {
-    const { run, replayBuffer } = await acts.prepareRun({ runId: 'pools', input: { ...SMALL_RUN, curriculum: true } });
-    const chains = await put([chain(0, GOOD)]);
-    const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
-    const untested = (await get(verdicts)).map((one) => ({ ...one, suite: [], verdicts: [[]] }));
-    const rates = async (judged: string) => {
-      const input = { run, role: 'generator', position: POSITION, verdicts: judged, chains, replayBuffer } as const;
-      return (await get((await acts.computeRewards(input)).replayBuffer)).successRates;
-    };
-    assert.deepEqual(Object.values((await rates(verdicts))!), [1]);
-    assert.deepEqual(await rates(await put(untested)), {});
-  });
-
   describe('mistake book', () => {
     /** Judges the chains of one generator step and computes its rewards. */
     async function step(run: PrepareRunOutput['run'], codes: string[], written: string | undefined, buffer: string) {

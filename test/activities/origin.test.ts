@@ -153,8 +153,7 @@ describe('a run that starts from a checkpoint', () => {
     const shift = (problems: Problem[]) => problems.map((_, i) => addProblem(100 + i));
     const { train, validation, test } = problemSet();
     world.deps.loadProblems = async () => ({ train: shift(train), validation, test });
-    const reward = { archive: { replay: 1 } };
-    await runPipeline(acts, 'fork', { ...RUN, reward, start: { run: 'run', checkpoint: 'latest' } });
+    await runPipeline(acts, 'fork', { ...RUN, start: { run: 'run', checkpoint: 'latest' } });
     const { files } = await loadCheckpoint(world.deps.store, 'run', 'latest');
     assert.notEqual(Buffer.from(files.get('archive.json')!).toString(), '{"entries":[]}');
     assert.equal((await steps('fork')).length, (await steps('run')).length);
@@ -224,6 +223,10 @@ describe('a run that starts from a checkpoint', () => {
     const refused = (input: object, expected: object) => assert.rejects(runPipeline(acts, 'x', input), expected);
     await refused({ ...RUN, start, lora: { rank: 2 } }, { message: /start: checkpoint_.* has lora\.rank/ });
     await refused({ ...RUN, start: { run: 'nobody' } }, { message: /no run nobody|no checkpoint/ });
-    await refused({ ...RUN, start, advantage: { estimator: 'gae' } }, { message: /has no value head/ });
+    const { metadata, files } = await loadCheckpoint(world.deps.store, 'run', 'best');
+    const { runId, name: _, files: __, digest: ___, ...facts } = metadata;
+    files.set('generator/value_head.safetensors', new Uint8Array(4)); // version 0.3.0 could train one
+    await commitCheckpoint(world.deps.store, runId, facts, files);
+    await refused({ ...RUN, start }, { message: /has generator\/value_head\.safetensors, which this version cannot/ });
   });
 });

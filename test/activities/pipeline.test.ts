@@ -5,9 +5,8 @@ import { recordedSteps, replayStep } from '../../chains/replayStep.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import type { Activities } from '../../method/activities.js';
-import { CHECKPOINT_FILES, listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
+import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { StepSkipped } from '../../workflows/failures.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
@@ -146,60 +145,6 @@ describe('the pipeline in process', () => {
     assert.equal(steps, 2);
   });
 
-  it('trains simultaneous steps against the state before the pair', async () => {
-    const used: string[] = [];
-    const listening: Activities = {
-      ...acts,
-      async generateChains(input) {
-        if (input.batch.kind === 'train')
-          used.push(`${input.batch.position.epoch}${input.batch.role[0]} ${input.adapter}`);
-        return acts.generateChains(input);
-      },
-    };
-    const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 4, simultaneous: true };
-    await runPipeline(listening, 'run', { ...SMALL_RUN, schedule });
-    const [first, second, third, fourth] = used.map((one) => one.split(' '));
-    assert.deepEqual(
-      [first, second, third, fourth].map((one) => one![0]),
-      ['1g', '1d', '2g', '2d'],
-    );
-    assert.equal(first![1], second![1]);
-    assert.notEqual(second![1], third![1]);
-    assert.equal(third![1], fourth![1]);
-  });
-
-  it('trains against the current generator after a generator step without its pair, and after skipped steps', async () => {
-    const opponents: (string | undefined)[] = [];
-    let skipped: number[] = [];
-    const listening: Activities = {
-      ...acts,
-      async generateChains(input) {
-        if (input.batch.kind === 'train') opponents.push(input.adapter);
-        return acts.generateChains(input);
-      },
-      async trainPolicy(input) {
-        if (skipped.includes(opponents.length)) throw new StepSkipped('no memory');
-        return acts.trainPolicy(input);
-      },
-    };
-    const schedule = {
-      stages: [1, 5],
-      discriminatorSteps: 1,
-      generatorSteps: 0,
-      alternatingSteps: 1,
-      simultaneous: true,
-    };
-    await runPipeline(listening, 'odd', { ...SMALL_RUN, schedule });
-    const [, alternating, next, last] = opponents.splice(0);
-    assert.notEqual(next, alternating);
-    assert.equal(next, last);
-    skipped = [2, 3];
-    const pairs = { ...schedule, stages: [5], discriminatorSteps: 0, alternatingSteps: 4 };
-    await runPipeline(listening, 'skipped', { ...SMALL_RUN, schedule: pairs });
-    assert.notEqual(opponents[2], opponents[0]);
-    assert.equal(opponents[3], opponents[2]);
-  });
-
   it('freezes the adapters of earlier stages, also in checkpoints and in runs that go on from them', async () => {
     const frozen: unknown[] = [];
     const listening: Activities = {
@@ -225,18 +170,6 @@ describe('the pipeline in process', () => {
     assert.equal(state.generator.frozen?.[1], adapter);
     const solving = await acts.prepareSolving({ checkpoint: { runId: 'run', name: 'checkpoint_stage_5_epoch_2' } });
     assert.equal(solving.generator.frozen?.[1], adapter);
-  });
-
-  it('keeps the success rates of a curriculum in checkpoints, and goes on with them', async () => {
-    const curriculum = { ...SMALL_RUN, curriculum: true, schedule: { ...SMALL_RUN.schedule, generatorSteps: 2 } };
-    await runPipeline(acts, 'run', curriculum);
-    const { store } = world.deps;
-    const { files } = await loadCheckpoint(store, 'run', 'checkpoint_stage_1_epoch_2');
-    const { successRates } = JSON.parse(Buffer.from(files.get(CHECKPOINT_FILES.training)!).toString());
-    assert.ok(Object.keys(successRates).length > 0);
-    const start = { run: 'run', checkpoint: 'checkpoint_stage_1_epoch_2' };
-    const { replayBuffer } = await acts.prepareRun({ runId: 'next', input: { ...curriculum, start } });
-    assert.deepEqual((await store.getJson(replayBuffer)).successRates, successRates);
   });
 
   it('produces the same bytes in another store', async () => {
@@ -346,26 +279,20 @@ describe('the pipeline in process', () => {
     }
   });
 
-  it('shows the discriminator the work of a stage, unless seesWork is false', async () => {
-    for (const seesWork of [true, false]) {
-      const input = { ...SMALL_RUN, discriminator: { seesWork } };
-      const { run } = await acts.prepareRun({ runId: `run-${seesWork}`, input });
-      const position = { stage: 1, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
-      const batch = { kind: 'train', role: 'generator', position } as const;
-      const { chains } = await acts.generateChains({ run, batch, stages: [1, 2, 3, 4, 5] });
-      const { tests } = await acts.generateTests({
-        run,
-        targets: { kind: 'all-stages', chains, position },
-        samples: 1,
-      });
-      const written = await world.deps.store.getJson(chains);
-      const { turns } = await world.deps.store.getJson(tests);
-      for (const { problemId, chainSample, stage, promptTokens } of turns) {
-        const chain = written.find((one) => one.problemId === problemId && one.sample === chainSample)!;
-        const work = chain.turns.find((turn) => turn.stage === stage)!.text;
-        assert.ok(work.length > 0);
-        assert.equal(world.engine.decode(promptTokens).includes(work), seesWork, `stage ${stage}`);
-      }
+  it('shows the discriminator the work of a stage', async () => {
+    const { run } = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
+    const position = { stage: 1, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
+    const batch = { kind: 'train', role: 'generator', position } as const;
+    const { chains } = await acts.generateChains({ run, batch, stages: [1, 2, 3, 4, 5] });
+    const targets = { kind: 'all-stages', chains, position } as const;
+    const { tests } = await acts.generateTests({ run, targets, samples: 1 });
+    const written = await world.deps.store.getJson(chains);
+    const { turns } = await world.deps.store.getJson(tests);
+    for (const { problemId, chainSample, stage, promptTokens } of turns) {
+      const chain = written.find((one) => one.problemId === problemId && one.sample === chainSample)!;
+      const work = chain.turns.find((turn) => turn.stage === stage)!.text;
+      assert.ok(work.length > 0);
+      assert.ok(world.engine.decode(promptTokens).includes(work), `stage ${stage}`);
     }
   });
 

@@ -107,10 +107,10 @@ describe('recomputation of lost artifacts', function () {
     await writeFile(blobPath(chains), 'damaged');
     const rewarded = await acts.computeRewards({ run, role: 'generator', position, verdicts, chains, replayBuffer });
     assert.ok(rewarded.trajectories.startsWith('sha256:'));
-    const { adapter, valueHead, optimizer } = state.generator;
+    const { adapter, optimizer } = state.generator;
     await rm(blobPath(adapter));
     const role = { run, role: 'generator' } as const;
-    const scored = await acts.scoreOldPolicy({ ...role, trajectories: rewarded.trajectories, adapter, valueHead });
+    const scored = await acts.scoreOldPolicy({ ...role, trajectories: rewarded.trajectories, adapter });
     for (const digest of [optimizer, rewarded.trajectories, scored.trajectories]) await rm(blobPath(digest));
     await acts.updatePolicy({ ...role, position, ...scored, state: state.generator, learningRate: 1e-3 });
     assert.deepEqual((await verifyStore(await openStore(world.folder))).findings, []);

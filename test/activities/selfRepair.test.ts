@@ -76,7 +76,7 @@ describe('self-repair', () => {
     assert.equal(codeOf(other!, addProblem(1), prepared.config), last.text);
     assert.equal(repaired.tokens, last.answerTokens.length);
     const sum = (mask: number[]) => mask.reduce((a, b) => a + b, 0);
-    for (const credit of ['stage', 'suffix', 'counterfactual'] as const)
+    for (const credit of ['stage', 'suffix'] as const)
       assert.equal(sum(creditMask(other!.turns, 5, credit)), 2 + last.answerTokens.length, credit);
     assert.equal(sum(creditMask(other!.turns, 4, 'stage')), 2);
   });

@@ -56,14 +56,13 @@ describe('a run in shards', () => {
 
   const features = {
     'five stages of LoRA': SMALL_RUN,
-    'a value head and a KL penalty': { ...TINIEST_RUN, ppo: { ...SMALL_RUN.ppo, klCoefficient: 0.1 } },
+    'a KL penalty': { ...TINIEST_RUN, ppo: { ...SMALL_RUN.ppo, klCoefficient: 0.1 } },
     'several test turns': { ...SMALL_RUN, testTurns: 2 },
     'small minibatches': { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } },
     'adapters of each stage': { ...SMALL_RUN, adapters: 'per-stage' },
     'repaired programs': { ...TINIEST_RUN, selfRepair: true },
     'refilled batches': REFILLED,
-    'refilled batches of repaired programs, with a curriculum': { ...REFILLED, selfRepair: true, curriculum: true },
-    'a curriculum and shared turns': { ...SMALL_RUN, curriculum: true, credit: 'counterfactual' },
+    'refilled batches of repaired programs': { ...REFILLED, selfRepair: true },
   };
   for (const [name, config] of Object.entries(features))
     it(`leaves the same records, checkpoints and adapters, and computes every row once: ${name}`, async () => {

@@ -121,18 +121,14 @@ describe('tests as code', () => {
     );
   });
 
-  it('decide rewards, the curriculum, the target of the discriminator and which mutants live', async () => {
-    await open(
-      mapped((_, n) => inSource(n)),
-      { curriculum: true },
-    );
+  it('decide rewards, the target of the discriminator and which mutants live', async () => {
+    await open(mapped((_, n) => inSource(n)));
     const { run, replayBuffer } = prepared;
     const { verdicts, chains } = await judge([GOOD, WRONG]);
     const position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
     const out = await acts.computeRewards({ run, role: 'generator', position, verdicts, chains, replayBuffer });
     assert.deepEqual([out.metrics.reward, out.metrics.baselinePassRate, out.rows], [0, 0.5, 2]);
     assert.deepEqual(out.metrics.outcomes, { passed: 1, failed: 1 });
-    assert.deepEqual(Object.values((await get(out.replayBuffer)).successRates!), [0.5]);
     const { targets } = await acts.selectChains({ run, chains, replayBuffer, position });
     assert.equal((await get(targets))[0]!.chain.index, 1);
     const { judged } = await judge([GOOD], { suite: 'hidden', mutants: 5 });
@@ -339,7 +335,7 @@ describe('tests as code', () => {
     });
 
     it('are asked for if all tests of a problem are source, and a warm start teaches them', async () => {
-      const steps = { warmStart: { problems: 2, discriminatorSteps: 1, generatorSteps: 1 } };
+      const steps = { warmStart: { discriminatorSteps: 1, generatorSteps: 1 } };
       await open(
         mapped((problem, n) => (n % 2 === 0 ? problem : inSource(n))),
         { ...FUNCTIONS, ...steps },
@@ -464,7 +460,7 @@ describe('tests as code', () => {
     });
 
     it('decide what a program is told to repair, and what a warm start teaches', async () => {
-      await open(checked, { warmStart: { problems: 2, discriminatorSteps: 1, generatorSteps: 1 } });
+      await open(checked, { warmStart: { discriminatorSteps: 1, generatorSteps: 1 } });
       parity();
       const chains = await put([chain(0, WRONG), chain(1, 'def solve(x):\n    return x + 2')]);
       const { failures } = await acts.findFailures({ run: prepared.run, chains });

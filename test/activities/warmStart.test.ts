@@ -7,12 +7,12 @@ import type { Activities } from '../../method/activities.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { StepSkipped } from '../../workflows/failures.js';
-import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
 const WARM_RUN = {
   ...SMALL_RUN,
-  warmStart: { discriminatorSteps: 2, generatorSteps: 2, problems: 4, minibatch: 2, learningRate: 1e-3 },
+  warmStart: { discriminatorSteps: 2, generatorSteps: 2, learningRate: 1e-3 },
 };
 
 describe('the warm start', () => {
@@ -33,10 +33,10 @@ describe('the warm start', () => {
     assert.deepEqual(
       (await supervised()).map(({ step, role, rows }) => [step, role, rows]),
       [
-        [1, 'discriminator', 4],
-        [2, 'discriminator', 4],
-        [3, 'generator', 4],
-        [4, 'generator', 4],
+        [1, 'discriminator', 32],
+        [2, 'discriminator', 32],
+        [3, 'generator', 32],
+        [4, 'generator', 32],
       ],
     );
     const [first] = all.filter((record) => record.kind === 'step');
@@ -51,8 +51,8 @@ describe('the warm start', () => {
       ],
     );
     assert.ok(result.warmStart!.passRate > result.before.passRate);
-    assert.ok(world.engine.losses.slice(0, 8).every((loss) => loss.supervised && loss.temperature === 1));
-    assert.ok(world.engine.losses.slice(8).every((loss) => !loss.supervised));
+    assert.ok(world.engine.losses.slice(0, 16).every((loss) => loss.supervised && loss.temperature === 1));
+    assert.ok(world.engine.losses.slice(16).every((loss) => !loss.supervised));
   });
 
   it('saves the progress of long updates, and removes it after each', async () => {
@@ -156,7 +156,8 @@ describe('the warm start', () => {
     const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 1, generatorSteps: 3 };
     const { run } = await acts.prepareRun({ runId: 'run', input: { ...WARM_RUN, warmStart } });
     const { executions } = await createActivities(world.deps).answerFreshInputs({ run });
-    assert.equal(executions, 4 + 4); // one step, and the validation split
+    const { train, validation } = problemSet(); // the step has all problems of the train split
+    assert.equal(executions, train.length + validation.length);
   });
 
   it('ends with the same adapters after a crash in the middle', async () => {
@@ -172,7 +173,7 @@ describe('the warm start', () => {
     const trained = world.engine.calls.filter((call) => call === 'gradients').length;
     const { digests, best } = await runPipeline(acts, 'run', WARM_RUN);
     assert.deepEqual([digests, best], [expected.digests, expected.best]);
-    assert.equal(trained, 4); // two steps of two minibatches, which were not computed again
+    assert.equal(trained, 8); // two steps of four minibatches, which were not computed again
   });
 
   it('teaches reference solutions, and tests with the answers of the references', async () => {

@@ -59,7 +59,7 @@ describe('alarms', () => {
       alarmsOf(repeated({ termShares: { valid, caught: 1 - valid } }, 5, 'discriminator')).at(-1)!;
     assert.deepEqual(lastOf(0.8), []);
     assert.match(lastOf(0.81)[0]!.message, /^the term 'valid' makes 81 % of the discriminator's rewards/);
-    assert.equal(lastOf(0.81)[0]!.field, 'reward.weights');
+    assert.equal(lastOf(0.81)[0]!.field, 'reward.scheme');
   });
 
   it('advise a run without a reference to help its vote', () => {

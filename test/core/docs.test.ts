@@ -9,6 +9,9 @@ import { OUTCOMES } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { rolloutsSchema, runConfigSchema } from '../../core/schema/config.js';
 
+/** The more there are, the fewer people understand any. Lower it with every removal. */
+const MOST_FIELDS = 80;
+
 const page = (name: string): string => readFileSync(`docs/${name}`, 'utf8');
 
 /** Rows of the first table after a heading, as cells without backticks. */
@@ -56,6 +59,16 @@ describe('docs', () => {
   it('configuration.md lists every field with its default', () => {
     const documented = table(page('configuration.md'), '## Fields').map(([field, value]) => [field, value]);
     assert.deepEqual(documented, leaves(runConfigSchema.parse({})));
+  });
+
+  it('configuration.md says why each field is there', () => {
+    for (const [field, , , why] of table(page('configuration.md'), '## Fields'))
+      assert.match(why!, /^(\[[^\]]+\]\([^)]+\)|\*common in trainers\*)$/, `${field}: link what needs or measures it`);
+  });
+
+  it('configuration.md has at most 80 fields', () => {
+    const { length } = table(page('configuration.md'), '## Fields');
+    assert.ok(length <= MOST_FIELDS, `${length} fields: remove one before you add another`);
   });
 
   it('configuration.md lists the fields of remote rollouts', () => {

@@ -69,13 +69,7 @@ describe('batch.refill', () => {
     assert.equal(refills(applyConfigPatch(on, { batch: { refill: 0 } })), false);
   });
 
-  it('is refused with an estimator that learns from groups with one outcome', () => {
-    for (const estimator of ['batch', 'gae'])
-      assert.throws(
-        () => resolveConfig({ batch: { refill: 1 }, advantage: { estimator } }),
-        /^GauntletError: batch\.refill: needs advantage\.estimator group or leave-one-out/,
-      );
+  it('is at most 10', () => {
     assert.throws(() => resolveConfig({ batch: { refill: 11 } }), /batch\.refill/);
-    assert.throws(() => applyConfigPatch(configOf(1), { advantage: { estimator: 'batch' } }), /batch\.refill/);
   });
 });

@@ -9,6 +9,7 @@ import {
   passShare,
   rewardOf,
   type Term,
+  term,
   termsText,
 } from '../../core/rewards/rule.js';
 import type { Verdict } from '../../core/schema/execution.js';
@@ -35,10 +36,6 @@ const sumOfText = (text: string): number =>
     0,
   );
 
-const weights = { valid: 0.4, invalid: 0.6, caught: 0.6 };
-const plain = { diversityCredit: false, weights };
-const shared = { diversityCredit: true, weights };
-
 describe('shifted', () => {
   const { generator, discriminator } = REWARD_RULES.shifted;
 
@@ -51,35 +48,29 @@ describe('shifted', () => {
   it('gives 0 without tests', () => assert.equal(generator([]), 0));
 
   it('gives the discriminator 0.4 valid − 0.6 invalid + 0.6 caught, as fractions of all its tests', () => {
-    close(discriminator([turn('vv')], plain), [0.4]);
-    close(discriminator([turn('cc')], plain), [1]);
-    close(discriminator([turn('ii')], plain), [-0.6]);
-    close(discriminator([turn('cvii')], plain), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
-    close(discriminator([turn('cv', 2)], plain), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
-  });
-
-  it('uses the configured weights', () => {
-    const own = { ...plain, weights: { valid: 0.1, invalid: 0.2, caught: 0.3 } };
-    close(discriminator([turn('cvii')], own), [0.1 * 0.5 - 0.2 * 0.5 + 0.3 * 0.25]);
+    close(discriminator([turn('vv')]), [0.4]);
+    close(discriminator([turn('cc')]), [1]);
+    close(discriminator([turn('ii')]), [-0.6]);
+    close(discriminator([turn('cvii')]), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
+    close(discriminator([turn('cv', 2)]), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
   });
 
   it('gives −1 without a readable test', () => {
-    close(discriminator([turn(''), turn('', 2), turn('ii')], plain), [-1, -1, -0.6]);
+    close(discriminator([turn(''), turn('', 2), turn('ii')]), [-1, -1, -0.6]);
   });
 
   it('divides the credit of a valid test by the number of tests with its inputs', () => {
     // 'a' is used three times, once by an invalid test; 'b' once; 'c' twice in one sample
     const group = [turn('vv', 0, ['a', 'b']), turn('vi', 0, ['a', 'a']), turn('cc', 0, ['c', 'c'])];
-    close(discriminator(group, shared), [
+    close(discriminator(group), [
       0.4 * ((1 / 3 + 1) / 2),
       0.4 * (1 / 3 / 2) - 0.6 * 0.5,
       0.4 * ((0.5 + 0.5) / 2) + 0.6,
     ]);
-    close(discriminator(group, plain), [0.4, 0.4 * 0.5 - 0.6 * 0.5, 1]);
   });
 
   it('rewards a sample with unique inputs more than one with repeated inputs', () => {
-    const rewards = discriminator([turn('v', 0, ['[]']), turn('v', 0, ['[]']), turn('v', 0, ['[1]'])], shared);
+    const rewards = discriminator([turn('v', 0, ['[]']), turn('v', 0, ['[]']), turn('v', 0, ['[1]'])]);
     assert.ok(rewards[2]! > rewards[0]!);
     assert.equal(rewards[0], rewards[1]);
   });
@@ -97,7 +88,7 @@ describe('all-tests', () => {
 
   it('rewards the discriminator like `shifted`', () => {
     const group = [turn('cv', 1), turn('i'), turn('')];
-    assert.deepEqual(discriminator(group, shared), REWARD_RULES.shifted.discriminator(group, shared));
+    assert.deepEqual(discriminator(group), REWARD_RULES.shifted.discriminator(group));
   });
 });
 
@@ -113,12 +104,12 @@ describe('zero-sum', () => {
 
   it('gives the discriminator (1 − pass rate) · validity', () => {
     // of 4 tests 3 are valid, of which the program passes 2
-    close(discriminator([turn('cvvi')], plain), [(1 - 2 / 3) * (3 / 4)]);
-    close(discriminator([turn('c', 1), turn('vv'), turn('ii'), turn('')], plain), [0.5, 0, 0, 0]);
+    close(discriminator([turn('cvvi')]), [(1 - 2 / 3) * (3 / 4)]);
+    close(discriminator([turn('c', 1), turn('vv'), turn('ii'), turn('')]), [0.5, 0, 0, 0]);
   });
 
-  it('supports diversity credit', () => {
-    close(discriminator([turn('c', 0, ['a']), turn('c', 0, ['a'])], shared), [0.5, 0.5]);
+  it('divides the credit of a valid test by the number of tests with its inputs', () => {
+    close(discriminator([turn('c', 0, ['a']), turn('c', 0, ['a'])]), [0.5, 0.5]);
   });
 });
 
@@ -137,15 +128,14 @@ describe('composite', () => {
   });
 
   it('gives the discriminator 0.6 valid + 0.4 caught, −0.5 without a readable test', () => {
-    close(discriminator([turn('vv'), turn('cc'), turn('ii'), turn('')], plain), [0.6, 1, 0, -0.5]);
-    close(discriminator([turn('cvi', 1)], plain), [0.6 * (2 / 4) + 0.4 * (1 / 4)]);
+    close(discriminator([turn('vv'), turn('cc'), turn('ii'), turn('')]), [0.6, 1, 0, -0.5]);
+    close(discriminator([turn('cvi', 1)]), [0.6 * (2 / 4) + 0.4 * (1 / 4)]);
   });
 
   it('divides the credit of a valid test by the number of tests with its inputs, but not that of a bug', () => {
     // 'a' is used twice, 'b' once
     const group = [turn('vv', 0, ['a', 'b']), turn('c', 0, ['a'])];
-    close(discriminator(group, shared), [0.6 * 0.75, 0.6 * 0.5 + 0.4]);
-    close(discriminator(group, plain), [0.6, 1]);
+    close(discriminator(group), [0.6 * 0.75, 0.6 * 0.5 + 0.4]);
   });
 });
 
@@ -164,24 +154,24 @@ describe('code-a1', () => {
   });
 
   it('gives the discriminator half its share of distinct valid tests and half its share of failed ones', () => {
-    close(discriminator([turn('vv'), turn('cc'), turn('')], plain), [0.5, 1, 0]);
-    close(discriminator([turn('cvvi')], plain), [0.5 * (3 / 4) + 0.5 * (1 / 4)]);
-    close(discriminator([turn('cc', 2)], plain), [0.5 * (2 / 4) + 0.5 * (2 / 4)]);
+    close(discriminator([turn('vv'), turn('cc'), turn('')]), [0.5, 1, 0]);
+    close(discriminator([turn('cvvi')]), [0.5 * (3 / 4) + 0.5 * (1 / 4)]);
+    close(discriminator([turn('cc', 2)]), [0.5 * (2 / 4) + 0.5 * (2 / 4)]);
   });
 
   it('counts a valid test with the same inputs once', () => {
-    close(discriminator([turn('vvv', 0, ['a', 'a', 'b'])], plain), [0.5 * (2 / 3)]);
+    close(discriminator([turn('vvv', 0, ['a', 'a', 'b'])]), [0.5 * (2 / 3)]);
   });
 
   it('compares failures with those on the mistake book', () => {
     const half = turn('cv'); // half of its tests fail
-    close(discriminator([against(half, true, 0.5)], plain), [0.5 + 0.5 * ((0.5 - 0.5 + 1) / 2)]);
-    close(discriminator([against(half, true, 1)], plain), [0.5 + 0.5 * ((0.5 - 1 + 1) / 2)]);
-    close(discriminator([against(half, true, 0)], plain), [0.5 + 0.5 * ((0.5 - 0 + 1) / 2)]);
+    close(discriminator([against(half, true, 0.5)]), [0.5 + 0.5 * ((0.5 - 0.5 + 1) / 2)]);
+    close(discriminator([against(half, true, 1)]), [0.5 + 0.5 * ((0.5 - 1 + 1) / 2)]);
+    close(discriminator([against(half, true, 0)]), [0.5 + 0.5 * ((0.5 - 0 + 1) / 2)]);
   });
 
   it('gives nothing for failures of a program that does not parse', () => {
-    close(discriminator([against(turn('cc'), false), against(turn('cc'), false, 0.5)], plain), [0.5, 0.5]);
+    close(discriminator([against(turn('cc'), false), against(turn('cc'), false, 0.5)]), [0.5, 0.5]);
   });
 });
 
@@ -195,11 +185,7 @@ describe('mutation', () => {
   });
 
   it('pays for mutants that no earlier test killed', () => {
-    close(discriminator([killing([1], [2]), killing([1], [1]), killing([0], [0])], plain), [
-      0.4 * (2 / 4),
-      0.4 * (1 / 4),
-      0,
-    ]);
+    close(discriminator([killing([1], [2]), killing([1], [1]), killing([0], [0])]), [0.4 * (2 / 4), 0.4 * (1 / 4), 0]);
   });
 
   it('pays once for a program that fails', () => {
@@ -210,16 +196,16 @@ describe('mutation', () => {
       const turn = killing([1], [2]);
       return { ...turn, tests: turn.tests.map((test, i) => ({ ...test, caught: caught[i]! })) };
     });
-    close(discriminator([one!, two!], plain), [0.4 * (2 / 4) + 0.6, 0.4 * (2 / 4) + 0.6]);
+    close(discriminator([one!, two!]), [0.4 * (2 / 4) + 0.6, 0.4 * (2 / 4) + 0.6]);
   });
 
   it('subtracts invalid tests, and gives −1 without a readable one', () => {
-    close(discriminator([turn('ii'), turn('v', 1), turn('', 2)], plain), [-0.6, -0.3, -1]);
+    close(discriminator([turn('ii'), turn('v', 1), turn('', 2)]), [-0.6, -0.3, -1]);
   });
 
   it('pays nothing if baseline tests kill every mutant', () => {
     const target = { parses: true, mutants: { count: 1, killed: [0] } };
-    close(discriminator([{ ...turn('vv'), target }], plain), [0]);
+    close(discriminator([{ ...turn('vv'), target }]), [0]);
   });
 });
 
@@ -240,7 +226,7 @@ describe('every scheme', () => {
     { maxLength: 6 },
   );
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
-    it(`${scheme}: rewards are in −1..1, one more pass never lowers and diversity credit never raises a reward`, () => {
+    it(`${scheme}: rewards are in −1..1, one more pass never lowers one, and the inputs of others never raise one`, () => {
       const rule = REWARD_RULES[scheme];
       const inRange = (reward: number): void => assert.ok(Math.abs(reward) <= 1, `${reward} is outside of −1..1`);
       fc.assert(
@@ -249,11 +235,12 @@ describe('every scheme', () => {
           const [before, after] = [rule.generator(list), rule.generator(better)];
           inRange(before);
           assert.ok(after >= before, `one more pass lowers the reward from ${before} to ${after}`);
-          const [alone, together] = [rule.discriminator(turns, plain), rule.discriminator(turns, shared)];
+          const together = rule.discriminator(turns);
+          const alone = turns.map((own) => rule.discriminator([own])[0]!);
           assert.equal(alone.length, turns.length);
           alone.forEach((reward, i) => {
             inRange(reward);
-            assert.ok(together[i]! <= reward + 1e-12, `diversity credit raises ${reward} to ${together[i]}`);
+            assert.ok(together[i]! <= reward + 1e-12, `other samples raise ${reward} to ${together[i]}`);
           });
         }),
       );
@@ -268,13 +255,11 @@ describe('every scheme', () => {
         bookFailRate: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
       });
       fc.assert(
-        fc.property(group, facts, fc.boolean(), fc.boolean(), (others, { parses, bookFailRate }, caught, diversity) => {
+        fc.property(group, facts, fc.boolean(), (others, { parses, bookFailRate }, caught) => {
           const target = { parses, bookFailRate: bookFailRate ?? undefined };
           const nothing = { tests: [], lost: 2, target };
           const valid = { tests: [{ inputs: 'a', valid: true, caught }], lost: 1, target };
-          const [silent, honest] = [nothing, valid].map(
-            (own) => rule.discriminator([own, ...others], diversity ? shared : plain)[0]!,
-          );
+          const [silent, honest] = [nothing, valid].map((own) => rule.discriminator([own, ...others])[0]!);
           assert.ok(honest! >= silent!, `${honest} for a valid test, ${silent} for none`);
         }),
       );
@@ -293,8 +278,8 @@ describe('every scheme', () => {
       fc.assert(
         fc.property(verdicts, group, book, fc.boolean(), (list, turns, known, parses) => {
           checkSum(rule.generatorTerms(list, { parses, book: known }), rule.generator(list, { parses, book: known }));
-          const rewards = rule.discriminator(turns, shared);
-          for (const [i, terms] of rule.discriminatorTerms(turns, shared).entries()) checkSum(terms, rewards[i]!);
+          const rewards = rule.discriminator(turns);
+          for (const [i, terms] of rule.discriminatorTerms(turns).entries()) checkSum(terms, rewards[i]!);
         }),
       );
     });
@@ -302,7 +287,7 @@ describe('every scheme', () => {
 
   it('write each term with its weight and its share', () => {
     const { generatorTerms, discriminatorTerms } = REWARD_RULES.shifted;
-    const text = (own: JudgedTurn): string => termsText(discriminatorTerms([own], plain)[0]!);
+    const text = (own: JudgedTurn): string => termsText(discriminatorTerms([own])[0]!);
     assert.equal(text(turn('vi')), '0.4 × 0.5 valid − 0.6 × 0.5 invalid + 0.6 × 0 caught');
     assert.equal(text(turn('vvvvi')), '0.4 × 0.8 valid − 0.6 × 0.2 invalid + 0.6 × 0 caught');
     assert.equal(text(turn('vv')), '0.4 valid − 0.6 × 0 invalid + 0.6 × 0 caught');
@@ -310,17 +295,16 @@ describe('every scheme', () => {
     assert.equal(termsText(generatorTerms(['pass', 'fail'])), '0.5 passed − 0.5 shift');
     assert.equal(termsText(generatorTerms(['pass'])), '1 passed − 0.5 shift');
     assert.equal(termsText(generatorTerms([])), '0 no tests');
-    const heavy = { ...plain, weights: { valid: 3, invalid: 0, caught: 0 } };
-    const terms = discriminatorTerms([turn('v')], heavy)[0]!;
-    assert.equal(rewardOf(terms), 1);
-    assert.match(termsText(terms), /^3 valid .*, limited to −1 … 1$/);
+    const limited = [term('valid', 3)];
+    assert.equal(rewardOf(limited), 1);
+    assert.equal(termsText(limited), '3 valid, limited to −1 … 1');
   });
 
   it('says which tests made each term, also if equal inputs share the credit', () => {
     const { discriminatorTerms, generatorTerms } = REWARD_RULES.shifted;
     const valid = { inputs: '[1]', valid: true, caught: false };
     const reasonsOf = (turn: JudgedTurn): (string | undefined)[] =>
-      discriminatorTerms([turn], shared)[0]!.map((own) => testReason(own, countsOf(turn.tests, turn.lost)));
+      discriminatorTerms([turn])[0]!.map((own) => testReason(own, countsOf(turn.tests, turn.lost)));
     assert.deepEqual(reasonsOf({ tests: [valid, valid], lost: 0 }), [
       'tests that agree with the reference: 2 of 2; equal inputs share their credit',
       'tests that do not: none of 2',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { groupAdvantages, sequenceAdvantages } from '../../core/rl/advantages.js';
+import { groupAdvantages } from '../../core/rl/advantages.js';
 import { learningRateFactor, planMinibatches } from '../../core/rl/schedules.js';
 import { checkpointScore, passAtK } from '../../core/rl/scores.js';
 import {
@@ -20,31 +20,33 @@ const turns: TokenTurn[] = [
   { stage: 3, promptTokens: [13], answerTokens: [4, 0] },
 ];
 
+const WHOLE = { negativeWeight: 1 };
+
 describe('groupAdvantages', () => {
   it('is (r − mean) / (population std + offset)', () => {
     // mean 0, population std sqrt(0.125) of ±0.5, 0, 0
     const scale = Math.sqrt(0.125) + 0.05;
-    const actual = groupAdvantages([0.5, -0.5, 0, 0], { stdOffset: 0.05 });
+    const actual = groupAdvantages([0.5, -0.5, 0, 0], WHOLE);
     [0.5, -0.5, 0, 0].forEach((reward, i) => {
       assert.ok(Math.abs(actual[i]! - reward / scale) < 1e-12);
     });
   });
 
   it('is 0 for equal rewards, also without an offset and with rounding errors', () => {
-    assert.deepEqual(groupAdvantages([0.1, 0.1, 0.1], { stdOffset: 0 }), [0, 0, 0]);
-    assert.deepEqual(groupAdvantages([0.7], { stdOffset: 0.05 }), [0]);
-    assert.deepEqual(groupAdvantages([], { stdOffset: 0.05 }), []);
+    assert.deepEqual(groupAdvantages([0.1, 0.1, 0.1], { ...WHOLE, stdOffset: 0 }), [0, 0, 0]);
+    assert.deepEqual(groupAdvantages([0.7], WHOLE), [0]);
+    assert.deepEqual(groupAdvantages([], WHOLE), []);
   });
 
   it('sums to zero, keeps the order of rewards, and ignores a constant shift', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -8, max: 8 }), { minLength: 2, maxLength: 8 }), (eighths) => {
         const rewards = eighths.map((n) => n / 8);
-        const advantages = groupAdvantages(rewards, { stdOffset: 0.05 });
+        const advantages = groupAdvantages(rewards, WHOLE);
         assert.ok(Math.abs(advantages.reduce((sum, a) => sum + a, 0)) < 1e-9);
         const shifted = groupAdvantages(
           rewards.map((r) => r + 3),
-          { stdOffset: 0.05 },
+          WHOLE,
         );
         rewards.forEach((r, i) => {
           assert.ok(Math.abs(shifted[i]! - advantages[i]!) < 1e-9);
@@ -55,45 +57,15 @@ describe('groupAdvantages', () => {
       }),
     );
   });
-});
-
-describe('sequenceAdvantages', () => {
-  const rewards_P_G = [
-    [1, 1],
-    [0, 0, -2],
-  ];
-  it('are relative to the group or the batch, and undefined for GAE', () => {
-    const [stdOffset, negativeWeight] = [0.5, 1];
-    assert.deepEqual(sequenceAdvantages(rewards_P_G, { estimator: 'group', stdOffset, negativeWeight }), [
-      [0, 0],
-      groupAdvantages([0, 0, -2], { stdOffset }),
-    ]);
-    // mean 0, population std sqrt(6 / 5)
-    const scale = Math.sqrt(1.2) + stdOffset;
-    const batch = sequenceAdvantages(rewards_P_G, { estimator: 'batch', stdOffset, negativeWeight })!;
-    assert.deepEqual(
-      batch.map((group) => group.map((a) => Math.round(a * scale * 1e9) / 1e9)),
-      rewards_P_G,
-    );
-    assert.equal(sequenceAdvantages(rewards_P_G, { estimator: 'gae', stdOffset, negativeWeight }), undefined);
-  });
-
-  it('with leave-one-out are relative to the mean of the other samples', () => {
-    const given = { estimator: 'leave-one-out', stdOffset: 0.5, negativeWeight: 1 } as const;
-    assert.deepEqual(sequenceAdvantages([[1, 0, 0.5], [7], [2, 2]], given), [[0.75, -0.75, 0], [0], [0, 0]]);
-  });
 
   it('multiplies negative ones by negativeWeight', () => {
-    for (const estimator of ['group', 'leave-one-out', 'batch'] as const) {
-      const [whole, half, none] = [1, 0.5, 0].map((negativeWeight) =>
-        sequenceAdvantages(rewards_P_G, { estimator, stdOffset: 0.5, negativeWeight })!.flat(),
-      );
-      assert.ok(whole!.some((a) => a > 0) && whole!.some((a) => a < 0));
-      whole!.forEach((a, i) => {
-        assert.equal(half![i], a < 0 ? a / 2 : a);
-        assert.ok(none![i] === Math.max(0, a));
-      });
-    }
+    const [whole, half, none] = [1, 0.5, 0].map((negativeWeight) => groupAdvantages([1, 0, -2], { negativeWeight }));
+    assert.ok(whole!.some((a) => a > 0) && whole!.some((a) => a < 0));
+    assert.deepEqual(
+      half,
+      whole!.map((a) => (a < 0 ? a / 2 : a)),
+    );
+    assert.ok(none!.every((a, i) => a === Math.max(0, whole![i]!)));
   });
 });
 
@@ -101,7 +73,6 @@ describe('creditMask', () => {
   it("credit 'stage' trains the answer of that stage, end token included, and cuts after it", () => {
     assert.deepEqual(creditMask(turns, 2, 'stage'), [0, 0, 0, 0, 0, 0, 1, 1]);
     assert.deepEqual(creditMask(turns, 1, 'stage'), [0, 0, 1, 1, 1]);
-    assert.deepEqual(creditMask(turns, 2, 'counterfactual'), creditMask(turns, 2, 'stage'));
   });
 
   it("credit 'suffix' trains that stage and all later ones, never an instruction", () => {
@@ -152,10 +123,7 @@ describe('toTrajectories', () => {
   const options: TrajectoryOptions = {
     trainedStage: 2,
     credit: 'stage',
-    estimator: 'group',
-    stdOffset: 0.05,
     negativeWeight: 1,
-    dropZeroVariance: true,
     regularised: false,
   };
 
@@ -217,44 +185,6 @@ describe('toTrajectories', () => {
       toTrajectories(groups, { ...options, ...over }).map(({ advantage }) => advantage === 0);
     assert.deepEqual(zeros({}), [false, false]);
     assert.deepEqual(zeros({ regularised: true }), [false, false, true]);
-    assert.deepEqual(zeros({ regularised: true, dropZeroVariance: false }), [false, false, true, true, true, true]);
-    assert.equal(zeros({ regularised: true, estimator: 'batch' }).length, 6); // each differs from the batch's mean
-  });
-
-  it('keeps samples without an advantage if dropZeroVariance is false, but not without a trained token', () => {
-    const kept = toTrajectories(
-      [
-        [
-          { turns, reward: 1 },
-          { turns: turns.slice(0, 1), reward: 1 },
-          { turns, reward: 1 },
-        ],
-      ],
-      { ...options, dropZeroVariance: false },
-    );
-    assert.deepEqual(
-      kept.map(({ advantage }) => advantage),
-      [0, 0],
-    );
-  });
-
-  it('keeps every sample with a trained token and its reward for GAE', () => {
-    const groups = [
-      [
-        { turns, reward: 0.5 },
-        { turns: turns.slice(0, 1), reward: 0.5 },
-        { turns, reward: 0.5 },
-      ],
-    ];
-    const rows = toTrajectories(groups, { ...options, estimator: 'gae' });
-    assert.deepEqual(
-      rows.map(({ advantage, reward }) => [advantage, reward]),
-      [
-        [0, 0.5],
-        [0, 0.5],
-      ],
-    );
-    for (const row of rows) assert.ok(trajectorySchema.safeParse(row).success);
   });
 });
 
@@ -297,26 +227,25 @@ describe('planMinibatches', () => {
 
 describe('learningRateFactor', () => {
   it('is constant after the warm-up', () => {
-    const constant = { schedule: 'constant', warmupSteps: 3, finalFactor: 0 } as const;
+    const constant = { schedule: 'constant', warmupSteps: 3 } as const;
     const factors = [1, 2, 3, 4, 60].map((step) => learningRateFactor(step, 60, constant));
     assert.deepEqual(factors, [1 / 3, 2 / 3, 1, 1, 1]);
     assert.equal(learningRateFactor(1, 60, { ...constant, warmupSteps: 0 }), 1);
   });
-  it('decays linearly or by a cosine to the final factor', () => {
-    const at = (schedule: 'linear' | 'cosine', finalFactor: number) =>
-      [1, 6, 10, 11, 12].map((step) => learningRateFactor(step, 10, { schedule, warmupSteps: 0, finalFactor }));
-    const quarter = learningRateFactor(6, 20, { schedule: 'cosine', warmupSteps: 0, finalFactor: 0 });
+  it('decays linearly or by a cosine to 0', () => {
+    const at = (schedule: 'linear' | 'cosine') =>
+      [1, 6, 10, 11, 12].map((step) => learningRateFactor(step, 10, { schedule, warmupSteps: 0 }));
+    const quarter = learningRateFactor(6, 20, { schedule: 'cosine', warmupSteps: 0 });
     const expected: [number[], number[]][] = [
-      [at('linear', 0.2), [1, 0.6, 0.28, 0.2, 0.2]],
-      [at('linear', 0), [1, 0.5, 0.1, 0, 0]],
-      [at('cosine', 0.2), [1, 0.6, 0.2 + 0.4 * (1 - Math.cos(Math.PI / 10)), 0.2, 0.2]],
+      [at('linear'), [1, 0.5, 0.1, 0, 0]],
+      [at('cosine'), [1, 0.5, (1 - Math.cos(Math.PI / 10)) / 2, 0, 0]],
       [[quarter], [(1 + Math.SQRT1_2) / 2]],
     ];
     for (const [factors, wanted] of expected)
       wanted.forEach((factor, i) => {
         assert.ok(Math.abs(factors[i]! - factor) < 1e-12, `${factors} is ${wanted}`);
       });
-    assert.equal(learningRateFactor(1, 1, { schedule: 'linear', warmupSteps: 0, finalFactor: 0 }), 1);
+    assert.equal(learningRateFactor(1, 1, { schedule: 'linear', warmupSteps: 0 }), 1);
   });
 });
 

@@ -57,16 +57,6 @@ describe('planStage', () => {
     assert.equal(epochs(replan(plan.slice(0, 4), config(3), true)), '11223456');
   });
 
-  it('joins two simultaneous steps in an epoch, also after a change of N or K', () => {
-    const config = (alternatingSteps: number) =>
-      resolveConfig({ schedule: { ...schedule, alternatingSteps, simultaneous: true } });
-    const epochs = (plan: ReturnType<typeof planStage>): string =>
-      plan.map(({ epoch, role }) => `${epoch}${role[0]}`).join(' ');
-    const plan = planStage(config(3));
-    assert.equal(epochs(plan), '1d 1d 2g 2g 2g 3g 3d 4g');
-    assert.equal(epochs(replan(plan.slice(0, 6), config(4))), '1d 1d 2g 2g 2g 3g 3d 4g 4d');
-  });
-
   it('without a discriminator keeps every generator step and no other, with epochs counted without gaps', () => {
     const plan = planStage(resolveConfig({ schedule, discriminator: { enabled: false } }));
     assert.deepEqual(

@@ -24,7 +24,7 @@ describe('the dashboard', () => {
     await runPipeline(activities, 'run', RUN);
     await runPipeline(activities, 'same', RUN);
     await runPipeline(activities, 'seed', { ...RUN, seed: 1 });
-    await runPipeline(activities, 'weights', { ...RUN, reward: { scheme: 'shifted', weights: { valid: 0.5 } } });
+    await runPipeline(activities, 'scheme', { ...RUN, reward: { scheme: 'composite' } });
     const queue: Request[] = [];
     await runPipeline(activities, 'faster', RUN, {
       requests: { take: () => queue.shift() },
@@ -64,7 +64,7 @@ describe('the dashboard', () => {
   });
 
   it('finds the first reward that differs although the tokens are the same', async () => {
-    const { reward, tokens, charts } = await diff('run', 'weights');
+    const { reward, tokens, charts } = await diff('run', 'scheme');
     assert.equal(reward!.step, 1);
     assert.notEqual(reward!.values![0], reward!.values![1]);
     assert.ok(tokens === undefined || tokens.step > 1);
@@ -74,7 +74,7 @@ describe('the dashboard', () => {
         lines.map(({ name, colour }) => [name, colour]),
         [
           ['run', 'one'],
-          ['weights', 'two'],
+          ['scheme', 'two'],
         ],
       );
     }

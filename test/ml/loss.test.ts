@@ -6,7 +6,7 @@ import { backward } from '../../ml/autodiff/backward.js';
 import { Graph } from '../../ml/ir/graph.js';
 import type { Value } from '../../ml/ir/op.js';
 import { rowChunks, rowsOf, scoreTokens } from '../../ml/loss/head.js';
-import { type PpoLoss, ppoObjective, ppoSums, VALUE_SUMS, valueObjective } from '../../ml/loss/objectives.js';
+import { type PpoLoss, ppoObjective, ppoSums } from '../../ml/loss/objectives.js';
 import { interpret, interpretAll, type NdArray, ndarray } from './reference/interpret.js';
 
 const [ROWS, WIDTH, VOCAB] = [7, 4, 9];
@@ -249,52 +249,4 @@ describe('objectives', () => {
         close(dEntropy[t]!, d, `entropy ${t}`, 1e-7);
       });
     });
-
-  describe('the value loss', () => {
-    const value = [0.5, 0.9, -0.3, 0.2, 1.1, 0, 2, 0.4];
-    const before = [0.4, 0.2, -0.2, 0.9, 1, 0.5, 1, -0.4];
-    const returns = [1, 1, 0, -1, 1, 0.3, 0, 0.2];
-    function values(clip: number | undefined, at: readonly number[] = value) {
-      const g = new Graph();
-      const v = ['value', 'returns', 'old', 'mask', 'weight'].map((name) => g.input(name, 'float32', [N, 1]));
-      const [x, r, o, m, w] = v as [Value, Value, Value, Value, Value];
-      const objective = valueObjective(g, x, { returns: r, old: o, mask: m, weight: w }, { coefficient: 0.75, clip });
-      const gradient = backward(g, [{ output: objective.loss, seed: g.scalar(1) }], [x]).get(x)!;
-      g.output('sums', g.reduceSum(objective.perToken, [0], false));
-      const all = interpretAll(g, {
-        value: column(at),
-        returns: column(returns),
-        old: column(before),
-        mask: feeds.mask!,
-        weight: feeds.weight!,
-      });
-      const sums = all.get(g.outputs[0]!.value)!.data;
-      return {
-        loss: all.get(objective.loss)!.data[0]!,
-        sums: Object.fromEntries(VALUE_SUMS.map((name, k) => [name, sums[k]!])),
-        gradient: [...all.get(gradient)!.data],
-      };
-    }
-
-    for (const clip of [undefined, 0.3])
-      it(`${clip ? 'is the larger of the clipped and the plain' : 'is half the'} squared error, with its gradient`, () => {
-        const { loss, sums, gradient } = values(clip);
-        const expected = { loss: 0, valueLoss: 0, valueClipped: 0 };
-        for (let t = 0; t < N; t++) {
-          if (mask[t] === 0) continue;
-          const [x, o, r] = [value[t]!, before[t]!, returns[t]!];
-          const kept = clip ? o + Math.min(Math.max(x - o, -clip), clip) : x;
-          const half = Math.max((x - r) ** 2, (kept - r) ** 2) / 2;
-          expected.loss += 0.75 * weight[t]! * half;
-          expected.valueLoss += half;
-          expected.valueClipped += clip && Math.abs(x - o) > clip ? 1 : 0;
-        }
-        for (const [name, v] of Object.entries(expected)) close(sums[name]!, v, name);
-        close(loss, expected.loss, 'loss');
-        if (clip) assert.equal(expected.valueClipped, 4);
-        differences((at) => values(clip, at).loss, value).forEach((d, t) => {
-          close(gradient[t]!, d, `value ${t}`, 1e-7);
-        });
-      });
-  });
 });

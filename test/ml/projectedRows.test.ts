@@ -5,7 +5,7 @@ import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import { projectedRows } from '../../ml/loss/head.js';
 import { buildPpoGraph } from '../../ml/loss/trainingGraph.js';
 import type { DecoderConfig } from '../../ml/nn/config.js';
-import { adapterLayout, layoutSize, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
+import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { Batch, ppoFeeds, ppoGraphLoss, ppoResult, trainedPositions } from '../../ml/train/batch.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 
@@ -27,8 +27,8 @@ const uniforms = (size: number, name: string): Float32Array => {
   const key = deriveKey(name);
   return Float32Array.from({ length: size }, (_, k) => 0.6 * (uniformAt(key, k) - 0.5));
 };
-const adapter = { rank: 2, alpha: 4, valueHead: true };
-const layout = adapterLayout(CONFIG, adapter);
+const adapter = { rank: 2, alpha: 4 };
+const layout = loraLayout(CONFIG, adapter.rank);
 const values = uniforms(layoutSize(layout), 'adapter');
 const weights = viewsOf(parameterLayout(CONFIG), uniforms(layoutSize(parameterLayout(CONFIG)), 'parameters'));
 const rows = [90, 70, 81, 64].map((length, i) => {
@@ -41,8 +41,6 @@ const rows = [90, 70, 81, 64].map((length, i) => {
     oldLogprobs: perToken(1, -9),
     referenceLogprobs: perToken(1, -9.2),
     advantage: 0.5 - (i % 2),
-    returns: perToken(2, -1),
-    oldValues: perToken(1, -0.5),
   };
 });
 
@@ -78,10 +76,8 @@ describe('rows of the output projection', () => {
       average: 'sequence' as const,
       entropyBonus: 0.01,
       klCoefficient: 0.1,
-      valueCoefficient: 0.5,
-      valueClip: 0.2,
     };
-    const loss = ppoGraphLoss(config, true);
+    const loss = ppoGraphLoss(config);
     const batch = new Batch(rows);
     assert.equal(batch.positions, 384);
     const tensors = (views: ReturnType<typeof viewsOf>) =>

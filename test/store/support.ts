@@ -60,8 +60,6 @@ export function sampleFiles(fill = 1): Map<string, Uint8Array> {
     [CHECKPOINT_FILES.generatorAdapter, new Uint8Array(4000).fill(fill)],
     [CHECKPOINT_FILES.discriminatorConfig, text({ r: 8, lora_alpha: 16 })],
     [CHECKPOINT_FILES.discriminatorAdapter, new Uint8Array(4000).fill(fill + 1)],
-    [CHECKPOINT_FILES.generatorValueHead, new Uint8Array(200).fill(fill)],
-    [CHECKPOINT_FILES.discriminatorValueHead, new Uint8Array(200).fill(fill + 1)],
     [CHECKPOINT_FILES.generatorOptimizer, moments],
     [CHECKPOINT_FILES.discriminatorOptimizer, moments],
     [CHECKPOINT_FILES.training, text({ next: 0 })],

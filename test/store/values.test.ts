@@ -333,7 +333,7 @@ describe('runs', () => {
       const manifest = await createRun(store, 'unused', written({ enabled: false, weight: 0 }));
       assert.deepEqual(await readRun(store, 'unused'), { ...manifest, config: sampleConfig(3) });
       await createRun(store, 'used', written({ enabled: true, weight: 0 }));
-      const reason = 'manifest.json of run used is damaged: config.typeCheck: was removed after 0.2.0';
+      const reason = 'manifest.json of run used is damaged: config.typeCheck: was removed';
       await assert.rejects(readRun(store, 'used'), refusal('CORRUPT_ARTIFACT', reason));
     }));
 

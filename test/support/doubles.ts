@@ -3,7 +3,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../../chains/scope.js';
-import { GauntletError } from '../../core/errors.js';
 import { textOf } from '../../core/prompts/prompts.js';
 import { uniformAt } from '../../core/random.js';
 import type { CallResult, ExecutionJob, ExecutionResult, TestJob, TestRun } from '../../core/schema/execution.js';
@@ -30,6 +29,8 @@ import { openMemoryStore } from './memoryStore.js';
 
 const EOS = 0;
 const SIZE = 4; // adapter values; the first is the log-odds of a good answer
+/** New adapters of this rank give good answers only. */
+export const SKILLED_RANK = 1;
 
 /** solve(x) = x + n. Baseline inputs are small; hidden inputs detect a program that is correct only for small x. */
 export function addProblem(n: number): Problem {
@@ -143,10 +144,10 @@ export class FakeEngine implements Engine {
     thinkingRange: () => undefined,
   });
 
-  /** A value head is one more value: its estimate for every token. */
   initAdapter(config: Parameters<Engine['initAdapter']>[0], seed: number): Adapter {
     const values = Array.from({ length: SIZE }, (_, i) => (i === 0 ? 0 : (seed % 97) / 97 + i));
-    return { ...config, values: Float32Array.from(config.valueHead ? [...values, 0] : values) };
+    if (config.rank === SKILLED_RANK) values[0] = 20;
+    return { ...config, values: Float32Array.from(values) };
   }
   newOptimizerState = ({ values }: Adapter) => ({
     step: 0,
@@ -186,12 +187,6 @@ export class FakeEngine implements Engine {
       options,
     );
     return own.map((isOwn) => (isOwn ? scores.shift()! : null));
-  }
-
-  async values(rows: { tokens: number[] }[], { adapter }: Parameters<Engine['values']>[1]) {
-    this.count('values', rows.length);
-    if (!adapter.valueHead) throw new GauntletError('BAD_ADAPTER', 'the adapter has no value head');
-    return rows.map(({ tokens }) => tokens.map(() => adapter.values[SIZE]!));
   }
 
   async gradients(rows: Parameters<Engine['gradients']>[0], options: Parameters<Engine['gradients']>[1]) {
@@ -241,32 +236,25 @@ export class FakeEngine implements Engine {
         entropy: 1,
         gradNorm: 1,
         tokens: sums.tokens,
-        ...(adapter.valueHead ? { valueLoss: 0.5 } : {}),
       },
     };
   }
 
-  exportAdapter({ rank, alpha, values, valueHead }: Adapter) {
-    const bytes = (from: number, to: number) => new Uint8Array(values.slice(from, to).buffer);
-    const files = new Map([
+  exportAdapter({ rank, alpha, values }: Adapter) {
+    return new Map([
       ['adapter_config.json', new TextEncoder().encode(JSON.stringify({ r: rank, lora_alpha: alpha }))],
-      ['adapter_model.safetensors', bytes(0, SIZE)],
+      ['adapter_model.safetensors', new Uint8Array(values.slice().buffer)],
     ]);
-    return valueHead ? files.set('value_head.safetensors', bytes(SIZE, SIZE + 1)) : files;
   }
   importAdapter(files: Map<string, Uint8Array>): Adapter {
     const config = JSON.parse(new TextDecoder().decode(files.get('adapter_config.json')));
     const { r: rank, lora_alpha: alpha } = config as { r: number; lora_alpha: number };
-    const floats = (name: string) => new Float32Array(files.get(name)!.slice().buffer);
-    const values = floats('adapter_model.safetensors');
-    if (!files.has('value_head.safetensors')) return { rank, alpha, values };
-    const [bias] = floats('value_head.safetensors');
-    return { rank, alpha, values: Float32Array.from([...values, bias!]), valueHead: true };
+    return { rank, alpha, values: new Float32Array(files.get('adapter_model.safetensors')!.slice().buffer) };
   }
   async close(): Promise<void> {}
 }
 
-/** A positive advantage raises the first value; the second counts trained tokens; a value head approaches the returns. */
+/** A positive advantage raises the first value; the second counts trained tokens. */
 function partOf(
   row: Parameters<Engine['gradients']>[0][number],
   index: number,
@@ -279,10 +267,6 @@ function partOf(
   const advantage = row.advantages?.reduce((sum, a) => sum + a, 0) ?? row.advantage * tokens;
   gradients[0]! -= advantage * good;
   gradients[1]! += row.oldLogprobs.reduce((sum, p) => sum + p, 0);
-  if (adapter.valueHead)
-    row.returns!.forEach((value, t) => {
-      gradients[SIZE]! += row.mask[t]! * (adapter.values[SIZE]! - value);
-    });
   // different for every row, from 0.7 to 1.3
   const ratios = row.tokens.map((token, t) => row.mask[t]! * (0.7 + (token % 7) / 10 + index / 1e4));
   const means = { ratio: tokens, approxKl: 0, clipped: 0, entropy: tokens };
@@ -290,7 +274,7 @@ function partOf(
 }
 
 /** The answer of the double to a prompt of the tiny style. */
-function answer(prompt: string, draw: number, skill: number): string {
+export function answer(prompt: string, draw: number, skill: number): string {
   const n = Number(/add (\d+)/.exec(prompt)?.[1]);
   if (prompt.startsWith('<disc>')) {
     if (draw < skill / 2) return `((7,), ${7 + n})\n((4,), ${4 + n})`;
@@ -350,12 +334,11 @@ export const SMALL_RUN = {
   reward: { scheme: 'shifted' },
 } as const;
 
-/** One stage, answers in one turn, value heads: few files of every kind. */
+/** One stage, answers in one turn: few files of every kind. */
 export const TINIEST_RUN = {
   ...SMALL_RUN,
   stages: [5],
   schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
-  advantage: { estimator: 'gae' },
 } as const;
 
 /** Groups of two samples often have one outcome only, so that generator steps draw further problems. */

@@ -10,7 +10,7 @@ import { openEngine } from '../../ml/engine/ortEngine.js';
 import { digestModel } from '../../ml/hf/digest.js';
 import { describeModel } from '../../ml/hf/model.js';
 import type { Quantization } from '../../ml/hf/packed.js';
-import { adapterLayout, layoutSize } from '../../ml/nn/layout.js';
+import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
 import { copyWeights } from '../../ml/pool/shared.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 
@@ -26,9 +26,12 @@ export async function openModel(path: string, quantization?: Quantization) {
     base.kind === 'fed'
       ? { config, weights: copyWeights(config, base.weights) }
       : { config, locations: base.locations };
-  const shape = { rank: 8, alpha: 16, valueHead: true };
+  const shape = { rank: 8, alpha: 16 };
   const random = new RandomStream('half');
-  const values = Float32Array.from({ length: layoutSize(adapterLayout(config, shape)) }, () => 0.01 * random.normal());
+  const values = Float32Array.from(
+    { length: layoutSize(loraLayout(config, shape.rank)) },
+    () => 0.01 * random.normal(),
+  );
   const engine = await openEngine(path, { workers: 1, threads: 1 });
   const ids = engine.encode(readFileSync(join(ROOT, 'test/support/text.md'), 'utf8'));
   await engine.close();
@@ -48,15 +51,13 @@ export const trajectoryOf = (tokens: number[], oldLogprobs: number[], scale = 1)
 /** Log-probs of all tokens, and the gradient at them. @param scale of the advantages */
 export async function compute({ model, adapter, rows }: Opened, half?: 'float16', scale = 1) {
   const session = new TrainSession(model, { half });
-  const { valueHead: _, ...lora } = adapter;
-  const withoutHead = { ...lora, values: lora.values.slice(0, layoutSize(adapterLayout(model.config, lora))) };
   const logprobs = await session.use(2).score(
     rows.map((tokens) => ({ tokens })),
-    withoutHead,
+    adapter,
     1,
   );
   const parts = rows.map((tokens, i) => trajectoryOf(tokens, logprobs[i]!, scale));
-  const sums = await session.ppo(parts, withoutHead, LOSS);
+  const sums = await session.ppo(parts, adapter, LOSS);
   await session.close();
   return { logprobs: logprobs.flatMap((row) => row.slice(1)), ...sums };
 }

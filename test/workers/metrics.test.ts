@@ -13,7 +13,7 @@ import { choosePorts } from '../../infra/ports.js';
 import { scriptArguments } from '../../infra/scripts.js';
 import { memoryBudget } from '../../ml/engine/budget.js';
 import { gauntlet, inProcess } from '../cli/support.js';
-import { TINIEST_RUN } from '../support/doubles.js';
+import { SKILLED_RANK, TINIEST_RUN } from '../support/doubles.js';
 import { findable, needTemporal, startRun, startServer, type TestServer } from '../workflows/server.js';
 
 interface Sample {
@@ -85,7 +85,8 @@ describe('metrics for Prometheus', function () {
       const alarmed = await startRun(host.client, 'alarmed', {
         ...TINIEST_RUN,
         schedule: { stages: [5], discriminatorSteps: 5, generatorSteps: 0, alternatingSteps: 0 },
-        reward: { scheme: 'shifted', weights: { valid: 1, invalid: 0, caught: 0 } },
+        lora: { rank: SKILLED_RANK }, // no program fails, so the reward has one term
+        reward: { scheme: 'composite' },
       });
       const ppo = { ...TINIEST_RUN.ppo, learningRate: 0.5, schedule: 'constant', warmupSteps: 0 };
       const waiting = await startRun(host.client, 'waiting', { ...TINIEST_RUN, ppo });

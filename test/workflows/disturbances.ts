@@ -15,9 +15,8 @@ export const RUN = {
   stages: [5],
   ppo: { ...SMALL_RUN.ppo, epochs: 1, learningRate: 1e-4, minibatch: 1000, warmupSteps: 0 },
   schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 3, alternatingSteps: 0 },
-  batch: { generator: { problems: 3, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
+  batch: { generator: { problems: 3, samples: 4 }, discriminator: { problems: 2, samples: 4 } }, // every step has rewards that differ
   evaluation: { problems: 2, testProblems: 2 },
-  advantage: { dropZeroVariance: false },
 };
 
 /** Two stages of two steps each. */

@@ -24,7 +24,6 @@ const RUN = {
   ...SMALL_RUN,
   batch: { generator: { problems: 2, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
   evaluation: { problems: 2, testProblems: 2 },
-  advantage: { dropZeroVariance: false },
 };
 
 describe('the model work of a run', function () {

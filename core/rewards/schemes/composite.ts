@@ -11,8 +11,8 @@ export const COMPOSITE = ruleOf({
     const all = [...verdicts, ...book];
     return all.length === 0 ? [term(NO_TESTS, 0)] : [term('passed', 1, passShare(all))];
   },
-  discriminatorTerms: (group, options) =>
-    fractionsOf(group, options).map((share) =>
+  discriminatorTerms: (group) =>
+    fractionsOf(group).map((share) =>
       share === undefined
         ? [term(NO_READABLE_TEST, -0.5)]
         : [term('valid', VALID, share.credit), term('caught', CAUGHT, share.caught)],

@@ -1,17 +1,17 @@
 // Tests earn what they add: mutants of the reference that no earlier test killed (compare MIST-RL, arXiv 2603.01409). The
 // chain's program counts once, however many tests catch it.
 import { fractionsOf, type JudgedTurn, NO_READABLE_TEST, ruleOf, term } from '../rule.js';
-import { SHIFTED } from './shifted.js';
+import { SHIFTED, WEIGHTS } from './shifted.js';
 
 export const MUTATION = ruleOf({
   ...SHIFTED,
-  discriminatorTerms: (group, { weights }) =>
-    fractionsOf(group, { diversityCredit: false }).map((share, i) => {
+  discriminatorTerms: (group) =>
+    fractionsOf(group).map((share, i) => {
       if (share === undefined) return [term(NO_READABLE_TEST, -1)];
       return [
-        term('new mutants killed', weights.valid, newKills(group[i]!)),
-        term('invalid', -weights.invalid, share.invalid),
-        term('caught', weights.caught, share.caught > 0 ? 1 : 0),
+        term('new mutants killed', WEIGHTS.valid, newKills(group[i]!)),
+        term('invalid', -WEIGHTS.invalid, share.invalid),
+        term('caught', WEIGHTS.caught, share.caught > 0 ? 1 : 0),
       ];
     }),
   mutants: 12,

@@ -1,19 +1,21 @@
 // The default scheme, and a stricter reward for the generator.
 import { fractionsOf, NO_READABLE_TEST, NO_TESTS, passShare, ruleOf, term } from '../rule.js';
 
+/** Of the terms of the discriminator. */
+export const WEIGHTS = { valid: 0.4, invalid: 0.6, caught: 0.6 };
+
 const SHIFT = term('shift', -0.5);
 
 export const SHIFTED = ruleOf({
   generatorTerms: (verdicts) =>
     verdicts.length === 0 ? [term(NO_TESTS, 0)] : [term('passed', 1, passShare(verdicts)), SHIFT],
-  discriminatorTerms: (group, options) =>
-    fractionsOf(group, options).map((share) => {
+  discriminatorTerms: (group) =>
+    fractionsOf(group).map((share) => {
       if (share === undefined) return [term(NO_READABLE_TEST, -1)];
-      const { valid, invalid, caught } = options.weights;
       return [
-        term('valid', valid, share.credit),
-        term('invalid', -invalid, share.invalid),
-        term('caught', caught, share.caught),
+        term('valid', WEIGHTS.valid, share.credit),
+        term('invalid', -WEIGHTS.invalid, share.invalid),
+        term('caught', WEIGHTS.caught, share.caught),
       ];
     }),
 });

@@ -7,8 +7,8 @@ export const ZERO_SUM = ruleOf({
     return verdicts.includes('timeout') ? [term('timeout', 0)] : [term('passed', 1, passShare(verdicts))];
   },
   // (1 − pass rate on its valid tests) · validity; 0 without a valid test
-  discriminatorTerms: (group, options) =>
-    fractionsOf(group, options).map((share) =>
+  discriminatorTerms: (group) =>
+    fractionsOf(group).map((share) =>
       share === undefined || share.valid === 0
         ? [term('no valid test', 0)]
         : [term('valid, weighted by the share of them that is caught', share.caught / share.valid, share.credit)],

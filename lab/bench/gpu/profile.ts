@@ -9,7 +9,7 @@ import { deviceOf } from '../../../ml/device/runtime.js';
 import { locateWeights } from '../../../ml/device/weightLocations.js';
 import { describeModel } from '../../../ml/hf/model.js';
 import { HALF } from '../../../ml/ir/half.js';
-import { adapterLayout, layoutSize } from '../../../ml/nn/layout.js';
+import { layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
 import { chains, rankOf, TRAINING } from './engine.js';
 import { type Recorder, round, type SectionOptions } from './measure.js';
@@ -39,7 +39,7 @@ export async function profile(record: Recorder, { device, small, cache }: Sectio
           },
         );
         const rank = rankOf(name);
-        const adapter = { rank, alpha: 16, values: new Float32Array(layoutSize(adapterLayout(config, { rank }))) };
+        const adapter = { rank, alpha: 16, values: new Float32Array(layoutSize(loraLayout(config, rank))) };
         const rows = chains(config.vocab, small).slice(0, TOGETHER);
         for (let i = 0; i < RUNS; i++) await session.ppo(rows, adapter, { clip: 0.2, temperature: 1 });
         await session.close(); // writes the profile

@@ -56,10 +56,8 @@ export async function practise(
     const rows = toTrajectories(groups, {
       trainedStage: 5,
       credit: 'stage',
-      estimator: 'group',
       stdOffset: 0.01,
       negativeWeight: 1,
-      dropZeroVariance: true,
       regularised: false,
     });
     trained += rows.length;

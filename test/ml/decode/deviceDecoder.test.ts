@@ -11,7 +11,7 @@ import type { SessionModel } from '../../../ml/engine/base.js';
 import type { GenerateRequest } from '../../../ml/engine/engine.js';
 import { describeModel, readWeights } from '../../../ml/hf/model.js';
 import type { CacheType } from '../../../ml/nn/cacheAttention.js';
-import { adapterLayout, type IdentifiedAdapter, layoutSize } from '../../../ml/nn/layout.js';
+import { type IdentifiedAdapter, layoutSize, loraLayout } from '../../../ml/nn/layout.js';
 
 const files = describeModel(join(ROOT, 'data', 'tiny-model'));
 const { config } = files;
@@ -26,7 +26,7 @@ const requests = Array.from({ length: 6 }, (_, i) => ({
 }));
 const LONG = { prompt: new Array<number>(2040).fill(5), key: deriveKey('long', 0) };
 function adapterOf(digest: string, rank: number): IdentifiedAdapter {
-  const values = new Float32Array(layoutSize(adapterLayout(config, { rank }))).map(() => 0.05 * random.normal());
+  const values = new Float32Array(layoutSize(loraLayout(config, rank))).map(() => 0.05 * random.normal());
   return { rank, alpha: 2 * rank, values, digest };
 }
 

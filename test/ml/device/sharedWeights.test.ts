@@ -14,7 +14,7 @@ import { locateWeights, locationOf } from '../../../ml/device/weightLocations.js
 import type { SessionModel } from '../../../ml/engine/base.js';
 import { describeModel, readWeights } from '../../../ml/hf/model.js';
 import { Graph } from '../../../ml/ir/graph.js';
-import { adapterLayout, type IdentifiedAdapter, layoutSize, parameterLayout } from '../../../ml/nn/layout.js';
+import { type IdentifiedAdapter, layoutSize, loraLayout, parameterLayout } from '../../../ml/nn/layout.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
 import { cosine, trajectoryOf } from '../../support/halfPrecision.js';
 
@@ -23,7 +23,7 @@ const { config } = files;
 const fed: SessionModel = { config, weights: readWeights(files.stored) };
 const mapped: SessionModel = { config, locations: locateWeights(files.stored) };
 const random = new RandomStream('shared weights');
-const values = new Float32Array(layoutSize(adapterLayout(config, { rank: 4 }))).map(() => 0.05 * random.normal());
+const values = new Float32Array(layoutSize(loraLayout(config, 4))).map(() => 0.05 * random.normal());
 const adapter: IdentifiedAdapter = { rank: 4, alpha: 8, values, digest: 'a' };
 const rows = [50, 70].map((length) => Array.from({ length }, () => random.int(2, 389)));
 

@@ -4,7 +4,7 @@ import { deriveKey, uniformAt } from '../../../core/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import type { LossConfig } from '../../../ml/engine/engine.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';
-import { adapterLayout, layoutSize, parameterLayout, viewsOf } from '../../../ml/nn/layout.js';
+import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { joinRow, MAX_ROW_TOKENS, planRows, splitRows } from '../../../ml/train/branches.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
 
@@ -26,7 +26,7 @@ const uniforms = (size: number, name: string): Float32Array => {
   const key = deriveKey(name);
   return Float32Array.from({ length: size }, (_, k) => 0.8 * (uniformAt(key, k) - 0.5));
 };
-const adapter = { rank: 2, alpha: 4, values: uniforms(layoutSize(adapterLayout(CONFIG, { rank: 2 })), 'a') };
+const adapter = { rank: 2, alpha: 4, values: uniforms(layoutSize(loraLayout(CONFIG, 2)), 'a') };
 const parameters = uniforms(layoutSize(parameterLayout(CONFIG)), 'parameters');
 const session = (): TrainSession =>
   new TrainSession({ config: CONFIG, weights: viewsOf(parameterLayout(CONFIG), parameters), locations: undefined });
@@ -91,9 +91,12 @@ describe('rows of sequences with the same opening', () => {
   });
 
   it('drop an array that one of the sequences lacks', () => {
-    const [first, second] = [{ ...group[0]!, returns: group[0]!.tokens.map(() => 1) }, group[2]!];
+    const [first, second] = [
+      { ...group[0]!, referenceLogprobs: group[0]!.tokens.map(() => -1) },
+      { ...group[2]!, referenceLogprobs: undefined },
+    ];
     const row = joinRow([first, second], { members: [0, 1], opening: 39 });
-    assert.equal(row.returns, undefined);
+    assert.equal(row.referenceLogprobs, undefined);
   });
 
   it('have the log-probs of separate rows', async () => {

@@ -1,0 +1,29 @@
+// Objects of fields, such as configurations.
+import { GauntletError } from './errors.js';
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Merges objects recursively; other values replace. An undefined field counts as absent. */
+export function merged(base: object, over: object): Record<string, unknown> {
+  const out: Record<string, unknown> = { ...(base as Record<string, unknown>) };
+  for (const [key, value] of Object.entries(over)) {
+    if (value === undefined) continue;
+    if (key === '__proto__') throw unknownPrototype('');
+    const current = out[key];
+    out[key] = isPlainObject(current) && isPlainObject(value) ? merged(current, value) : value;
+  }
+  return out;
+}
+
+/** JSON may hold a field `__proto__`, which would be ignored without a word. @throws GauntletError BAD_CONFIG */
+export function refusePrototypes(fields: object, path = ''): void {
+  for (const [key, value] of Object.entries(fields)) {
+    if (key === '__proto__') throw unknownPrototype(path);
+    if (typeof value === 'object' && value !== null) refusePrototypes(value, `${path}${key}.`);
+  }
+}
+
+const unknownPrototype = (path: string): GauntletError =>
+  new GauntletError('BAD_CONFIG', `${path}__proto__: there is no such field`);
