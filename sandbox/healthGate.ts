@@ -16,8 +16,6 @@ import { silentProgram } from './silentProgram.js';
 export type Health = { problem: Problem } | { reason: string };
 
 export interface GateOptions {
-  /** Inputs that become tests of the problem; the reference's answers are the expected values. */
-  inputs?: Problem['inputs'];
   limits?: Partial<Limits>;
   signal?: AbortSignal;
 }
@@ -35,7 +33,10 @@ interface Answer {
   value?: Value; // in the first run, if it becomes an expected value or a checker judges it
 }
 
-/** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined */
+/**
+ * Inputs of a problem become tests of it: the answers of the reference are the expected values.
+ * @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined
+ */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
   try {
     const health = await examine(problem, sandbox, options);
@@ -67,8 +68,8 @@ function apartHint({ testSource = '' }: Problem, message: string | null): string
   return `; the tests use \`${name.replace('(', '')}\`, but the program has files, random numbers, modules, logs and warnings of its own (docs/sandbox.md)`;
 }
 
-async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
-  const { inputs, signal } = options;
+async function examine({ inputs, ...problem }: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
+  const { signal } = options;
   const { referenceSolution: code } = problem;
   if (code === undefined) return { reason: NO_REFERENCE };
   const limits = limitsSchema.parse(options.limits ?? {});

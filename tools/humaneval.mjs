@@ -30,16 +30,16 @@ async function main() {
 
 /** Writes the problems in the project's own format. */
 async function convert(source, target) {
-  const { openDrafts } = await built('data/problemDrafts.js');
+  const { openEntries } = await built('data/entries.js');
   const { toRecord } = await built('data/formats/gauntlet.js');
   const lines = [];
   let literal = 0;
-  for await (const entry of (await openDrafts(source, 'humaneval')).entries()) {
+  for await (const entry of await openEntries(source, { format: 'humaneval' })) {
     if ('reason' in entry) {
       log(`left out ${entry.id}: ${entry.reason}`);
       continue;
     }
-    const { problem } = entry.draft;
+    const { problem } = entry;
     if (problem.baselineTests.length > 0) literal++;
     lines.push(`${JSON.stringify(toRecord({ ...problem, source: 'HumanEval' }))}\n`);
   }

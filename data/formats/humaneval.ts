@@ -8,10 +8,10 @@ import {
   idText,
   type ProblemFormat,
   parseFields,
-  preferReference,
   problemOf,
   program,
   text,
+  withReference,
 } from './format.js';
 import { completion, testsFrom } from './python.js';
 
@@ -26,21 +26,20 @@ const recordSchema = z.object({
 
 export const humaneval: ProblemFormat = {
   name: 'humaneval',
-  reads: Object.keys(recordSchema.shape),
+  fields: () => Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'prompt', 'entry_point', 'canonical_solution', 'test'),
-  read: ({ json, file }) => {
-    const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
+  read: (given) => {
+    const record = parseFields(recordSchema, withReference(given, 'canonical_solution'));
     const { test } = record;
     const { signature, ...shown } = completion(record);
-    const problem = problemOf({
+    return problemOf({
       id: record.task_id,
       ...shown,
-      source: basename(file),
+      source: basename(given.file),
       ...(test.trim() === ''
         ? { baselineTests: [] }
         : testsFrom(helpersFor(test, record.prompt, shown.entry) + test, shown.entry, signature)),
     });
-    return { problem };
   },
 };
 

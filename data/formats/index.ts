@@ -19,7 +19,7 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
 };
 
 /** The columns that any format reads; one that --map names may be none of them. */
-export const FIELDS: ReadonlySet<string> = new Set(Object.values(TABLE).flatMap(({ reads }) => reads));
+export const FIELDS: ReadonlySet<string> = new Set(Object.values(TABLE).flatMap((format) => format.fields()));
 
 export const formatOf = (name: FormatName): ProblemFormat => TABLE[name];
 

@@ -11,13 +11,13 @@ import { comparisonSpecSchema } from '../../core/schema/comparison.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { checkerOfScript } from '../../data/checkers.js';
+import { readReferences } from '../../data/entries.js';
 import { parseExactJson, valueOfJson } from '../../data/exactJson.js';
-import type { Draft } from '../../data/formats/format.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { readPickledText } from '../../data/formats/pickledText.js';
-import { type DraftEntry, openDrafts, readReferences } from '../../data/problemDrafts.js';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
+import { readSet } from '../support/entries.js';
 
 const humaneval = {
   task_id: 'Own/0',
@@ -100,19 +100,13 @@ describe('problem file formats', () => {
     await writeFile(file, text);
     return file;
   };
-  const entries = async (file: string, references?: Map<string, string>): Promise<DraftEntry[]> => {
-    const out: DraftEntry[] = [];
-    for await (const entry of (await openDrafts(file, { references })).entries()) out.push(entry);
-    return out;
+  const problemOf = async (record: unknown, references?: Map<string, string>): Promise<Problem> => {
+    const { entries, problems } = await readSet(await write(record), { references });
+    assert.ok(problems[0], JSON.stringify(entries));
+    return problems[0];
   };
-  const draftOf = async (record: unknown): Promise<Draft> => {
-    const [entry] = await entries(await write(record));
-    assert.ok(entry && 'draft' in entry, JSON.stringify(entry));
-    return entry.draft;
-  };
-  const problemOf = async (record: unknown): Promise<Problem> => (await draftOf(record)).problem;
   const refuses = async (content: unknown, message: RegExp): Promise<void> => {
-    await assert.rejects(openDrafts(await write(content)), (error: GauntletError) => {
+    await assert.rejects(readSet(await write(content)), (error: GauntletError) => {
       assert.equal(error.code, 'BAD_INPUT');
       assert.match(error.message, message);
       assert.ok(!error.message.includes('\n'), error.message);
@@ -127,10 +121,10 @@ describe('problem file formats', () => {
       it(title, async () => {
         const file = await write(record);
         if (reason !== undefined)
-          return assert.rejects(openDrafts(file, options), ({ message }: Error) => message.includes(reason));
-        for await (const entry of (await openDrafts(file, options)).entries()) {
-          assert.ok('draft' in entry, JSON.stringify(entry));
-          const { problem } = entry.draft;
+          return assert.rejects(readSet(file, options), ({ message }: Error) => message.includes(reason));
+        const { entries, problems } = await readSet(file, options);
+        assert.equal(problems.length, entries.length, JSON.stringify(entries));
+        for (const problem of problems) {
           assert.deepEqual(Object.fromEntries(Object.keys(right).map((key) => [key, problem[key as 'id']])), right);
         }
       });
@@ -153,9 +147,9 @@ describe('problem file formats', () => {
       [functional, 'livecodebench'],
       [codecontests, 'codecontests'],
     ] as const)
-      assert.equal((await openDrafts(await write(record))).format, name);
-    const late = await openDrafts(await write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`));
-    assert.deepEqual([late.format, late.count], ['mbpp', 2]);
+      assert.equal((await readSet(await write(record))).format, name);
+    const late = await readSet(await write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`));
+    assert.deepEqual([late.format, late.entries.length], ['mbpp', 2]);
     await refuses({ a: 1, b: 2 }, /^set\.jsonl: line 1: unknown format \(its fields: a, b\)/);
     await refuses('', /is empty/);
   });
@@ -243,12 +237,12 @@ describe('problem file formats', () => {
   });
 
   it('name the fields that may hold tests and are not read', async () => {
-    const unreadOf = async (record: object) => [...(await openDrafts(await write(record))).unread];
+    const unreadOf = async (record: object) => [...(await readSet(await write(record))).unread];
     for (const [record, names] of JUDGES.unread) assert.deepEqual(await unreadOf(record), names);
   });
 
   it('EvalPlus: inputs keep floats, long ints, NaN and infinity; plus inputs are hidden', async () => {
-    const { problem, inputs } = await draftOf(evalplus.replace('\n', ''));
+    const { inputs, ...problem } = await problemOf(evalplus.replace('\n', ''));
     assert.deepEqual(inputs, {
       baseline: [[{ f: '1.0' }], [2]],
       hidden: [[{ f: 'nan' }], [{ f: '-inf' }], [{ i: '0xab54a98ceb1f0ad2' }]],
@@ -264,7 +258,7 @@ describe('problem file formats', () => {
   it('EvalPlus: arguments have the types that its judge gives them', async () => {
     const record = JSON.parse(evalplus.replace('\n', '').replace('NaN', '1').replace('-Infinity', '1')) as object;
     for (const [task, given, args] of JUDGES.types) {
-      const drafted = await draftOf({ ...record, task_id: `Mbpp/${task}`, base_input: [given] });
+      const drafted = await problemOf({ ...record, task_id: `Mbpp/${task}`, base_input: [given] });
       assert.deepEqual(drafted.inputs!.baseline, [args], `${task}`);
     }
   });
@@ -283,11 +277,10 @@ describe('problem file formats', () => {
     const { reference_solution, ...bare } = functional;
     assert.equal((await problemOf(bare)).referenceSolution, undefined);
     const references = await readReferences(await write({ id: 'q1', code: reference_solution }, 'refs.jsonl'));
-    const [entry] = await entries(await write(bare), references);
-    assert.ok(entry && 'draft' in entry);
+    assert.ok((await problemOf(bare, references)).referenceSolution);
     await assert.rejects(readReferences(await write({ id: 3 }, 'refs.jsonl')), /line 1: expected \{id, code\}/);
     const others = new Map([['zz', 'def f(): ...']]);
-    await assert.rejects(entries(await write(bare), others), /none of its ids \(zz\) is an id of the problems \(q1\)/);
+    await assert.rejects(problemOf(bare, others), /none of its ids \(zz\) is an id of the problems \(q1\)/);
   });
 
   it('LiveCodeBench and CodeContests: whole programs are compared by tokens', async () => {
@@ -426,9 +419,7 @@ describe('problem file formats', () => {
       [{ ...codecontests, solutions: { language: [2], solution: ['int main(){}'] } }, '1_A. Echo', 'print(1)'],
     ];
     for (const [record, id, code] of cases) {
-      const [entry] = await entries(await write(record), new Map([[id, code]]));
-      assert.ok(entry && 'draft' in entry, JSON.stringify(entry));
-      assert.equal(entry.draft.problem.referenceSolution, code);
+      assert.equal((await problemOf(record, new Map([[id, code]]))).referenceSolution, code);
     }
   });
 
@@ -445,20 +436,15 @@ describe('problem file formats', () => {
     const lines = `${JSON.stringify(mbpp)}\n\n${JSON.stringify(mbpp)}\n`;
     await refuses(lines, /^set\.jsonl: line 3: id `MBPP\/7` is taken by line 1$/);
     const other = JSON.stringify({ ...mbpp, text: 'Double it.' });
-    const joined = await entries(
-      await write(`${JSON.stringify(mbpp)}\n${other}\n${other.replace('7', '"7#2"').replace('it', 'all')}\n`),
-    );
-    const ids = joined.map((entry) => 'draft' in entry && entry.draft.problem.id);
+    const joined = `${JSON.stringify(mbpp)}\n${other}\n${other.replace('7', '"7#2"').replace('it', 'all')}\n`;
+    const ids = (await readSet(await write(joined))).problems.map(({ id }) => id);
     assert.deepEqual(ids, ['MBPP/7', 'MBPP/7#2', 'MBPP/7#2#2']);
     const references = new Map([['MBPP/7#2', 'def twice(x): return 2 * x']]);
-    const [, numbered] = await entries(await write(`${JSON.stringify(mbpp)}\n${other}\n`), references);
-    assert.equal(
-      numbered && 'draft' in numbered && numbered.draft.problem.referenceSolution,
-      references.get('MBPP/7#2'),
-    );
+    const { problems } = await readSet(await write(`${JSON.stringify(mbpp)}\n${other}\n`), { references });
+    assert.equal(problems[1]!.referenceSolution, references.get('MBPP/7#2'));
     await refuses(`${JSON.stringify(mbpp)}\n{oops`, /^set\.jsonl: line 2 is not JSON/);
     await refuses(gzipSync('x').subarray(0, 12), /set\.jsonl/);
-    await assert.rejects(openDrafts(join(folder, 'none.jsonl')), /no such file/);
+    await assert.rejects(readSet(join(folder, 'none.jsonl')), /no such file/);
   });
 });
 
@@ -473,11 +459,9 @@ describe('records that cannot be used', () => {
   const rejectedIn = async (records: unknown[]): Promise<Map<string, string>> => {
     const file = join(folder, 'set.jsonl');
     await writeFile(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    const drafts = await openDrafts(file, { format: 'mbpp' });
-    assert.equal(drafts.count, records.length);
-    const rejected = new Map<string, string>();
-    for await (const entry of drafts.entries()) if ('reason' in entry) rejected.set(entry.id, entry.reason);
-    return rejected;
+    const { entries } = await readSet(file, { format: 'mbpp' });
+    assert.equal(entries.length, records.length);
+    return new Map(entries.flatMap((entry) => ('reason' in entry ? [[entry.id, entry.reason]] : [])));
   };
 
   it('are quarantined with record number, id and field; the others are read', async () => {
@@ -534,7 +518,7 @@ describe('records that cannot be used', () => {
   it('may contain any key, and the error still has one line', async () => {
     const file = join(folder, 'keys.json');
     await writeFile(file, JSON.stringify({ ['\u001b[31m\n'.repeat(300)]: 1 }));
-    await assert.rejects(openDrafts(file), (error: GauntletError) => {
+    await assert.rejects(readSet(file), (error: GauntletError) => {
       assert.equal(error.code, 'BAD_INPUT');
       return error.message.length < 500 && !CONTROL.test(error.message);
     });
@@ -543,7 +527,7 @@ describe('records that cannot be used', () => {
   it('make the reader refuse the file in one line if no other record is usable', async () => {
     const file = join(folder, 'none.jsonl');
     await writeFile(file, `${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
-    await assert.rejects(openDrafts(file, { format: 'mbpp' }), {
+    await assert.rejects(readSet(file, { format: 'mbpp' }), {
       code: 'BAD_INPUT',
       message: 'none.jsonl: no record can be used; the first: line 1: field `code`: must not be empty',
     });

@@ -8,9 +8,9 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { parseSignature } from '../../core/parse/signature.js';
 import { parseExactJson, parseJson } from '../../data/exactJson.js';
-import { openDrafts } from '../../data/problemDrafts.js';
 import { loadProblems } from '../../data/problems.js';
 import { readRecords } from '../../data/records.js';
+import { readSet } from '../support/entries.js';
 
 const PIECE = Buffer.alloc(1 << 20, 'x');
 
@@ -108,7 +108,7 @@ describe('odd problem files', function () {
     const reason = async (fields: object): Promise<string> => {
       const path = file('lcb.jsonl', `${JSON.stringify({ ...record, ...fields })}\n`);
       try {
-        await openDrafts(path, { format: 'livecodebench' });
+        await readSet(path, { format: 'livecodebench' });
       } catch (error) {
         return (error as Error).message;
       }

@@ -12,9 +12,9 @@ import type { GauntletError } from '../../core/errors.js';
 import { valueOfJson } from '../../data/exactJson.js';
 import { type ParquetRow, readParquet } from '../../data/parquet.js';
 import { PARQUET_LIMITS } from '../../data/parquetGroups.js';
-import { openDrafts } from '../../data/problemDrafts.js';
 import { readRecords, type SourceRecord } from '../../data/records.js';
 import { ROOT } from '../../infra/root.mjs';
+import { readSet } from '../support/entries.js';
 
 const written = (name: string): string => join(ROOT, 'test/data/parquet', `${name}.parquet`);
 
@@ -176,7 +176,7 @@ describe('a problem file', function () {
       for await (const { json } of readRecords(path, new Set(['id', 'none']))) rows.push(json);
       assert.deepEqual(rows, [{ id: 'a', junk: null }, { id: 'b' }]);
       const other = file('other.parquet', new Uint8Array(parquetWriteBuffer({ columnData: columnData.slice(1) })));
-      await assert.rejects(openDrafts(other), { message: /row 1: unknown format \(its fields: junk\)/ });
+      await assert.rejects(readSet(other), { message: /row 1: unknown format \(its fields: junk\)/ });
     });
 
     it('is refused if a row group takes too long, as damaged ones can', async () => {

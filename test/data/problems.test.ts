@@ -6,10 +6,10 @@ import type { GauntletError } from '../../core/errors.js';
 import { parseSignature } from '../../core/parse/signature.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
-import { openDrafts } from '../../data/problemDrafts.js';
 import { checkProblems, loadProblems, splitByHash } from '../../data/problems.js';
 import { readTasks } from '../../inference/tasks.js';
 import { digestJson } from '../../store/canonicalJson.js';
+import { readSet } from '../support/entries.js';
 
 const record = {
   id: 'two_sum',
@@ -34,13 +34,8 @@ describe('problem files', () => {
     await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
     return file;
   };
-  const readFile = async (file: string): Promise<Problem[]> => {
-    const problems: Problem[] = [];
-    for await (const entry of (await openDrafts(file, { format: 'gauntlet' })).entries())
-      if ('draft' in entry) problems.push(entry.draft.problem);
-    return problems;
-  };
-  const read = async (content: unknown): Promise<Problem[]> => readFile(await write(content));
+  const read = async (content: unknown): Promise<Problem[]> =>
+    (await readSet(await write(content), { format: 'gauntlet' })).problems;
   const testsOf = async (fields: object): Promise<Problem['baselineTests']> =>
     (await read([{ ...record, ...fields }]))[0]!.baselineTests;
   const refuses = async (content: unknown, message: RegExp, name?: string): Promise<void> => {
