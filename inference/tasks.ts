@@ -9,17 +9,12 @@ import { openEntries, type ReadingOptions } from '../data/entries.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
 
-export type Task = Pick<
-  Problem,
-  'id' | 'description' | 'functionSignature' | 'entry' | 'calling' | 'comparison' | 'checker' | 'baselineTests'
->;
-
 /** The problems of files, in their order. @throws GauntletError BAD_INPUT, one line */
 export async function readTasks(
   files: string | readonly string[],
   options: ReadingOptions = {},
-): Promise<{ tasks: Task[]; rejected: Rejected[] }> {
-  const tasks: Task[] = [];
+): Promise<{ tasks: Problem[]; rejected: Rejected[] }> {
+  const tasks: Problem[] = [];
   const rejected: Rejected[] = [];
   for await (const entry of await openEntries(files, { ...options, references: 'optional' })) {
     if ('reason' in entry) rejected.push(entry);
@@ -133,7 +128,7 @@ function withoutComment(line: string): string {
  * @param exact the same fields with numbers as written (data/exactJson.ts)
  * @throws GauntletError BAD_INPUT, one line that names the field
  */
-export function taskOfMessage(given: string, fields: object = {}, exact: () => unknown = () => fields): Task {
+export function taskOfMessage(given: string, fields: object = {}, exact: () => unknown = () => fields): Problem {
   const message = given.replace(/\r\n?/g, '\n');
   const found = pastedSignature(message);
   const isDescribed = ['function_signature', 'entry', 'calling'].some((name) => name in fields);
