@@ -1,8 +1,6 @@
 // Each reader with small records of its format.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -17,7 +15,7 @@ import { toRecord } from '../../data/formats/gauntlet.js';
 import { readPickledText } from '../../data/formats/pickledText.js';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
-import { readSet } from '../support/entries.js';
+import { problemFiles, readSet } from '../support/entries.js';
 
 const humaneval = {
   task_id: 'Own/0',
@@ -88,38 +86,19 @@ const JUDGES = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf
 };
 
 describe('problem file formats', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
-  });
-  after(() => rm(folder, { recursive: true }));
-
-  const write = async (content: unknown, name = 'set.jsonl'): Promise<string> => {
-    const file = join(folder, name);
-    const text = typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content);
-    await writeFile(file, text);
-    return file;
-  };
+  const { write, refuses, path } = problemFiles();
   const problemOf = async (record: unknown, references?: Map<string, string>): Promise<Problem> => {
-    const { entries, problems } = await readSet(await write(record), { references });
+    const { entries, problems } = await readSet(write(record), { references });
     assert.ok(problems[0], JSON.stringify(entries));
     return problems[0];
   };
-  const refuses = async (content: unknown, message: RegExp): Promise<void> => {
-    await assert.rejects(readSet(await write(content)), (error: GauntletError) => {
-      assert.equal(error.code, 'BAD_INPUT');
-      assert.match(error.message, message);
-      assert.ok(!error.message.includes('\n'), error.message);
-      return true;
-    });
-  };
 
   describe('read', () => {
-    const path = join(ROOT, 'test/data/forms.jsonl'); // {title, record, map, format} and {right} or {reason}
-    for (const line of readFileSync(path, 'utf8').trim().split('\n')) {
+    const forms = join(ROOT, 'test/data/forms.jsonl'); // {title, record, map, format} and {right} or {reason}
+    for (const line of readFileSync(forms, 'utf8').trim().split('\n')) {
       const { title, record, right, reason, ...options } = JSON.parse(line);
       it(title, async () => {
-        const file = await write(record);
+        const file = write(record);
         if (reason !== undefined)
           return assert.rejects(readSet(file, options), ({ message }: Error) => message.includes(reason));
         const { entries, problems } = await readSet(file, options);
@@ -147,8 +126,8 @@ describe('problem file formats', () => {
       [functional, 'livecodebench'],
       [codecontests, 'codecontests'],
     ] as const)
-      assert.equal((await readSet(await write(record))).format, name);
-    const late = await readSet(await write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`));
+      assert.equal((await readSet(write(record))).format, name);
+    const late = await readSet(write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`));
     assert.deepEqual([late.format, late.entries.length], ['mbpp', 2]);
     await refuses({ a: 1, b: 2 }, /^set\.jsonl: line 1: unknown format \(its fields: a, b\)/);
     await refuses('', /is empty/);
@@ -237,7 +216,7 @@ describe('problem file formats', () => {
   });
 
   it('name the fields that may hold tests and are not read', async () => {
-    const unreadOf = async (record: object) => [...(await readSet(await write(record))).unread];
+    const unreadOf = async (record: object) => (await readSet(write(record))).unread;
     for (const [record, names] of JUDGES.unread) assert.deepEqual(await unreadOf(record), names);
   });
 
@@ -276,9 +255,9 @@ describe('problem file formats', () => {
     }
     const { reference_solution, ...bare } = functional;
     assert.equal((await problemOf(bare)).referenceSolution, undefined);
-    const references = await readReferences(await write({ id: 'q1', code: reference_solution }, 'refs.jsonl'));
+    const references = await readReferences(write({ id: 'q1', code: reference_solution }, 'refs.jsonl'));
     assert.ok((await problemOf(bare, references)).referenceSolution);
-    await assert.rejects(readReferences(await write({ id: 3 }, 'refs.jsonl')), /line 1: expected \{id, code\}/);
+    await assert.rejects(readReferences(write({ id: 3 }, 'refs.jsonl')), /line 1: expected \{id, code\}/);
     const others = new Map([['zz', 'def f(): ...']]);
     await assert.rejects(problemOf(bare, others), /none of its ids \(zz\) is an id of the problems \(q1\)/);
   });
@@ -359,7 +338,7 @@ describe('problem file formats', () => {
         checker: 'def checker(i, a, e): return a == e',
       };
       const written = JSON.stringify(toRecord({ ...given, ...own }));
-      const { train } = await loadProblems(await write(written, 'own.jsonl'));
+      const { train } = await loadProblems(write(written, 'own.jsonl'));
       assert.deepEqual(train, [{ ...given, ...own }]);
     }
   });
@@ -437,31 +416,25 @@ describe('problem file formats', () => {
     await refuses(lines, /^set\.jsonl: line 3: id `MBPP\/7` is taken by line 1$/);
     const other = JSON.stringify({ ...mbpp, text: 'Double it.' });
     const joined = `${JSON.stringify(mbpp)}\n${other}\n${other.replace('7', '"7#2"').replace('it', 'all')}\n`;
-    const ids = (await readSet(await write(joined))).problems.map(({ id }) => id);
+    const ids = (await readSet(write(joined))).problems.map(({ id }) => id);
     assert.deepEqual(ids, ['MBPP/7', 'MBPP/7#2', 'MBPP/7#2#2']);
     const references = new Map([['MBPP/7#2', 'def twice(x): return 2 * x']]);
-    const { problems } = await readSet(await write(`${JSON.stringify(mbpp)}\n${other}\n`), { references });
+    const { problems } = await readSet(write(`${JSON.stringify(mbpp)}\n${other}\n`), { references });
     assert.equal(problems[1]!.referenceSolution, references.get('MBPP/7#2'));
     await refuses(`${JSON.stringify(mbpp)}\n{oops`, /^set\.jsonl: line 2 is not JSON/);
     await refuses(gzipSync('x').subarray(0, 12), /set\.jsonl/);
-    await assert.rejects(readSet(join(folder, 'none.jsonl')), /no such file/);
+    await assert.rejects(readSet(path('none.jsonl')), /no such file/);
   });
 });
 
 describe('records that cannot be used', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
-  });
-  after(() => rm(folder, { recursive: true }));
-
+  const { write } = problemFiles();
   const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
   const rejectedIn = async (records: unknown[]): Promise<Map<string, string>> => {
-    const file = join(folder, 'set.jsonl');
-    await writeFile(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    const { entries } = await readSet(file, { format: 'mbpp' });
+    const file = write(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    const { entries, rejected } = await readSet(file, { format: 'mbpp' });
     assert.equal(entries.length, records.length);
-    return new Map(entries.flatMap((entry) => ('reason' in entry ? [[entry.id, entry.reason]] : [])));
+    return new Map(rejected.map(({ id, reason }) => [id, reason]));
   };
 
   it('are quarantined with record number, id and field; the others are read', async () => {
@@ -516,8 +489,7 @@ describe('records that cannot be used', () => {
   });
 
   it('may contain any key, and the error still has one line', async () => {
-    const file = join(folder, 'keys.json');
-    await writeFile(file, JSON.stringify({ ['\u001b[31m\n'.repeat(300)]: 1 }));
+    const file = write({ ['\u001b[31m\n'.repeat(300)]: 1 });
     await assert.rejects(readSet(file), (error: GauntletError) => {
       assert.equal(error.code, 'BAD_INPUT');
       return error.message.length < 500 && !CONTROL.test(error.message);
@@ -525,11 +497,10 @@ describe('records that cannot be used', () => {
   });
 
   it('make the reader refuse the file in one line if no other record is usable', async () => {
-    const file = join(folder, 'none.jsonl');
-    await writeFile(file, `${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
+    const file = write(`${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
     await assert.rejects(readSet(file, { format: 'mbpp' }), {
       code: 'BAD_INPUT',
-      message: 'none.jsonl: no record can be used; the first: line 1: field `code`: must not be empty',
+      message: 'set.jsonl: no record can be used; the first: line 1: field `code`: must not be empty',
     });
   });
 });
