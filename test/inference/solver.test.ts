@@ -14,9 +14,12 @@ import { runPipeline, solve } from '../support/runs.js';
 const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
 
 /** Signatures as people paste them: the entry, what the model sees, and what is left of the message. */
-const PASTED: [pasted: string, entry: string, signature: string, description: string][] = JSON.parse(
+const { signatures: PASTED, callings: CALLINGS } = JSON.parse(
   readFileSync(join(ROOT, 'test/inference/pasted.json'), 'utf8'),
-);
+) as {
+  signatures: [pasted: string, entry: string, signature: string, description: string][];
+  callings: [pasted: string, entry: string, calling: [style: string, observe: unknown, parameters: unknown] | null][];
+};
 
 describe('solving a problem in one process', () => {
   let world: Doubles;
@@ -202,34 +205,11 @@ describe('solving a problem in one process', () => {
       [task.entry, task.calling?.style, task.description],
       ['LRUCache', 'operations', `Cache.\n\n${lru}`],
     );
-    const styleOf = (message: string, fields = {}) => {
-      const { entry, calling } = taskOfMessage(`Do it.\n${message}`, fields);
-      return [entry, calling?.style, calling?.observe, calling?.parameters];
-    };
-    const pick = 'class Solution:\n    def __init__(self$):\n        pass\n    def pick(self) -> int:\n        pass';
-    const iterator = 'class Ité:\n\tdef next(self): ...\n\tdef __init__(self, root: Optional[TreeNode]): ...';
-    const sort = 'class Solution:\n    def sort(self, nums: List[int]) -> None:';
-    assert.deepEqual(
-      [
-        styleOf(pick.replace('$', ', w: List[int]')),
-        styleOf(pick.replace('$', '')),
-        styleOf(iterator),
-        styleOf(lru, { entry: 'LRUCache.get' }),
-        styleOf(sort),
-        styleOf('def greet(name: str) -> None:'),
-        styleOf('def main() -> None:'),
-        styleOf('def flatten(root: TreeNode | None) -> None:'),
-      ],
-      [
-        ['Solution', 'operations', 'result', ['value']],
-        ['Solution.pick', undefined, undefined, undefined],
-        ['Ité', 'operations', 'result', ['TreeNode']],
-        ['LRUCache.get', undefined, undefined, undefined],
-        ['Solution.sort', 'call', 0, ['value']],
-        ['greet', undefined, undefined, undefined],
-        ['main', undefined, undefined, undefined],
-        ['flatten', 'call', 0, ['TreeNode']],
-      ],
-    );
+    for (const [pasted, entry, calling] of CALLINGS) {
+      const found = taskOfMessage(`Do it.\n${pasted}`);
+      const { style, observe, parameters } = found.calling ?? {};
+      assert.deepEqual([found.entry, found.calling && [style, observe, parameters]], [entry, calling ?? undefined]);
+    }
+    assert.equal(taskOfMessage(`Do it.\n${lru}`, { entry: 'LRUCache.get' }).calling, undefined);
   });
 });
