@@ -33,10 +33,7 @@ interface Answer {
   value?: Value; // in the first run, if it becomes an expected value or a checker judges it
 }
 
-/**
- * Inputs of a problem become tests of it: the answers of the reference are the expected values.
- * @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined
- */
+/** Inputs become tests with the answers of the reference. @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: not examined */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
   try {
     const health = await examine(problem, sandbox, options);
@@ -69,7 +66,6 @@ function apartHint({ testSource = '' }: Problem, message: string | null): string
 }
 
 async function examine({ inputs, ...problem }: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
-  const { signal } = options;
   const { referenceSolution: code } = problem;
   if (code === undefined) return { reason: NO_REFERENCE };
   const limits = limitsSchema.parse(options.limits ?? {});
@@ -87,14 +83,14 @@ async function examine({ inputs, ...problem }: Problem, sandbox: Sandbox, option
     limits,
   };
   const jobs = Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) }));
-  const results = await sandbox.run(jobs, { signal });
+  const results = await sandbox.run(jobs, { signal: options.signal });
   const runs = results.map(({ calls }) => calls);
   const reason = faultOfCalls(problem, given, runs);
   if (reason !== undefined) return { reason };
   const answered = unanswered.map(
     (args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!), ...truth }),
   );
-  const refused = await faultOfFunctions(problem, sandbox, [...given, ...answered], runs[0]!, limits, signal);
+  const refused = await faultOfFunctions(problem, sandbox, [...given, ...answered], runs[0]!, limits, options.signal);
   if (refused !== undefined) return { reason: refused };
   const examined: Problem = {
     ...problem,
@@ -102,7 +98,7 @@ async function examine({ inputs, ...problem }: Problem, sandbox: Sandbox, option
     hiddenTests: [...problem.hiddenTests, ...answered.slice(baseline.length)],
   };
   const fault =
-    problem.testSource === undefined ? undefined : await faultOfSource(problem, code, sandbox, limits, signal);
+    problem.testSource === undefined ? undefined : await faultOfSource(problem, code, sandbox, limits, options.signal);
   return fault === undefined ? { problem: examined } : { reason: fault };
 }
 

@@ -195,7 +195,7 @@ function buildSuite(
 }
 
 /** Programs of a problem, '' if there is none, and the tests that judge them. */
-export interface ProgramSuite {
+interface ProgramSuite {
   problem: Problem;
   programs: readonly string[];
   tests: readonly GivenTest[];

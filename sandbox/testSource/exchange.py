@@ -1,18 +1,13 @@
-# The messages between tests (T) and a program (S) in two processes.
-# Each side makes objects of its own from a message: nothing executable crosses.
-# A list, dict or other mutable container gets a number when a message first holds it. Both sides count alike, so a number
-# means the same container on both sides, and later messages write the number instead of the items.
-# Before a message, its sender compares its numbered containers with the items that both sides knew after the last message.
-# It also sends the content of those that have changed, and the receiver gives its own containers the same items.
-# A message also lists the numbers that its sender still uses, and its receiver forgets the others.
-# If a message fails, the numbers that it gave are taken back (`Shared.forget_from`).
-#
-# Values are tagged as in values mode, with further tags:
-#   {"r": n} the container with number n    {"a": text} bytearray
-#   {"k": [name, arguments of its constructor, items]} another class of KINDS or VALUES
-#   {"z": []} frozenset    {"q": [a, b, c]} range    {"l": [a, b, c]} slice    {"y": [name, text]} builtin exception
+# The messages between tests (T) and a program (S) in two processes. Each side makes objects of its own: nothing executable crosses.
+# A mutable container gets the next number when a message first holds it, the same on both sides. Later messages hold the number.
+# A sender compares its numbered containers with the items that both sides knew after the last message. Its message also holds
+# those that have changed, and the receiver gives its own containers the same items.
+# A message also lists the numbers that its sender still uses, and the receiver forgets the others.
+# If a message fails, the numbers that it gave are taken back. Values are tagged, with further tags than in values mode:
+#   {"r": n} the container with number n    {"h": [id, class]} an object that stays in S    {"y": [name, text]} builtin exception
+#   {"a": text} bytearray    {"k": [name, arguments of its constructor, items]} another class of KINDS or VALUES
+#   {"z": []} frozenset    {"q": [a, b, c]} range    {"l": [a, b, c]} slice
 #   {"g": name} a public name of the program    {"u": name} a builtin function or type
-#   {"h": [id, class]} an object that stays in S
 import builtins
 import collections
 import importlib
@@ -64,9 +59,7 @@ class Shared:
     def __init__(self, foreign, meaning):
         """`foreign` returns the tag of an object, or raises. `meaning(tag, x)` returns what a name or an object stands for."""
         self.foreign, self.meaning = foreign, meaning
-        self.known = {}  # number → container
-        self.numbers = {}  # id of a container → its number
-        self.next = 0  # number
+        self.known, self.numbers, self.next = {}, {}, 0  # number → container, id of a container → number, the next number
         self.seen = {}  # number → the items that both sides knew after the last message
 
     def add(self, container):
@@ -139,11 +132,14 @@ class Shared:
             return value
         ((tag, x),) = (('', value),) if isinstance(value, list) else value.items()
         if tag == 'k' and x[0] in VALUES:
-            return self.unpack_fixed(*x[:2])
-        if tag == 'k':
-            return self.unpack_container(KINDS[x[0]], x[1], x[2], number)
-        if tag in OWN_TAG:
-            return self.unpack_container(OWN_TAG[tag], (), x, number)
+            kind = getattr(importlib.import_module(VALUES[x[0]]), x[0])
+            made = kind(*map(self.unpack, x[1]))
+            if type(made) is not kind:  # numpy makes an array from a list
+                raise TypeError('the program answered with an invalid ' + x[0])
+            return made
+        if tag in OWN_TAG or tag == 'k':
+            name, arguments, items = x if tag == 'k' else ('', (), x)
+            return self.unpack_container(KINDS[name] if name else OWN_TAG[tag], arguments, items, number)
         if tag in FIXED:
             return FIXED[tag](map(self.unpack, x))
         if tag == 'r':
@@ -151,13 +147,6 @@ class Shared:
         if tag == 'u':
             return BUILTINS[x]
         return self.meaning(tag, x) if tag in 'ghy' else decode(value)
-
-    def unpack_fixed(self, name, arguments):
-        kind = getattr(importlib.import_module(VALUES[name]), name)
-        made = kind(*map(self.unpack, arguments))
-        if type(made) is not kind:  # numpy makes an array from a list
-            raise TypeError('the program answered with an invalid ' + name)
-        return made
 
     def unpack_container(self, kind, arguments, items, number):
         out = self.add(kind(*map(self.unpack, arguments))) if number is None else self.known[number]
