@@ -301,12 +301,12 @@ describe('problem file formats', () => {
       reference_solution: 'class Solution:\n    def reverse(self, head, xs):\n        return head',
       comparison: { order: 'any' },
     };
-    const calling = {
+    const calling: Problem['calling'] = {
       style: 'call',
       parameters: ['ListNode', 'value'],
       result: 'ListNode',
       observe: 'result',
-    } as const;
+    };
     const functionSignature = `class Solution:\n    ${own.function_signature}`;
     const problem = await gives(own, { entry: 'Solution.reverse', functionSignature, calling });
     await gives({ ...own, entry: 'Solution().reverse' }, { entry: 'Solution.reverse' });
