@@ -1,10 +1,9 @@
 // Every format of problem files. To add one, write a file beside these and add a line here.
-import { codea1 } from './codea1.js';
 import { columnsFormat } from './columns.js';
 import { evalplus } from './evalplus.js';
 import { FORMATS, type FormatName, type ProblemFormat } from './format.js';
 import { gauntlet } from './gauntlet.js';
-import { humaneval } from './humaneval.js';
+import { codea1, humaneval } from './humaneval.js';
 import { mbpp } from './mbpp.js';
 import { SETS } from './sets.js';
 
