@@ -2,12 +2,12 @@
 import { GauntletError } from '../core/errors.js';
 import { deriveKey, uniformAt } from '../core/random.js';
 import { isBuiltIn, type Problem, type ProblemSet, type Rejected, SPLITS, type Split } from '../core/schema/problem.js';
+import type { Entry } from './entries.js';
 import type { FormatName } from './formats/format.js';
 import { gauntlet } from './formats/gauntlet.js';
 import { shippedProblemsPath } from './paths.js';
-import { type Reader, readEntries } from './problemDrafts.js';
 import { readRecords } from './records.js';
-import { openEntries, type SourceOptions } from './source.js';
+import { entriesOf, type SourceOptions } from './source.js';
 
 const HELD_OUT = 0.1; // the share of validation, and that of test
 
@@ -41,7 +41,7 @@ async function loadBuiltIn(source: string): Promise<ProblemSet> {
   const set: ProblemSet = { train: [], validation: [], test: [] };
   for await (const record of readRecords(shippedProblemsPath(source.split(':')[0]!))) {
     const { split, difficulty } = record.json as { split: Split; difficulty: string };
-    if (levels?.includes(difficulty) ?? true) set[split].push(gauntlet.read(record).problem);
+    if (levels?.includes(difficulty) ?? true) set[split].push(gauntlet.read(record));
   }
   return set;
 }
@@ -65,20 +65,14 @@ function levelsOf(source: string): string[] | undefined {
  */
 export async function loadProblems(source: string, options?: SourceOptions): Promise<ProblemSet> {
   if (isBuiltIn(source)) return loadBuiltIn(source);
-  return collected(async (reader) => readEntries(await openEntries(source, options), reader));
+  const entries: Entry[] = [];
+  for await (const entry of await entriesOf(source, options)) entries.push(entry);
+  return setOf(entries);
 }
 
-/** The set that a reader is given. */
-export async function collected(read: (reader: Reader) => Promise<unknown>): Promise<ProblemSet> {
-  let problems: Problem[] = [];
-  let rejected: Rejected[] = [];
-  await read({
-    begin: () => {
-      [problems, rejected] = [[], []];
-    },
-    problem: (problem) => problems.push(problem),
-    rejected: (record) => rejected.push(record),
-  });
+export function setOf(entries: readonly Entry[]): ProblemSet {
+  const problems = entries.flatMap((entry) => ('problem' in entry ? [entry.problem] : []));
+  const rejected = entries.filter((entry) => 'reason' in entry);
   return { ...splitByHash(problems), ...(rejected.length > 0 && { rejected }) };
 }
 
@@ -100,21 +94,18 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
     levelsOf(source);
     return undefined;
   }
-  let rejected: Rejected[] = [];
+  const entries = await entriesOf(source, options);
+  const rejected: Rejected[] = [];
   let [total, untested, unreferenced] = [0, 0, 0];
-  const begin = (): void => {
-    [rejected, total, untested, unreferenced] = [[], 0, 0, 0];
-  };
-  const problem = ({ baselineTests, hiddenTests, testSource, referenceSolution, inputs }: Problem): void => {
+  for await (const entry of entries) {
     total++;
+    if ('reason' in entry) {
+      rejected.push(entry);
+      continue;
+    }
+    const { baselineTests, hiddenTests, testSource, referenceSolution, inputs } = entry.problem;
     if (referenceSolution === undefined) unreferenced++;
     if (baselineTests.length + hiddenTests.length === 0 && testSource === undefined && !inputs) untested++;
-  };
-  const reject = (record: Rejected): void => {
-    total++;
-    rejected.push(record);
-  };
-  const set = await openEntries(source, options);
-  await readEntries(set, { begin, problem, rejected: reject });
-  return { format: set.format, unread: set.unread, total, rejected, untested, unreferenced };
+  }
+  return { format: entries.format, unread: entries.unread, total, rejected, untested, unreferenced };
 }

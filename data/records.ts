@@ -13,6 +13,8 @@ export interface SourceRecord {
   file: string;
   place: string; // 'line 3', 'problem 3' of a JSON list, or 'row 3' of a Parquet file
   index?: number; // from 1, over all files of a set
+  /** The solution that --references gives. null: the problem is only solved, so solution and tests may be missing. */
+  reference?: string | null;
   json: unknown;
   /** The same with numbers and the order of keys as written (exactJson.ts): 1.0 is a float, long ints keep their digits. */
   exact(): unknown;

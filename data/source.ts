@@ -6,10 +6,10 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/errors.js';
 import { isBuiltIn } from '../core/schema/problem.js';
+import { type Entries, openEntries, type ReadingOptions, readReferences } from './entries.js';
 import { type Columns, FORMATS, type FormatName, PARTS, type Part } from './formats/format.js';
 import { type Dataset, datasetFiles } from './hub/dataset.js';
 import type { DownloadProgress } from './hub/download.js';
-import { type EntryFile, entriesIn, type ReadingOptions, readReferences } from './problemDrafts.js';
 
 const OPTIONS = ['config', 'split', 'revision', 'format', 'map', 'references'] as const;
 const OF_HUB: readonly string[] = ['config', 'split', 'revision'];
@@ -127,8 +127,8 @@ export async function readingOptions(source: Source): Promise<ReadingOptions> {
 export type SourceOptions = ReadingOptions & { onDownload?: (progress: DownloadProgress) => void };
 
 /** The entries of a source that has no pipe in it. @throws GauntletError BAD_INPUT, HUB_FAULT */
-export async function openEntries(text: string, { onDownload, ...options }: SourceOptions = {}): Promise<EntryFile> {
+export async function entriesOf(text: string, { onDownload, ...options }: SourceOptions = {}): Promise<Entries> {
   const source = parseSource(text);
   const { files } = await provideSource(source, onDownload);
-  return entriesIn(files, { ...(await readingOptions(source)), ...options });
+  return openEntries(files, { ...(await readingOptions(source)), ...options });
 }

@@ -37,7 +37,7 @@ function fromList(list: unknown[], signature: Signature, preferred: ListStyle | 
   if (list.length === 0) throw new UnusableRecord('is an empty list');
   const styles = listStylesOf(list, signature);
   if (styles.length > 1 && preferred === undefined)
-    throw new UnusableRecord('can be read in two ways: write {"inputs": [...], "expected": ...}');
+    throw new UnusableRecord('can be read in two ways: write {"inputs": [...], "expected": ...}', true);
   const style = styles.length > 1 ? preferred : styles[0];
   return toCase(style === 'nested' ? (list[0] as unknown[]) : list.slice(0, -1), list.at(-1), signature);
 }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { GauntletError } from '../core/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
+import type { Problem } from '../core/schema/problem.js';
 import { parseExactJson, parseJson } from '../data/exactJson.js';
 import {
   defaultTemperature,
@@ -13,7 +14,7 @@ import {
   type StageEvent,
   type TestsEvent,
 } from './solver.js';
-import { type Task, taskOfMessage } from './tasks.js';
+import { taskOfMessage } from './tasks.js';
 
 const MAX_SAMPLES = 16;
 /** Characters. Reading text takes time on the event loop. */
@@ -73,7 +74,7 @@ export class ApiError extends Error {
 export interface CompletionRequest {
   stream: boolean;
   withUsage: boolean;
-  task: Task;
+  task: Problem;
   options: Omit<SolveOptions, 'signal'>;
 }
 
@@ -118,7 +119,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** The last message of the user is the problem; earlier messages are not read. */
-function readTask(messages: z.output<typeof requestSchema>['messages'], fields: object, exact: () => unknown): Task {
+function readTask(messages: z.output<typeof requestSchema>['messages'], fields: object, exact: () => unknown): Problem {
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const message = checked(contentSchema, messages[last]?.content, 'messages', last, 'content') ?? '';
   const refuse = (what: string): never => {

@@ -1,19 +1,23 @@
-// Tests of the discriminator, and the choice of a program by them. Nobody knows the correct answers here, so every test
-// that can be read counts; an input without an expected value expects what most programs return.
-import { parseTests } from '../chains/judge/judging.js';
-import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from '../chains/sample/sampling.js';
-import { equalValues } from '../core/compare.js';
-import { strictKey } from '../core/comparison/strictKey.js';
+// Tests of the discriminator, and the choice of a program by them. Nobody knows the correct answers here, so the expected value
+// of a test counts as it is written. A test without one expects the answer that the programs vote for, as in training.
+import { parseTests, runPrograms } from '../chains/judge/judging.js';
+import { askOracle } from '../chains/judge/oracle.js';
+import {
+  sampleByAdapter,
+  sampleTurns,
+  samplingFilters,
+  testPrompt,
+  trainingTemperature,
+} from '../chains/sample/sampling.js';
 import { formatArguments, formatValue } from '../core/parse/format.js';
 import { deriveKey, extendKey } from '../core/random.js';
+import { countPassed } from '../core/rewards/rule.js';
 import { inputKey } from '../core/rewards/suite.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
-import type { CallResult, Verdict } from '../core/schema/execution.js';
+import type { Verdict } from '../core/schema/execution.js';
+import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
-import { judgeSuites } from '../sandbox/judgeSuites.js';
-import { digestBytes } from '../store/canonicalJson.js';
 import type { Solver } from './policies.js';
-import type { Task } from './tasks.js';
 
 /** A test, and the chain and stage that it was written for. */
 export interface WrittenTest {
@@ -27,8 +31,8 @@ export interface TestReport {
   sample: number;
   stage: Stage;
   call: string; // 'solve([1, 2], 3)'
-  expected: string | null; // a Python literal; null: what most programs return
-  verdicts: Verdict[]; // of the program of each sample
+  expected: string | null; // a Python literal; null: what the programs vote for
+  verdicts: Verdict[]; // of the program of each sample; none if no answer has enough votes
 }
 
 export interface Written {
@@ -41,146 +45,96 @@ export interface Written {
 /** The discriminator writes tests for every stage of every chain. */
 export async function writeTests(
   { config, discriminator }: Pick<Solver, 'config' | 'discriminator'>,
-  task: Task,
+  task: Problem,
   chains: readonly Chain[],
   seed: number,
   signal: AbortSignal | undefined,
 ): Promise<Written> {
   const key = deriveKey(seed, 'discriminator', 'solve');
   const jobs = chains.flatMap(({ sample, turns }) => turns.map(({ stage }) => ({ sample, stage, turns })));
+  const rows = jobs.map(({ sample, stage, turns }) => ({
+    turns: [],
+    prompt: testPrompt(discriminator.chat, config, task, turns, stage),
+    key: extendKey(key, task.id, stage, sample),
+  }));
+  const options = {
+    temperature: trainingTemperature(config),
+    maxNewTokens: config.sampling.maxTestTokens,
+    ...samplingFilters(config),
+  };
+  const adapters = jobs.map(({ stage }) => discriminator.adapterOf(stage));
+  const { turns, tokens } = await sampleByAdapter(rows, adapters, (own, adapter) =>
+    sampleTurns({ signal, heartbeat: () => undefined }, discriminator, own, { adapter, ...options }),
+  );
   const tests = new Map<string, WrittenTest>();
-  let [unreadable, tokens] = [0, 0];
-  const written: SampledTurn[] = [];
-  for (const adapter of new Set(jobs.map(({ stage }) => discriminator.adapterOf(stage)))) {
-    const own = jobs.filter(({ stage }) => discriminator.adapterOf(stage) === adapter);
-    const sampled = await sampleTurns(
-      { signal, heartbeat: () => undefined },
-      discriminator,
-      own.map(({ sample, stage, turns }) => ({
-        turns: [],
-        prompt: testPrompt(discriminator.chat, config, task, turns, stage),
-        key: extendKey(key, task.id, stage, sample),
-      })),
-      {
-        adapter,
-        temperature: trainingTemperature(config),
-        maxNewTokens: config.sampling.maxTestTokens,
-        ...samplingFilters(config),
-      },
-    );
-    tokens += sampled.tokens;
-    written.push(...sampled.turns);
-    own.forEach(({ sample, stage }, i) => {
-      const parsed = parseTests(sampled.turns[i]!.text, task, config);
-      unreadable += parsed.lost;
-      for (const test of parsed.tests) {
-        const id = `${inputKey(test.args)} ${JSON.stringify(test.expected)}`;
-        if (!tests.has(id)) tests.set(id, { sample, stage, ...test });
-      }
-    });
+  let unreadable = 0;
+  for (const [i, { sample, stage }] of jobs.entries()) {
+    const parsed = parseTests(turns[i]!.text, task, config);
+    unreadable += parsed.lost;
+    for (const test of parsed.tests) {
+      const id = `${inputKey(test.args)} ${JSON.stringify(test.expected)}`;
+      if (!tests.has(id)) tests.set(id, { sample, stage, ...test });
+    }
   }
-  return { tests: [...tests.values()], unreadable, tokens, turns: written };
+  return { tests: [...tests.values()], unreadable, tokens, turns };
 }
 
-export interface Judged {
-  baseline: Verdict[][]; // program × test
-  tests: TestReport[];
-  agreement: number[]; // of each program: how often another one returned the same
+/** What the program of a sample does. */
+interface JudgedProgram {
+  baseline: number; // tests that it passes
+  written: number;
+  agreement: number; // inputs for which it gives the answer that the programs vote for
 }
 
-/** Runs every program on the baseline tests and on all written tests. */
+/**
+ * Runs every program on the baseline tests and on all written tests.
+ * @param trusted whether baseline tests say how much the vote of a program weighs
+ */
 export async function judgeSamples(
-  solver: Pick<Solver, 'config' | 'sandbox'>,
-  task: Task,
+  { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
+  task: Problem,
   programs: readonly string[],
   written: readonly WrittenTest[],
-  signal: AbortSignal | undefined,
-): Promise<Judged> {
-  const baseline = await baselineVerdicts(solver, task, programs, signal);
-  const calls = await run(solver, task, programs, written, signal);
-  const agreement = programs.map(() => 0);
-  const tests = written.map(({ sample, stage, args, expected }, t): TestReport => {
-    const counts = new Map<string, number>();
-    for (const { [t]: call } of calls)
-      if (call!.kind === 'value') counts.set(call!.value.key, (counts.get(call!.value.key) ?? 0) + 1);
-    const [key, count] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0]);
-    const most = count > 1 || counts.size === 1 ? key : undefined; // one of several answers is no majority
-    const verdicts = calls.map(({ [t]: call }, p): Verdict => {
-      if (call!.kind !== 'value') return call!.kind;
-      const { key: own, passes = own === most } = call!.value;
-      agreement[p]! += counts.get(own)! - 1;
-      return passes ? 'pass' : 'fail';
-    });
-    const call = `${task.entry}${formatArguments(args)}`;
-    return { sample, stage, call, expected: expected === undefined ? null : formatValue(expected), verdicts };
+  { trusted, signal }: { trusted: boolean; signal?: AbortSignal | undefined },
+): Promise<{ programs: JudgedProgram[]; tests: TestReport[] }> {
+  const voting = { ...task, ...(!trusted && { baselineTests: [] }) };
+  const asked = [{ problem: voting, turns: [{ tests: written }], programs, votes: true }];
+  const isVote = new Set(programs).size > 1; // equal programs agree on everything, which tells nothing
+  const oracle = isVote ? await askOracle(sandbox, config, asked, { signal }) : undefined;
+  const answers = written.map(({ args }) => {
+    const vote = oracle?.answer(voting, args);
+    return vote?.kind === 'value' ? vote.value : undefined;
   });
-  return { baseline, tests, agreement };
+  const expected = written.map((test, t) => (test.expected === undefined ? answers[t] : test.expected));
+  const suiteOf = (values: (Value | undefined)[]): TestCase[] =>
+    values.flatMap((value, t) => (value === undefined ? [] : [{ args: written[t]!.args, expected: value }]));
+  const suites = [task.baselineTests, suiteOf(expected), suiteOf(answers)];
+  const jobs = suites.map((tests) => ({ problem: task, programs, tests }));
+  const { runs } = await runPrograms(sandbox, config.limits, jobs, { signal });
+  const [baseline, onWritten, onVoted] = runs.map((own) => own.map(({ verdicts }) => verdicts));
+  let judged = 0;
+  const tests = written.map(({ sample, stage, args, expected: own }, t): TestReport => {
+    const call = `${task.entry}${formatArguments(args)}`;
+    const place = expected[t] === undefined ? undefined : judged++;
+    const verdicts = place === undefined ? [] : onWritten!.map((of) => of[place]!);
+    return { sample, stage, call, expected: own === undefined ? null : formatValue(own), verdicts };
+  });
+  const counts = programs.map((_, p) => ({
+    baseline: countPassed(baseline![p]!),
+    written: countPassed(onWritten![p]!),
+    agreement: countPassed(onVoted![p]!),
+  }));
+  return { programs: counts, tests };
 }
 
-const distinct = (programs: readonly string[]): string[] => [...new Set(programs)].filter((code) => code !== '');
-
-async function baselineVerdicts(
-  { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
-  task: Task,
-  programs: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<Verdict[][]> {
-  const { baselineTests: tests } = task;
-  const codes = tests.length === 0 ? [] : distinct(programs);
-  const jobs = codes.map((code, i) => ({ id: String(i), code, problem: task, tests, limits: config.limits }));
-  const runs = await judgeSuites(sandbox, jobs, { signal });
-  const verdictsOf = new Map(codes.map((code, i) => [code, runs[i]!.verdicts]));
-  return programs.map((code) => verdictsOf.get(code) ?? tests.map(() => 'error'));
-}
-
-/** What is kept of an answer, which may be large. */
-interface Answer {
-  key: string; // equal for equal answers
-  passes?: boolean; // absent: no value is expected
-}
-
-const NO_PROGRAM = { kind: 'error', message: 'the chain has no program' } as const;
-
-/** Runs each distinct program once. @returns the answers by program and test */
-async function run(
-  { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
-  { entry, calling, comparison }: Task,
-  programs: readonly string[],
-  tests: readonly WrittenTest[],
-  signal: AbortSignal | undefined,
-): Promise<CallResult<Answer>[][]> {
-  const codes = tests.length === 0 ? [] : distinct(programs);
-  const inputs = tests.map(({ args }) => args);
-  const reduce = (answer: Value, call: number): Answer => {
-    const { expected } = tests[call]!;
-    const key = digestBytes(strictKey(answer));
-    return expected === undefined ? { key } : { key, passes: equalValues(answer, expected, comparison) };
-  };
-  const job = { entry, calling, inputs, limits: config.limits, reduce };
-  const jobs = codes.map((code, i) => ({ id: String(i), code, ...job }));
-  const results = await sandbox.run(jobs, { signal });
-  const callsOf = new Map(codes.map((code, i) => [code, results[i]!.calls]));
-  return programs.map((code) => callsOf.get(code) ?? tests.map(() => NO_PROGRAM));
-}
-
-/** How good a program is: compared in the order of the fields. */
-export interface Score {
-  exists: boolean;
-  baseline: number; // tests that pass
-  written: number;
-  agreement: number;
-}
+/** How good a program is; a number counts if those before it are equal. */
+export type Score = readonly [exists: number, baseline: number, written: number, agreement: number];
 
 /** @returns the index of the best program, the first one of equals */
 export function bestProgram(scores: readonly Score[]): number {
   const isBetter = (a: Score, b: Score): boolean => {
-    const differences = [
-      Number(a.exists) - Number(b.exists),
-      a.baseline - b.baseline,
-      a.written - b.written,
-      a.agreement - b.agreement,
-    ];
-    return (differences.find((difference) => difference !== 0) ?? 0) > 0;
+    const differs = a.findIndex((number, i) => number !== b[i]);
+    return differs >= 0 && a[differs]! > b[differs]!;
   };
   return scores.reduce((best, score, i) => (isBetter(score, scores[best]!) ? i : best), 0);
 }

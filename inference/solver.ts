@@ -3,15 +3,14 @@
 // training. Results are events, passed on as soon as there are any.
 import { codeOf } from '../chains/chainLists.js';
 import { misfitOf } from '../chains/sample/problemFit.js';
-import { sampleTurns, samplingFilters, stagePrompt } from '../chains/sample/sampling.js';
+import { sampleTurns, samplingFilters, stageRows } from '../chains/sample/sampling.js';
 import { GauntletError } from '../core/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
-import { deriveKey, extendKey } from '../core/random.js';
-import { countPassed } from '../core/rewards/rule.js';
+import { deriveKey } from '../core/random.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
+import type { Problem } from '../core/schema/problem.js';
 import type { Solver } from './policies.js';
 import { bestProgram, judgeSamples, type TestReport, writeTests } from './selection.js';
-import type { Task } from './tasks.js';
 
 export interface SolveOptions {
   samples: number;
@@ -68,13 +67,13 @@ export interface ProgramEvent {
 export const defaultTemperature = (samples: number): number => (samples > 1 ? 0.8 : 0);
 
 /** @throws GauntletError BAD_INPUT at once if the model cannot read the whole problem; later the reason of `signal` */
-export function solveTask(solver: Solver, task: Task, options: SolveOptions): AsyncGenerator<SolveEvent> {
+export function solveTask(solver: Solver, task: Problem, options: SolveOptions): AsyncGenerator<SolveEvent> {
   const misfit = misfitOf({ generator: solver.generator }, solver.config, task);
   if (misfit !== undefined) throw new GauntletError('BAD_INPUT', `${task.id}: ${misfit}`);
   return eventsOf(solver, task, options);
 }
 
-async function* eventsOf(solver: Solver, task: Task, options: SolveOptions): AsyncGenerator<SolveEvent> {
+async function* eventsOf(solver: Solver, task: Problem, options: SolveOptions): AsyncGenerator<SolveEvent> {
   const { config, generator } = solver;
   const { signal, samples, temperature, seed = config.seed } = options;
   const key = deriveKey(seed, 'solve');
@@ -86,11 +85,7 @@ async function* eventsOf(solver: Solver, task: Task, options: SolveOptions): Asy
     const { turns } = await sampleTurns(
       { signal, heartbeat: () => undefined },
       generator,
-      chains.map(({ turns, sample }) => ({
-        turns,
-        prompt: stagePrompt(generator.chat, config, task, turns, stage),
-        key: extendKey(key, task.id, sample, stage),
-      })),
+      stageRows({ config, chat: generator.chat }, () => task, chains, stage, key),
       {
         adapter: generator.adapterOf(stage),
         temperature,
@@ -108,7 +103,8 @@ async function* eventsOf(solver: Solver, task: Task, options: SolveOptions): Asy
     ? await writeTests(solver, task, chains, seed, signal)
     : { tests: [], unreadable: 0, tokens: 0, turns: [] };
   const programs = chains.map((chain) => codeOf(chain, task, config));
-  const judged = await judgeSamples(solver, task, programs, written.tests, signal);
+  const trusted = options.trustBaseline;
+  const judged = await judgeSamples(solver, task, programs, written.tests, { trusted, signal });
   if (options.tests) {
     const { unreadable, tokens, turns } = written;
     const seconds = (performance.now() - started) / 1000;
@@ -116,28 +112,27 @@ async function* eventsOf(solver: Solver, task: Task, options: SolveOptions): Asy
     const found = { tests: judged.tests, unreadable, answers: turns.length, truncated };
     yield { event: 'tests', problemId: task.id, ...found, tokens, seconds };
   }
-  const scores = programs.map((code, sample) => ({
-    exists: code !== '',
-    baseline: options.trustBaseline ? countPassed(judged.baseline[sample]!) : 0,
-    written: countPassed(judged.tests.map(({ verdicts }) => verdicts[sample]!)),
-    agreement: judged.agreement[sample]!,
-  }));
-  const best = bestProgram(scores);
+  const best = bestProgram(
+    judged.programs.map(({ baseline, written, agreement }, sample) => {
+      return [Number(programs[sample] !== ''), trusted ? baseline : 0, written, agreement];
+    }),
+  );
+  const writtenTests = judged.tests.filter(({ verdicts }) => verdicts.length > 0).length;
   for (const [sample, code] of programs.entries())
     yield {
       event: 'program',
       problemId: task.id,
       sample,
       code,
-      passed: countPassed(judged.baseline[sample]!),
+      passed: judged.programs[sample]!.baseline,
       tests: task.baselineTests.length,
-      writtenPassed: scores[sample]!.written,
-      writtenTests: judged.tests.length,
+      writtenPassed: judged.programs[sample]!.written,
+      writtenTests,
       selected: sample === best,
     };
 }
 
-const stageEvent = (task: Task, stage: Stage, sample: number, turn: SampledTurn, seconds: number): StageEvent => ({
+const stageEvent = (task: Problem, stage: Stage, sample: number, turn: SampledTurn, seconds: number): StageEvent => ({
   event: 'stage',
   problemId: task.id,
   sample,

@@ -5,26 +5,21 @@ import { joinedLines, type Signature, signatureAt } from '../core/parse/signatur
 import type { Calling } from '../core/schema/calling.js';
 import type { Problem, Rejected } from '../core/schema/problem.js';
 import { callingOfClass, UNSIGNED, USUAL_CLASS } from '../data/calling.js';
+import { openEntries, type ReadingOptions } from '../data/entries.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
-import { openDrafts, type ReadingOptions, UNTESTED } from '../data/problemDrafts.js';
-
-export type Task = Pick<
-  Problem,
-  'id' | 'description' | 'functionSignature' | 'entry' | 'calling' | 'comparison' | 'checker' | 'baselineTests'
->;
 
 /** The problems of files, in their order. @throws GauntletError BAD_INPUT, one line */
 export async function readTasks(
   files: string | readonly string[],
   options: ReadingOptions = {},
-): Promise<{ tasks: Task[]; rejected: Rejected[] }> {
-  const tasks: Task[] = [];
+): Promise<{ tasks: Problem[]; rejected: Rejected[] }> {
+  const tasks: Problem[] = [];
   const rejected: Rejected[] = [];
-  for await (const entry of (await openDrafts(files, { ...options, references: 'optional' })).entries()) {
+  for await (const entry of await openEntries(files, { ...options, references: 'optional' })) {
     if ('reason' in entry) rejected.push(entry);
     else {
-      const { problem } = entry.draft;
+      const { problem } = entry;
       const isMessage = problem.functionSignature === UNSIGNED; // a signature may be in the description
       tasks.push(isMessage ? { ...taskOfMessage(problem.description), id: problem.id } : problem);
     }
@@ -133,14 +128,13 @@ function withoutComment(line: string): string {
  * @param exact the same fields with numbers as written (data/exactJson.ts)
  * @throws GauntletError BAD_INPUT, one line that names the field
  */
-export function taskOfMessage(given: string, fields: object = {}, exact: () => unknown = () => fields): Task {
+export function taskOfMessage(given: string, fields: object = {}, exact: () => unknown = () => fields): Problem {
   const message = given.replace(/\r\n?/g, '\n');
   const found = pastedSignature(message);
   const isDescribed = ['function_signature', 'entry', 'calling'].some((name) => name in fields);
   const operations = found?.owner === undefined || isDescribed ? undefined : pastedClass(message, found.owner);
   const description = found && !operations ? `${found.before}${found.after}`.replace(EMPTY_FENCE, '') : message;
   const json = {
-    ...UNTESTED,
     function_signature: operations?.signature ?? found?.signature ?? UNSIGNED,
     ...(operations && { entry: operations.name, calling: operations.calling }),
     ...fields,
@@ -148,7 +142,7 @@ export function taskOfMessage(given: string, fields: object = {}, exact: () => u
     description: description.trim(),
   };
   try {
-    return formatOf('gauntlet').read({ file: 'request', place: 'request', json, exact }).problem;
+    return formatOf('gauntlet').read({ file: 'request', place: 'request', reference: null, json, exact });
   } catch (error) {
     if (error instanceof UnusableRecord) throw new GauntletError('BAD_INPUT', error.message);
     throw error;

@@ -16,8 +16,6 @@ import { silentProgram } from './silentProgram.js';
 export type Health = { problem: Problem } | { reason: string };
 
 export interface GateOptions {
-  /** Inputs that become tests of the problem; the reference's answers are the expected values. */
-  inputs?: Problem['inputs'];
   limits?: Partial<Limits>;
   signal?: AbortSignal;
 }
@@ -35,7 +33,7 @@ interface Answer {
   value?: Value; // in the first run, if it becomes an expected value or a checker judges it
 }
 
-/** @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: the problem could not be examined */
+/** Inputs become tests with the answers of the reference. @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: not examined */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
   try {
     const health = await examine(problem, sandbox, options);
@@ -67,8 +65,7 @@ function apartHint({ testSource = '' }: Problem, message: string | null): string
   return `; the tests use \`${name.replace('(', '')}\`, but the program has files, random numbers, modules, logs and warnings of its own (docs/sandbox.md)`;
 }
 
-async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
-  const { inputs, signal } = options;
+async function examine({ inputs, ...problem }: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
   const { referenceSolution: code } = problem;
   if (code === undefined) return { reason: NO_REFERENCE };
   const limits = limitsSchema.parse(options.limits ?? {});
@@ -86,14 +83,14 @@ async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions)
     limits,
   };
   const jobs = Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) }));
-  const results = await sandbox.run(jobs, { signal });
+  const results = await sandbox.run(jobs, { signal: options.signal });
   const runs = results.map(({ calls }) => calls);
   const reason = faultOfCalls(problem, given, runs);
   if (reason !== undefined) return { reason };
   const answered = unanswered.map(
     (args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!), ...truth }),
   );
-  const refused = await faultOfFunctions(problem, sandbox, [...given, ...answered], runs[0]!, limits, signal);
+  const refused = await faultOfFunctions(problem, sandbox, [...given, ...answered], runs[0]!, limits, options.signal);
   if (refused !== undefined) return { reason: refused };
   const examined: Problem = {
     ...problem,
@@ -101,7 +98,7 @@ async function examine(problem: Problem, sandbox: Sandbox, options: GateOptions)
     hiddenTests: [...problem.hiddenTests, ...answered.slice(baseline.length)],
   };
   const fault =
-    problem.testSource === undefined ? undefined : await faultOfSource(problem, code, sandbox, limits, signal);
+    problem.testSource === undefined ? undefined : await faultOfSource(problem, code, sandbox, limits, options.signal);
   return fault === undefined ? { problem: examined } : { reason: fault };
 }
 

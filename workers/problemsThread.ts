@@ -3,46 +3,31 @@
 // error is a message.
 import { parentPort, workerData } from 'node:worker_threads';
 import { type ErrorCode, GauntletError } from '../core/errors.js';
-import type { Problem, Rejected } from '../core/schema/problem.js';
-import { entriesIn, readEntries } from '../data/problemDrafts.js';
+import { type Entry, openEntries } from '../data/entries.js';
 import { parseSource, readingOptions } from '../data/source.js';
 
 export interface ProblemsTask {
   source: string;
   files: string[]; // of the source, which are on this machine
 }
-export type ProblemsMessage =
-  | { begin: true } // a new pass: what was sent before does not count
-  | { problems: Problem[]; rejected: Rejected[] }
-  | { done: true }
-  | { code: ErrorCode; message: string };
+export type ProblemsMessage = { entries: Entry[] } | { done: true } | { code: ErrorCode; message: string };
 
 const BATCH = 200;
 
 async function read({ source, files }: ProblemsTask): Promise<void> {
   const post = (message: ProblemsMessage): void => parentPort!.postMessage(message);
-  let [problems, rejected]: [Problem[], Rejected[]] = [[], []];
-  const send = (least: number): void => {
-    if (problems.length + rejected.length < least) return;
-    post({ problems, rejected });
-    [problems, rejected] = [[], []];
+  let entries: Entry[] = [];
+  const send = (): void => {
+    post({ entries });
+    entries = [];
+  };
+  const onRecord = (count: number): void => {
+    if (count % BATCH === 0) send(); // also nothing, which shows that this thread makes progress
   };
   try {
-    await readEntries(await entriesIn(files, await readingOptions(parseSource(source))), {
-      begin: () => {
-        [problems, rejected] = [[], []];
-        post({ begin: true });
-      },
-      problem: (problem) => {
-        problems.push(problem);
-        send(BATCH);
-      },
-      rejected: (record) => {
-        rejected.push(record);
-        send(BATCH);
-      },
-    });
-    send(1);
+    const options = await readingOptions(parseSource(source));
+    for await (const entry of await openEntries(files, { ...options, onRecord })) entries.push(entry);
+    send();
     post({ done: true });
   } catch (error) {
     if (!(error instanceof GauntletError)) throw error;

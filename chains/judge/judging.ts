@@ -9,14 +9,14 @@ import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { assembleSuite, type GivenTest, givenTests, type SuiteTest, testKey } from '../../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import type { Verdict } from '../../core/schema/execution.js';
+import type { Limits, Verdict } from '../../core/schema/execution.js';
 import type { FunctionTest, GeneratedTest, Problem } from '../../core/schema/problem.js';
 import type { SuiteVerdicts, ValidatedCase, ValidatedTurn } from '../../core/schema/verdicts.js';
 import { judgeSuites, type SuiteJob, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { codeOf } from '../chainLists.js';
 import { batchOptions, type Scope } from '../scope.js';
-import { askOracle } from './oracle.js';
+import { askOracle, distinct } from './oracle.js';
 import { type ParsedTest, ruleTests } from './rulings.js';
 import { findValidFunctions } from './testFunctions.js';
 import { catchingVariants, drawVariants } from './variants.js';
@@ -54,16 +54,17 @@ export async function judgeTasks(
   );
   const programsOf = ({ problem }: JudgingTask, chains: Chain[]) =>
     chains.map((chain) => codeOf(chain, problem, config));
+  const candidates = tasks.map((task) => programsOf(task, task.candidates));
   const drawn = tasks.map((task, t) => {
     if (!task.addsVariants) return [];
     const own = parsed[t]!.flatMap(({ tests }) => tests);
-    return drawVariants(task.problem, own, programsOf(task, task.candidates), config.seed);
+    return drawVariants(task.problem, own, candidates[t]!, config.seed);
   });
   const written = tasks.map((task, t) => ({
     problem: task.problem,
     turns: [...parsed[t]!, { tests: drawn[t]!, functions: [] }],
     votes: isVotedOn(task.problem, task.suite, config),
-    programs: programsOf(task, task.voters ?? task.candidates),
+    programs: task.voters ? programsOf(task, task.voters) : candidates[t]!,
   }));
   const oracle = await askOracle(sandbox, config, written, options);
   const rulingOf = await ruleTests(sandbox, config.limits, written, oracle.answer, options);
@@ -86,7 +87,10 @@ export async function judgeTasks(
     };
     return { ...buildSuite(given, task.book, parsed[t]!, use), variants: drawn[t]!.flatMap((test) => use(test) ?? []) };
   });
-  const run = (suites: GivenTest[][]) => runCandidates(sandbox, config, tasks, suites, options);
+  const run = (suites: GivenTest[][]) => {
+    const all = tasks.map(({ problem }, t) => ({ problem, programs: candidates[t]!, tests: suites[t]! }));
+    return runPrograms(sandbox, config.limits, all, options);
+  };
   const onSuites = await run(built.map(({ suite }) => suite.map(({ test }) => test)));
   const onVariants = await run(built.map(({ variants }) => variants)); // by themselves: they take no time from the suite
   const judged = tasks.map((task, t): SuiteVerdicts => {
@@ -99,7 +103,7 @@ export async function judgeTasks(
       problemId: task.problem.id,
       candidates: task.candidates.map((chain, c) => ({
         sample: chain.sample,
-        empty: codeOf(chain, task.problem, config) === '',
+        empty: candidates[t]![c] === '',
         ...(!runs[c]!.parses && { unparsed: true }),
       })),
       suite: [...suite, ...kept.map((v): SuiteTest => ({ origin: 'generated', test: variants[v]! }))],
@@ -190,38 +194,33 @@ function buildSuite(
   return { suite, turns };
 }
 
-type CandidateRun = Pick<SuiteRun, 'verdicts' | 'parses'>;
+/** Programs of a problem, '' if there is none, and the tests that judge them. */
+interface ProgramSuite {
+  problem: Problem;
+  programs: readonly string[];
+  tests: readonly GivenTest[];
+}
+type ProgramRun = Pick<SuiteRun, 'verdicts' | 'parses'>;
 
-/** Runs every distinct program of a task once on the tests of the task. No program, no pass. @returns runs by task and candidate */
-async function runCandidates(
+/** Runs every distinct program of a suite once. No program, no pass. @returns runs by suite and program */
+export async function runPrograms(
   sandbox: Sandbox,
-  config: RunConfig,
-  tasks: readonly JudgingTask[],
-  suites: readonly GivenTest[][],
+  limits: Limits,
+  suites: readonly ProgramSuite[],
   options: RunOptions,
-): Promise<{ runs: CandidateRun[][]; executions: number }> {
-  const jobs: SuiteJob[] = [];
-  const indexOf = tasks.map(({ problem, candidates }, t) => {
-    const tests = suites[t]!;
-    const known = new Map<string, number>();
-    return candidates.map((chain) => {
-      const code = codeOf(chain, problem, config);
-      if (code === '' || tests.length === 0) return undefined;
-      if (known.has(code)) return known.get(code);
-      known.set(code, jobs.length);
-      jobs.push({ id: `${t}:${chain.sample}`, code, problem, tests, limits: config.limits });
-      return jobs.length - 1;
-    });
+): Promise<{ runs: ProgramRun[][]; executions: number }> {
+  const jobs = suites.map(({ problem, programs, tests }, s) => {
+    const codes = tests.length === 0 ? [] : distinct(programs);
+    return codes.map((code, p): SuiteJob => ({ id: `${s}:${p}`, code, problem, tests, limits }));
   });
-  const results = await judgeSuites(sandbox, jobs, options);
-  const runs = indexOf.map((places, t) =>
-    places.map(
-      (place): CandidateRun =>
-        place === undefined ? { verdicts: suites[t]!.map((): Verdict => 'error'), parses: true } : results[place]!,
-    ),
-  );
+  const results = (await judgeSuites(sandbox, jobs.flat(), options)).values();
+  const runs = suites.map(({ programs, tests }, s) => {
+    const runOf = new Map(jobs[s]!.map(({ code }) => [code, results.next().value!]));
+    const none: ProgramRun = { verdicts: tests.map((): Verdict => 'error'), parses: true };
+    return programs.map((code) => runOf.get(code) ?? none);
+  });
   return {
     runs,
-    executions: jobs.reduce((sum, { tests }) => sum + 1 + tests.filter((one) => 'code' in one).length, 0),
+    executions: jobs.flat().reduce((sum, { tests }) => sum + 1 + tests.filter((one) => 'code' in one).length, 0),
   };
 }

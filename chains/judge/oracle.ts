@@ -113,7 +113,7 @@ function jobsOf({ problem, votes, programs, inputs, turns }: Question, { limits 
   }));
 }
 
-const distinct = (programs: readonly string[]): string[] => [...new Set(programs)].filter((code) => code !== '');
+export const distinct = (programs: readonly string[]): string[] => [...new Set(programs)].filter((code) => code !== '');
 
 function ballotsOf({ problem, programs, inputs }: Question, calls: readonly CallResult[][]): Ballot[] {
   const { length } = problem.baselineTests;

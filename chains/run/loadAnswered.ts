@@ -22,9 +22,7 @@ export async function loadAnswered(
     scope.heartbeat({ done });
     const batch = unanswered.slice(done, done + BATCH);
     const examined = await Promise.all(
-      batch.map(({ inputs, ...problem }) =>
-        examineProblem(problem, sandbox, { inputs, limits: config.limits, signal: scope.signal }),
-      ),
+      batch.map((problem) => examineProblem(problem, sandbox, { limits: config.limits, signal: scope.signal })),
     );
     for (const [i, one] of examined.entries()) {
       const { id } = batch[i]!;

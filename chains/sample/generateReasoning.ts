@@ -1,5 +1,5 @@
 // Samples the next stage of every chain of a batch with the current policy or the base model.
-import { deriveKey, extendKey, RandomStream } from '../../core/random.js';
+import { deriveKey, RandomStream } from '../../core/random.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
@@ -10,21 +10,17 @@ import { openRole, problemOf, readProblems } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 import { readShards, tokensOf } from '../shards.js';
 import { rolloutSampler } from './remoteRollouts.js';
-import { type SamplingRow, sampleTurns, samplingFilters, stagePrompt, trainingTemperature } from './sampling.js';
+import { type SamplingRow, sampleTurns, samplingFilters, stageRows, trainingTemperature } from './sampling.js';
 
 export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
   if (input.shards) return joinChains(scope, input.shards);
   const { role, batchKey, sample } = await openSampling(scope, input);
-  const { config, chat } = role;
+  const { config } = role;
   const { set, byId } = await readProblems(scope.store, input.run.problems);
   const chains = input.chains
     ? await scope.store.getJson(input.chains)
     : openChains(input.batch, config, set, input.shard);
-  const rows = chains.map((chain) => ({
-    turns: chain.turns,
-    prompt: stagePrompt(chat, config, problemOf(byId, chain.problemId), chain.turns, input.stage),
-    key: extendKey(batchKey, chain.problemId, chain.sample, input.stage),
-  }));
+  const rows = stageRows(role, (id) => problemOf(byId, id), chains, input.stage, batchKey);
   const { turns, tokens } = await sample(rows);
   const extended = chains.map(
     (chain, i): Chain => ({ ...chain, turns: [...chain.turns, { stage: input.stage, ...turns[i]! }] }),

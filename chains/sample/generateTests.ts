@@ -6,7 +6,7 @@ import { groupBy } from '../../core/groups.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { testRequest } from '../../core/prompts/prompts.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/random.js';
-import type { Chain, SampledTurn, TestBatch, TestTarget } from '../../core/schema/chain.js';
+import type { Chain, TestBatch, TestTarget } from '../../core/schema/chain.js';
 import { isModel, type RunConfig } from '../../core/schema/config.js';
 import { sliceOf } from '../../core/shards.js';
 import type { ShardResult } from '../../method/activity.js';
@@ -16,7 +16,7 @@ import { chainReader, codeOf, preferComplete } from '../chainLists.js';
 import type { Scope } from '../scope.js';
 import { readShards, tokensOf } from '../shards.js';
 import { rolloutSampler } from './remoteRollouts.js';
-import { sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
+import { sampleByAdapter, sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
 
 interface TestJob {
   target: TestTarget;
@@ -79,27 +79,19 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
     key: extendKey(batchKey, t, target.problemId, target.stage, sample),
   }));
   const weights = jobs.map(({ target }) => input.frozen?.[target.stage] ?? input.adapter);
-  const turns: SampledTurn[] = [];
-  let tokens = 0;
-  for (const own of new Set(weights)) {
-    const places = rows.flatMap((_, i) => (weights[i] === own ? [i] : []));
-    const sampled = await sampleTurns(
+  return sampleByAdapter(rows, weights, async (some, own) =>
+    sampleTurns(
       scope,
       { engine, chat, sampler: isTraining(input.targets) ? rolloutSampler(scope, role, own) : engine },
-      places.map((i) => rows[i]!),
+      some,
       {
         adapter: own === undefined ? undefined : await adapter(own),
         temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
         maxNewTokens: config.sampling.maxTestTokens,
         ...(isTraining(input.targets) ? {} : samplingFilters(config)),
       },
-    );
-    places.forEach((i, j) => {
-      turns[i] = sampled.turns[j]!;
-    });
-    tokens += sampled.tokens;
-  }
-  return { turns, tokens };
+    ),
+  );
 }
 
 /** Inputs near those of the problem's tests, perhaps with constants of what is known, as many as a prompt asks for. Nothing is sampled. */

@@ -7,8 +7,9 @@ import {
   type PromptProblem,
   testRequest,
 } from '../../core/prompts/prompts.js';
+import { extendKey } from '../../core/random.js';
 import { promptOf, sampledRanges, type TokenTurn } from '../../core/rl/trajectories.js';
-import type { FailedTest, SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
+import type { Chain, FailedTest, SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Chat, Engine, GenerateOptions, GenerateRequest, ModelInfo } from '../../ml/engine/engine.js';
 import type { Scope } from '../scope.js';
@@ -61,6 +62,20 @@ export function stagePrompt(
   return chat.continuationTokens(generatorContinuation(prompts, problem, stage), endTokenOf(last));
 }
 
+/** What samples the next turn of chains: the prompt of each, and its random key. */
+export const stageRows = (
+  { config, chat }: { config: RunConfig; chat: Chat },
+  problemOf: (id: string) => PromptProblem,
+  chains: readonly Chain[],
+  stage: Stage,
+  batchKey: readonly [number, number],
+): SamplingRow[] =>
+  chains.map(({ turns, problemId, sample }) => ({
+    turns,
+    prompt: stagePrompt(chat, config, problemOf(problemId), turns, stage),
+    key: extendKey(batchKey, problemId, sample, stage),
+  }));
+
 /** The tokens that ask for another program, after one that fails a test. */
 export function repairPrompt(
   chat: Pick<Chat, 'continuationTokens'>,
@@ -87,12 +102,32 @@ export function testPrompt(
   return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, work, request));
 }
 
+type Sampled = { turns: SampledTurn[]; tokens: number };
+
+/** Samples the rows of each adapter together. @param adapters by row. @returns turns by row */
+export async function sampleByAdapter<A>(
+  rows: readonly SamplingRow[],
+  adapters: readonly A[],
+  sample: (rows: SamplingRow[], adapter: A) => Promise<Sampled>,
+): Promise<Sampled> {
+  const turns: SampledTurn[] = [];
+  let tokens = 0;
+  for (const adapter of new Set(adapters)) {
+    const places = rows.flatMap((_, i) => (adapters[i] === adapter ? [i] : []));
+    const own = places.map((i) => rows[i]!);
+    const sampled = await sample(own, adapter);
+    for (const [j, i] of places.entries()) turns[i] = sampled.turns[j]!;
+    tokens += sampled.tokens;
+  }
+  return { turns, tokens };
+}
+
 export async function sampleTurns(
   scope: Pick<Scope, 'signal' | 'heartbeat'>,
   { engine, chat, sampler = engine }: { engine: Engine; chat: Chat; sampler?: Sampler },
   rows: SamplingRow[],
   options: Omit<GenerateOptions, 'stopTokens' | 'signal' | 'onProgress'>,
-): Promise<{ turns: SampledTurn[]; tokens: number }> {
+): Promise<Sampled> {
   const { contextLength } = engine.info;
   const asked = rows.map(({ turns, prompt, key }): GenerateRequest => {
     const sampled = sampledRanges(turns);

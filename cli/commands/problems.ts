@@ -2,8 +2,8 @@
 import { type Command, Option } from 'commander';
 import type { SandboxKind } from '../../core/schema/config.js';
 import type { Limits } from '../../core/schema/execution.js';
+import { type Entries, type Entry, openEntries, type ReadingOptions } from '../../data/entries.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
-import { type DraftEntry, openDrafts } from '../../data/problemDrafts.js';
 import { examineProblem, type Health } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
@@ -69,21 +69,22 @@ const examine = (problems: string, flags: Flags): Promise<void> =>
 async function run(name: string, { files, options, source }: ProvidedProblems, flags: Flags): Promise<void> {
   const output = createOutput(flags.json);
   const counter = openCounter('problems read');
-  const drafts = await openDrafts(files, { ...options, onRecord: counter.update }).finally(counter.stop);
+  const read = openCounted(files, { ...options, onRecord: counter.update });
+  const { entries, count } = await read.finally(counter.stop);
   const shown = name.startsWith('hf:') ? source : name;
-  output.note(`${shown}: ${counted(drafts.count, 'problem')}, format ${drafts.format}`);
-  noteUnread(drafts.unread, output.note);
+  output.note(`${shown}: ${counted(count, 'problem')}, format ${entries.format}`);
+  noteUnread(entries.unread, output.note);
   await interruptible(async (stop) => {
     const files = flags.out === undefined ? undefined : await openFiles(flags.out);
     let sandbox: Sandbox | undefined;
-    const bar = openRowBar(drafts.count, 'problems');
+    const bar = openRowBar(count, 'problems');
     try {
       sandbox = await openSandbox(flags.sandbox ?? 'auto', { log: output.note, packages: flags.packages });
       const limits = { ...LIMITS, ...limitsOf(flags) };
       const quarantined: Quarantined[] = [];
       let total = 0;
-      const examine = (entry: DraftEntry) => examineEntry(entry, sandbox!, limits, stop.signal);
-      for await (const { id, health } of inOrder(drafts.entries(), WINDOW, examine)) {
+      const examine = (entry: Entry) => examineEntry(entry, sandbox!, limits, stop.signal);
+      for await (const { id, health } of inOrder(entries, WINDOW, examine)) {
         total++;
         if ('reason' in health) {
           quarantined.push({ id, reason: health.reason });
@@ -106,15 +107,23 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
   });
 }
 
+/** A bad file is refused before anything is run. */
+async function openCounted(files: string[], options: ReadingOptions): Promise<{ entries: Entries; count: number }> {
+  const entries = await openEntries(files, options);
+  let count = 0;
+  for await (const _ of entries) count++;
+  return { entries, count };
+}
+
 async function examineEntry(
-  entry: DraftEntry,
+  entry: Entry,
   sandbox: Sandbox,
   limits: Partial<Limits>,
   signal: AbortSignal,
 ): Promise<{ id: string; health: Health }> {
   if ('reason' in entry) return { id: entry.id, health: { reason: entry.reason } };
-  const { problem, inputs } = entry.draft;
-  return { id: entry.id, health: await examineProblem(problem, sandbox, { inputs, limits, signal }) };
+  const { problem } = entry;
+  return { id: problem.id, health: await examineProblem(problem, sandbox, { limits, signal }) };
 }
 
 /** Both files are written completely or not at all. */

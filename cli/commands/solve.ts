@@ -103,7 +103,7 @@ function textOf(event: SolveEvent): string {
   }
   const lines = event.tests.map(({ stage, call, expected, verdicts }) => {
     const wanted = expected === null ? '' : ` == ${expected}`;
-    return `  stage ${stage}  ${call}${wanted}  ${verdicts.join(' ')}`;
+    return `  stage ${stage}  ${call}${wanted}  ${verdicts.join(' ') || 'no verdict'}`;
   });
   const unreadable = event.unreadable > 0 ? [`  ${event.unreadable} unreadable`] : [];
   return [`${head('tests')} (${spent(event.seconds)})`, ...lines, ...unreadable, ''].join('\n');

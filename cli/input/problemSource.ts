@@ -4,12 +4,12 @@ import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/errors.js';
 import type { Ref } from '../../core/ref.js';
-import { isBuiltIn, type Rejected } from '../../core/schema/problem.js';
+import { isBuiltIn, type Problem, type Rejected } from '../../core/schema/problem.js';
+import { type ReadingOptions, readReferences } from '../../data/entries.js';
 import { FORMATS, type FormatName } from '../../data/formats/format.js';
-import { type ReadingOptions, readReferences } from '../../data/problemDrafts.js';
 import { checkProblems, loadProblems } from '../../data/problems.js';
 import { absoluteSource, parseSource, provideSource, readingOptions, sourceText } from '../../data/source.js';
-import { readTasks, type Task } from '../../inference/tasks.js';
+import { readTasks } from '../../inference/tasks.js';
 import { NO_REFERENCE } from '../../sandbox/healthGate.js';
 import type { Store } from '../../store/store.js';
 import { openCounter } from '../terminal/counter.js';
@@ -76,7 +76,7 @@ export async function readSource(
   source: string,
   flags: ReadingFlags,
   skip: (id: string, reason: string) => void,
-): Promise<Task[]> {
+): Promise<Problem[]> {
   if (isBuiltIn(source)) return (await loadProblems(sourceWith(source, flags))).test;
   return withProblems(source, flags, async ({ files, options }) => {
     const { tasks, rejected } = await readTasks(files, options);

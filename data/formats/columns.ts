@@ -17,10 +17,7 @@ import {
   type Columns,
   code,
   type FormatName,
-  GIVEN,
-  type Given,
   idText,
-  NOTHING,
   PARTS,
   type Part,
   type ProblemFormat,
@@ -53,12 +50,14 @@ export function columnsFormat(
     name,
     columns,
     mapped: (map) => columnsFormat(name, [], { ...columns, ...map }, traits),
-    reads: [...recognises, ...Object.values(columns), traits.files ?? []].flat().map((path) => path.split('.')[0]!),
+    fields: (record) => {
+      const all = [...recognises, ...Object.values(columns), traits.files ?? []].flat();
+      const paths = record === undefined ? all : PARTS.flatMap((part) => presentIn(record, columns[part], part));
+      return paths.map((path) => path.split('.')[0]!);
+    },
     recognises: (record) => recognises.some((paths) => paths.every((path) => valueAt(record, path) !== undefined)),
-    fields: (record) =>
-      PARTS.flatMap((part) => presentIn(record, columns[part], part).map((path) => path.split('.')[0]!)),
     idOf: (record) => printedId(first(record, columns.id)),
-    read: (record) => ({ problem: readProblem(record, columns, traits) }),
+    read: (record) => readProblem(record, columns, traits),
   };
 }
 
@@ -108,6 +107,7 @@ function readProblem(record: SourceRecord, columns: Columns, traits: Traits): Pr
 interface Cells extends Traits {
   columns: Columns;
   json: object;
+  reference: SourceRecord['reference'];
   at(part: Part): unknown;
   /** @throws UnusableRecord if it is not text */
   textAt(part: Part): string | undefined;
@@ -115,7 +115,7 @@ interface Cells extends Traits {
   exact(): unknown;
 }
 
-function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
+function cellsOf({ json, reference, exact }: SourceRecord, columns: Columns): Cells {
   const at = (part: Part): unknown => first(json, columns[part]);
   const textAt = (part: Part): string | undefined => {
     const value = part === 'description' ? lastOfUser(at(part)) : at(part);
@@ -123,7 +123,7 @@ function cellsOf({ json, exact }: SourceRecord, columns: Columns): Cells {
     const [name = part] = columns[part] ?? [];
     return parseFields((SCHEMAS[part] ?? text).optional(), value, name) as string | undefined;
   };
-  return { columns, json: json as object, at, textAt, exact };
+  return { columns, json: json as object, reference, at, textAt, exact };
 }
 
 const JUDGES = Object.keys(judgesSchema.shape) as (keyof typeof judgesSchema.shape)[];
@@ -158,9 +158,8 @@ function commonFields({ columns, at, textAt }: Cells, { file, index = 0 }: Sourc
 type CommonFields = ReturnType<typeof commonFields>;
 
 /** The solution that --references gives, else that of the record, after the preamble. */
-function referenceIn({ json, at, textAt }: Cells, entry: string | undefined): string | undefined {
-  const given = (json as Given)[GIVEN] ?? NOTHING;
-  const solution = given !== NOTHING ? given : solutionOf(at('reference'), entry && calledEntry(entry));
+function referenceIn({ reference, at, textAt }: Cells, entry: string | undefined): string | undefined {
+  const solution = reference ?? solutionOf(at('reference'), entry && calledEntry(entry));
   if (solution === undefined) return undefined;
   const preamble = textAt('preamble');
   const whole = preamble === undefined ? solution : `${preamble}\n\n${solution}`;
@@ -210,10 +209,10 @@ function functionProblem(
   [tests, hidden]: BothTests,
   cells: Cells,
 ): Problem {
-  const { columns, json, textAt, functions } = cells;
+  const { columns, textAt, functions } = cells;
   const column = textAt('test_source');
   const isUntested = tests === undefined && hidden === undefined && column === undefined;
-  if (isUntested && (json as Given)[GIVEN] !== NOTHING)
+  if (isUntested && cells.reference !== null)
     throw new UnusableRecord(`missing ${named([...(columns.tests ?? []), ...(columns.test_source ?? [])], 'tests')}`);
   const shownSource = [column ?? '', sourceOf(tests)].filter(Boolean).join('\n');
   const hiddenSource = sourceOf(hidden);

@@ -12,11 +12,11 @@ import {
   idText,
   type ProblemFormat,
   parseFields,
-  preferReference,
   problemOf,
   program,
   text,
   UnusableRecord,
+  withReference,
 } from './format.js';
 import { completion } from './python.js';
 
@@ -36,28 +36,29 @@ const RELATIVE = 1e-7;
 
 export const evalplus: ProblemFormat = {
   name: 'evalplus',
-  reads: Object.keys(recordSchema.shape),
+  fields: () => Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'entry_point', 'base_input', 'plus_input'),
-  read: ({ json, exact, file }) => {
-    const record = parseFields(recordSchema, preferReference(json, 'canonical_solution'));
+  read: (given) => {
+    const record = parseFields(recordSchema, withReference(given, 'canonical_solution'));
     const { signature: _, ...shown } = completion(record);
     const { entry, referenceSolution } = shown;
-    const numbers = exact() as Record<'base_input' | 'plus_input', unknown>;
+    const numbers = given.exact() as Record<'base_input' | 'plus_input', unknown>;
     const types = typesOf(record.task_id);
     const inputsIn = (field: 'base_input' | 'plus_input'): Value[][] =>
       argumentLists(numbers[field], field).map((args) => types?.(args) ?? args);
     const absolute = record.atol || DEFAULT_TOLERANCE;
     const { order, checker, ...truth } = rulesOf(record.task_id, entry, absolute);
+    const problem = problemOf({
+      id: record.task_id,
+      ...shown,
+      baselineTests: [],
+      source: basename(given.file),
+      validator: validatorOf(record.contract, entry, referenceSolution, types !== undefined),
+      comparison: { absolute, relative: RELATIVE, ...order },
+      checker,
+    });
     return {
-      problem: problemOf({
-        id: record.task_id,
-        ...shown,
-        baselineTests: [],
-        source: basename(file),
-        validator: validatorOf(record.contract, entry, referenceSolution, types !== undefined),
-        comparison: { absolute, relative: RELATIVE, ...order },
-        checker,
-      }),
+      ...problem,
       inputs: { baseline: inputsIn('base_input'), hidden: inputsIn('plus_input'), ...truth },
     };
   },

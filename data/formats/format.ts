@@ -54,44 +54,47 @@ export type Columns = Partial<Record<Part, readonly string[]>>;
 /** How a test given as a list is read: `[arg, …, expected]` or `[[arg, …], expected]`. */
 export type ListStyle = 'flat' | 'nested';
 
-export interface Draft {
-  problem: Problem;
-  /** Inputs without expected values. The health gate makes tests of them from the reference's answers. */
-  inputs?: Problem['inputs'];
-  /** The styles of the record's list tests that can be read in one way only. */
-  listStyles?: ReadonlySet<ListStyle>;
+/** The styles of list tests in a set. */
+export interface ListStyles {
+  /** Of the tests that can be read in one way only. */
+  readonly certain: Set<ListStyle>;
+  /** Of the others, if their record does not tell. */
+  chosen?: ListStyle | undefined;
 }
 
 export interface ProblemFormat {
   readonly name: FormatName;
-  readonly reads: readonly string[]; // its fields: of a Parquet file, only these are read
+  /** The fields of this record that count; without a record, all that are read, also of the columns of a Parquet file. */
+  fields(record?: unknown): readonly string[];
   /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
-  /** The fields of this record that count; absent: all that the format reads. */
-  fields?(record: unknown): string[];
   /** The id of a record, if it is not in a field that other formats use for it. */
   idOf?(record: unknown): string | undefined;
   /** Which columns hold which part; --map adds to them. */
   columns?: Columns;
   mapped?(map: Columns): ProblemFormat;
-  /**
-   * @param style how list tests that can be read in two ways are read, if the record itself does not tell
-   * @throws UnusableRecord
-   */
-  read(record: SourceRecord, style?: ListStyle): Draft;
+  /** @throws UnusableRecord */
+  read(record: SourceRecord, styles?: ListStyles): Problem;
 }
 
 /** The record cannot be used: it is quarantined for this reason. */
-export class UnusableRecord extends Error {}
+export class UnusableRecord extends Error {
+  /** @param isAmbiguous if a chosen list style would make it usable */
+  constructor(
+    message: string,
+    readonly isAmbiguous = false,
+  ) {
+    super(message);
+  }
+}
 
 /** The message of a record that cannot be used begins with its place. */
 export function placed<T>(place: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof UnusableRecord || error instanceof RangeError)
-      throw new UnusableRecord(`${place} ${error.message}`);
-    throw error;
+    if (!(error instanceof UnusableRecord || error instanceof RangeError)) throw error;
+    throw new UnusableRecord(`${place} ${error.message}`, error instanceof UnusableRecord && error.isAmbiguous);
   }
 }
 
@@ -122,17 +125,10 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: 
   throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
 }
 
-/** Holds the solution that --references gives a record. A file has no such field. */
-export const GIVEN = Symbol('given');
-export type Given = { [GIVEN]?: string };
-/** Stands for the solution of a problem that is only solved. */
-export const NOTHING = 'pass';
-
-/** A record with the solution that --references gives in the format's own field. */
-export function preferReference(json: unknown, field: string, form: (code: string) => unknown = String): unknown {
-  const { [GIVEN]: code } = Object(json) as Given;
-  const isOwn = code === undefined || (code === NOTHING && Object.hasOwn(Object(json), field));
-  return isOwn ? json : { ...Object(json), [field]: form(code) };
+/** The fields of a record, with the solution that --references gives in `field`. One that is only solved may lack its own. */
+export function withReference({ json, reference }: SourceRecord, field: string): unknown {
+  if (reference === undefined || typeof json !== 'object') return json;
+  return reference === null ? { [field]: 'pass', ...presentFields(json) } : { ...json, [field]: reference };
 }
 
 /** A problem of these fields; undefined ones are left out, because problems are stored as JSON. @throws UnusableRecord */

@@ -25,6 +25,7 @@ import {
   program,
   text,
   UnusableRecord,
+  withReference,
 } from './format.js';
 import { calledEntry } from './python.js';
 
@@ -58,10 +59,15 @@ const propertyOf = (field: string): string => field.replace(/_(.)/g, (_, letter:
 
 export const gauntlet: ProblemFormat = {
   name: 'gauntlet',
-  reads: Object.keys(recordSchema.shape),
+  fields: () => Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'function_signature', 'baseline_tests'),
-  read: ({ json, exact, file }, fileStyle) => {
-    const record = parseFields(recordSchema, structured(json, parseJson));
+  read: (source, styles) => {
+    const { json, exact, file, reference } = source;
+    const given =
+      reference === null
+        ? { baseline_tests: [], ...Object(presentFields(json)) }
+        : withReference(source, 'reference_solution');
+    const record = parseFields(recordSchema, structured(given, parseJson));
     const { function_signature, reference_solution } = record;
     const givenEntry = record.entry && calledEntry(record.entry);
     const isDef = record.calling === undefined || record.calling.style === 'call';
@@ -71,10 +77,10 @@ export const gauntlet: ProblemFormat = {
     if (!isDef && givenEntry === undefined)
       throw new UnusableRecord('missing field `entry`, which this `calling` needs');
     const entry = givenEntry ?? entryOf(signature, reference_solution ?? '');
-    const given = [...record.baseline_tests, ...record.hidden_tests];
-    const listStyles = certainStyles(given, signature);
-    const style = listStyles.size === 0 ? fileStyle : listStyles.size === 1 ? [...listStyles][0] : undefined;
-    const numbers = given.some(isStructure) ? (structured(exact()) as typeof record) : record;
+    const tests = [...record.baseline_tests, ...record.hidden_tests];
+    const certain = certainStyles(tests, signature);
+    const style = certain.size === 0 ? styles?.chosen : certain.size === 1 ? [...certain][0] : undefined;
+    const numbers = tests.some(isStructure) ? (structured(exact()) as typeof record) : record;
     const read = (field: 'baseline_tests' | 'hidden_tests'): TestCase[] =>
       record[field].flatMap((test, index) => {
         const exactTest = isStructure(test) ? numbers[field][index] : test;
@@ -92,7 +98,8 @@ export const gauntlet: ProblemFormat = {
       calling,
       ...judgesOf(record),
     });
-    return { problem, listStyles };
+    for (const one of certain) styles?.certain.add(one);
+    return problem;
   },
 };
 

@@ -1,10 +1,9 @@
 // Every format of problem files. To add one, write a file beside these and add a line here.
-import { codea1 } from './codea1.js';
 import { columnsFormat } from './columns.js';
 import { evalplus } from './evalplus.js';
 import { FORMATS, type FormatName, type ProblemFormat } from './format.js';
 import { gauntlet } from './gauntlet.js';
-import { humaneval } from './humaneval.js';
+import { codea1, humaneval } from './humaneval.js';
 import { mbpp } from './mbpp.js';
 import { SETS } from './sets.js';
 
@@ -19,7 +18,7 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
 };
 
 /** The columns that any format reads; one that --map names may be none of them. */
-export const FIELDS: ReadonlySet<string> = new Set(Object.values(TABLE).flatMap(({ reads }) => reads));
+export const FIELDS: ReadonlySet<string> = new Set(Object.values(TABLE).flatMap((format) => format.fields()));
 
 export const formatOf = (name: FormatName): ProblemFormat => TABLE[name];
 

@@ -7,11 +7,11 @@ import {
   idText,
   type ProblemFormat,
   parseFields,
-  preferReference,
   problemOf,
   program,
   text,
   UnusableRecord,
+  withReference,
 } from './format.js';
 import { calledIn, signatureIn, testsFrom } from './python.js';
 
@@ -29,10 +29,10 @@ const recordSchema = z.object({
 
 export const mbpp: ProblemFormat = {
   name: 'mbpp',
-  reads: Object.keys(recordSchema.shape),
+  fields: () => Object.keys(recordSchema.shape),
   recognises: (record) => hasFields(record, 'task_id', 'code', 'test_list'),
-  read: ({ json, file }) => {
-    const record = parseFields(recordSchema, preferReference(json, 'code'));
+  read: (source) => {
+    const record = parseFields(recordSchema, withReference(source, 'code'));
     const description = record.text ?? record.prompt;
     if (description === undefined) throw new UnusableRecord('missing field `text` (or `prompt`)');
     const referenceSolution = record.code.replace(/\r\n?/g, '\n');
@@ -46,7 +46,7 @@ export const mbpp: ProblemFormat = {
     // the suites of three tasks of MBPP+ assert nothing
     const suite = testsFrom(/\bassert\b/.test(record.test) ? record.test : '', entry, signature);
     const kept = [given.testSource, suite.testSource].filter((source) => source !== undefined);
-    const problem = problemOf({
+    return problemOf({
       id: `MBPP/${record.task_id}`.replace(/^MBPP\/(?=Mbpp\/|MBPP\/)/, ''),
       description: description.trim(),
       ...shown,
@@ -55,8 +55,7 @@ export const mbpp: ProblemFormat = {
       hiddenTests: [...challenge.baselineTests, ...suite.baselineTests],
       testSource: kept.length > 0 ? kept.join('\n\n') : undefined, // a challenge test that is no value is left out, since source may be rewarded
       referenceSolution,
-      source: basename(file),
+      source: basename(source.file),
     });
-    return { problem };
   },
 };

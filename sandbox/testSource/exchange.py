@@ -1,10 +1,13 @@
-# The messages between tests (T) and a program (S) in two processes: tagged values with further tags
-#   {"r": n} the list, dict or other container with number n, which both sides have
+# The messages between tests (T) and a program (S) in two processes. Each side makes objects of its own: nothing executable crosses.
+# A mutable container gets the next number when a message first holds it, the same on both sides. Later messages hold the number.
+# A sender compares its numbered containers with the items that both sides knew after the last message. Its message also holds
+# those that have changed, and the receiver gives its own containers the same items.
+# A message also lists the numbers that its sender still uses, and the receiver forgets the others.
+# If a message fails, the numbers that it gave are taken back. Values are tagged, with further tags than in values mode:
+#   {"r": n} the container with number n    {"h": [id, class]} an object that stays in S    {"y": [name, text]} builtin exception
 #   {"a": text} bytearray    {"k": [name, arguments of its constructor, items]} another class of KINDS or VALUES
-#   {"z": []} frozenset    {"q": [a, b, c]} range    {"l": [a, b, c]} slice    {"y": [name, text]} builtin exception
-#   {"g": name} a public name of the program    {"u": name} a builtin function or type    {"h": [id, class]} an object
-#   that stays in S.
-# Each side decodes into objects of its own: nothing executable crosses.
+#   {"z": []} frozenset    {"q": [a, b, c]} range    {"l": [a, b, c]} slice
+#   {"g": name} a public name of the program    {"u": name} a builtin function or type
 import builtins
 import collections
 import importlib
@@ -51,13 +54,13 @@ def contents(container):
 
 
 class Shared:
-    """The messages of one side, and the mutable containers that both sides have, by number. Each message says what its
-    sender has changed, and which containers it still refers to: what only one side can reach is forgotten."""
+    """The messages of one side, and the mutable containers that both sides have, by number."""
 
     def __init__(self, foreign, meaning):
         """`foreign` returns the tag of an object, or raises. `meaning(tag, x)` returns what a name or an object stands for."""
         self.foreign, self.meaning = foreign, meaning
-        self.known, self.seen, self.numbers, self.next = {}, {}, {}, 0
+        self.known, self.numbers, self.next = {}, {}, 0  # number → container, id of a container → number, the next number
+        self.seen = {}  # number → the items that both sides knew after the last message
 
     def add(self, container):
         self.known[self.next], self.numbers[id(container)] = container, self.next
@@ -86,6 +89,11 @@ class Shared:
         for n in self.known.keys() - {*numbers}:
             self.seen.pop(n, None)
             del self.numbers[id(self.known.pop(n))]
+
+    def forget_from(self, first):
+        """Takes back the numbers from `first` on, which a message gave that failed."""
+        self.keep([n for n in self.known if n < first])
+        self.next = first
 
     def pack(self, value, other=None):
         return encode(value, 0, [MESSAGE_NODES, MESSAGE_BYTES], other or self.other)
@@ -123,26 +131,15 @@ class Shared:
         if not isinstance(value, (list, dict)):
             return value
         ((tag, x),) = (('', value),) if isinstance(value, list) else value.items()
+        if tag == 'k' and x[0] in VALUES:
+            kind = getattr(importlib.import_module(VALUES[x[0]]), x[0])
+            made = kind(*map(self.unpack, x[1]))
+            if type(made) is not kind:  # numpy makes an array from a list
+                raise TypeError('the program answered with an invalid ' + x[0])
+            return made
         if tag in OWN_TAG or tag == 'k':
-            name, arguments, x = x if tag == 'k' else ('', (), x)
-            if name in VALUES:
-                kind = getattr(importlib.import_module(VALUES[name]), name)
-                made = kind(*map(self.unpack, arguments))
-                if type(made) is not kind:  # numpy makes an array from a list
-                    raise TypeError('the program answered with an invalid ' + name)
-                return made
-            kind = KINDS[name] if name else OWN_TAG[tag]
-            out = self.add(kind(*map(self.unpack, arguments))) if number is None else self.known[number]
-            self.seen.pop(number, None)
-            if not isinstance(out, kind):
-                raise TypeError('the program answered with another kind of container')
-            if issubclass(kind, dict):
-                items = {self.unpack(key): self.unpack(y) for key, y in x}
-            else:
-                items = base64.b64decode(x) if kind is bytearray else list(map(self.unpack, x))
-            out.clear()
-            out.update(items) if issubclass(kind, (dict, set)) else out.extend(items)
-            return out
+            name, arguments, items = x if tag == 'k' else ('', (), x)
+            return self.unpack_container(KINDS[name] if name else OWN_TAG[tag], arguments, items, number)
         if tag in FIXED:
             return FIXED[tag](map(self.unpack, x))
         if tag == 'r':
@@ -150,3 +147,16 @@ class Shared:
         if tag == 'u':
             return BUILTINS[x]
         return self.meaning(tag, x) if tag in 'ghy' else decode(value)
+
+    def unpack_container(self, kind, arguments, items, number):
+        out = self.add(kind(*map(self.unpack, arguments))) if number is None else self.known[number]
+        self.seen.pop(number, None)
+        if not isinstance(out, kind):
+            raise TypeError('the program answered with another kind of container')
+        if issubclass(kind, dict):
+            items = {self.unpack(key): self.unpack(x) for key, x in items}
+        else:
+            items = base64.b64decode(items) if kind is bytearray else list(map(self.unpack, items))
+        out.clear()
+        out.update(items) if issubclass(kind, (dict, set)) else out.extend(items)
+        return out

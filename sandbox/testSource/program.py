@@ -180,8 +180,7 @@ class Program:
     def exchange(self, op, subject, name, args, kwargs, state):
         """Applies what the tests have changed, performs one request, and tells what the program has changed."""
         shared, (first, known, written) = self.shared, state
-        shared.keep(n for n in shared.known if n < first)
-        shared.next = first
+        shared.forget_from(first)
         args, kwargs = list(map(shared.unpack, args)), {key: shared.unpack(x) for key, x in kwargs.items()}
         for n, content in written:
             if type(shared.known[n]) not in MUTABLE:
@@ -195,8 +194,7 @@ class Program:
             stays = op == 'new' or (op == 'op' and name in STAYS)
             reply = {'v': self.keep(value) if stays else shared.pack(value)}
         except BaseException as error:
-            shared.keep(n for n in shared.known if n < first)
-            shared.next = first
+            shared.forget_from(first)
             reply = self.describe(error)
         written = shared.changes()
         shared.agree()

@@ -30,7 +30,7 @@ def ask(op, subject, name, args=(), kwargs=None):
             args, kwargs = list(map(shared.pack, args)), {key: shared.pack(x) for key, x in (kwargs or {}).items()}
             written = shared.changes()
         except Unsendable as error:
-            shared.keep(n for n in shared.known if n < first)
+            shared.forget_from(first)
             raise TypeError('this cannot be given to the program: ' + str(error)) from None
         shared.agree()
         channel.send(to_json({'q': [op, subject, name, args, kwargs, [first, shared.in_use(), written]]}))

@@ -1,23 +1,21 @@
 // Each reader with small records of its format.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { GauntletError } from '../../core/errors.js';
 import { comparisonSpecSchema } from '../../core/schema/comparison.js';
-import type { Problem } from '../../core/schema/problem.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { checkerOfScript } from '../../data/checkers.js';
+import { readReferences } from '../../data/entries.js';
 import { parseExactJson, valueOfJson } from '../../data/exactJson.js';
-import type { Draft } from '../../data/formats/format.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { readPickledText } from '../../data/formats/pickledText.js';
-import { type DraftEntry, openDrafts, readReferences } from '../../data/problemDrafts.js';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
+import { problemFiles, readSet } from '../support/entries.js';
 
 const humaneval = {
   task_id: 'Own/0',
@@ -41,8 +39,11 @@ const plain = {
   baseline_tests: [],
   reference_solution: 'def f(x): return x + 1',
 };
-const evalplus = `{"task_id": "Own/1", "prompt": "def half(x):\\n    \\"\\"\\" half \\"\\"\\"\\n", "contract": "assert x", "canonical_solution":
+const EVALPLUS = `{"task_id": "Own/1", "prompt": "def half(x):\\n    \\"\\"\\" half \\"\\"\\"\\n", "contract": "assert x", "canonical_solution":
  "    return x / 2\\n", "entry_point": "half", "base_input": [[1.0], [2]], "plus_input": [[NaN], [-Infinity], [12345678901234567890]], "atol": 0.001}`;
+const evalplus = EVALPLUS.replace('\n', '');
+/** The same with numbers that JSON has. */
+const finite = JSON.parse(evalplus.replace('NaN', '1').replace('-Infinity', '1')) as object;
 const functional = {
   question_id: 'q1',
   question_title: 'Count',
@@ -88,90 +89,63 @@ const JUDGES = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf
 };
 
 describe('problem file formats', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
-  });
-  after(() => rm(folder, { recursive: true }));
-
-  const write = async (content: unknown, name = 'set.jsonl'): Promise<string> => {
-    const file = join(folder, name);
-    const text = typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content);
-    await writeFile(file, text);
-    return file;
+  const { write, refuses, path } = problemFiles();
+  const problemOf = async (record: unknown, references?: Map<string, string>): Promise<Problem> => {
+    const { entries, problems } = await readSet(write(record), { references });
+    assert.ok(problems[0], JSON.stringify(entries));
+    return problems[0];
   };
-  const entries = async (file: string, references?: Map<string, string>): Promise<DraftEntry[]> => {
-    const out: DraftEntry[] = [];
-    for await (const entry of (await openDrafts(file, { references })).entries()) out.push(entry);
-    return out;
-  };
-  const draftOf = async (record: unknown): Promise<Draft> => {
-    const [entry] = await entries(await write(record));
-    assert.ok(entry && 'draft' in entry, JSON.stringify(entry));
-    return entry.draft;
-  };
-  const problemOf = async (record: unknown): Promise<Problem> => (await draftOf(record)).problem;
-  const refuses = async (content: unknown, message: RegExp): Promise<void> => {
-    await assert.rejects(openDrafts(await write(content)), (error: GauntletError) => {
-      assert.equal(error.code, 'BAD_INPUT');
-      assert.match(error.message, message);
-      assert.ok(!error.message.includes('\n'), error.message);
-      return true;
-    });
+  /** The problem of a record has these fields. */
+  const gives = async (record: unknown, right: Partial<Problem>, what?: string): Promise<Problem> => {
+    const problem = await problemOf(record);
+    const found = Object.keys(right).map((key) => [key, problem[key as keyof Problem]]);
+    assert.deepEqual(Object.fromEntries(found), right, what);
+    return problem;
   };
 
   describe('read', () => {
-    const path = join(ROOT, 'test/data/forms.jsonl'); // {title, record, map, format} and {right} or {reason}
-    for (const line of readFileSync(path, 'utf8').trim().split('\n')) {
+    const forms = join(ROOT, 'test/data/forms.jsonl'); // {title, record, map, format} and {right} or {reason}
+    for (const line of readFileSync(forms, 'utf8').trim().split('\n')) {
       const { title, record, right, reason, ...options } = JSON.parse(line);
       it(title, async () => {
-        const file = await write(record);
+        const file = write(record);
         if (reason !== undefined)
-          return assert.rejects(openDrafts(file, options), ({ message }: Error) => message.includes(reason));
-        for await (const entry of (await openDrafts(file, options)).entries()) {
-          assert.ok('draft' in entry, JSON.stringify(entry));
-          const { problem } = entry.draft;
-          assert.deepEqual(Object.fromEntries(Object.keys(right).map((key) => [key, problem[key as 'id']])), right);
-        }
+          return assert.rejects(readSet(file, options), ({ message }: Error) => message.includes(reason));
+        const { entries, problems } = await readSet(file, options);
+        assert.equal(problems.length, entries.length, JSON.stringify(entries));
+        assert.deepEqual(Object.fromEntries(Object.keys(right).map((key) => [key, problems[0]![key as 'id']])), right);
       });
     }
   });
 
   it('are recognised by the fields of the first record that has one', async () => {
-    const own = {
-      id: 'a',
-      description: 'd',
-      function_signature: 'def f():',
-      baseline_tests: [],
-      reference_solution: 'x',
-    };
     for (const [record, name] of [
-      [own, 'gauntlet'],
+      [plain, 'gauntlet'],
       [humaneval, 'humaneval'],
       [mbpp, 'mbpp'],
-      [evalplus.replace('\n', ''), 'evalplus'],
+      [evalplus, 'evalplus'],
       [functional, 'livecodebench'],
       [codecontests, 'codecontests'],
     ] as const)
-      assert.equal((await openDrafts(await write(record))).format, name);
-    const late = await openDrafts(await write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`));
-    assert.deepEqual([late.format, late.count], ['mbpp', 2]);
+      assert.equal((await readSet(write(record))).format, name);
+    const late = await readSet(write(`{"a": 1}\n${JSON.stringify(mbpp)}\n`));
+    assert.deepEqual([late.format, late.entries.length], ['mbpp', 2]);
     await refuses({ a: 1, b: 2 }, /^set\.jsonl: line 1: unknown format \(its fields: a, b\)/);
     await refuses('', /is empty/);
   });
 
   it('HumanEval: literal asserts in check() become values and leave no test source', async () => {
-    const problem = await problemOf(humaneval);
-    assert.deepEqual(
-      [problem.id, problem.entry, problem.functionSignature],
-      ['Own/0', 'total', 'from typing import List\n\ndef total(xs: List[float], start=0) -> float:'],
-    );
-    assert.deepEqual(problem.baselineTests, [
-      { args: [[1, { f: '2.5' }]], expected: { f: '3.5' } },
-      { args: [[], 2], expected: 2 },
-    ]);
-    assert.equal(problem.testSource, undefined);
-    assert.equal(problem.referenceSolution, humaneval.prompt + humaneval.canonical_solution);
+    await gives(humaneval, {
+      id: 'Own/0',
+      entry: 'total',
+      functionSignature: 'from typing import List\n\ndef total(xs: List[float], start=0) -> float:',
+      baselineTests: [
+        { args: [[1, { f: '2.5' }]], expected: { f: '3.5' } },
+        { args: [[], 2], expected: 2 },
+      ],
+      testSource: undefined,
+      referenceSolution: humaneval.prompt + humaneval.canonical_solution,
+    });
   });
 
   it('HumanEval: a test that is not literal stays as source, beside the literal ones', async () => {
@@ -203,68 +177,68 @@ describe('problem file formats', () => {
       canonical_solution: '        return s * t\n',
       test: 'def check(candidate):\n    assert candidate(s = 1) == 2\n    assert candidate(t=3, s=2) == 6\n',
     };
+    const baselineTests = [
+      { args: [1], expected: 2 },
+      { args: [2, 3], expected: 6 },
+    ];
+    const functionSignature = 'class Solution:\n    def f(self, s: int, t=2) -> int:';
     for (const entry_point of ['Solution().f', 'Solution.f', 'f']) {
-      const problem = await problemOf({ ...method, entry_point });
-      assert.deepEqual([problem.entry, problem.testSource], ['Solution.f', undefined]);
-      assert.equal(problem.functionSignature, 'class Solution:\n    def f(self, s: int, t=2) -> int:');
-      assert.deepEqual(problem.baselineTests, [
-        { args: [1], expected: 2 },
-        { args: [2, 3], expected: 6 },
-      ]);
+      const right = { entry: 'Solution.f', testSource: undefined, functionSignature, baselineTests };
+      await gives({ ...method, entry_point }, right);
     }
     const complete = `${method.prompt.replace('"""x"""', 'return s * t')}`;
-    const whole = await problemOf({ ...method, entry_point: 'Solution().f', canonical_solution: complete });
-    assert.equal(whole.referenceSolution, complete);
+    const whole = { ...method, entry_point: 'Solution().f', canonical_solution: complete };
+    await gives(whole, { referenceSolution: complete });
     const isStatic = complete.replace('    def f(self, ', '    @staticmethod\n    def f(');
-    const fixed = await problemOf({ ...method, entry_point: 'Solution().f', canonical_solution: isStatic });
-    assert.deepEqual(fixed.baselineTests[1], { args: [2, 3], expected: 6 });
+    await gives({ ...whole, canonical_solution: isStatic }, { baselineTests });
   });
 
   it('MBPP: the entry is the function that the tests call, challenge tests are hidden', async () => {
-    const problem = await problemOf(mbpp);
-    assert.deepEqual([problem.id, problem.entry, problem.functionSignature], ['MBPP/7', 'twice', 'def twice(x):']);
-    assert.deepEqual(problem.baselineTests, [
-      { args: [2], expected: 4 },
-      { args: [{ t: [1] }], expected: { t: [1, 1] } },
-    ]);
-    assert.deepEqual(problem.hiddenTests, [{ args: ['a'], expected: 'aa' }]);
-    assert.equal(problem.testSource, undefined);
-    const computed = await problemOf({ ...mbpp, test_setup_code: 'y = int("3")', test_list: ['assert twice(y) == 6'] });
-    assert.deepEqual([computed.testSource, computed.testStyle], ['y = int("3")\nassert twice(y) == 6', 'assert']);
-    assert.equal(computed.hiddenTests.length, 1); // not in the source as well, since source is rewarded
+    const problem = await gives(mbpp, {
+      id: 'MBPP/7',
+      entry: 'twice',
+      functionSignature: 'def twice(x):',
+      baselineTests: [
+        { args: [2], expected: 4 },
+        { args: [{ t: [1] }], expected: { t: [1, 1] } },
+      ],
+      hiddenTests: [{ args: ['a'], expected: 'aa' }],
+      testSource: undefined,
+    });
+    const { hiddenTests } = problem; // not in the source as well, since source is rewarded
+    const computed = { ...mbpp, test_setup_code: 'y = int("3")', test_list: ['assert twice(y) == 6'] };
+    await gives(computed, { testSource: 'y = int("3")\nassert twice(y) == 6', testStyle: 'assert', hiddenTests });
     await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /tests call g; the/);
     await refuses({ ...mbpp, text: undefined }, /line 1: missing field `text` \(or `prompt`\)/);
     await refuses({ ...mbpp, test_list: 'assert' }, /field `test_list`/);
     const loop = 'def same(a, b):\n    assert a == b\nfor x in [1]:\n    same(twice(x), 2 * x)\n';
     const plus = await problemOf({ ...mbpp, test: `assert twice(5) == 10\n${loop}` });
-    assert.deepEqual(plus.hiddenTests, [...problem.hiddenTests, { args: [5], expected: 10 }]);
+    assert.deepEqual(plus.hiddenTests, [...hiddenTests, { args: [5], expected: 10 }]);
     assert.equal(plus.testSource?.trim(), loop.trim());
     assert.deepEqual(await problemOf({ ...mbpp, test: loop.replace('assert', 'out =') }), problem); // checks nothing
   });
 
   it('name the fields that may hold tests and are not read', async () => {
-    const unreadOf = async (record: object) => [...(await openDrafts(await write(record))).unread];
+    const unreadOf = async (record: object) => (await readSet(write(record))).unread;
     for (const [record, names] of JUDGES.unread) assert.deepEqual(await unreadOf(record), names);
   });
 
   it('EvalPlus: inputs keep floats, long ints, NaN and infinity; plus inputs are hidden', async () => {
-    const { problem, inputs } = await draftOf(evalplus.replace('\n', ''));
+    const { inputs, ...problem } = await problemOf(evalplus);
     assert.deepEqual(inputs, {
       baseline: [[{ f: '1.0' }], [2]],
       hidden: [[{ f: 'nan' }], [{ f: '-inf' }], [{ i: '0xab54a98ceb1f0ad2' }]],
     });
     assert.deepEqual(comparisonOf(problem), [0.001, 1e-7, 'exact']);
     assert.match(problem.referenceSolution!, /^def half\(x\):[\s\S]*return x \/ 2/);
-    const whole = JSON.parse(evalplus.replace('\n', '').replace('NaN', '1').replace('-Infinity', '1')) as object;
     const code = 'def half(x):\n    return x / 2';
-    assert.equal((await problemOf({ ...whole, canonical_solution: code })).referenceSolution, code);
-    await refuses({ ...whole, base_input: [3] }, /field `base_input\.0`: a list of arguments is expected/);
+    await gives({ ...finite, canonical_solution: code }, { referenceSolution: code });
+    await refuses({ ...finite, base_input: [3] }, /field `base_input\.0`: a list of arguments is expected/);
   });
 
   it('EvalPlus: arguments have the types that its judge gives them', async () => {
-    const record = JSON.parse(evalplus.replace('\n', '').replace('NaN', '1').replace('-Infinity', '1')) as object;
     for (const [task, given, args] of JUDGES.types) {
-      const drafted = await draftOf({ ...record, task_id: `Mbpp/${task}`, base_input: [given] });
+      const drafted = await problemOf({ ...finite, task_id: `Mbpp/${task}`, base_input: [given] });
       assert.deepEqual(drafted.inputs!.baseline, [args], `${task}`);
     }
   });
@@ -272,36 +246,43 @@ describe('problem file formats', () => {
   it('LiveCodeBench: tests have one argument per line; private tests may be a pickled string', async () => {
     const hidden = JSON.stringify([{ input: '[]\n0.5', output: '0', testtype: 'functional' }]);
     for (const private_test_cases of [hidden, packed(pickled(hidden))]) {
-      const problem = await problemOf({ ...functional, private_test_cases });
-      assert.deepEqual(problem.baselineTests, [{ args: [[1, 2], { f: '1.0' }], expected: 2 }]);
-      assert.deepEqual(problem.hiddenTests, [{ args: [[], { f: '0.5' }], expected: 0 }]);
-      assert.equal(problem.entry, 'Solution.count');
+      const problem = await gives(
+        { ...functional, private_test_cases },
+        {
+          baselineTests: [{ args: [[1, 2], { f: '1.0' }], expected: 2 }],
+          hiddenTests: [{ args: [[], { f: '0.5' }], expected: 0 }],
+          entry: 'Solution.count',
+          tags: ['leetcode'],
+        },
+      );
       assert.match(problem.referenceSolution!, /^from typing import List\n/);
-      assert.deepEqual(problem.tags, ['leetcode']);
       assert.equal(comparisonOf(problem)[0], 1e-5);
     }
     const { reference_solution, ...bare } = functional;
     assert.equal((await problemOf(bare)).referenceSolution, undefined);
-    const references = await readReferences(await write({ id: 'q1', code: reference_solution }, 'refs.jsonl'));
-    const [entry] = await entries(await write(bare), references);
-    assert.ok(entry && 'draft' in entry);
-    await assert.rejects(readReferences(await write({ id: 3 }, 'refs.jsonl')), /line 1: expected \{id, code\}/);
+    const references = await readReferences(write({ id: 'q1', code: reference_solution }, 'refs.jsonl'));
+    assert.ok((await problemOf(bare, references)).referenceSolution);
+    await assert.rejects(readReferences(write({ id: 3 }, 'refs.jsonl')), /line 1: expected \{id, code\}/);
     const others = new Map([['zz', 'def f(): ...']]);
-    await assert.rejects(entries(await write(bare), others), /none of its ids \(zz\) is an id of the problems \(q1\)/);
+    await assert.rejects(problemOf(bare, others), /none of its ids \(zz\) is an id of the problems \(q1\)/);
   });
 
   it('LiveCodeBench and CodeContests: whole programs are compared by tokens', async () => {
     const stdin = { ...functional, public_test_cases: [{ input: '1\n', output: '1', testtype: 'stdin' }] };
-    const problems = [await problemOf(stdin), await problemOf(codecontests)];
-    for (const problem of problems) assert.deepEqual(problem.calling?.style, 'stdio');
+    const echo = {
+      hiddenTests: [{ args: ['2\n'], expected: '2\n' }],
+      referenceSolution: 'print(input())',
+      tags: ['implementation'],
+    };
+    const problems = [
+      await gives(stdin, { baselineTests: [{ args: ['1\n'], expected: '1' }] }),
+      await gives(codecontests, echo),
+    ];
+    for (const { calling } of problems) assert.equal(calling?.style, 'stdio');
     assert.deepEqual(problems.map(comparisonOf), [
       [1e-6, 1e-6, 'tokens'],
       [1e-6, 1e-6, 'tokens-any-case'],
     ]);
-    assert.deepEqual(problems[0]!.baselineTests, [{ args: ['1\n'], expected: '1' }]);
-    assert.deepEqual(problems[1]!.hiddenTests, [{ args: ['2\n'], expected: '2\n' }]);
-    assert.equal(problems[1]!.referenceSolution, 'print(input())');
-    assert.deepEqual(problems[1]!.tags, ['implementation']);
     await refuses({ ...codecontests, input_file: 'in.txt' }, /files of given names/);
     const noPython = { language: [2], solution: ['int main(){}'] };
     assert.equal((await problemOf({ ...codecontests, solutions: noPython })).referenceSolution, undefined);
@@ -320,42 +301,31 @@ describe('problem file formats', () => {
       reference_solution: 'class Solution:\n    def reverse(self, head, xs):\n        return head',
       comparison: { order: 'any' },
     };
-    const problem = await problemOf(own);
-    assert.equal(problem.entry, 'Solution.reverse');
-    assert.equal((await problemOf({ ...own, entry: 'Solution().reverse' })).entry, 'Solution.reverse');
-    assert.equal(problem.functionSignature, `class Solution:\n    ${own.function_signature}`);
-    const empty = { ...own, baseline_tests: [{ inputs: [[], []], expected: null }] };
-    assert.deepEqual((await problemOf(empty)).baselineTests, [{ args: [[], []], expected: [] }]);
-    const tree = {
-      ...own,
-      function_signature: 'class Solution:\n    def reverse(self, root: TreeNode) -> TreeNode:',
-      baseline_tests: [{ inputs: [[1]], expected: [1, null, 2, null, null] }],
-    };
-    const grown = await problemOf(tree);
-    assert.deepEqual(
-      [grown.functionSignature, grown.baselineTests[0]!.expected],
-      [tree.function_signature, [1, null, 2]],
-    );
-    const trees = { ...tree, function_signature: 'def reverse(self, root) -> List[Optional[TreeNode]]:' };
-    const forest = await problemOf({ ...trees, baseline_tests: [{ inputs: [[]], expected: [[1, null], null] }] });
-    assert.deepEqual(forest.baselineTests[0]!.expected, [[1], []]);
-    assert.deepEqual(problem.calling, {
+    const calling: Problem['calling'] = {
       style: 'call',
       parameters: ['ListNode', 'value'],
       result: 'ListNode',
       observe: 'result',
-    });
-    const inPlace = { ...own, function_signature: 'def reverse(self, xs: List[int]) -> None:' };
-    const sorted = await problemOf({
-      ...inPlace,
-      baseline_tests: [
-        [
-          [3, 1],
-          [1, 3],
-        ],
-      ],
-    });
-    assert.deepEqual([sorted.calling?.observe, sorted.baselineTests], [0, [{ args: [[3, 1]], expected: [1, 3] }]]);
+    };
+    const functionSignature = `class Solution:\n    ${own.function_signature}`;
+    const problem = await gives(own, { entry: 'Solution.reverse', functionSignature, calling });
+    await gives({ ...own, entry: 'Solution().reverse' }, { entry: 'Solution.reverse' });
+    const inPlace = 'def reverse(self, xs: List[int]) -> None:';
+    const tree = 'class Solution:\n    def reverse(self, root: TreeNode) -> TreeNode:';
+    const forest = 'def reverse(self, root) -> List[Optional[TreeNode]]:';
+    const cases: [signature: string, test: string, right: TestCase][] = [
+      [own.function_signature, '{"inputs": [[], []], "expected": null}', { args: [[], []], expected: [] }],
+      [tree, '{"inputs": [[1]], "expected": [1, null, 2, null, null]}', { args: [[1]], expected: [1, null, 2] }],
+      [forest, '{"inputs": [[]], "expected": [[1, null], null]}', { args: [[]], expected: [[1], []] }],
+      [inPlace, '[[3, 1], [1, 3]]', { args: [[3, 1]], expected: [1, 3] }],
+    ];
+    const read: Problem[] = [];
+    for (const [function_signature, test, right] of cases) {
+      const record = { ...own, function_signature, baseline_tests: [JSON.parse(test) as unknown] };
+      read.push(await gives(record, { baselineTests: [right] }, function_signature));
+    }
+    const sorted = read.at(-1)!;
+    assert.deepEqual([read[1]!.functionSignature, sorted.calling?.observe], [tree, 0]);
     await refuses({ ...own, function_signature: 'reverse' }, /no `def name/);
     await refuses({ ...own, baseline_tests: [5] }, /baseline_tests\[0\] is none of/);
     for (const given of [problem, sorted, await problemOf(codecontests), await problemOf(humaneval)]) {
@@ -366,7 +336,7 @@ describe('problem file formats', () => {
         checker: 'def checker(i, a, e): return a == e',
       };
       const written = JSON.stringify(toRecord({ ...given, ...own }));
-      const { train } = await loadProblems(await write(written, 'own.jsonl'));
+      const { train } = await loadProblems(write(written, 'own.jsonl'));
       assert.deepEqual(train, [{ ...given, ...own }]);
     }
   });
@@ -398,8 +368,7 @@ describe('problem file formats', () => {
   });
 
   it('EvalPlus: the contract becomes a validator with the parameters of the solution', async () => {
-    const record = JSON.parse(evalplus.replace('\n', '').replace('NaN', '1').replace('-Infinity', '1')) as object;
-    const validatorOf = async (contract: string) => (await problemOf({ ...record, contract })).validator;
+    const validatorOf = async (contract: string) => (await problemOf({ ...finite, contract })).validator;
     const given = '\n    assert isinstance(x, float), "invalid inputs"\n    assert len(set([x])) == 1\n';
     const validator = (await validatorOf(given))!;
     assert.match(
@@ -410,25 +379,19 @@ describe('problem file formats', () => {
     assert.equal(await validatorOf(''), undefined);
     const ofTuple = '\n    assert isinstance(x, tuple)\n';
     assert.equal(await validatorOf(ofTuple), undefined); // JSON made it a list
-    assert.ok((await problemOf({ ...record, task_id: 'Mbpp/2', contract: ofTuple })).validator);
+    assert.ok((await problemOf({ ...finite, task_id: 'Mbpp/2', contract: ofTuple })).validator);
   });
 
   it('--references replace the solution of every format', async () => {
     const cases: [object, string, string][] = [
       [humaneval, 'Own/0', 'def total(xs, start=0):\n    return 0.0'],
       [mbpp, '7', 'def twice(x):\n    return x + x'],
-      [
-        JSON.parse(evalplus.replace(/\n|NaN|-Infinity/g, (part) => (part === '\n' ? '' : '1'))) as object,
-        'Own/1',
-        'def half(x):\n    return x * 0.5',
-      ],
+      [finite, 'Own/1', 'def half(x):\n    return x * 0.5'],
       [functional, 'q1', 'class Solution:\n    def count(self, items, scale):\n        return 0'],
       [{ ...codecontests, solutions: { language: [2], solution: ['int main(){}'] } }, '1_A. Echo', 'print(1)'],
     ];
     for (const [record, id, code] of cases) {
-      const [entry] = await entries(await write(record), new Map([[id, code]]));
-      assert.ok(entry && 'draft' in entry, JSON.stringify(entry));
-      assert.equal(entry.draft.problem.referenceSolution, code);
+      assert.equal((await problemOf(record, new Map([[id, code]]))).referenceSolution, code);
     }
   });
 
@@ -445,39 +408,26 @@ describe('problem file formats', () => {
     const lines = `${JSON.stringify(mbpp)}\n\n${JSON.stringify(mbpp)}\n`;
     await refuses(lines, /^set\.jsonl: line 3: id `MBPP\/7` is taken by line 1$/);
     const other = JSON.stringify({ ...mbpp, text: 'Double it.' });
-    const joined = await entries(
-      await write(`${JSON.stringify(mbpp)}\n${other}\n${other.replace('7', '"7#2"').replace('it', 'all')}\n`),
-    );
-    const ids = joined.map((entry) => 'draft' in entry && entry.draft.problem.id);
+    const joined = `${JSON.stringify(mbpp)}\n${other}\n${other.replace('7', '"7#2"').replace('it', 'all')}\n`;
+    const ids = (await readSet(write(joined))).problems.map(({ id }) => id);
     assert.deepEqual(ids, ['MBPP/7', 'MBPP/7#2', 'MBPP/7#2#2']);
     const references = new Map([['MBPP/7#2', 'def twice(x): return 2 * x']]);
-    const [, numbered] = await entries(await write(`${JSON.stringify(mbpp)}\n${other}\n`), references);
-    assert.equal(
-      numbered && 'draft' in numbered && numbered.draft.problem.referenceSolution,
-      references.get('MBPP/7#2'),
-    );
+    const { problems } = await readSet(write(`${JSON.stringify(mbpp)}\n${other}\n`), { references });
+    assert.equal(problems[1]!.referenceSolution, references.get('MBPP/7#2'));
     await refuses(`${JSON.stringify(mbpp)}\n{oops`, /^set\.jsonl: line 2 is not JSON/);
     await refuses(gzipSync('x').subarray(0, 12), /set\.jsonl/);
-    await assert.rejects(openDrafts(join(folder, 'none.jsonl')), /no such file/);
+    await assert.rejects(readSet(path('none.jsonl')), /no such file/);
   });
 });
 
 describe('records that cannot be used', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
-  });
-  after(() => rm(folder, { recursive: true }));
-
+  const { write } = problemFiles();
   const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
   const rejectedIn = async (records: unknown[]): Promise<Map<string, string>> => {
-    const file = join(folder, 'set.jsonl');
-    await writeFile(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    const drafts = await openDrafts(file, { format: 'mbpp' });
-    assert.equal(drafts.count, records.length);
-    const rejected = new Map<string, string>();
-    for await (const entry of drafts.entries()) if ('reason' in entry) rejected.set(entry.id, entry.reason);
-    return rejected;
+    const file = write(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    const { entries, rejected } = await readSet(file, { format: 'mbpp' });
+    assert.equal(entries.length, records.length);
+    return new Map(rejected.map(({ id, reason }) => [id, reason]));
   };
 
   it('are quarantined with record number, id and field; the others are read', async () => {
@@ -532,20 +482,18 @@ describe('records that cannot be used', () => {
   });
 
   it('may contain any key, and the error still has one line', async () => {
-    const file = join(folder, 'keys.json');
-    await writeFile(file, JSON.stringify({ ['\u001b[31m\n'.repeat(300)]: 1 }));
-    await assert.rejects(openDrafts(file), (error: GauntletError) => {
+    const file = write({ ['\u001b[31m\n'.repeat(300)]: 1 });
+    await assert.rejects(readSet(file), (error: GauntletError) => {
       assert.equal(error.code, 'BAD_INPUT');
       return error.message.length < 500 && !CONTROL.test(error.message);
     });
   });
 
   it('make the reader refuse the file in one line if no other record is usable', async () => {
-    const file = join(folder, 'none.jsonl');
-    await writeFile(file, `${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
-    await assert.rejects(openDrafts(file, { format: 'mbpp' }), {
+    const file = write(`${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
+    await assert.rejects(readSet(file, { format: 'mbpp' }), {
       code: 'BAD_INPUT',
-      message: 'none.jsonl: no record can be used; the first: line 1: field `code`: must not be empty',
+      message: 'set.jsonl: no record can be used; the first: line 1: field `code`: must not be empty',
     });
   });
 });

@@ -20,7 +20,7 @@ const JUDGES = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf
 };
 
 const readAs = (format: Parameters<typeof formatOf>[0], json: object): Problem =>
-  formatOf(format).read({ file: 'x', place: 'line 1', json, exact: () => json }).problem;
+  formatOf(format).read({ file: 'x', place: 'line 1', json, exact: () => json });
 
 describe('the tests of a public set', () => {
   const one = parseSignature('def f(xs):')!;
@@ -123,7 +123,7 @@ describe('the tests of a public set', () => {
       entry_point: 'Solution().twice',
       test: 'def check(candidate):\n    assert candidate(x = 1) == [2]\n\ndef check_more(candidate):\n    assert same(candidate(2), [4])\n',
     };
-    const { problem } = formatOf('leetcode').read({ file: 'x', place: 'line 1', json, exact: () => json });
+    const problem = readAs('leetcode', json);
     assert.equal(problem.entry, 'Solution.twice');
     assert.match(
       problem.functionSignature,

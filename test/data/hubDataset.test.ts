@@ -8,7 +8,7 @@ import { checkProblems, loadProblems } from '../../data/problems.js';
 import { absoluteSource, parseSource, provideSource, sourceText } from '../../data/source.js';
 import { PLACE } from '../../infra/place.mjs';
 import { ROOT } from '../../infra/root.mjs';
-import { type FakeHub, TOKEN, useHub } from '../support/hub.js';
+import { type FakeHub, refusedWith, TOKEN, useHub } from '../support/hub.js';
 import { PUBLIC_SETS } from '../support/publicSets.js';
 
 const [CONVERTED, MAIN, OLD] = ['c'.repeat(40), 'a'.repeat(40), 'b'.repeat(40)];
@@ -22,14 +22,8 @@ describe('a data set of the Hugging Face hub', function () {
   let place: string;
   let leave: () => Promise<void>;
   const folder = () => join(place, 'hub', 'datasets--some--data');
-  const refused = async (code: 'BAD_INPUT' | 'HUB_FAULT', message: RegExp, work: () => Promise<unknown>) => {
-    await assert.rejects(work(), (error: Error & { code?: string }) => {
-      assert.equal(error.code, code, error.stack);
-      assert.match(error.message, message);
-      assert.ok(!/\n/.test(error.message) && !error.message.includes(TOKEN), error.message);
-      return true;
-    });
-  };
+  const refused = (code: 'BAD_INPUT' | 'HUB_FAULT', message: RegExp, work: () => Promise<unknown>) =>
+    refusedWith(work(), code, message);
   const filesOf = (options: Omit<Parameters<typeof datasetFiles>[0], 'id'> = {}): Promise<DatasetFiles> =>
     datasetFiles({ id: 'some/data', ...options });
 

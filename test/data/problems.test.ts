@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { GauntletError } from '../../core/errors.js';
+import { mkdir } from 'node:fs/promises';
 import { parseSignature } from '../../core/parse/signature.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
-import { openDrafts } from '../../data/problemDrafts.js';
 import { checkProblems, loadProblems, splitByHash } from '../../data/problems.js';
 import { readTasks } from '../../inference/tasks.js';
 import { digestJson } from '../../store/canonicalJson.js';
+import { problemFiles, readSet } from '../support/entries.js';
 
 const record = {
   id: 'two_sum',
@@ -23,35 +20,11 @@ const record = {
 const one = { ...record, id: 'one', function_signature: 'def f(x: int = 3) -> int:' };
 
 describe('problem files', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-problems-'));
-  });
-  after(() => rm(folder, { recursive: true }));
-
-  const write = async (content: unknown, name = 'p.json'): Promise<string> => {
-    const file = join(folder, name);
-    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
-    return file;
-  };
-  const readFile = async (file: string): Promise<Problem[]> => {
-    const problems: Problem[] = [];
-    for await (const entry of (await openDrafts(file, { format: 'gauntlet' })).entries())
-      if ('draft' in entry) problems.push(entry.draft.problem);
-    return problems;
-  };
-  const read = async (content: unknown): Promise<Problem[]> => readFile(await write(content));
+  const { write, refuses, path } = problemFiles('p.json');
+  const read = async (content: unknown): Promise<Problem[]> =>
+    (await readSet(write(content), { format: 'gauntlet' })).problems;
   const testsOf = async (fields: object): Promise<Problem['baselineTests']> =>
     (await read([{ ...record, ...fields }]))[0]!.baselineTests;
-  const refuses = async (content: unknown, message: RegExp, name?: string): Promise<void> => {
-    const file = await write(content, name);
-    await assert.rejects(loadProblems(file), (error: GauntletError) => {
-      assert.equal(error.code, 'BAD_INPUT');
-      assert.match(error.message, message);
-      assert.ok(!error.message.includes('\n'), error.message);
-      return true;
-    });
-  };
 
   it('reads every field of the schema', async () => {
     const [problem] = await read([{ ...record, title: 'Two sum' }]);
@@ -92,13 +65,9 @@ describe('problem files', () => {
 
   it('reads all forms of a test as the same test', async () => {
     const expected = [{ args: [[2, 7], 9], expected: [0, 1] }];
+    const json = ['[[2, 7], 9, [0, 1]]', '[[[2, 7], 9], [0, 1]]', '{"inputs": [[2, 7], 9], "expected": [0, 1]}'];
     for (const form of [
-      [[2, 7], 9, [0, 1]],
-      [
-        [[2, 7], 9],
-        [0, 1],
-      ],
-      { inputs: [[2, 7], 9], expected: [0, 1] },
+      ...json.map((text): unknown => JSON.parse(text)),
       'assert two_sum([2, 7], 9) == [0, 1]',
       'two_sum([2, 7], 9) == [0, 1]',
       'two_sum([2,\n7], 9) == [0, 1]',
@@ -184,28 +153,28 @@ describe('problem files', () => {
     const [problem] = await read([{ ...record, title: null, hidden_tests: null, difficulty: 3 }]);
     assert.deepEqual([problem!.title, problem!.hiddenTests, problem!.difficulty], [undefined, [], '3']);
     await refuses([{ ...record, description: null }], /missing field `description`/);
-    const file = await write([{ ...record, baseline_tests: null, reference_solution: null }]);
+    const file = write([{ ...record, baseline_tests: null, reference_solution: null }]);
     const { tasks } = await readTasks(file);
     assert.deepEqual(tasks[0]!.baselineTests, []);
     const options = { map: { description: ['input'], signature: ['start'] } };
     for (const json of [{ input: 'Halve.\ndef halve(xs):' }, { input: 'Halve.', start: 'def halve(xs):' }]) {
-      const [task] = (await readTasks(await write([json]), options)).tasks;
+      const [task] = (await readTasks(write([json]), options)).tasks;
       assert.deepEqual([task!.entry, task!.functionSignature], ['halve', 'def halve(xs):']);
     }
   });
 
   it('may be in another format', async () => {
     const mbpp = { task_id: 1, text: 'Double.', code: 'def f(x): return 2 * x', test_list: ['assert f(1) == 2'] };
-    const file = await write(mbpp);
+    const file = write(mbpp);
     const { train, rejected } = await loadProblems(file);
     assert.deepEqual([train.map(({ id }) => id), rejected], [['MBPP/1'], undefined]);
     assert.deepEqual((await readTasks(file)).tasks, train);
-    const { rejected: others } = await loadProblems(await write([record, mbpp]));
+    const { rejected: others } = await loadProblems(write([record, mbpp]));
     assert.deepEqual(others, [{ id: '1', reason: "problem 2: is in the format mbpp, the file is in gauntlet's" }]);
   });
 
   it('keeps inputs without expected values, which a run answers', async () => {
-    const file = await write({
+    const file = write({
       task_id: 'E/1',
       prompt: 'def f(x):\n    "half"\n',
       entry_point: 'f',
@@ -220,63 +189,38 @@ describe('problem files', () => {
   });
 
   describe('an ambiguous list test', () => {
+    const withTests = (of: object, tests: string) => ({ ...of, baseline_tests: JSON.parse(tests) as unknown });
     const taking1 = { ...one, function_signature: 'def f(x):' };
-    const ambiguous = [[5], 6];
+    const ambiguous = withTests(taking1, '[[[5], 6]]');
+    const [flat, nested] = ['[[[2, 7], 9, [0, 1]]]', '[[[[2, 7], 9], [0, 1]]]'].map((text) => withTests(record, text));
 
     it('is read as the other list tests of its problem', async () => {
-      const flat = [[3, 4], [[1, 2], 3], ambiguous];
-      assert.deepEqual(await testsOf({ ...taking1, baseline_tests: flat }), [
+      assert.deepEqual(await testsOf(withTests(taking1, '[[3, 4], [[1, 2], 3], [[5], 6]]')), [
         { args: [3], expected: 4 },
         { args: [[1, 2]], expected: 3 },
         { args: [[5]], expected: 6 },
       ]);
-      const nested = { function_signature: 'def f(x, y=0):', baseline_tests: [ambiguous], hidden_tests: [[[1, 2], 3]] };
-      assert.deepEqual((await testsOf({ ...one, ...nested, hidden_tests: [[1, 2, 3]] }))[0], {
-        args: [[5]],
-        expected: 6,
-      });
+      const taking2 = { ...ambiguous, function_signature: 'def f(x, y=0):', hidden_tests: [[1, 2, 3]] };
+      assert.deepEqual(await testsOf(taking2), [{ args: [[5]], expected: 6 }]);
     });
 
-    it('is read as the list tests of the other problems if those of its own problem are all ambiguous', async () => {
-      const both = async (other: unknown): Promise<Problem['baselineTests']> =>
-        (
-          await read([
-            { ...record, baseline_tests: [other] },
-            { ...taking1, baseline_tests: [ambiguous] },
-          ])
-        )[1]!.baselineTests;
-      assert.deepEqual(await both([[2, 7], 9, [0, 1]]), [{ args: [[5]], expected: 6 }]);
-      assert.deepEqual(
-        await both([
-          [[2, 7], 9],
-          [0, 1],
-        ]),
-        [{ args: [5], expected: 6 }],
-      );
+    it('is read as the list tests of other problems, earlier or later, if those of its own are all ambiguous', async () => {
+      for (const [other, args] of [[flat, [[5]]] as const, [nested, [5]] as const])
+        for (const set of [
+          [other, ambiguous],
+          [ambiguous, other],
+        ]) {
+          const found = (await read(set)).find(({ id }) => id === 'one')!;
+          assert.deepEqual(found.baselineTests, [{ args, expected: 6 }]);
+        }
     });
 
     it('is quarantined if both readings stay possible', async () => {
-      const mixed = [
-        { ...record, baseline_tests: [[[2, 7], 9, [0, 1]]] },
-        {
-          ...record,
-          id: 'b',
-          baseline_tests: [
-            [
-              [[2, 7], 9],
-              [0, 1],
-            ],
-          ],
-        },
-      ];
-      const { rejected } = await loadProblems(await write([...mixed, { ...taking1, baseline_tests: [ambiguous] }]));
-      assert.deepEqual(rejected, [
-        {
-          id: 'one',
-          reason: 'problem 3: baseline_tests[0] can be read in two ways: write {"inputs": [...], "expected": ...}',
-        },
-      ]);
-      await refuses([{ ...taking1, baseline_tests: [[3, 4], [[], 5], ambiguous].slice(2) }], /can be read in two ways/);
+      const way = 'write {"inputs": [...], "expected": ...}';
+      const { rejected } = await loadProblems(write([flat, { ...nested, id: 'b' }, ambiguous]));
+      const reason = `problem 3: baseline_tests[0] can be read in two ways: ${way}`;
+      assert.deepEqual(rejected, [{ id: 'one', reason }]);
+      await refuses([ambiguous], /can be read in two ways/);
     });
   });
 
@@ -291,7 +235,7 @@ describe('problem files', () => {
       { ...record, id: 'bad', description: '' },
       { ...record, id: 'worse', function_signature: undefined },
     ];
-    const set = await loadProblems(await write([record, ...bad, one].map((line) => JSON.stringify(line)).join('\n')));
+    const set = await loadProblems(write([record, ...bad, one].map((line) => JSON.stringify(line)).join('\n')));
     assert.deepEqual(set.rejected, [
       { id: 'bad', reason: 'line 2: field `description`: must not be empty' },
       { id: 'worse', reason: 'line 3: missing field `function_signature`' },
@@ -301,7 +245,7 @@ describe('problem files', () => {
       set.train.map(({ id }) => id),
       ['two_sum'],
     );
-    assert.equal((await loadProblems(await write([record]))).rejected, undefined);
+    assert.equal((await loadProblems(write([record]))).rejected, undefined);
   });
 
   it('names the file, the position and the name of a missing or malformed field', async () => {
@@ -326,11 +270,8 @@ describe('problem files', () => {
     await refuses(`${JSON.stringify(record)}\n{oops`, /^p\.json: line 2 is not JSON/);
     await refuses('  \n', /is empty/);
     await refuses([record, record], /problem 2: id `two_sum` is taken by problem 1/);
-    await assert.rejects(
-      loadProblems(join(folder, 'none.json')),
-      /cannot read problems from .*none\.json: no such file/,
-    );
-    const empty = join(folder, 'empty');
+    await assert.rejects(loadProblems(path('none.json')), /cannot read problems from .*none\.json: no such file/);
+    const empty = path('empty');
     await mkdir(empty);
     await assert.rejects(loadProblems(empty), /empty: has no problem files \(\*\.json, /);
   });

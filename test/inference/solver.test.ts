@@ -3,22 +3,23 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import type { Value } from '../../core/schema/value.js';
 import { openSolver, type Solver } from '../../inference/policies.js';
-import { bestProgram, judgeSamples } from '../../inference/selection.js';
+import { bestProgram, judgeSamples, type Score, type WrittenTest } from '../../inference/selection.js';
 import { type ProgramEvent, type SolveEvent, type SolveOptions, solveTask } from '../../inference/solver.js';
 import { taskOfMessage } from '../../inference/tasks.js';
 import { ROOT } from '../../infra/root.mjs';
-import type { Sandbox } from '../../sandbox/sandbox.js';
 import { addProblem, addProblems, type Doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline, solve } from '../support/runs.js';
 
 const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
 
 /** Signatures as people paste them: the entry, what the model sees, and what is left of the message. */
-const PASTED: [pasted: string, entry: string, signature: string, description: string][] = JSON.parse(
+const { signatures: PASTED, callings: CALLINGS } = JSON.parse(
   readFileSync(join(ROOT, 'test/inference/pasted.json'), 'utf8'),
-);
+) as {
+  signatures: [pasted: string, entry: string, signature: string, description: string][];
+  callings: [pasted: string, entry: string, calling: [style: string, observe: unknown, parameters: unknown] | null][];
+};
 
 describe('solving a problem in one process', () => {
   let world: Doubles;
@@ -94,44 +95,75 @@ describe('solving a problem in one process', () => {
   });
 
   it('compares tests of the request, then written tests, then agreement, then the order', () => {
-    const score = (exists: boolean, baseline: number, written: number, agreement: number) => ({
-      exists,
-      baseline,
-      written,
-      agreement,
-    });
-    assert.equal(bestProgram([score(false, 9, 9, 9), score(true, 0, 0, 0)]), 1);
-    assert.equal(bestProgram([score(true, 1, 9, 9), score(true, 2, 0, 0)]), 1);
-    assert.equal(bestProgram([score(true, 2, 3, 9), score(true, 2, 4, 0)]), 1);
-    assert.equal(bestProgram([score(true, 2, 4, 1), score(true, 2, 4, 2), score(true, 2, 4, 2)]), 1);
+    const cases: [Score[], best: number][] = [
+      [
+        [
+          [0, 9, 9, 9],
+          [1, 0, 0, 0],
+        ],
+        1,
+      ],
+      [
+        [
+          [1, 1, 9, 9],
+          [1, 2, 0, 0],
+        ],
+        1,
+      ],
+      [
+        [
+          [1, 2, 3, 9],
+          [1, 2, 4, 0],
+        ],
+        1,
+      ],
+      [
+        [
+          [1, 2, 4, 1],
+          [1, 2, 4, 2],
+          [1, 2, 4, 2],
+        ],
+        1,
+      ],
+    ];
+    for (const [scores, best] of cases) assert.equal(bestProgram(scores), best);
   });
 
-  it('expects what most programs return if a test is an input only', async () => {
+  describe('a test that is an input only', () => {
     const code = (n: number): string => `def solve(x):\n    return x + ${n}`;
     const programs = [code(1), code(2), code(2), '', 'def solve(x):\n    while True: pass'];
     const written = [{ sample: 0, stage: 1 as const, args: [5] }];
-    const judged = await judgeSamples(solver, addProblem(2), programs, written, undefined);
-    assert.deepEqual(judged.tests[0]!.verdicts, ['fail', 'pass', 'pass', 'error', 'timeout']);
-    assert.deepEqual([judged.tests[0]!.call, judged.tests[0]!.expected], ['solve(5)', null]);
-    assert.deepEqual(judged.agreement, [0, 1, 1, 0, 0]);
-    assert.deepEqual(judged.baseline[1], ['pass', 'pass']);
-    const alone = await judgeSamples(solver, addProblem(2), [code(1), code(2), code(3)], written, undefined);
-    assert.deepEqual(alone.tests[0]!.verdicts, ['fail', 'fail', 'fail'], 'one program is no majority');
-  });
+    const judge = async (codes: string[], trusted: boolean, tests: WrittenTest[] = written) => {
+      const judged = await judgeSamples(solver, addProblem(2), codes, tests, { trusted });
+      return { ...judged, verdicts: judged.tests[0]!.verdicts };
+    };
 
-  it('counts equal answers as the same, whatever the order of a dict', async () => {
-    const answers: Value[] = JSON.parse('[{ "d": [[5, 1], [0, 2]] }, { "d": [[0, 2], [5, 1]] }, { "d": [] }]');
-    const run: Sandbox['run'] = async (jobs) =>
-      jobs.map(({ id, reduce }) => ({
-        id,
-        calls: [{ kind: 'value', value: reduce!(answers[Number(id)]!, 0) }],
-        ms: 1,
-      }));
-    const sandbox = { ...solver.sandbox, run };
-    const inputs = [{ sample: 0, stage: 1 as const, args: [5] }];
-    const task = { ...addProblem(2), baselineTests: [] };
-    const { agreement } = await judgeSamples({ ...solver, sandbox }, task, ['a', 'b', 'c'], inputs, undefined);
-    assert.deepEqual(agreement, [1, 1, 0]);
+    it('expects the answer that the programs vote for, each with the weight of its baseline tests', async () => {
+      const { tests, verdicts, programs: counts } = await judge(programs, true);
+      assert.deepEqual(verdicts, ['fail', 'pass', 'pass', 'error', 'timeout']);
+      assert.deepEqual([tests[0]!.call, tests[0]!.expected], ['solve(5)', null]);
+      const right = { baseline: 2, written: 1, agreement: 1 };
+      const wrong = { baseline: 0, written: 0, agreement: 0 };
+      assert.deepEqual(counts, [wrong, right, right, wrong, wrong]);
+    });
+
+    it('has no verdicts if no answer has more than half of the weight, or all programs agree', async () => {
+      assert.deepEqual((await judge(programs, false)).verdicts, [], 'baseline tests that only measure have no weight');
+      assert.deepEqual((await judge([code(1), code(2), code(3)], false)).verdicts, []);
+      assert.deepEqual((await judge([code(2), code(2)], false)).verdicts, []);
+      assert.deepEqual((await judge([code(1), code(2), code(2)], false)).verdicts, ['fail', 'pass', 'pass']);
+    });
+
+    it('decides between programs that pass as many tests with values', async () => {
+      const { programs: counts, verdicts } = await judge([code(1), code(2), code(2)], false, [
+        { ...written[0]!, expected: 9 },
+      ]);
+      assert.deepEqual(verdicts, ['fail', 'fail', 'fail'], 'the value of the test is wrong, and counts');
+      assert.deepEqual(
+        counts.map(({ agreement }) => agreement),
+        [0, 1, 1],
+      );
+    });
   });
 
   it('stops a chain at its token limit, and refuses a problem that the model cannot read', async () => {
@@ -173,34 +205,11 @@ describe('solving a problem in one process', () => {
       [task.entry, task.calling?.style, task.description],
       ['LRUCache', 'operations', `Cache.\n\n${lru}`],
     );
-    const styleOf = (message: string, fields = {}) => {
-      const { entry, calling } = taskOfMessage(`Do it.\n${message}`, fields);
-      return [entry, calling?.style, calling?.observe, calling?.parameters];
-    };
-    const pick = 'class Solution:\n    def __init__(self$):\n        pass\n    def pick(self) -> int:\n        pass';
-    const iterator = 'class Ité:\n\tdef next(self): ...\n\tdef __init__(self, root: Optional[TreeNode]): ...';
-    const sort = 'class Solution:\n    def sort(self, nums: List[int]) -> None:';
-    assert.deepEqual(
-      [
-        styleOf(pick.replace('$', ', w: List[int]')),
-        styleOf(pick.replace('$', '')),
-        styleOf(iterator),
-        styleOf(lru, { entry: 'LRUCache.get' }),
-        styleOf(sort),
-        styleOf('def greet(name: str) -> None:'),
-        styleOf('def main() -> None:'),
-        styleOf('def flatten(root: TreeNode | None) -> None:'),
-      ],
-      [
-        ['Solution', 'operations', 'result', ['value']],
-        ['Solution.pick', undefined, undefined, undefined],
-        ['Ité', 'operations', 'result', ['TreeNode']],
-        ['LRUCache.get', undefined, undefined, undefined],
-        ['Solution.sort', 'call', 0, ['value']],
-        ['greet', undefined, undefined, undefined],
-        ['main', undefined, undefined, undefined],
-        ['flatten', 'call', 0, ['TreeNode']],
-      ],
-    );
+    for (const [pasted, entry, calling] of CALLINGS) {
+      const found = taskOfMessage(`Do it.\n${pasted}`);
+      const { style, observe, parameters } = found.calling ?? {};
+      assert.deepEqual([found.entry, found.calling && [style, observe, parameters]], [entry, calling ?? undefined]);
+    }
+    assert.equal(taskOfMessage(`Do it.\n${lru}`, { entry: 'LRUCache.get' }).calling, undefined);
   });
 });

@@ -30,7 +30,7 @@ function answering(calls: CallResult[][], sources: TestRun['tests'][] = []): San
 /** Tests: 0 → 1, 1 → 2, hidden 0 → 1, 2 → 3, 7 → 8. */
 const RIGHT = [1, 2, 1, 3, 8].map(value);
 const problem = addProblem(1);
-const examine = (sandbox: Sandbox, given: Problem = problem, options = {}) => examineProblem(given, sandbox, options);
+const examine = (sandbox: Sandbox, given: Problem = problem) => examineProblem(given, sandbox);
 const reasonOf = async (...args: Parameters<typeof examine>): Promise<string> => {
   const health = await examine(...args);
   assert.ok('reason' in health, JSON.stringify(health));
@@ -190,7 +190,7 @@ describe('the health gate', () => {
   it('turns inputs into tests with the answers of the reference', async () => {
     const bare = { ...problem, baselineTests: [], hiddenTests: [] };
     const inputs = { baseline: [[0]], hidden: [[1], [2]] };
-    assert.deepEqual(await examine(answering([[1, 2, 3].map(value)]), bare, { inputs }), {
+    assert.deepEqual(await examine(answering([[1, 2, 3].map(value)]), { ...bare, inputs }), {
       problem: {
         ...bare,
         baselineTests: [{ args: [0], expected: 1 }],
@@ -200,16 +200,15 @@ describe('the health gate', () => {
         ],
       },
     });
-    const truths = await examine(answering([[true, false].map(value)]), bare, {
+    const truths = await examine(answering([[true, false].map(value)]), {
+      ...bare,
       inputs: { baseline: [[0]], hidden: [[1]], truth: true },
     });
     assert.ok('problem' in truths);
     assert.deepEqual(truths.problem.hiddenTests, [{ args: [1], expected: false, truth: true }]);
     const failing: CallResult = { kind: 'error', message: 'ValueError' };
-    assert.equal(
-      await reasonOf(answering([[value(1), failing, value(3)]]), bare, { inputs }),
-      'input 2: error: ValueError',
-    );
+    const reason = await reasonOf(answering([[value(1), failing, value(3)]]), { ...bare, inputs });
+    assert.equal(reason, 'input 2: error: ValueError');
   });
 
   it('rethrows a fault of the sandbox', async () => {

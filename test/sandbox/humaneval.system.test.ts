@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../../core/schema/problem.js';
-import { openDrafts } from '../../data/problemDrafts.js';
 import { examineProblem } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openSandbox } from '../../workers/openSandbox.js';
+import { readSet } from '../support/entries.js';
 import { requireDocker } from './docker.js';
 import { applyMutation, sampleMutants, tokenise } from './mutants.js';
 import { runNative, whyNoNative } from './native.js';
@@ -33,13 +33,10 @@ describe('HumanEval+ in the sandbox', function () {
       return this.skip();
     }
     await requireDocker(this);
-    [problems, bodies] = [[], []];
-    for await (const entry of (await openDrafts(file)).entries()) {
-      assert.ok('draft' in entry, JSON.stringify(entry));
-      const { problem } = entry.draft;
-      problems.push(problem);
-      bodies.push(problem.referenceSolution!.slice(problem.referenceSolution!.lastIndexOf('"""') + 3));
-    }
+    const { entries, problems: read } = await readSet(file);
+    assert.equal(read.length, entries.length);
+    problems = read;
+    bodies = problems.map(({ referenceSolution: code }) => code!.slice(code!.lastIndexOf('"""') + 3));
     sandbox = await openSandbox('docker', { packages: 'numpy' });
   });
   after(() => sandbox?.close());

@@ -1,4 +1,5 @@
 // A Hugging Face hub on this machine: info, tree, and files of models and data sets; large files redirect to another origin.
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -130,3 +131,12 @@ export async function openHub(files: Record<string, string | Buffer>): Promise<F
   hub.cdn = `http://127.0.0.1:${(cdn.address() as AddressInfo).port}`;
   return hub;
 }
+
+/** Whether work is refused in one line, without the token. */
+export const refusedWith = (work: Promise<unknown>, code: string, message: RegExp): Promise<void> =>
+  assert.rejects(work, (error: Error & { code?: string }) => {
+    assert.equal(error.code, code, error.stack);
+    assert.match(error.message, message);
+    assert.ok(!/\n/.test(error.message) && !error.message.includes(TOKEN), error.message);
+    return true;
+  });
