@@ -63,17 +63,9 @@ export interface ExampleView extends Rewarded {
 export interface ExampleStage extends Rewarded {
   stage: number;
   title: string;
-  repairs?: Repair;
   text: string;
   tests: WrittenTest[];
   lost: number; // unreadable or missing tests
-}
-
-/** A failed test of the program before, after which it was written again. */
-export interface Repair {
-  call: string;
-  expected: string;
-  got: string;
 }
 
 export interface ConfigField {
@@ -177,7 +169,6 @@ export interface ProgramView extends Rewarded {
   stages: {
     stage: number;
     title: string;
-    repairs?: Repair;
     text: string;
     truncated: boolean;
   }[];

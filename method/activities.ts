@@ -51,11 +51,9 @@ export const ACTIVITIES = {
   generateChains: sequence<t.GenerateChainsInput, t.GenerateChainsOutput>({ queue: 'gpu' }),
   sampleChains: sequence<t.SampleChainsInput, t.SampleChainsOutput>({ queue: 'gpu' }),
   generateReasoning: result<t.GenerateReasoningInput, t.GenerateReasoningOutput>(6, { queue: 'gpu', needs: 'engine' }),
-  repairPrograms: result<t.RepairProgramsInput, t.GenerateReasoningOutput>(3, { queue: 'gpu', needs: 'engine' }),
   generateTests: result<t.GenerateTestsInput, t.GenerateTestsOutput>(4, { queue: 'gpu', needs: 'engine' }),
 
   // what the sandbox says about it
-  findFailures: result<t.FindFailuresInput, t.FindFailuresOutput>(3, { queue: 'sandbox', needs: 'sandbox' }),
   selectChains: result<t.SelectChainsInput, t.SelectChainsOutput>(6, { queue: 'sandbox', needs: 'sandbox' }),
   executeSuite: result<t.ExecuteSuiteInput, t.ExecuteSuiteOutput>(6, { queue: 'sandbox', needs: 'sandbox' }),
 

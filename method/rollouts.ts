@@ -4,7 +4,7 @@ import { type Draw, refills } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Call, Input, Output } from './activities.js';
+import type { Call, Input } from './activities.js';
 import type { DrawnProblems, PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './types.js';
 
 /** What a rollout depends on. */
@@ -54,7 +54,7 @@ async function drawProblems(
       ? { samples: config.testTurns, ...samplingPolicy(policy.discriminator) }
       : undefined,
   } as const;
-  const { chains, tests } = await chainsAndTests(call, input, config.selfRepair);
+  const { chains, tests } = await call('generateChains', input);
   const { verdicts } = await call('executeSuite', {
     run,
     per: 'problem',
@@ -80,7 +80,7 @@ export async function discriminatorRollout(
     ...(opponent && { adapter: opponent }),
     ...curriculum(config, replayBuffer),
   } as const;
-  const { chains } = await chainsAndTests(call, input, config.selfRepair);
+  const { chains } = await call('generateChains', input);
   const selected = await call('selectChains', { run, chains, replayBuffer, position });
   const { tests } = await call('generateTests', {
     run,
@@ -97,22 +97,6 @@ export async function discriminatorRollout(
 /** The success rates are in the replay buffer. Without a curriculum, chains do not depend on it. */
 const curriculum = (config: RunConfig, replayBuffer: Ref<ReplayBuffer>): { replayBuffer?: Ref<ReplayBuffer> } =>
   config.curriculum ? { replayBuffer } : {};
-
-/**
- * Chains of a batch, and tests for them. With `selfRepair`, programs that fail a baseline test are written again, and tests
- * are written for the repaired programs. The sandbox runs the programs in between, so this takes three activities.
- */
-export async function chainsAndTests(
-  call: Call,
-  { tests, ...input }: Input<'generateChains'>,
-  selfRepair = false,
-): Promise<Output<'generateChains'>> {
-  if (!selfRepair) return call('generateChains', { ...input, tests });
-  const { chains, tokens } = await call('generateChains', input);
-  const { failures } = await call('findFailures', { run: input.run, chains });
-  const repaired = await call('generateChains', { ...input, tests, repair: { chains, failures } });
-  return { ...repaired, tokens: tokens + repaired.tokens };
-}
 
 /** The adapters of a role to sample with. */
 export const samplingPolicy = ({ adapter, frozen }: RoleState) => ({ adapter, frozen });

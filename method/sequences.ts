@@ -36,12 +36,10 @@ const sampleChains: Sequence<'sampleChains'> = async (call, { stages, adapter, f
   return { ...done!, turns: input.shard && turns };
 };
 
-/** The chains of a batch, or their repair, and tests for them. */
-const generateChains: Sequence<'generateChains'> = async (call, { tests, repair, ...input }) => {
-  const { run, batch, adapter, frozen } = input;
-  const done = repair
-    ? await call('repairPrograms', { run, batch, ...repair, adapter: frozen?.[5] ?? adapter })
-    : await call('sampleChains', input);
+/** The chains of a batch, and tests for them. */
+const generateChains: Sequence<'generateChains'> = async (call, { tests, ...input }) => {
+  const { run, batch } = input;
+  const done = await call('sampleChains', input);
   if (tests === undefined) return done;
   const { chains, tokens, seconds } = done;
   const position = batch.kind === 'train' ? batch.position : undefined;

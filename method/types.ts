@@ -7,7 +7,7 @@ import type { Draw } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Mismatch } from '../core/rl/importance.js';
 import type { PlannedStep } from '../core/schedule.js';
-import type { Chain, FailedTest, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
+import type { Chain, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { ChainView } from '../core/schema/chainView.js';
 import type { EngineConfig, RunConfig } from '../core/schema/config.js';
 import type { ProblemResult } from '../core/schema/evaluation.js';
@@ -149,23 +149,6 @@ export interface GenerateReasoningOutput {
   tokens: number; // sampled
 }
 
-/** Of each chain: the first baseline test that its program fails, or null. */
-export type Failures = (FailedTest | null)[];
-
-export interface FindFailuresInput {
-  run: RunRef;
-  chains: Ref<Chain[]>;
-}
-export interface FindFailuresOutput {
-  failures: Ref<Failures>;
-  executions: number; // of programs
-}
-
-export interface RepairProgramsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
-  chains: Ref<Chain[]>; // with all stages
-  failures: Ref<Failures>;
-}
-
 export interface SampleChainsInput
   extends SamplingPolicy,
     Pick<GenerateReasoningInput, 'run' | 'batch' | 'replayBuffer'> {
@@ -180,8 +163,6 @@ export interface SampleChainsOutput extends GenerateReasoningOutput {
 export interface GenerateChainsInput extends Omit<SampleChainsInput, 'shard' | 'shards'> {
   /** The discriminator also writes tests for all stages of one chain of each problem. */
   tests?: ({ samples: number } & SamplingPolicy) | undefined;
-  /** Chains that have all stages. Their programs that failed a test are written again. */
-  repair?: Pick<RepairProgramsInput, 'chains' | 'failures'>;
 }
 /** Tokens and seconds include chains and tests. */
 export interface GenerateChainsOutput extends GenerateReasoningOutput {
@@ -510,7 +491,6 @@ export interface PrepareSolvingInput extends SolveProblemsInput {
 export interface PrepareSolvingOutput {
   run: RunRef;
   stages: Stage[]; // of a chain
-  selfRepair?: true;
   problems: number;
   skipped?: Ref<Rejected[]>; // problems that do not fit, which are not among them
   temperature: number; // of evaluations

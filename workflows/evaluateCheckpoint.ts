@@ -1,7 +1,6 @@
 // Measures a checkpoint or a base model on held-out problems: several chains of each problem, tests for one of them, and
 // tests for a program of the base model.
 import type { Call } from '../method/activities.js';
-import { chainsAndTests } from '../method/rollouts.js';
 import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../method/types.js';
 import { temporalCall, unwrapFailure } from './call.js';
 
@@ -19,11 +18,11 @@ export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): P
 export async function measure(call: Call, input: EvaluateCheckpointInput): Promise<EvaluateCheckpointResult> {
   const { samples = SAMPLES, seed = 0, gateOf = input.checkpoint?.runId } = input;
   const prepared = await call('prepareSolving', { ...input, seed, gateOf, measures: true });
-  const { run, stages, selfRepair, generator, discriminator, problems, skipped } = prepared;
+  const { run, stages, generator, discriminator, problems, skipped } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;
   const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
-  const own = await chainsAndTests(call, chosen, selfRepair);
+  const own = await call('generateChains', chosen);
   const frozen = await call('generateChains', {
     run,
     stages,

@@ -2,7 +2,6 @@
 
 import type { SolveProblemsInput } from '../core/schema/solving.js';
 import type { Call } from '../method/activities.js';
-import { chainsAndTests } from '../method/rollouts.js';
 import type { PrepareSolvingInput, SolveProblemsResult } from '../method/types.js';
 import { temporalCall, unwrapFailure } from './call.js';
 
@@ -16,9 +15,9 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
 
 export async function solve(call: Call, input: PrepareSolvingInput): Promise<SolveProblemsResult> {
   const prepared = await call('prepareSolving', input);
-  const { run, stages, selfRepair, generator, discriminator, skipped } = prepared;
+  const { run, stages, generator, discriminator, skipped } = prepared;
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
-  const { chains } = await chainsAndTests(call, { run, batch, stages, ...generator }, selfRepair);
+  const { chains } = await call('generateChains', { run, batch, stages, ...generator });
   const targets = { kind: 'all-stages', chains } as const;
   const written = input.tests ? await call('generateTests', { run, targets, samples: 1, ...discriminator }) : undefined;
   const tests = written && { tests: written.tests };

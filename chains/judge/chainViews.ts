@@ -39,12 +39,10 @@ export function chainViews(
       problemId: problem.id,
       description: problem.description,
       signature: problem.functionSignature,
-      stages: chain.turns.map(({ stage, text, repairs }, i) => {
-        const isReplaced = chain.turns[i + 1]?.repairs !== undefined; // tests were written for the repaired program
-        const written = isReplaced ? [] : turns.filter(({ turn }) => batch!.turns[turn]!.stage === stage);
+      stages: chain.turns.map(({ stage, text }) => {
+        const written = turns.filter(({ turn }) => batch!.turns[turn]!.stage === stage);
         return {
           stage,
-          repairs,
           text,
           tests: written.flatMap(({ tests }) => tests.map(shown)),
           lost: written.reduce((sum, { lost }) => sum + lost, 0),

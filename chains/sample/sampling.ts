@@ -3,12 +3,11 @@ import {
   discriminatorPrompt,
   generatorContinuation,
   generatorOpening,
-  generatorRepair,
   type PromptProblem,
   testRequest,
 } from '../../core/prompts/prompts.js';
 import { promptOf, sampledRanges, type TokenTurn } from '../../core/rl/trajectories.js';
-import type { FailedTest, SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
+import type { SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Chat, Engine, GenerateOptions, GenerateRequest, ModelInfo } from '../../ml/engine/engine.js';
 import type { Scope } from '../scope.js';
@@ -59,16 +58,6 @@ export function stagePrompt(
   const last = turns.at(-1);
   if (!last) return chat.openingTokens(generatorOpening(prompts, problem, stage));
   return chat.continuationTokens(generatorContinuation(prompts, problem, stage), endTokenOf(last));
-}
-
-/** The tokens that ask for another program, after one that fails a test. */
-export function repairPrompt(
-  chat: Pick<Chat, 'continuationTokens'>,
-  { prompts }: RunConfig,
-  turns: readonly Turn[],
-  failure: FailedTest,
-): number[] {
-  return chat.continuationTokens(generatorRepair(prompts, failure), endTokenOf(turns.at(-1)!));
 }
 
 const endTokenOf = ({ truncated, answerTokens }: Turn): number | undefined =>

@@ -1,9 +1,9 @@
-// The prompts of both roles. The generator sees a test only to repair a program. The discriminator sees the problem, the
-// signature and the text of one stage. A chain is append-only: one opening, then one continuation per later stage.
+// The prompts of both roles. The generator never sees a test. The discriminator sees the problem, the signature and the
+// text of one stage. A chain is append-only: one opening, then one continuation per later stage.
 import { nameOf } from '../parse/asserts.js';
 import { extractCode } from '../parse/code.js';
 import { MODULES, MOST_STATEMENTS } from '../parse/functions.js';
-import type { FailedTest, Stage } from '../schema/chain.js';
+import type { Stage } from '../schema/chain.js';
 import type { PromptStyle, RunConfig } from '../schema/config.js';
 import type { Problem } from '../schema/problem.js';
 import { conventionOf } from './conventions.js';
@@ -52,7 +52,6 @@ function isTestedByCode(problem: TestedProblem): boolean {
 interface PromptRules {
   opening(problem: PromptProblem, first: Stage, isCodeOnly: boolean): Message[];
   continuation(problem: PromptProblem, stage: Stage): Content;
-  repair(failed: FailedTest): Content;
   discriminator(problem: PromptProblem, stage: Stage, work: string | undefined, request: TestRequest): Message[];
 }
 
@@ -138,8 +137,6 @@ const instruct: PromptRules = {
     ];
   },
   continuation: ask,
-  repair: ({ call, expected, got }) =>
-    `Your program fails a test.\nCall: ${call}\nExpected: ${expected}\nActual: ${got}\n\nFind the mistake and write the whole corrected program. Answer with one \`\`\`python code block that holds the whole program and nothing else.`,
   discriminator: (problem, stage, work, { testsPerTurn, expected, functions }) => {
     const spec = STAGE_SPECS[stage];
     const shown = (text: string): string =>
@@ -175,7 +172,6 @@ const tiny: PromptRules = {
     { role: 'user', content: [marker('gen'), tinyStatement(problem), marker(`s${first}`)] },
   ],
   continuation: (_problem, stage) => [marker(`s${stage}`)],
-  repair: ({ call, expected, got }) => [`${call} == ${expected}, not ${got}`, marker('s5')],
   discriminator: (problem, stage, work = '') => [
     {
       role: 'user',
@@ -199,11 +195,6 @@ export function generatorOpening(
 /** The user turn that requests the next stage of a chain. */
 export function generatorContinuation(style: PromptStyle, problem: PromptProblem, stage: Stage): Content {
   return RULES[style].continuation(problem, stage);
-}
-
-/** The user turn that asks for the program again. */
-export function generatorRepair(style: PromptStyle, failed: FailedTest): Content {
-  return RULES[style].repair(failed);
 }
 
 /** A separate conversation, independent of the discriminator's turns for other stages. `work` absent: tests are blind. */

@@ -236,7 +236,6 @@ const fieldsSchema = z.strictObject({
   lora: loraSchema.prefault({}),
   ppo: ppoSchema.prefault({}),
   advantage: advantageSchema.prefault({}),
-  selfRepair: z.boolean().default(false), // after a failed baseline test, the generator writes its program again
   // tokens that a generator step trains; counterfactual: as stage, and a group shares the stages before
   credit: z.enum(['stage', 'suffix', 'counterfactual']).default('suffix'),
   reward: rewardSchema.prefault({}),

@@ -9,6 +9,7 @@ export interface Arm {
   against?: string; // default: method
   config: RunConfigInput;
   wrongReferences?: number; // train on a problem file in which this share of references is wrong
+  removed?: true; // its fields were removed: its records stay, and nobody trains it again
   atEqualTokens?: true; // also trained so long that it samples as many tokens as the method with the same seed
 }
 
@@ -155,7 +156,8 @@ export const ARMS: readonly Arm[] = [
   {
     name: 'self-repair',
     question: 'Does a second program help, after a failed baseline test? (also when measured)',
-    config: { selfRepair: true },
+    config: {},
+    removed: true,
   },
   { name: 'curriculum', question: 'Does a curriculum help?', config: { curriculum: true } },
   ...[0, 0.05, 0.2].map(
@@ -191,6 +193,9 @@ export const ARMS: readonly Arm[] = [
     config: { advantage: { estimator: 'leave-one-out' } },
   },
 ];
+
+/** Those whose fields still exist. */
+export const TRAINABLE = ARMS.filter(({ removed }) => !removed);
 
 /** A short trial. Its schedule replaces that of the arms. */
 export const QUICK: { arms: readonly string[]; over: RunConfigInput; problems: number } = {

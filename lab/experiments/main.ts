@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
 import { adversaryPage, catchesMain, checkCatches } from '../catches/main.js';
-import { ARMS, FAMILIES, type Family, FRESH_SEEDS, QUICK } from './arms.js';
+import { FAMILIES, type Family, FRESH_SEEDS, QUICK, TRAINABLE } from './arms.js';
 import { withRecords } from './page.js';
 import { plotOf } from './plot.js';
 import { unfounded } from './prose.js';
@@ -45,7 +45,7 @@ async function main(args: string[]): Promise<void> {
   const path = quick ? join(store, 'records.jsonl') : recordsPath();
   const seeds = quick && values.seeds === undefined ? [0] : seedsIn(values.seeds ?? '0,1,2,3,4');
   const commit = commitNow();
-  const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : ARMS.map(({ name }) => name));
+  const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : TRAINABLE.map(({ name }) => name));
   const family = familyIn(values.family ?? 'nested');
   if (family === 'tiny' && arms.some((name) => name !== 'method'))
     throw new BenchError('the family tiny has the arm method only: --arms method', 2);
@@ -79,7 +79,7 @@ async function main(args: string[]): Promise<void> {
 
 /** Arms at equal updates first: the length of those at equal tokens follows from their tokens. */
 function keysOf(family: Family, names: readonly string[], seed: number): Key[] {
-  const arms = ARMS.filter(({ name }) => names.includes(name));
+  const arms = TRAINABLE.filter(({ name }) => names.includes(name));
   return [
     ...arms.map(({ name }): Key => ({ family, arm: name, equal: 'updates', seed })),
     ...arms.flatMap(({ name, atEqualTokens }): Key[] =>
@@ -100,7 +100,7 @@ function factorOf(records: readonly ExperimentRecord[], { family, arm, equal, se
 }
 
 function armsIn(text: string | undefined): string[] | undefined {
-  const known = ARMS.map(({ name }) => name);
+  const known = TRAINABLE.map(({ name }) => name);
   const names = text?.split(',');
   const unknown = names?.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new BenchError(`--arms: no arm '${unknown}'; known: ${known.join(', ')}`, 2);

@@ -462,12 +462,9 @@ describe('tests as code', () => {
       assert.ok(programs.length === 3 && !JSON.stringify(programs).includes('42'));
     });
 
-    it('decide what a program is told to repair, and what a warm start teaches', async () => {
+    it('decide what a warm start teaches', async () => {
       await open(checked, { warmStart: { problems: 2, discriminatorSteps: 1, generatorSteps: 1 } });
       parity();
-      const chains = await put([chain(0, WRONG), chain(1, 'def solve(x):\n    return x + 2')]);
-      const { failures } = await acts.findFailures({ run: prepared.run, chains });
-      assert.deepEqual(await get(failures), [null, { call: 'solve(0)', expected: '1', got: '2' }]);
       const { tests } = await acts.answerFreshInputs({ run: prepared.run });
       const taught = Object.values(await get(tests)).flat();
       assert.ok(taught.length > 0 && taught.every(({ args: [x] }) => (x as number) < 5));

@@ -4,12 +4,10 @@ import { parseTests } from '../../chains/judge/judging.js';
 import { MODULES, MOST_STATEMENTS, salvageFunctions } from '../../core/parse/functions.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { conventionOf } from '../../core/prompts/conventions.js';
-import { clipped, describeCall, failedTest } from '../../core/prompts/failures.js';
 import {
   discriminatorPrompt,
   generatorContinuation,
   generatorOpening,
-  generatorRepair,
   type PromptProblem,
   type TestRequest,
   testRequest,
@@ -276,13 +274,6 @@ describe('prompts of problems with a calling convention', () => {
     const text = testerPrompt({ ...operations, calling }, 'model');
     assert.ok(text.includes('two lists of the same length') && text.includes('`TreeNode`'), text);
   });
-
-  it('show a program that is repaired its input', () => {
-    const test = { args: ['1 2\n'], expected: '3\n' };
-    const call = "the program with standard input '1 2\\n'";
-    assert.deepEqual(failedTest(program, test, '4'), { call, expected: "'3\\n'", got: '4' });
-    assert.equal(failedTest({ entry: 'f' }, { args: [[1], 2], expected: 3 }, '4').call, 'f([1], 2)');
-  });
 });
 
 describe('prompts of the shipped problems', () => {
@@ -334,26 +325,5 @@ describe('tiny prompts', () => {
     const [message] = discriminatorPrompt('tiny', hostile, 3, '<disc>', request(2));
     const markers = (message!.content as (string | { control: string })[]).filter((part) => typeof part !== 'string');
     assert.deepEqual(markers, [{ control: '<disc>' }, { control: '<s3>' }, { control: '<tests>' }]);
-  });
-});
-
-describe('the request to repair a program', () => {
-  const failed = { call: 'solve([1])', expected: '1', got: '<s5>' };
-
-  it('shows the failed test as text, whatever it spells', () => {
-    assert.deepEqual(generatorRepair('tiny', failed), ['solve([1]) == 1, not <s5>', { control: '<s5>' }]);
-    const content = generatorRepair('instruct', failed);
-    assert.equal(typeof content, 'string'); // no part of it is a control token
-    for (const part of ['solve([1])', 'Expected: 1', 'Actual: <s5>', '```python'])
-      assert.ok(textOf(content).includes(part));
-  });
-
-  it('is short and the same in every execution', () => {
-    assert.equal(clipped('a\n  b'), 'a b');
-    assert.equal(clipped('a'.repeat(201)), `${'a'.repeat(200)} …`);
-    assert.equal(clipped(`${'a'.repeat(199)}😀`), `${'a'.repeat(199)} …`);
-    assert.equal(clipped(' '.repeat(5000).concat('b')), ' ');
-    assert.equal(describeCall({ kind: 'error', message: 'TypeError: <f at 0x7fAb12>' }), 'TypeError: <f at 0x>');
-    assert.equal(describeCall({ kind: 'memory', message: 'any' }), 'it exceeds the memory limit');
   });
 });

@@ -8,7 +8,7 @@ import { countSteps, planWarmStart } from '../../core/schedule.js';
 import { type Problem, SPLITS } from '../../core/schema/problem.js';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
-import { ARMS, FRESH_SEEDS, QUICK } from '../../lab/experiments/arms.js';
+import { ARMS, FRESH_SEEDS, QUICK, TRAINABLE } from '../../lab/experiments/arms.js';
 import { withRecords } from '../../lab/experiments/page.js';
 import { plotOf } from '../../lab/experiments/plot.js';
 import { unfounded } from '../../lab/experiments/prose.js';
@@ -49,7 +49,7 @@ describe('experiments', () => {
     const family = 'nested';
     const others: Record<string, number> = { untrained: 0, 'supervised-longer': 200, warm: 208, 'warm-code-only': 208 };
     const method = updates(configOf({ family, arm: 'method' }, {}));
-    for (const { name: arm } of ARMS) {
+    for (const { name: arm } of TRAINABLE) {
       assert.equal(updates(configOf({ family, arm }, {})), others[arm] ?? method, arm);
       resolveConfig(configOf({ family, arm }, QUICK.over));
     }
