@@ -56,7 +56,7 @@ export function misfitOf(
   }
   if (discriminator === undefined) return undefined;
   const limit = discriminator.engine.info.contextLength;
-  const request = testRequest(config, problem);
+  const request = testRequest(config);
   const longest = Math.max(
     ...config.stages.map((stage) => testPrompt(discriminator.chat, config, problem, [], stage, request).length),
   );

@@ -9,7 +9,7 @@ const outcomeSchema = z.enum(OUTCOME_NAMES);
 const termsSchema = z.array(z.strictObject({ name: z.string(), weight: z.number(), share: z.number() }));
 
 export const shownTestSchema = z.strictObject({
-  call: z.string(), // 'solve([1, 2], 3)', the code of a test function, or the name of a test of the source
+  call: z.string(), // 'solve([1, 2], 3)', or the name of a test of the source
   expected: z.string(), // a Python literal, 'illegal input' or 'pass'
   valid: z.boolean(), // the reference solution agrees
   verdict: verdictSchema.optional(), // of the program; only valid tests are executed

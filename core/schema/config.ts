@@ -225,7 +225,6 @@ const fieldsSchema = z.strictObject({
       templateArguments: templateArgumentsSchema.nullable().default(null), // null: the generator's
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
-      tests: z.enum(['values', 'functions']).optional(), // for problems whose tests are source; absent, so in no digest: values
       // random: inputs near those of the baseline tests; dictionary: also with constants; hybrid: the model's, and a dictionary near them
       writer: z.enum(WRITERS).default('model'),
       trained: z.boolean().default(true), // false: it writes tests, and is not updated
@@ -291,18 +290,6 @@ const checkedSchema = fieldsSchema
     path: ['discriminator', 'writer'],
     message: 'random and dictionary need discriminator.expected: reference',
   })
-  .refine(({ discriminator: { tests, writer } }) => tests !== 'functions' || writer === 'model', {
-    path: ['discriminator', 'tests'],
-    message: 'functions needs discriminator.writer: model, because the others know inputs only',
-  })
-  .refine(({ discriminator: { tests }, reference }) => tests !== 'functions' || reference !== 'none', {
-    path: ['discriminator', 'tests'],
-    message: 'functions needs references, because programs can vote on values only',
-  })
-  .refine(({ discriminator: { tests }, prompts }) => tests !== 'functions' || prompts === 'instruct', {
-    path: ['discriminator', 'tests'],
-    message: 'functions needs prompts: instruct, because the prompts of the shipped models cannot ask for them',
-  })
   .refine(({ batch, advantage: { estimator } }) => !batch.refill || ['group', 'leave-one-out'].includes(estimator), {
     path: ['batch', 'refill'],
     message:
@@ -341,12 +328,10 @@ export function runIdentity(config: RunConfig): RunConfig {
     ...(precision !== undefined && precision !== 'f32' && { precision }),
   };
   const { refill, ...batch } = config.batch;
-  const { tests, ...discriminator } = config.discriminator;
   return {
     ...config,
     ...REMOVED,
     batch: refill ? config.batch : batch,
-    discriminator: tests === 'functions' ? config.discriminator : discriminator,
     healthGate: config.healthGate !== false,
     engine: engineSchema.parse({ quantization, groupSize, ...parts }),
     budget: budgetSchema.parse({}),

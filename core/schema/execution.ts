@@ -101,7 +101,6 @@ export interface TestJob {
   style: TestStyle;
   files: Record<string, string>; // of the tests, by relative path; one file in style assert
   only?: readonly string[] | undefined; // names of the tests to run; default: all
-  entryOnly?: boolean | undefined; // the tests see no other name of the program
   imports?: string | undefined; // Python of the problem: names that the tests have from it, not from the program
   limits?: Limits | undefined;
 }

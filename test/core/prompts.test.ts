@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { parseTests } from '../../chains/judge/judging.js';
-import { MODULES, MOST_STATEMENTS, salvageFunctions } from '../../core/parse/functions.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { conventionOf } from '../../core/prompts/conventions.js';
 import {
@@ -10,12 +9,11 @@ import {
   generatorOpening,
   type PromptProblem,
   type TestRequest,
-  testRequest,
   textOf,
 } from '../../core/prompts/prompts.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { STAGES } from '../../core/schema/chain.js';
-import { type PromptStyle, runConfigSchema, runIdentity } from '../../core/schema/config.js';
+import { type PromptStyle, runConfigSchema } from '../../core/schema/config.js';
 import { type Problem, problemSchema } from '../../core/schema/problem.js';
 import { loadProblems } from '../../data/problems.js';
 import { CONVENED, type Convened } from '../support/conventions.js';
@@ -124,62 +122,6 @@ describe('instruct prompts', () => {
     for (const part of ['Write 2 inputs.', 'calls of `solve`', '```python\ndef solve(nums):\n    return 0\n```\n\n'])
       assert.ok(text.includes(part), part);
     for (const part of ['((arg', 'Done.']) assert.ok(!text.includes(part), part);
-  });
-});
-
-describe('prompts for test functions', () => {
-  const { baselineTests: _, ...rest } = problem;
-  const coded = { ...rest, baselineTests: [], testSource: 'assert solve([]) == 0', testStyle: 'assert' as const };
-  const functions = runConfigSchema.parse({ testsPerTurn: 2, discriminator: { tests: 'functions' } });
-  const asksFor = (config: typeof functions, one: Parameters<typeof testRequest>[1]): boolean =>
-    testRequest(config, one).functions ?? false;
-
-  it('are for plain functions and methods whose tests are source only', () => {
-    assert.equal(asksFor(functions, coded), true);
-    assert.equal(asksFor(functions, problem), false);
-    assert.equal(asksFor(functions, { ...coded, baselineTests: problem.baselineTests }), false);
-    assert.equal(asksFor(functions, { ...coded, testStyle: undefined }), false);
-    for (const { problem: convened } of CONVENED)
-      assert.equal(asksFor(functions, { ...coded, ...convened, baselineTests: [] }), false);
-    assert.equal(asksFor(runConfigSchema.parse({}), coded), false);
-    assert.equal(asksFor(runConfigSchema.parse({ discriminator: { tests: 'values' } }), coded), false);
-  });
-
-  it('show how the entry is called, the limits, and an example that is read', () => {
-    for (const [entry, called] of [
-      ['solve', 'solve'],
-      ['Solution.solve', 'Solution().solve'],
-    ] as const) {
-      const request = testRequest(functions, { ...coded, entry });
-      const text = textOf(discriminatorPrompt('instruct', { ...coded, entry }, 5, 'x = 1', request)[1]!.content);
-      for (const part of ['Write 2 tests.', `calls \`${called}\``, `${MOST_STATEMENTS} statements`, ...MODULES])
-        assert.ok(text.includes(part), part);
-      assert.deepEqual(salvageFunctions(text.slice(text.indexOf('The format')), 5).functions.length, 2);
-      const taught = testAnswer('instruct', request, entry, [{ args: [[1, { f: '0.5' }]], expected: null }]);
-      assert.deepEqual(salvageFunctions(taught, 5).functions, [`def test():\n    assert ${called}([1, 0.5]) == None`]);
-    }
-  });
-
-  it('are no part of the identity of a run that does not use them', () => {
-    const identity = (input: object) => JSON.stringify(runIdentity(runConfigSchema.parse(input)));
-    assert.equal(identity({ discriminator: { tests: 'values' } }), identity({}));
-    assert.ok(!identity({}).includes('"tests"'));
-    assert.match(identity({ discriminator: { tests: 'functions' } }), /"tests":"functions"/);
-  });
-
-  it('need a model that writes, prompts in plain English, and references', () => {
-    const refused = (input: object): string =>
-      runConfigSchema
-        .safeParse(input)
-        .error!.issues.map(({ message }) => message)
-        .join();
-    const discriminator = { tests: 'functions', writer: 'random', expected: 'reference' };
-    assert.match(refused({ discriminator }), /^functions needs discriminator\.writer: model/);
-    assert.match(
-      refused({ prompts: 'tiny', discriminator: { tests: 'functions' } }),
-      /^functions needs prompts: instruct/,
-    );
-    assert.match(refused({ reference: 'none', discriminator: { tests: 'functions' } }), /^functions needs references/);
   });
 });
 
