@@ -1,7 +1,7 @@
 // The artifacts that activities exchange through the store.
 import { GauntletError } from '../core/errors.js';
 import type { Role } from '../core/schema/chain.js';
-import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
+import { type RunConfig, runConfigSchema } from '../core/schema/config.js';
 import type { Problem, ProblemSet } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { RoleState, RunRef } from '../method/types.js';
@@ -74,7 +74,7 @@ export async function openRole(scope: Scope, run: Omit<RunRef, 'problems'>, role
     name: `gauntlet-${hexOf(weights)}-${hexOf(adapterConfig).slice(0, 8)}`,
     files: await readAdapterFiles(scope.store, { config: adapterConfig, weights }),
   });
-  const chat = engine.chat(templateArgumentsOf(config, role));
+  const chat = engine.chat(config.templateArguments);
   return { config, engine, chat, adapter, served };
 }
 

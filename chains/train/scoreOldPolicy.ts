@@ -4,7 +4,7 @@
 import { whitenAdvantages } from '../../core/rl/advantages.js';
 import { generalizedAdvantages } from '../../core/rl/gae.js';
 import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../../core/rl/importance.js';
-import type { RolloutsConfig, RunConfig } from '../../core/schema/config.js';
+import type { RunConfig } from '../../core/schema/config.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type {
   PartialScores,
@@ -41,7 +41,7 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
     };
   });
   const estimated = values ? withAdvantages(scored, config) : scored;
-  const { rows: corrected, mismatch } = config.rollouts ? correct(estimated, config.rollouts) : { rows: estimated };
+  const { rows: corrected, mismatch } = config.rollouts ? correct(estimated) : { rows: estimated };
   const entropies = rows.map(({ mask }, i) => ofTrained(old[i]!.entropies, mask));
   return {
     trajectories: await scope.store.putJson(corrected),
@@ -65,7 +65,7 @@ async function joinScores(scope: Scope, shards: readonly ShardResult<PartialScor
 }
 
 /** Truncated importance sampling of tokens that a rollout server sampled. */
-function correct(rows: Trajectory[], { maxWeight }: RolloutsConfig): { rows: Trajectory[]; mismatch: Mismatch } {
+function correct(rows: Trajectory[]): { rows: Trajectory[]; mismatch: Mismatch } {
   const scoredTokens = ({ oldLogprobs, rolloutLogprobs, mask }: Trajectory): ScoredTokens => ({
     engine_T: oldLogprobs,
     server_T: rolloutLogprobs ?? oldLogprobs,
@@ -73,9 +73,9 @@ function correct(rows: Trajectory[], { maxWeight }: RolloutsConfig): { rows: Tra
   });
   const corrected = rows.map((row) => {
     const advantages_T = row.advantages ?? row.mask.map((bit) => (bit ? row.advantage : 0));
-    return { ...row, advantages: weightedAdvantages(advantages_T, scoredTokens(row), maxWeight) };
+    return { ...row, advantages: weightedAdvantages(advantages_T, scoredTokens(row)) };
   });
-  return { rows: corrected, mismatch: measureMismatch(rows.map(scoredTokens), maxWeight) };
+  return { rows: corrected, mismatch: measureMismatch(rows.map(scoredTokens)) };
 }
 
 function withAdvantages(rows: Trajectory[], { advantage }: RunConfig): Trajectory[] {

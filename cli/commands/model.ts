@@ -1,12 +1,11 @@
 // `gauntlet model`: describes a model and its memory needs from its config and file headers, or imports a GGUF file.
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
+import { type Command, Option } from 'commander';
 import { availableMemory, estimateMemory, type MemoryUse } from '../../ml/engine/memory.js';
 import { type ImportOptions, importGguf } from '../../ml/gguf/import.js';
 import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
-import type { Quantization } from '../../ml/hf/packed.js';
+import { GROUP_SIZE, type Quantization } from '../../ml/hf/packed.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
 import { integer, jsonOption } from '../input/options.js';
 import { provideModel } from '../input/provideModel.js';
@@ -15,7 +14,6 @@ import { counted, createOutput, sizeText } from '../terminal/output.js';
 interface InspectFlags {
   model: string;
   quantize?: 'int4' | 'int8';
-  groupSize?: number;
   rank: number;
   rows: number;
   length: number;
@@ -42,7 +40,6 @@ function addInspect(group: Command): void {
     .description('describe a model and the memory it needs, without reading weights')
     .requiredOption('-m, --model <folder>', 'base model: a folder, or an id of the Hugging Face hub')
     .addOption(new Option('--quantize <kind>', 'quantize the projection weights').choices(['int4', 'int8']))
-    .option('--group-size <n>', 'weights per scale, a power of two (default: 32)', groupSize)
     .option('--rank <n>', 'LoRA rank of the adapter', integer(1), 16)
     .option('--rows <n>', 'rows decoded at once', integer(1), 8)
     .option('--length <n>', 'tokens per row', integer(1), 512)
@@ -77,18 +74,8 @@ function addImport(group: Command): void {
     });
 }
 
-function groupSize(text: string): number {
-  const size = integer(16)(text);
-  if (Number.isInteger(Math.log2(size))) return size;
-  throw new InvalidArgumentError('It is not a power of two.');
-}
-
-/** @throws {GauntletError} BAD_INPUT */
-function quantizationOf({ quantize, groupSize }: InspectFlags): Quantization | undefined {
-  if (quantize !== undefined) return { bits: quantize === 'int4' ? 4 : 8, groupSize: groupSize ?? 32 };
-  if (groupSize === undefined) return undefined;
-  throw new GauntletError('BAD_INPUT', '--group-size needs --quantize');
-}
+const quantizationOf = ({ quantize }: InspectFlags): Quantization | undefined =>
+  quantize && { bits: quantize === 'int4' ? 4 : 8, groupSize: GROUP_SIZE };
 
 function inspect(model: ModelFiles, flags: InspectFlags) {
   const { config, parameters, eosTokens } = model;
