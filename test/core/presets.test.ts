@@ -140,11 +140,10 @@ describe('presets', () => {
     const here = { device: 'auto', checkpointing: true };
     assert.deepEqual(runIdentity(resolveConfig({ engine: here })), runIdentity(config));
     const four = resolveConfig({ engine: { quantization: 'int4' } });
-    assert.deepEqual(runIdentity(four).engine, four.engine);
-    assert.notDeepEqual(runIdentity(four), runIdentity(config));
+    assert.equal(runIdentity(four).engine.quantization, 'int4');
     const gpu = resolveConfig({ engine: { device: 'cuda' } });
     assert.deepEqual(gpu.engine.activationMegabytes, 16_000);
-    assert.deepEqual(runIdentity(gpu).engine, { ...config.engine, activationMegabytes: 16_000 });
+    assert.deepEqual(runIdentity(gpu).engine, { ...runIdentity(config).engine, activationMegabytes: 16_000 });
     assert.equal(resolveConfig({ engine: { device: 'cuda', activationMegabytes: 9 } }).engine.activationMegabytes, 9);
     assert.ok(!('activationMegabytes' in runIdentity(config).engine), 'absent, so digests of other runs are as before');
     const precise = (precision: string) => runIdentity(resolveConfig({ engine: { precision } })).engine.precision;
