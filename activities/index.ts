@@ -2,7 +2,6 @@
 // this process.
 import { collectSolutions } from '../chains/judge/collectSolutions.js';
 import { executeSuite } from '../chains/judge/executeSuite.js';
-import { findFailures } from '../chains/judge/findFailures.js';
 import { measureEvaluation } from '../chains/judge/measureEvaluation.js';
 import { selectChains } from '../chains/judge/selectChains.js';
 import { summariseEvaluation } from '../chains/judge/summariseEvaluation.js';
@@ -15,7 +14,6 @@ import { completeBatch } from '../chains/sample/completeBatch.js';
 import { countAnswers } from '../chains/sample/countAnswers.js';
 import { generateReasoning } from '../chains/sample/generateReasoning.js';
 import { generateTests } from '../chains/sample/generateTests.js';
-import { repairPrograms } from '../chains/sample/repairPrograms.js';
 import type { Deps } from '../chains/scope.js';
 import { computeRewards } from '../chains/train/computeRewards.js';
 import { measureStep } from '../chains/train/measureStep.js';
@@ -41,7 +39,6 @@ const IMPLEMENTATIONS: { [N in LeafName]: Implementation<Input<N>, Output<N>> } 
   computeRewards,
   countAnswers,
   executeSuite,
-  findFailures,
   generateReasoning,
   generateTests,
   measureEvaluation,
@@ -52,7 +49,6 @@ const IMPLEMENTATIONS: { [N in LeafName]: Implementation<Input<N>, Output<N>> } 
   recordMetrics,
   removeUpdateFiles,
   renderReport,
-  repairPrograms,
   reviseRun,
   scoreExamples,
   scoreOldPolicy,

@@ -2,7 +2,7 @@
 import { GauntletError } from '../core/errors.js';
 import { parseAs } from '../core/issues.js';
 import type { Role } from '../core/schema/chain.js';
-import { type RunConfig, runConfigSchema, templateArgumentsOf } from '../core/schema/config.js';
+import { type RunConfig, runConfigSchema } from '../core/schema/config.js';
 import type { Problem, ProblemSet } from '../core/schema/problem.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import type { RunRef } from '../method/run.js';
@@ -77,7 +77,7 @@ export async function openRole(scope: Scope, run: Omit<RunRef, 'problems'>, role
     name: `gauntlet-${hexOf(weights)}-${hexOf(adapterConfig).slice(0, 8)}`,
     files: await readAdapterFiles(scope.store, { config: adapterConfig, weights }),
   });
-  const chat = engine.chat(templateArgumentsOf(config, role));
+  const chat = engine.chat(config.templateArguments);
   return { config, engine, chat, adapter, served };
 }
 

@@ -6,7 +6,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Scope } from './scope.js';
 
-/** The program of a chain, or '' if it has none. A repaired one replaces the first. */
+/** The program of a chain, or '' if it has none. */
 export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: RunConfig): string {
   const last = chain.turns.findLast((turn) => turn.stage === 5);
   return last ? extractCode(last.text, config.prompts, problem.entry) : '';

@@ -26,7 +26,7 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
  */
 export function exhaustedBudget(budget: RunConfig['budget'], used: Usage, next: Usage): string | undefined {
   const after = addUsage(used, next);
-  for (const kind of ['tokens', 'seconds', 'executions'] as const) {
+  for (const kind of ['tokens', 'seconds'] as const) {
     const limit = budget[kind];
     if (limit !== null && (after[kind] > limit || used[kind] >= limit)) {
       return `the budget of ${limit} ${kind} (${Math.round(used[kind])} used)`;

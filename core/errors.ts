@@ -53,7 +53,7 @@ export const ERROR_CODES = {
   DEVICE_UNAVAILABLE: { retryable: false, help: 'use --device cpu, or install the component that the message names' },
   OUT_OF_MEMORY: {
     retryable: false,
-    help: 'estimated before loading, or a GPU has no more: free memory, quantize the base (engine.quantization), or override (engine.force)',
+    help: 'estimated before loading, or a GPU has no more: free memory, or quantize the base (engine.quantization)',
   },
   SERVER_UNAVAILABLE: { retryable: false, help: 'check TEMPORAL_ADDRESS, or unset it to use the embedded server' },
   PORT_TAKEN: { retryable: false, help: 'choose another port' },

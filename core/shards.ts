@@ -31,5 +31,5 @@ export const countStepActivities = (shards: number, minibatches: number, refill 
 export const countSharedMinibatches = (shards: number, refill = 0): number =>
   Math.floor((MAX_STEP_ACTIVITIES - stepOverhead(shards, refill)) / (shards + 1));
 
-/** Rollouts with tests and repair, and those of each round of refill; scores, and evaluations. */
+/** Rollouts with tests, and those of each round of refill; scores, and evaluations. */
 const stepOverhead = (shards: number, refill: number): number => 10 * shards + 40 + refill * (2 * shards + 8);

@@ -62,17 +62,9 @@ export interface ExampleView extends Rewarded {
 export interface ExampleStage extends Rewarded {
   stage: number;
   title: string;
-  repairs?: Repair;
   text: string;
   tests: WrittenTest[];
   lost: number; // unreadable or missing tests
-}
-
-/** A failed test of the program before, after which it was written again. */
-export interface Repair {
-  call: string;
-  expected: string;
-  got: string;
 }
 
 /** Policy updates start + 1 … end. */
@@ -170,7 +162,6 @@ export interface ProgramView extends Rewarded {
   stages: {
     stage: number;
     title: string;
-    repairs?: Repair;
     text: string;
     truncated: boolean;
   }[];

@@ -8,22 +8,6 @@ import type { Solution } from '../core/schema/solving.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import { result } from './activity.js';
 import type { Position, RunRef } from './run.js';
-import type { Failures } from './sample.js';
-
-export interface FindFailuresInput {
-  run: RunRef;
-  chains: Ref<Chain[]>;
-}
-
-export interface FindFailuresOutput {
-  failures: Ref<Failures>;
-  executions: number; // of programs
-}
-
-export const findFailures = result<FindFailuresInput, FindFailuresOutput>('findFailures', 3, {
-  queue: 'sandbox',
-  needs: 'sandbox',
-});
 
 export interface SelectChainsInput {
   run: RunRef;

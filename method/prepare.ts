@@ -77,7 +77,6 @@ export interface PrepareSolvingInput extends SolveProblemsInput {
 export interface PrepareSolvingOutput {
   run: RunRef;
   stages: Stage[]; // of a chain
-  selfRepair?: true;
   problems: number;
   skipped?: Ref<Rejected[]>; // problems that do not fit, which are not among them
   temperature: number; // of evaluations

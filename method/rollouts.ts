@@ -4,17 +4,10 @@ import { type Draw, refills } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { Call, Timed } from './activity.js';
-import { executeSuite, findFailures, selectChains } from './judge.js';
+import type { Call } from './activity.js';
+import { executeSuite, selectChains } from './judge.js';
 import type { PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './run.js';
-import {
-  completeBatch,
-  type DrawnProblems,
-  type GenerateChainsInput,
-  type GenerateChainsOutput,
-  generateChains,
-  generateTests,
-} from './sample.js';
+import { completeBatch, type DrawnProblems, generateChains, generateTests } from './sample.js';
 import type { TrainPolicyInput } from './train.js';
 
 /** What a rollout depends on. */
@@ -61,7 +54,7 @@ async function drawProblems(
       ? { samples: config.testTurns, ...samplingPolicy(policy.discriminator) }
       : undefined,
   } as const;
-  const { chains, tests } = await chainsAndTests(call, input, config.selfRepair);
+  const { chains, tests } = await call(generateChains, input);
   const { verdicts } = await call(executeSuite, {
     run,
     per: 'problem',
@@ -85,7 +78,7 @@ export async function discriminatorRollout(
     stages: config.stages,
     ...samplingPolicy(policy.generator),
   } as const;
-  const { chains } = await chainsAndTests(call, input, config.selfRepair);
+  const { chains } = await call(generateChains, input);
   const selected = await call(selectChains, { run, chains, replayBuffer, position });
   const { tests } = await call(generateTests, {
     run,
@@ -97,22 +90,6 @@ export async function discriminatorRollout(
   const { verdicts } = await call(executeSuite, judged);
   const sampled = { chains: [chains], tests: [tests] };
   return { verdicts, tests, replayBuffer: selected.replayBuffer, sampled };
-}
-
-/**
- * Chains of a batch, and tests for them. With `selfRepair`, programs that fail a baseline test are written again, and tests
- * are written for the repaired programs. The sandbox runs the programs in between, so this takes three activities.
- */
-export async function chainsAndTests(
-  call: Call,
-  { tests, ...input }: GenerateChainsInput,
-  selfRepair = false,
-): Promise<Timed<GenerateChainsOutput>> {
-  if (!selfRepair) return call(generateChains, { ...input, tests });
-  const { chains, tokens } = await call(generateChains, input);
-  const { failures } = await call(findFailures, { run: input.run, chains });
-  const repaired = await call(generateChains, { ...input, tests, repair: { chains, failures } });
-  return { ...repaired, tokens: tokens + repaired.tokens };
 }
 
 /** The adapters of a role to sample with. */

@@ -1,7 +1,7 @@
 // What the models write: the chains of a batch, stage by stage, and tests for them.
 import type { Digest, Ref } from '../core/ref.js';
 import type { Draw } from '../core/rewards/liveGroups.js';
-import type { Chain, FailedTest, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
+import type { Chain, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import type { Shard } from '../core/shards.js';
@@ -78,19 +78,6 @@ export const sampleChains = sequence<SampleChainsInput, SampleChainsOutput>(
   },
 );
 
-/** Of each chain: the first baseline test that its program fails, or null. */
-export type Failures = (FailedTest | null)[];
-
-export interface RepairProgramsInput extends Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'> {
-  chains: Ref<Chain[]>; // with all stages
-  failures: Ref<Failures>;
-}
-
-export const repairPrograms = result<RepairProgramsInput, GenerateReasoningOutput>('repairPrograms', 3, {
-  queue: 'gpu',
-  needs: 'engine',
-});
-
 /** What to write tests for: all stages of one random chain per problem, selected targets, or a random stage of each chain. */
 export type TestTargets =
   | { kind: 'all-stages'; chains: Ref<Chain[]>; position?: Position }
@@ -124,8 +111,6 @@ export const generateTests = result<GenerateTestsInput, GenerateTestsOutput>('ge
 export interface GenerateChainsInput extends Omit<SampleChainsInput, 'shard' | 'shards'> {
   /** The discriminator also writes tests for all stages of one chain of each problem. */
   tests?: ({ samples: number } & SamplingPolicy) | undefined;
-  /** Chains that have all stages. Their programs that failed a test are written again. */
-  repair?: Pick<RepairProgramsInput, 'chains' | 'failures'>;
 }
 
 /** Tokens and seconds include chains and tests. */
@@ -133,15 +118,13 @@ export interface GenerateChainsOutput extends GenerateReasoningOutput {
   tests?: Ref<TestBatch>;
 }
 
-/** The chains of a batch, or their repair, and tests for them. */
+/** The chains of a batch, and tests for them. */
 export const generateChains = sequence<GenerateChainsInput, GenerateChainsOutput>(
   'generateChains',
   { queue: 'gpu', sharesParts: true },
-  async (call, { tests, repair, ...input }) => {
-    const { run, batch, adapter, frozen } = input;
-    const done = repair
-      ? await call(repairPrograms, { run, batch, ...repair, adapter: frozen?.[5] ?? adapter })
-      : await call(sampleChains, input);
+  async (call, { tests, ...input }) => {
+    const { run, batch } = input;
+    const done = await call(sampleChains, input);
     if (tests === undefined) return done;
     const { chains, tokens, seconds } = done;
     const position = batch.kind === 'train' ? batch.position : undefined;

@@ -1,12 +1,10 @@
 // Judges programs by suites. Answers are compared here, or judged by the problem's checker in a process of its own; tests of
-// the source, and test functions that a discriminator wrote, run in two processes. So no process holds a program together with
-// a test, an expected value or a checker.
+// the source run in two processes. So no process holds a program together with a test, an expected value or a checker.
 import { comparesWith, judgeProgram, parses, truthTests, verdictOf } from '../core/compare.js';
 import { definitionsOf, importsOf } from '../core/parse/definitions.js';
-import { FUNCTION_NAME } from '../core/parse/functions.js';
 import type { GivenTest } from '../core/rewards/suite.js';
 import type { CallResult, ExecutionJob, Limits, TestJob, TestRun, Verdict } from '../core/schema/execution.js';
-import type { FunctionTest, Problem, TestCase } from '../core/schema/problem.js';
+import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 import { BATCH_BYTES, PROGRAM_BYTES } from './answers.js';
 import type { RunOptions, Sandbox } from './sandbox.js';
@@ -22,22 +20,14 @@ export interface SuiteJob {
 
 export interface SuiteRun {
   verdicts: Verdict[]; // by test
-  calls: CallResult<Ruling>[]; // of the tests of values
   parses: boolean; // false: every test reports a syntax error of the program
-}
-
-/** True for a right answer; false for a wrong one, or its text if the caller asks for it. */
-export type Ruling = boolean | string;
-
-interface JudgeOptions extends RunOptions {
-  show?: (wrong: Value) => string;
 }
 
 /** @returns one run per job. A program without tests is not run. */
 export async function judgeSuites(
   sandbox: Sandbox,
   jobs: readonly SuiteJob[],
-  options: JudgeOptions = {},
+  options: RunOptions = {},
 ): Promise<SuiteRun[]> {
   const runs = new Map<SuiteJob, SuiteRun>();
   for (const group of inGroups(jobs)) {
@@ -58,29 +48,19 @@ function inGroups(jobs: readonly SuiteJob[]): SuiteJob[][] {
   return [jobs.filter(({ problem }) => problem.checker === undefined), ...groups].filter(({ length }) => length > 0);
 }
 
-async function judgeGroup(
-  sandbox: Sandbox,
-  jobs: readonly SuiteJob[],
-  { show, ...options }: JudgeOptions,
-): Promise<SuiteRun[]> {
-  const rule = (isRight: boolean, answer: Value): Ruling => isRight || (show?.(answer) ?? false);
+async function judgeGroup(sandbox: Sandbox, jobs: readonly SuiteJob[], options: RunOptions): Promise<SuiteRun[]> {
   const tests = jobs.map((job) => job.tests.flatMap((test): TestCase[] => ('args' in test ? [test] : [])));
-  const answers = await answersOf(sandbox, jobs, tests, rule, options);
-  const rulings = await checked(sandbox, jobs, tests, answers, rule, options);
-  const coded = await codeRuns(sandbox, jobs, options);
+  const answers = await answersOf(sandbox, jobs, tests, options);
+  const rulings = await checked(sandbox, jobs, tests, answers, options);
+  const sources = await sourceRuns(sandbox, jobs, options);
   return jobs.map((job, i): SuiteRun => {
-    const [calls, { source, functions }] = [rulings[i]!, coded[i]!];
-    const ofValues = calls.map((call) =>
-      verdictOf(call.kind === 'value' ? { ...call, value: call.value === true } : call),
-    );
-    const values = ofValues.values();
+    const [calls, source] = [rulings[i]!, sources[i]];
+    const values = calls.map(verdictOf).values();
     return {
-      verdicts: job.tests.map((test): Verdict => {
-        if ('source' in test) return verdictIn(source!, test.source);
-        return 'code' in test ? verdictIn(functions.get(test)!, FUNCTION_NAME) : values.next().value!;
-      }),
-      calls,
-      parses: parses([...calls, ...[...(source ? [source] : []), ...functions.values()].flatMap(callsOf)]),
+      verdicts: job.tests.map(
+        (test): Verdict => ('source' in test ? verdictIn(source!, test.source) : values.next().value!),
+      ),
+      parses: parses([...calls, ...(source ? callsOf(source) : [])]),
     };
   });
 }
@@ -90,7 +70,6 @@ async function answersOf(
   sandbox: Sandbox,
   jobs: readonly SuiteJob[],
   tests: TestCase[][],
-  rule: (isRight: boolean, answer: Value) => Ruling,
   options: RunOptions,
 ): Promise<CallResult[][]> {
   const all = jobs.map(({ id, code, problem, limits }, i): ExecutionJob => {
@@ -100,8 +79,7 @@ async function answersOf(
       own.map(({ expected }) => expected),
       comparison,
     );
-    const reduce =
-      checker === undefined ? (answer: Value, call: number) => rule(isRight(answer, call), answer) : undefined;
+    const reduce = checker === undefined ? isRight : undefined;
     return { id, code, entry, calling, inputs: own.map(({ args }) => args), truth: truthTests(own), limits, reduce };
   });
   const runnable = all.filter(({ inputs }) => inputs.length > 0);
@@ -116,9 +94,8 @@ async function checked(
   jobs: readonly SuiteJob[],
   tests: TestCase[][],
   answers: CallResult[][],
-  rule: (isRight: boolean, answer: Value) => Ruling,
   options: RunOptions,
-): Promise<CallResult<Ruling>[][]> {
+): Promise<CallResult<boolean>[][]> {
   const questions = jobs.map(({ id, problem, limits }, i): Question => {
     const inputs = answers[i]!.flatMap((call, k) => {
       const { args, expected } = tests[i]![k]!;
@@ -128,11 +105,11 @@ async function checked(
   });
   const replies = await askProblems(sandbox, questions, options);
   return jobs.map(({ problem }, i) => {
-    if (problem.checker === undefined) return answers[i] as CallResult<Ruling>[];
+    if (problem.checker === undefined) return answers[i] as CallResult<boolean>[];
     const own = replies[i]!.values();
-    return answers[i]!.map((call): CallResult<Ruling> => {
+    return answers[i]!.map((call): CallResult<boolean> => {
       if (call.kind !== 'value') return call;
-      return { kind: 'value', value: rule(isYes(own.next().value!), call.value) };
+      return { kind: 'value', value: isYes(own.next().value!) };
     });
   });
 }
@@ -255,42 +232,20 @@ export async function sourceTestsOf(
 const countsSource = ({ testSource, testStyle }: Problem): boolean =>
   testSource !== undefined && testStyle !== undefined;
 
-/**
- * A job that runs one test function of a discriminator. Its processes are its own, so it can affect no other test. It sees the
- * entry only: no name in a program decides the test.
- */
-const functionJob = ({ id, code, problem: { entry }, limits }: SuiteJob, test: FunctionTest): TestJob => ({
-  id,
-  code,
-  entry,
-  style: 'assert',
-  files: { 'test_generated.py': test.code },
-  entryOnly: true,
-  limits,
-});
-
-/** What the tests of a suite that are code say about one program. */
-interface CodeRuns {
-  source: TestRun | undefined; // undefined: the suite has no test of the source
-  functions: Map<FunctionTest, TestRun>;
-}
-
-async function codeRuns(sandbox: Sandbox, jobs: readonly SuiteJob[], options: RunOptions): Promise<CodeRuns[]> {
-  const plans = jobs.map((job) => {
-    const only = job.tests.flatMap((test) => ('source' in test ? [test.source] : []));
-    const functions = job.tests.flatMap((test) => ('code' in test ? [{ test, run: functionJob(job, test) }] : []));
-    return { source: only.length > 0 ? sourceJob(job.problem, { ...job, only }) : undefined, functions };
+/** What the tests of the source say about each program; undefined if its suite has none. */
+async function sourceRuns(
+  sandbox: Sandbox,
+  suites: readonly SuiteJob[],
+  options: RunOptions,
+): Promise<(TestRun | undefined)[]> {
+  const jobs = suites.map((suite) => {
+    const only = suite.tests.flatMap((test) => ('source' in test ? [test.source] : []));
+    return only.length > 0 ? sourceJob(suite.problem, { ...suite, only }) : undefined;
   });
-  const all = plans.flatMap(({ source, functions }) => [
-    ...(source ? [source] : []),
-    ...functions.map(({ run }) => run),
-  ]);
-  const results = all.length === 0 ? [] : await sandbox.runTests(all, options);
-  const runOf = new Map(all.map((job, i) => [job, results[i]!]));
-  return plans.map(({ source, functions }) => ({
-    source: source && runOf.get(source),
-    functions: new Map(functions.map(({ test, run }) => [test, runOf.get(run)!])),
-  }));
+  const runnable = jobs.filter((job) => job !== undefined);
+  const results = runnable.length === 0 ? [] : await sandbox.runTests(runnable, options);
+  const runOf = new Map(runnable.map((job, i) => [job, results[i]!]));
+  return jobs.map((job) => job && runOf.get(job));
 }
 
 /** A test that a program keeps from being reported does not pass: it has the worst outcome of the others, or error. */

@@ -18,6 +18,7 @@ import { memoryBudget, sourceOf } from '../ml/engine/budget.js';
 import { describePlan } from '../ml/engine/cardPlan.js';
 import type { Device, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { expectedMemory, expectedOnCard, openEngine } from '../ml/engine/ortEngine.js';
+import { GROUP_SIZE } from '../ml/hf/packed.js';
 import { inThread } from '../ml/pool/inThread.js';
 import { RolloutServer } from '../ml/remote/rolloutServer.js';
 import { sandboxEnvironment } from '../sandbox/environment.js';
@@ -171,25 +172,13 @@ const cardLine = async (path: string, opening: EngineOptions): Promise<string> =
 
 /** Engine options of a run. The settings of the worker come first: it knows its device and its cores. */
 export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'threads' | 'device'>): EngineOptions {
-  const {
-    quantization,
-    groupSize,
-    precision,
-    checkpointing,
-    kvCacheMegabytes,
-    activationMegabytes,
-    decoderRows,
-    force,
-  } = config;
-  const cores = own.threads ?? config.threads;
+  const { quantization, precision, checkpointing, activationMegabytes, decoderRows } = config;
   return {
     device: own.device ?? config.device,
-    ...(cores === null ? {} : { cores }),
-    ...(quantization === 'none' ? {} : { quantization: { bits: BITS[quantization], groupSize } }),
+    ...(own.threads === undefined ? {} : { cores: own.threads }),
+    ...(quantization === 'none' ? {} : { quantization: { bits: BITS[quantization], groupSize: GROUP_SIZE } }),
     ...(precision === undefined ? {} : { precision }),
     ...(checkpointing === null ? {} : { checkpointing }),
-    ...(force ? { force } : {}),
-    ...(kvCacheMegabytes === null ? {} : { kvCacheBytes: kvCacheMegabytes * 2 ** 20 }),
     ...(activationMegabytes === undefined ? {} : { activationBytes: activationMegabytes * 2 ** 20 }),
     ...(decoderRows === undefined ? {} : { decoderRows }),
   };

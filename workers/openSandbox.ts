@@ -9,7 +9,7 @@ import { openWasm } from '../sandbox/wasm/openWasm.js';
 
 export interface OpenSandboxOptions {
   log?: ((line: string) => void) | undefined;
-  size?: number | null | undefined; // guests; default: one per core
+  size?: number | undefined; // programs at work; default: GAUNTLET_CONTAINERS, else one per core
   /** Whether `auto` may use WebAssembly, which is no security boundary. Default: true. */
   fallback?: boolean | undefined;
   /** The next four need Docker. */
@@ -40,10 +40,10 @@ export async function openSandbox(kind: SandboxKind, options: OpenSandboxOptions
 
 async function choose(
   kind: SandboxKind,
-  { size, daemonTimeoutMs = 0, fallback = true, ...options }: OpenSandboxOptions,
+  { size = sizeSet(), daemonTimeoutMs = 0, fallback = true, ...options }: OpenSandboxOptions,
   log: (line: string) => void,
 ): Promise<Sandbox> {
-  const count = size === null || size === undefined ? {} : { size };
+  const count = size === undefined ? {} : { size };
   const feature = dockerFeature(options);
   if (kind === 'wasm') {
     if (feature) throw new GauntletError('SANDBOX_UNAVAILABLE', `${feature} requires --sandbox docker`);
@@ -61,6 +61,15 @@ async function choose(
     log(`sandbox: ${error.message}; using WebAssembly`);
     return openWasm({ ...count, log });
   }
+}
+
+/** @throws GauntletError BAD_CONFIG */
+function sizeSet(): number | undefined {
+  const set = process.env.GAUNTLET_CONTAINERS;
+  if (!set) return undefined;
+  const size = Number(set);
+  if (Number.isInteger(size) && size > 0) return size;
+  throw new GauntletError('BAD_CONFIG', `GAUNTLET_CONTAINERS must be a positive whole number, is ${set}`);
 }
 
 /** Tries again while the daemon does not answer. */

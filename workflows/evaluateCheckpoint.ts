@@ -6,7 +6,6 @@ import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../metho
 import { measureEvaluation } from '../method/evaluate.js';
 import { executeSuite } from '../method/judge.js';
 import { prepareSolving } from '../method/prepare.js';
-import { chainsAndTests } from '../method/rollouts.js';
 import { generateChains, generateTests } from '../method/sample.js';
 import { unwrapFailure } from './failures.js';
 import { temporalCall } from './layers.js';
@@ -25,11 +24,11 @@ export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): P
 export async function measure(call: Call, input: EvaluateCheckpointInput): Promise<EvaluateCheckpointResult> {
   const { samples = SAMPLES, seed = 0, gateOf = input.checkpoint?.runId } = input;
   const prepared = await call(prepareSolving, { ...input, seed, gateOf, measures: true });
-  const { run, stages, selfRepair, generator, discriminator, problems, skipped } = prepared;
+  const { run, stages, generator, discriminator, problems, skipped } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;
   const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
-  const own = await chainsAndTests(call, chosen, selfRepair);
+  const own = await call(generateChains, chosen);
   const frozen = await call(generateChains, {
     run,
     stages,

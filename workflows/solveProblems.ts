@@ -6,8 +6,7 @@ import type { SolveProblemsResult } from '../method/judge.js';
 import { collectSolutions, executeSuite } from '../method/judge.js';
 import type { PrepareSolvingInput } from '../method/prepare.js';
 import { prepareSolving } from '../method/prepare.js';
-import { chainsAndTests } from '../method/rollouts.js';
-import { generateTests } from '../method/sample.js';
+import { generateChains, generateTests } from '../method/sample.js';
 import { unwrapFailure } from './failures.js';
 import { temporalCall } from './layers.js';
 
@@ -21,9 +20,9 @@ export async function solveProblems(input: SolveProblemsInput = {}): Promise<Sol
 
 export async function solve(call: Call, input: PrepareSolvingInput): Promise<SolveProblemsResult> {
   const prepared = await call(prepareSolving, input);
-  const { run, stages, selfRepair, generator, discriminator, skipped } = prepared;
+  const { run, stages, generator, discriminator, skipped } = prepared;
   const batch = { kind: 'solve', samples: input.samples ?? 1, temperature: input.temperature ?? 0 } as const;
-  const { chains } = await chainsAndTests(call, { run, batch, stages, ...generator }, selfRepair);
+  const { chains } = await call(generateChains, { run, batch, stages, ...generator });
   const targets = { kind: 'all-stages', chains } as const;
   const written = input.tests ? await call(generateTests, { run, targets, samples: 1, ...discriminator }) : undefined;
   const tests = written && { tests: written.tests };

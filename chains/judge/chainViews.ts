@@ -8,8 +8,8 @@ import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import type { ChainView, ShownTest } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Verdict } from '../../core/schema/execution.js';
-import type { FunctionTest, Problem } from '../../core/schema/problem.js';
-import type { SuiteVerdicts, ValidatedCase, ValidatedTest } from '../../core/schema/verdicts.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
+import type { SuiteVerdicts, ValidatedTest } from '../../core/schema/verdicts.js';
 import { problemOf } from '../artifacts.js';
 import { generatorTerms, isValid, judgeTurn } from '../train/computeRewards.js';
 
@@ -39,12 +39,10 @@ export function chainViews(
       problemId: problem.id,
       description: problem.description,
       signature: problem.functionSignature,
-      stages: chain.turns.map(({ stage, text, repairs }, i) => {
-        const isReplaced = chain.turns[i + 1]?.repairs !== undefined; // tests were written for the repaired program
-        const written = isReplaced ? [] : turns.filter(({ turn }) => batch!.turns[turn]!.stage === stage);
+      stages: chain.turns.map(({ stage, text }) => {
+        const written = turns.filter(({ turn }) => batch!.turns[turn]!.stage === stage);
         return {
           stage,
-          repairs,
           text,
           tests: written.flatMap(({ tests }) => tests.map(shown)),
           lost: written.reduce((sum, { lost }) => sum + lost, 0),
@@ -67,13 +65,12 @@ export function chainViews(
   });
 }
 
-/** A test as text: a call; the code of a test function; the name of a test of the source. */
+/** A test as text: a call, or the name of a test of the source. */
 export function shownCall(
   entry: string,
-  test: ValidatedCase | FunctionTest | SourceTest,
+  test: ValidatedTest | TestCase | SourceTest,
 ): Pick<ShownTest, 'call' | 'expected'> {
   if ('source' in test) return { call: test.source, expected: 'pass' };
-  if ('code' in test) return { call: test.code, expected: 'pass' };
   const { args, expected } = test;
   return {
     call: `${entry}${formatArguments(args)}`,

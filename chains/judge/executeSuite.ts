@@ -3,7 +3,7 @@ import { RandomStream } from '../../core/random.js';
 import { entriesOf } from '../../core/rewards/mistakeBook.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import type { RunConfig } from '../../core/schema/config.js';
-import type { GeneratedTest, Problem } from '../../core/schema/problem.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from '../../method/judge.js';
 import { problemOf, readConfig, readProblems } from '../artifacts.js';
 import { chainReader, groupByProblem } from '../chainLists.js';
@@ -61,7 +61,7 @@ async function bookReader(
   { store }: Scope,
   { replayBuffer }: ExecuteSuiteInput,
   { reward, seed }: RunConfig,
-): Promise<(problem: Problem) => GeneratedTest[]> {
+): Promise<(problem: Problem) => TestCase[]> {
   const rule = REWARD_RULES[reward.scheme].book;
   if (rule === undefined || replayBuffer === undefined) return () => [];
   const { book = {} } = await store.getJson(replayBuffer);

@@ -1,24 +1,21 @@
 // Runs programs in the sandbox and judges them. No process that holds a program receives an expected value or a test.
 import { nameOf } from '../../core/parse/asserts.js';
-import { salvageFunctions } from '../../core/parse/functions.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
 import { salvageTests, unusableTests } from '../../core/parse/salvage.js';
 import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
-import { testRequest } from '../../core/prompts/prompts.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { assembleSuite, type GivenTest, givenTests, type SuiteTest, testKey } from '../../core/rewards/suite.js';
 import type { Chain, TestTurn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Limits, Verdict } from '../../core/schema/execution.js';
-import type { FunctionTest, GeneratedTest, Problem } from '../../core/schema/problem.js';
-import type { SuiteVerdicts, ValidatedCase, ValidatedTurn } from '../../core/schema/verdicts.js';
+import type { Problem, TestCase } from '../../core/schema/problem.js';
+import type { SuiteVerdicts, ValidatedTest, ValidatedTurn } from '../../core/schema/verdicts.js';
 import { judgeSuites, type SuiteJob, type SuiteRun, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { codeOf } from '../chainLists.js';
 import { batchOptions, type Scope } from '../scope.js';
 import { askOracle, distinct } from './oracle.js';
 import { type ParsedTest, ruleTests } from './rulings.js';
-import { findValidFunctions } from './testFunctions.js';
 import { catchingVariants, drawVariants } from './variants.js';
 
 /** Candidates that share a suite, and the test turns written for them. */
@@ -28,18 +25,16 @@ export interface JudgingTask {
   voters?: Chain[]; // of the problem, if its programs vote on answers; default: the candidates
   turns: { turn: number; sample: TestTurn }[];
   suite: 'baseline' | 'hidden'; // which tests of the problem the suite begins with
-  pool?: GeneratedTest[]; // tests of earlier steps, which come next
-  book?: GeneratedTest[]; // tests of the mistake book
+  pool?: TestCase[]; // tests of earlier steps, which come next
+  book?: TestCase[]; // tests of the mistake book
   addsVariants?: boolean; // programs also meet changes of what was written
 }
 
 interface ParsedTurn {
   turn: number;
   tests: ParsedTest[];
-  functions: FunctionTest[]; // instead of `tests`, if the prompt asks for them
   lost: number;
 }
-type WrittenTest = ParsedTest | FunctionTest;
 
 /** References or votes on generated inputs, references on test source, validators and checkers on the results, then candidates on their suites. */
 export async function judgeTasks(
@@ -50,7 +45,7 @@ export async function judgeTasks(
   const sandbox = await scope.deps.sandbox(config);
   const options = batchOptions(scope);
   const parsed = tasks.map(({ problem, turns }) =>
-    turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTurn(sample.text, problem, config) })),
+    turns.map(({ turn, sample }): ParsedTurn => ({ turn, ...parseTests(sample.text, problem, config) })),
   );
   const programsOf = ({ problem }: JudgingTask, chains: Chain[]) =>
     chains.map((chain) => codeOf(chain, problem, config));
@@ -62,13 +57,12 @@ export async function judgeTasks(
   });
   const written = tasks.map((task, t) => ({
     problem: task.problem,
-    turns: [...parsed[t]!, { tests: drawn[t]!, functions: [] }],
+    turns: [...parsed[t]!, { tests: drawn[t]! }],
     votes: isVotedOn(task.problem, task.suite, config),
     programs: task.voters ? programsOf(task, task.voters) : candidates[t]!,
   }));
   const oracle = await askOracle(sandbox, config, written, options);
   const rulingOf = await ruleTests(sandbox, config.limits, written, oracle.answer, options);
-  const functions = await findValidFunctions(sandbox, config.limits, written, options);
   const sources = await sourceTestsOf(
     sandbox,
     tasks.map(({ problem }) => problem),
@@ -78,8 +72,7 @@ export async function judgeTasks(
   const { corrects = false } = REWARD_RULES[config.reward.scheme];
   const built = tasks.map((task, t) => {
     const given = [...givenTests(task.problem, task.suite, sources.get(task.problem.id)), ...(task.pool ?? [])];
-    const use = (test: WrittenTest): UsableTest | undefined => {
-      if ('code' in test) return functions.isValid(task.problem, test) ? test : undefined;
+    const use = (test: ParsedTest): UsableTest | undefined => {
       const ruling = rulingOf(task.problem, test);
       if (!ruling || !(ruling.isRight || corrects)) return undefined;
       // the answer of the reference is expected, which may be a float where the test has an int
@@ -112,7 +105,7 @@ export async function judgeTasks(
       ...(votes && { votes }),
     };
   });
-  const executions = oracle.executions + functions.executions + sources.size;
+  const executions = oracle.executions + sources.size;
   return { judged, executions: executions + onSuites.executions + onVariants.executions };
 }
 
@@ -125,18 +118,7 @@ function signatureOf(problem: Called): Signature | undefined {
   return signatures.get(problem);
 }
 
-const testsOfTurn = ({ tests, functions }: ParsedTurn): WrittenTest[] => [...tests, ...functions];
-
-/** The tests in a turn of the discriminator: values or functions, as its prompt asks for. */
-function parseTurn(text: string, problem: Problem, config: RunConfig): Omit<ParsedTurn, 'turn'> {
-  const { functions: asked, testsPerTurn } = testRequest(config, problem);
-  if (!asked) return { ...parseTests(text, problem, config), functions: [] };
-  const { functions, malformed } = salvageFunctions(text, testsPerTurn);
-  const lost = Math.max(malformed, testsPerTurn - functions.length);
-  return { tests: [], functions: functions.map((code) => ({ code })), lost };
-}
-
-/** The values in an answer of the discriminator. */
+/** The tests in an answer of the discriminator. */
 export function parseTests(text: string, problem: Called, config: RunConfig): { tests: ParsedTest[]; lost: number } {
   const { testsPerTurn, discriminator, prompts } = config;
   const style = problem.calling?.style ?? 'call';
@@ -157,9 +139,7 @@ export function parseTests(text: string, problem: Called, config: RunConfig): { 
 const isVotedOn = (problem: Problem, suite: JudgingTask['suite'], { reference }: RunConfig): boolean =>
   problem.referenceSolution === undefined || (reference === 'none' && suite === 'baseline');
 
-type UsableTest =
-  | FunctionTest
-  | (Required<Pick<ValidatedCase, 'args' | 'expected'>> & Pick<ValidatedCase, 'corrected'>);
+type UsableTest = Required<Pick<ValidatedTest, 'args' | 'expected'>> & Pick<ValidatedTest, 'corrected'>;
 
 /**
  * Valid tests join the given tests, and so do corrected ones if the reward scheme corrects tests.
@@ -167,25 +147,22 @@ type UsableTest =
  */
 function buildSuite(
   given: readonly GivenTest[],
-  book: readonly GeneratedTest[] | undefined,
+  book: readonly TestCase[] | undefined,
   parsed: ParsedTurn[],
-  use: (test: WrittenTest) => UsableTest | undefined,
+  use: (test: ParsedTest) => UsableTest | undefined,
 ): { suite: SuiteTest[]; turns: ValidatedTurn[] } {
-  const usable = new Map<WrittenTest, UsableTest>();
-  for (const test of parsed.flatMap(testsOfTurn)) {
+  const usable = new Map<ParsedTest, UsableTest>();
+  for (const test of parsed.flatMap(({ tests }) => tests)) {
     const used = use(test);
     if (used) usable.set(test, used);
   }
-  const generated = [...usable.values()].map(
-    (test): GeneratedTest => ('code' in test ? test : { args: test.args, expected: test.expected }),
-  );
+  const generated = [...usable.values()].map(({ args, expected }): TestCase => ({ args, expected }));
   const suite = assembleSuite(given, generated, book);
   const positions = new Map(suite.map(({ test }, i) => [testKey(test), i]));
   const turns = parsed.map(
     (own): ValidatedTurn => ({
-      turn: own.turn,
-      lost: own.lost,
-      tests: testsOfTurn(own).map((test) => {
+      ...own,
+      tests: own.tests.map((test) => {
         const known = usable.get(test);
         return known ? { ...known, suite: positions.get(testKey(known))! } : { ...test, suite: null };
       }),
@@ -221,6 +198,6 @@ export async function runPrograms(
   });
   return {
     runs,
-    executions: jobs.flat().reduce((sum, { tests }) => sum + 1 + tests.filter((one) => 'code' in one).length, 0),
+    executions: jobs.flat().length,
   };
 }

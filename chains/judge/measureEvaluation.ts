@@ -90,7 +90,7 @@ function attackOn(judged: SuiteVerdicts | undefined): ProblemResult['attack'] {
 
 function coherenceOf(chains: readonly Chain[]): Pick<ProblemResult, 'coherence' | 'transitions'> {
   const pairs = chains.flatMap(({ turns }) =>
-    turns.flatMap(({ text, repairs }, i) => (i === 0 || repairs ? [] : [overlap(turns[i - 1]!.text, text)])),
+    turns.flatMap(({ text }, i) => (i === 0 ? [] : [overlap(turns[i - 1]!.text, text)])),
   );
   return { coherence: pairs.reduce((sum, one) => sum + one, 0), transitions: pairs.length };
 }

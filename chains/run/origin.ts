@@ -10,7 +10,7 @@ import { PHASES, planStage, replan } from '../../core/schedule.js';
 import { ROLES, type Role, roleSchema, STAGES } from '../../core/schema/chain.js';
 import { digestSchema } from '../../core/schema/checkpoint.js';
 import { adapterRole, type RunConfig } from '../../core/schema/config.js';
-import { generatedTestSchema } from '../../core/schema/problem.js';
+import { testCaseSchema } from '../../core/schema/problem.js';
 import type { Origin } from '../../method/prepare.js';
 import type { FrozenAdapters, PolicyState, RoleState, RunRef } from '../../method/run.js';
 import { canonicalJson } from '../../store/canonicalJson.js';
@@ -205,10 +205,10 @@ function jsonOf<T>({ files, metadata }: Checkpoint, path: string, schema: z.ZodT
   return parseAs(schema, json, 'BAD_CHECKPOINT', `${place} is invalid: `);
 }
 
-const poolSchema: z.ZodType<ReplayBuffer['pool']> = z.record(z.string(), z.array(generatedTestSchema));
+const poolSchema: z.ZodType<ReplayBuffer['pool']> = z.record(z.string(), z.array(testCaseSchema));
 const bookSchema: z.ZodType<MistakeBook> = z.record(
   z.string(),
-  z.array(z.object({ test: generatedTestSchema, weight: z.number().positive() })),
+  z.array(z.object({ test: testCaseSchema, weight: z.number().positive() })),
 );
 const archiveSchema: z.ZodType<ReplayBuffer['archive']> = z.object({
   entries: z.array(

@@ -56,7 +56,6 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   return {
     run: { ...run, problems: await scope.store.putJson({ train: [], validation: [], test }) },
     stages: config.stages,
-    ...(config.selfRepair && { selfRepair: true as const }),
     problems: test.length,
     ...(unfit.length > 0 && { skipped: await scope.store.putJson(unfit) }),
     temperature: config.evaluation.temperature,

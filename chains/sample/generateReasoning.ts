@@ -34,7 +34,7 @@ async function joinChains(scope: Scope, shards: readonly ShardResult<Chain[]>[])
 }
 
 /** The generator, and how it samples the chains of a batch. */
-export async function openSampling(scope: Scope, input: Pick<GenerateReasoningInput, 'run' | 'batch' | 'adapter'>) {
+async function openSampling(scope: Scope, input: GenerateReasoningInput) {
   const role = await openRole(scope, input.run, 'generator');
   const { config, engine, chat, adapter } = role;
   const isTraining = input.batch.kind === 'train';

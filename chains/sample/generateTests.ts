@@ -71,7 +71,7 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
   for (const { target, chain } of jobs) {
     if (prompts.has(target)) continue;
     const problem = problemOf(byId, target.problemId);
-    prompts.set(target, testPrompt(chat, config, problem, chain.turns, target.stage, testRequest(config, problem)));
+    prompts.set(target, testPrompt(chat, config, problem, chain.turns, target.stage, testRequest(config)));
   }
   const rows = jobs.map(({ target, t, sample }) => ({
     turns: [],

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { testRequest } from '../../core/prompts/prompts.js';
 import { promptOf } from '../../core/rl/trajectories.js';
 import type { Turn } from '../../core/schema/chain.js';
-import { isModel, type RunConfig, templateArgumentsOf } from '../../core/schema/config.js';
+import { isModel, type RunConfig } from '../../core/schema/config.js';
 import type { Rejected } from '../../core/schema/problem.js';
 import type { Chat, Engine } from '../../ml/engine/engine.js';
 import { stagePrompt, testPrompt } from './sampling.js';
@@ -27,13 +27,10 @@ export function readersOf(
   { generator, discriminator }: { generator: Engine; discriminator: Engine },
 ): Readers {
   const { enabled, writer } = config.discriminator;
-  const reader = (engine: Engine, role: 'generator' | 'discriminator'): Reader => ({
-    engine,
-    chat: engine.chat(templateArgumentsOf(config, role)),
-  });
+  const reader = (engine: Engine): Reader => ({ engine, chat: engine.chat(config.templateArguments) });
   return {
-    generator: reader(generator, 'generator'),
-    discriminator: enabled && isModel(writer) ? reader(discriminator, 'discriminator') : undefined,
+    generator: reader(generator),
+    discriminator: enabled && isModel(writer) ? reader(discriminator) : undefined,
   };
 }
 
@@ -56,7 +53,7 @@ export function misfitOf(
   }
   if (discriminator === undefined) return undefined;
   const limit = discriminator.engine.info.contextLength;
-  const request = testRequest(config, problem);
+  const request = testRequest(config);
   const longest = Math.max(
     ...config.stages.map((stage) => testPrompt(discriminator.chat, config, problem, [], stage, request).length),
   );

@@ -67,7 +67,7 @@ async function requireSamePolicy(
   scored: ScoredTokens[],
   maxKl: number,
 ): Promise<void> {
-  const { rolloutKl } = measureMismatch(scored, Infinity);
+  const { rolloutKl } = measureMismatch(scored);
   if (rolloutKl <= maxKl) return;
   await server.forget(adapter.name).catch(() => undefined);
   const kl = rolloutKl < 1e3 ? rolloutKl.toFixed(3) : 'more than 1000';

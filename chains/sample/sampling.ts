@@ -3,13 +3,12 @@ import {
   discriminatorPrompt,
   generatorContinuation,
   generatorOpening,
-  generatorRepair,
   type PromptProblem,
   testRequest,
 } from '../../core/prompts/prompts.js';
 import { extendKey } from '../../core/random.js';
 import { promptOf, sampledRanges, type TokenTurn } from '../../core/rl/trajectories.js';
-import type { Chain, FailedTest, SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
+import type { Chain, SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Chat, Engine, GenerateOptions, GenerateRequest, ModelInfo } from '../../ml/engine/engine.js';
 import type { Scope } from '../scope.js';
@@ -75,16 +74,6 @@ export const stageRows = (
     prompt: stagePrompt(chat, config, problemOf(problemId), turns, stage),
     key: extendKey(batchKey, problemId, sample, stage),
   }));
-
-/** The tokens that ask for another program, after one that fails a test. */
-export function repairPrompt(
-  chat: Pick<Chat, 'continuationTokens'>,
-  { prompts }: RunConfig,
-  turns: readonly Turn[],
-  failure: FailedTest,
-): number[] {
-  return chat.continuationTokens(generatorRepair(prompts, failure), endTokenOf(turns.at(-1)!));
-}
 
 const endTokenOf = ({ truncated, answerTokens }: Turn): number | undefined =>
   truncated ? undefined : answerTokens.at(-1);

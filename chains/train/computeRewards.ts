@@ -126,7 +126,7 @@ async function rewardDiscriminator(
     pool = addToPool(
       pool,
       one.problemId,
-      valid.map((test) => ('code' in test ? { code: test.code } : { args: test.args, expected: test.expected! })),
+      valid.map(({ args, expected }) => ({ args, expected: expected! })),
     );
     return one.turns.map(
       ({ turn }, i): RewardedSample => ({
@@ -169,7 +169,7 @@ export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, ca
 }
 
 /** A corrected test is part of the suite, but not valid. */
-export const isValid = (test: ValidatedTest): boolean => test.suite !== null && !('args' in test && test.corrected);
+export const isValid = (test: ValidatedTest): boolean => test.suite !== null && !test.corrected;
 
 function errorsOf(groups: RewardedSample[][], judged: SuiteVerdicts[], role: ComputeRewardsInput['role']) {
   const { rewardStd: _, ...errors } = standardErrors(

@@ -2,7 +2,6 @@
 // the scoring graph), the base's log-probs for the KL penalty, and for remote rollouts the importance weights. Entropies are
 // recorded for people to read.
 import { type Mismatch, measureMismatch, type ScoredTokens, weightedAdvantages } from '../../core/rl/importance.js';
-import type { RolloutsConfig } from '../../core/schema/config.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type { ShardResult } from '../../method/activity.js';
 import type {
@@ -35,7 +34,7 @@ export async function scoreOldPolicy(scope: Scope, input: ScoreOldPolicyInput): 
       referenceLogprobs: base && trained(base[i]!),
     };
   });
-  const { rows: corrected, mismatch } = config.rollouts ? correct(scored, config.rollouts) : { rows: scored };
+  const { rows: corrected, mismatch } = config.rollouts ? correct(scored) : { rows: scored };
   const entropies = rows.map(({ mask }, i) => ofTrained(old[i]!.entropies, mask));
   return {
     trajectories: await scope.store.putJson(corrected),
@@ -61,7 +60,7 @@ async function joinScores(scope: Scope, shards: readonly ShardResult<PartialScor
 }
 
 /** Truncated importance sampling of tokens that a rollout server sampled. */
-function correct(rows: Trajectory[], { maxWeight }: RolloutsConfig): { rows: Trajectory[]; mismatch: Mismatch } {
+function correct(rows: Trajectory[]): { rows: Trajectory[]; mismatch: Mismatch } {
   const scoredTokens = ({ oldLogprobs, rolloutLogprobs, mask }: Trajectory): ScoredTokens => ({
     engine_T: oldLogprobs,
     server_T: rolloutLogprobs ?? oldLogprobs,
@@ -69,7 +68,7 @@ function correct(rows: Trajectory[], { maxWeight }: RolloutsConfig): { rows: Tra
   });
   const corrected = rows.map((row) => {
     const advantages_T = row.mask.map((bit) => (bit ? row.advantage : 0));
-    return { ...row, advantages: weightedAdvantages(advantages_T, scoredTokens(row), maxWeight) };
+    return { ...row, advantages: weightedAdvantages(advantages_T, scoredTokens(row)) };
   });
-  return { rows: corrected, mismatch: measureMismatch(rows.map(scoredTokens), maxWeight) };
+  return { rows: corrected, mismatch: measureMismatch(rows.map(scoredTokens)) };
 }

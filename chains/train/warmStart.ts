@@ -139,7 +139,7 @@ function discriminatorTurns(
   const known = stages.filter((stage) => stageAnswer(prompts, problem, stage) !== undefined);
   if (known.length === 0) return [];
   const stage: Stage = random.choice(known);
-  const request = testRequest(config, problem);
+  const request = testRequest(config);
   const chosen = random.sample(tests, request.testsPerTurn);
   if (chosen.length === 0) return [];
   const work = stageAnswer(prompts, problem, stage);

@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import { availableMemory, estimateMemory, type MemoryUse } from '../../ml/engine/memory.js';
 import { type ImportOptions, importGguf } from '../../ml/gguf/import.js';
 import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
-import type { Quantization } from '../../ml/hf/packed.js';
+import { GROUP_SIZE, type Quantization } from '../../ml/hf/packed.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
 import { integer, jsonOption } from '../input/options.js';
 import { provideModel } from '../input/provideModel.js';
@@ -69,7 +69,7 @@ function addImport(group: Command): void {
 }
 
 /** What the estimate assumes, as in the presets for public models. */
-const [RANK, LENGTH, GROUP_SIZE] = [16, 512, 32];
+const [RANK, LENGTH] = [16, 512];
 
 function inspect(model: ModelFiles, { rows, quantize }: InspectFlags) {
   const { config, parameters, eosTokens } = model;

@@ -3,9 +3,9 @@
 import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
 import { codeOf, groupByProblem } from '../../chains/chainLists.js';
 import { GauntletError } from '../../core/errors.js';
-import { generatorContinuation, generatorOpening, generatorRepair, textOf } from '../../core/prompts/prompts.js';
+import { generatorContinuation, generatorOpening, textOf } from '../../core/prompts/prompts.js';
 import { countPassed } from '../../core/rewards/rule.js';
-import type { Chain, Turn } from '../../core/schema/chain.js';
+import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { EvaluationRecord } from '../../core/schema/evaluation.js';
 import type { Problem } from '../../core/schema/problem.js';
@@ -91,11 +91,8 @@ function sampleOf(
     role,
     content: textOf(content),
   }));
-  const { prompts } = config;
-  const requestOf = ({ stage, repairs }: Turn) =>
-    repairs ? generatorRepair(prompts, repairs) : generatorContinuation(prompts, problem, stage);
   const answers = chain.turns.flatMap((turn, i) => [
-    ...(i === 0 ? [] : [{ role: 'user', content: textOf(requestOf(turn)) }]),
+    ...(i === 0 ? [] : [{ role: 'user', content: textOf(generatorContinuation(config.prompts, problem, turn.stage)) }]),
     { role: 'assistant', content: turn.text, model },
   ]);
   const hidden = verdicts[index]!.filter((_, i) => suite[i]!.origin === 'baseline');

@@ -6,7 +6,7 @@ import { GauntletError } from '../../core/errors.js';
 import { isTooDeep, overflowOf } from '../../core/nesting.js';
 import { merged } from '../../core/objects.js';
 import { resolveConfig } from '../../core/presets.js';
-import { type RunConfigInput, type TemplateArguments, templateArgumentsOf } from '../../core/schema/config.js';
+import type { RunConfigInput, TemplateArguments } from '../../core/schema/config.js';
 import { portableName } from '../../data/modelFolder.js';
 import { absoluteSource } from '../../data/source.js';
 import { loadChatFormat } from '../../ml/hf/chat.js';
@@ -52,9 +52,9 @@ export async function checkInput(given: RunConfigInput): Promise<RunConfigInput>
   if (sizeOf(config) > MAX_CONFIG)
     throw new GauntletError('BAD_CONFIG', `${largest[0]}: the configuration has more than ${MAX_CONFIG} bytes`);
   const problems = await noteProblems(config.problems, note, config.reference !== 'none'); // before a model is downloaded
-  await checkModel(config.model, templateArgumentsOf(config, 'generator'));
+  await checkModel(config.model, config.templateArguments);
   const { model } = config.discriminator;
-  if (model !== null) await checkModel(model, templateArgumentsOf(config, 'discriminator'));
+  if (model !== null) await checkModel(model, config.templateArguments);
   return input.problems === undefined ? input : { ...input, problems };
 }
 

@@ -1,10 +1,10 @@
 // Options for the limits of programs.
 import type { Command } from 'commander';
-import { type Limits, limitsSchema, MOST } from '../../core/schema/execution.js';
+import { type Limits, MOST, runLimitsSchema } from '../../core/schema/execution.js';
 import { integer, number } from './options.js';
 
-type LimitFlag = keyof Limits;
-export type LimitFlags = Partial<Limits>;
+export type LimitFlags = Partial<Omit<Limits, 'outputBytes'>>;
+type LimitFlag = keyof LimitFlags;
 
 const positive = number({ above: 0, to: MOST.seconds });
 const FLAGS: Record<LimitFlag, [flag: string, read: (text: string) => number, help: string]> = {
@@ -12,12 +12,11 @@ const FLAGS: Record<LimitFlag, [flag: string, read: (text: string) => number, he
   caseCpuSeconds: ['--case-cpu-seconds', positive, 'CPU time of a call, in seconds'],
   wallSeconds: ['--wall-seconds', positive, 'wall-clock time of a program, in seconds'],
   memoryMb: ['--memory-mb', integer(1, MOST.memoryMb), 'memory of a program, in MB'],
-  outputBytes: ['--output-bytes', integer(1, MOST.outputBytes), 'output of a program, in bytes'],
 };
 
 /** @param defaults of the command, if they differ from those of a run */
 export function withLimits(command: Command, defaults: LimitFlags = {}): Command {
-  const shown = limitsSchema.parse(defaults);
+  const shown = runLimitsSchema.parse(defaults);
   for (const [key, [flag, read, help]] of Object.entries(FLAGS))
     command.option(`${flag} <n>`, `${help} (default: ${shown[key as LimitFlag]})`, read);
   return command;

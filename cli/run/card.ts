@@ -48,6 +48,6 @@ export async function forCard(
   );
   const plan = sumOf(plans);
   note(`device: ${describeGpu(gpu)}; ${config.engine.precision ?? 'f32'}; ${describePlan(plan)} (computed)`);
-  checkCard(models.join(' and '), plan, gpu.bytes, config.engine.force);
+  checkCard(models.join(' and '), plan, gpu.bytes);
   return chosen;
 }

@@ -12,7 +12,7 @@ import type { CheckpointId } from '../input/naming.js';
 
 /**
  * The configuration of the run as it was at the checkpoint, changed by `fields`. Device, budget and failure handling are not
- * in the checkpoint, so they come from the input of the run. `engine.force` is off: the run may be another person's.
+ * in the checkpoint, so they come from the input of the run.
  */
 export async function forkInput(
   store: Store,
@@ -21,8 +21,7 @@ export async function forkInput(
 ): Promise<{ input: RunConfigInput; name: string }> {
   const { metadata } = await loadCheckpoint(store, runId, name);
   const config = await readConfigAt(store, metadata);
-  const { budget, failure, ...own } = (await readInput(store, runId)) ?? config;
-  const engine = { ...own.engine, force: false };
+  const { engine, budget, failure } = (await readInput(store, runId)) ?? config;
   const start = { run: runId, checkpoint: metadata.name, schedule: 'rest' } as const;
   return {
     input: resolveConfig({ ...merged({ ...config, engine, budget, failure }, fields), start }),

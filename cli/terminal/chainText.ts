@@ -14,11 +14,8 @@ export function chainText(view: ChainView): string {
     text: rewardText(reward, view.outcomes.discriminator[i]!),
     sum: (counts: TestCounts) => sumLines(reward, terms?.discriminator[i], '    ', (own) => testReason(own, counts)),
   }));
-  for (const { stage, repairs, text, tests, lost } of view.stages) {
-    const title = `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`;
-    lines.push(paint('cyan', repairs ? `${title}, again, after a failed test` : title));
-    if (repairs) lines.push(`  ${repairs.call} == ${repairs.expected}, not ${repairs.got}`);
-    lines.push(indent(text));
+  for (const { stage, text, tests, lost } of view.stages) {
+    lines.push(paint('cyan', `stage ${stage} · ${STAGE_SPECS[stage].title.toLowerCase()}`), indent(text));
     if (tests.length + lost > 0) {
       const reward = rewards.shift();
       lines.push(`  tests of the discriminator${reward === undefined ? '' : ` (reward ${reward.text})`}:`);

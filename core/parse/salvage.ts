@@ -215,7 +215,7 @@ const TEST_FUNCTION = /^(?:def\s+test|@\s*(?:pytest\s*\.\s*)?mark\s*\.\s*paramet
  * The end of the function that starts at `at` with its decorators: the next line that is not indented deeper. `looked`
  * is the end of the text that was searched.
  */
-export function blockEnd(text: string, at: number): { end: number; looked: number } {
+function blockEnd(text: string, at: number): { end: number; looked: number } {
   const column = at - (text.lastIndexOf('\n', at - 1) + 1);
   let from = at;
   if (text[at] === '@') {

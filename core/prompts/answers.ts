@@ -4,7 +4,7 @@ import { formatArguments, formatValue } from '../parse/format.js';
 import type { Stage } from '../schema/chain.js';
 import type { PromptStyle } from '../schema/config.js';
 import type { Problem, TestCase } from '../schema/problem.js';
-import { calledAs, fenced, type TestRequest } from './prompts.js';
+import { fenced, type TestRequest } from './prompts.js';
 
 /** The answer of a stage; undefined if the problem does not provide it. */
 export function stageAnswer(style: PromptStyle, problem: Problem, stage: Stage): string | undefined {
@@ -14,18 +14,9 @@ export function stageAnswer(style: PromptStyle, problem: Problem, stage: Stage):
   return style === 'instruct' ? fenced(code) : code;
 }
 
-export function testAnswer(
-  style: PromptStyle,
-  { expected, functions }: TestRequest,
-  entry: string,
-  tests: TestCase[],
-): string {
-  if (functions) return fenced(tests.map((test, i) => functionOf(test, i + 1, entry)).join('\n\n\n'));
+export function testAnswer(style: PromptStyle, { expected }: TestRequest, entry: string, tests: TestCase[]): string {
   if (style === 'instruct' && expected === 'reference')
     return tests.map(({ args }) => `${nameOf(entry)}${formatArguments(args)}`).join('\n');
   const lines = tests.map((test) => `(${formatValue({ t: test.args })}, ${formatValue(test.expected)})`);
   return style === 'instruct' ? `[\n${lines.map((line) => `    ${line},\n`).join('')}]` : lines.join('\n');
 }
-
-const functionOf = ({ args, expected }: TestCase, number: number, entry: string): string =>
-  `def test_${number}():\n    assert ${calledAs(entry)}${formatArguments(args)} == ${formatValue(expected)}`;

@@ -1,9 +1,8 @@
-// The prompts of both roles. The generator sees a test only to repair a program. The discriminator sees the problem, the
-// signature and the text of one stage. A chain is append-only: one opening, then one continuation per later stage.
+// The prompts of both roles. The generator never sees a test. The discriminator sees the problem, the signature and the
+// text of one stage. A chain is append-only: one opening, then one continuation per later stage.
 import { nameOf } from '../parse/asserts.js';
 import { extractCode } from '../parse/code.js';
-import { MODULES, MOST_STATEMENTS } from '../parse/functions.js';
-import type { FailedTest, Stage } from '../schema/chain.js';
+import type { Stage } from '../schema/chain.js';
 import type { PromptStyle, RunConfig } from '../schema/config.js';
 import type { Problem } from '../schema/problem.js';
 import { conventionOf } from './conventions.js';
@@ -25,34 +24,20 @@ export interface Message {
 /** The only parts of a problem that a prompt may show. */
 export type PromptProblem = Pick<Problem, 'description' | 'functionSignature' | 'entry' | 'calling'>;
 
-/** What the discriminator writes: whole tests, inputs whose expected values the reference computes, or test functions. */
+/** What the discriminator writes: whole tests, or inputs whose expected values the reference computes. */
 export interface TestRequest {
   testsPerTurn: number;
   expected: RunConfig['discriminator']['expected'];
-  functions?: boolean;
 }
 
-/** What a prompt needs to know of the tests of a problem. */
-type TestedProblem = PromptProblem & Partial<Pick<Problem, 'baselineTests' | 'testSource' | 'testStyle'>>;
-
-export const testRequest = ({ testsPerTurn, discriminator }: RunConfig, problem?: TestedProblem): TestRequest => ({
+export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestRequest => ({
   testsPerTurn,
   expected: discriminator.expected,
-  ...(discriminator.tests === 'functions' && problem && isTestedByCode(problem) && { functions: true }),
 });
-
-/** Whether the tests of a plain function or method are source only. */
-function isTestedByCode(problem: TestedProblem): boolean {
-  const { baselineTests = [], testSource, testStyle } = problem;
-  const { noun, rule } = conventionOf(problem);
-  const isPlain = noun === 'function' && rule === undefined;
-  return isPlain && baselineTests.length === 0 && testSource !== undefined && testStyle !== undefined;
-}
 
 interface PromptRules {
   opening(problem: PromptProblem, first: Stage, isCodeOnly: boolean): Message[];
   continuation(problem: PromptProblem, stage: Stage): Content;
-  repair(failed: FailedTest): Content;
   discriminator(problem: PromptProblem, stage: Stage, work: string | undefined, request: TestRequest): Message[];
 }
 
@@ -106,18 +91,6 @@ const INPUTS_ONLY = {
   },
 };
 
-/** How the tests of a problem call its entry. */
-export const calledAs = (entry: string): string => entry.replace('.', '().');
-
-const FUNCTIONS = {
-  system: DISCRIMINATOR_SYSTEM,
-  noun: 'test',
-  format: ({ entry }: PromptProblem): string[] => [
-    `Answer with one test function for each test, \`def test_…():\` without parameters, and nothing else. It calls \`${calledAs(entry)}\` and checks the result with assert statements. It has at most ${MOST_STATEMENTS} statements. It uses no other name of the program, and imports nothing but ${MODULES.join(', ')}.`,
-    `The format, shown for a function \`add\` that adds two numbers:\n${fenced('def test_negative():\n    assert add(-1, 1) == 0\n\n\ndef test_order():\n    for a, b in [(2, 5), (0, 7)]:\n        assert add(a, b) == add(b, a)')}`,
-  ],
-};
-
 function ask(problem: PromptProblem, stage: Stage): string {
   const { title, instruction } = STAGE_SPECS[stage];
   const { form, noun } = conventionOf(problem);
@@ -138,13 +111,11 @@ const instruct: PromptRules = {
     ];
   },
   continuation: ask,
-  repair: ({ call, expected, got }) =>
-    `Your program fails a test.\nCall: ${call}\nExpected: ${expected}\nActual: ${got}\n\nFind the mistake and write the whole corrected program. Answer with one \`\`\`python code block that holds the whole program and nothing else.`,
-  discriminator: (problem, stage, work, { testsPerTurn, expected, functions }) => {
+  discriminator: (problem, stage, work, { testsPerTurn, expected }) => {
     const spec = STAGE_SPECS[stage];
     const shown = (text: string): string =>
       stage === 5 ? fenced(extractCode(text, 'instruct', problem.entry) || text.trim()) : text.trim();
-    const { system, noun, format } = functions ? FUNCTIONS : expected === 'model' ? WHOLE_TESTS : INPUTS_ONLY;
+    const { system, noun, format } = expected === 'model' ? WHOLE_TESTS : INPUTS_ONLY;
     return [
       { role: 'system', content: system },
       {
@@ -175,7 +146,6 @@ const tiny: PromptRules = {
     { role: 'user', content: [marker('gen'), tinyStatement(problem), marker(`s${first}`)] },
   ],
   continuation: (_problem, stage) => [marker(`s${stage}`)],
-  repair: ({ call, expected, got }) => [`${call} == ${expected}, not ${got}`, marker('s5')],
   discriminator: (problem, stage, work = '') => [
     {
       role: 'user',
@@ -199,11 +169,6 @@ export function generatorOpening(
 /** The user turn that requests the next stage of a chain. */
 export function generatorContinuation(style: PromptStyle, problem: PromptProblem, stage: Stage): Content {
   return RULES[style].continuation(problem, stage);
-}
-
-/** The user turn that asks for the program again. */
-export function generatorRepair(style: PromptStyle, failed: FailedTest): Content {
-  return RULES[style].repair(failed);
 }
 
 /** A separate conversation, independent of the discriminator's turns for other stages. `work` absent: tests are blind. */

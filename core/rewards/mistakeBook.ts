@@ -1,10 +1,10 @@
 // The mistake book keeps tests that programs failed. Later programs are judged on them too, so that old bugs stay fixed.
 import { type RandomStream, weightedSample } from '../random.js';
-import type { GeneratedTest } from '../schema/problem.js';
+import type { TestCase } from '../schema/problem.js';
 import { type SuiteTest, testKey } from './suite.js';
 
 export interface BookEntry {
-  test: GeneratedTest;
+  test: TestCase;
   weight: number; // > 0
 }
 
@@ -18,7 +18,7 @@ export interface ExecutedTest extends SuiteTest {
 
 export interface BookRule {
   /** The tests of a problem that join a suite. */
-  replay(entries: readonly BookEntry[], random: Pick<RandomStream, 'uniform'>): GeneratedTest[];
+  replay(entries: readonly BookEntry[], random: Pick<RandomStream, 'uniform'>): TestCase[];
   /** The book after a problem's suite was judged. Baseline tests never join: they are in every suite anyway. */
   update(book: MistakeBook, problemId: string, outcomes: readonly ExecutedTest[]): MistakeBook;
 }

@@ -1,13 +1,13 @@
 // The test suite of a group, and the pool of a problem's recent tests. All samples of a group are judged on the same
 // suite. Otherwise group-normalised advantages would compare different things.
-import type { GeneratedTest, Problem, TestCase } from '../schema/problem.js';
+import type { Problem, TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
 
 /** A test of the problem's test source, by its name. */
 export interface SourceTest {
   source: string;
 }
-export type GivenTest = GeneratedTest | SourceTest;
+export type GivenTest = TestCase | SourceTest;
 
 export interface SuiteTest {
   origin: 'baseline' | 'book' | 'generated';
@@ -28,11 +28,9 @@ export function inputKey(args: readonly Value[]): string {
   return key;
 }
 
-/** Equal for tests of the same input, for one test of the source, and for equal test functions. */
-export function testKey(test: Pick<TestCase, 'args'> | Exclude<GivenTest, TestCase>): string {
-  if ('source' in test) return `source ${test.source}`;
-  return 'code' in test ? `code ${test.code}` : inputKey(test.args); // which begins with a bracket
-}
+/** Equal for tests of the same input, and for one test of the source. */
+export const testKey = (test: Pick<TestCase, 'args'> | SourceTest): string =>
+  'source' in test ? `source ${test.source}` : inputKey(test.args); // which begins with a bracket
 
 /**
  * The tests that a suite begins with: values, then tests of the source. Every second test of a source is hidden, unless the
@@ -53,11 +51,11 @@ export function givenTests(
   return suite === 'hidden' && hidden.length > 0 ? hidden : [...baselineTests, ...ofSource(false)];
 }
 
-/** Baseline tests first, then those of the mistake book, then valid generated ones. The first test of each input, and each function once. */
+/** Baseline tests first, then those of the mistake book, then valid generated ones. The first test of each input. */
 export function assembleSuite(
   baseline: readonly GivenTest[],
-  generated: readonly GeneratedTest[],
-  book: readonly GeneratedTest[] = [],
+  generated: readonly TestCase[],
+  book: readonly TestCase[] = [],
 ): SuiteTest[] {
   const suite = new Map<string, SuiteTest>();
   const add = (origin: SuiteTest['origin'], tests: readonly GivenTest[]): void => {
@@ -70,17 +68,17 @@ export function assembleSuite(
 }
 
 /** Problem id → its latest valid generated tests, oldest first. */
-export type TestPool = Record<string, GeneratedTest[]>;
+export type TestPool = Record<string, TestCase[]>;
 
 // an id may be 'constructor'
-export const poolOf = (pool: TestPool, problemId: string): GeneratedTest[] =>
+export const poolOf = (pool: TestPool, problemId: string): TestCase[] =>
   Object.hasOwn(pool, problemId) ? pool[problemId]! : [];
 
 /** Returns a new pool with tests of one problem added. Duplicates are skipped and the oldest tests are dropped. */
-export function addToPool(pool: TestPool, problemId: string, tests: readonly GeneratedTest[]): TestPool {
-  const kept = new Map<string, GeneratedTest>();
+export function addToPool(pool: TestPool, problemId: string, tests: readonly TestCase[]): TestPool {
+  const kept = new Map<string, TestCase>();
   for (const test of [...poolOf(pool, problemId), ...tests]) {
-    const key = 'code' in test ? testKey(test) : JSON.stringify([test.args, test.expected]);
+    const key = JSON.stringify([test.args, test.expected]);
     if (!kept.has(key)) kept.set(key, test);
   }
   return kept.size === 0 ? pool : { ...pool, [problemId]: [...kept.values()].slice(-POOL_SIZE) };

@@ -17,11 +17,13 @@ export interface ScoredTokens {
   mask_T: readonly number[];
 }
 
-export const importanceWeight = (engine: number, server: number, maxWeight: number): number =>
-  Math.min(maxWeight, Math.exp(engine - server));
+export const MAX_WEIGHT = 2; // C
+
+export const importanceWeight = (engine: number, server: number): number =>
+  Math.min(MAX_WEIGHT, Math.exp(engine - server));
 
 /** Without a token, there is no mismatch: all are 0. */
-export function measureMismatch(rows: readonly ScoredTokens[], maxWeight: number): Mismatch {
+export function measureMismatch(rows: readonly ScoredTokens[]): Mismatch {
   const sums = { kl: 0, difference: 0, truncated: 0, tokens: 0 };
   for (const { engine_T, server_T, mask_T } of rows) {
     mask_T.forEach((mask, t) => {
@@ -29,7 +31,7 @@ export function measureMismatch(rows: readonly ScoredTokens[], maxWeight: number
       const logRatio = engine_T[t]! - server_T[t]!;
       sums.kl += Math.expm1(logRatio) - logRatio;
       sums.difference += Math.abs(logRatio);
-      sums.truncated += Math.exp(logRatio) > maxWeight ? 1 : 0;
+      sums.truncated += Math.exp(logRatio) > MAX_WEIGHT ? 1 : 0;
       sums.tokens++;
     });
   }
@@ -45,9 +47,8 @@ export function measureMismatch(rows: readonly ScoredTokens[], maxWeight: number
 export function weightedAdvantages(
   advantages_T: readonly number[],
   { engine_T, server_T, mask_T }: ScoredTokens,
-  maxWeight: number,
 ): number[] {
   return advantages_T.map((advantage, t) =>
-    mask_T[t] === 0 ? advantage : advantage * importanceWeight(engine_T[t]!, server_T[t]!, maxWeight),
+    mask_T[t] === 0 ? advantage : advantage * importanceWeight(engine_T[t]!, server_T[t]!),
   );
 }

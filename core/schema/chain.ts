@@ -22,22 +22,13 @@ export interface SampledTurn {
 
 export interface Turn extends SampledTurn {
   stage: Stage;
-  repairs?: FailedTest; // it writes the program of the turn before again, which failed this test
 }
-
-/** A test that a program fails, as text. */
-export const failedTestSchema = z.strictObject({
-  call: z.string(),
-  expected: z.string(),
-  got: z.string(), // a Python literal, or the reason why there is no value
-});
-export type FailedTest = z.infer<typeof failedTestSchema>;
 
 /** The sequence of a chain is the concatenation of promptTokens and answerTokens over its turns, see `sequenceOf`. */
 export interface Chain {
   problemId: string;
   sample: number; // 0..G-1 in its group
-  turns: Turn[]; // in the order of stages; with a repair, two of stage 5
+  turns: Turn[]; // in the order of stages
 }
 
 /** Identifies a chain in the store. */

@@ -1,7 +1,7 @@
 // A readable view of one chain: the answers of all stages, the tests written for them, and the verdicts of the program.
 import { z } from 'zod';
 import { OUTCOME_NAMES } from '../rewards/outcomes.js';
-import { failedTestSchema, stageSchema } from './chain.js';
+import { stageSchema } from './chain.js';
 import { verdictSchema } from './execution.js';
 
 const outcomeSchema = z.enum(OUTCOME_NAMES);
@@ -9,7 +9,7 @@ const outcomeSchema = z.enum(OUTCOME_NAMES);
 const termsSchema = z.array(z.strictObject({ name: z.string(), weight: z.number(), share: z.number() }));
 
 export const shownTestSchema = z.strictObject({
-  call: z.string(), // 'solve([1, 2], 3)', the code of a test function, or the name of a test of the source
+  call: z.string(), // 'solve([1, 2], 3)', or the name of a test of the source
   expected: z.string(), // a Python literal, 'illegal input' or 'pass'
   valid: z.boolean(), // the reference solution agrees
   verdict: verdictSchema.optional(), // of the program; only valid tests are executed
@@ -21,9 +21,9 @@ export const chainViewSchema = z.strictObject({
   description: z.string(),
   signature: z.string(),
   stages: z.array(
-    z.strictObject({
+    // views of earlier versions may have fields that were removed
+    z.object({
       stage: stageSchema,
-      repairs: failedTestSchema.optional(), // of the program before, which this one replaces
       text: z.string(),
       tests: z.array(shownTestSchema),
       lost: z.int(),

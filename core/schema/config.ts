@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { countMinibatches } from '../rl/schedules.js';
 import { countStepActivities, MAX_STEP_ACTIVITIES } from '../shards.js';
 import { type Role, STAGES, stageSchema } from './chain.js';
-import { containersSchema, limitsSchema } from './execution.js';
+import { containersSchema, runLimitsSchema } from './execution.js';
 import { identityOf } from './identity.js';
 import { choice, withoutRemoved } from './removed.js';
 
@@ -61,16 +61,8 @@ export const PRECISIONS = ['f32', 'f16', 'bf16'] as const;
 const engineSchema = z.strictObject({
   device: choice(DEVICES, ['webgpu']).default('cpu'),
   quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
-  groupSize: z
-    .int()
-    .min(16)
-    .refine((size) => Number.isInteger(Math.log2(size)), 'must be a power of two')
-    .default(32), // inputs per scale
   precision: z.enum(PRECISIONS).optional(), // of scores, gradients and, on cuda, sampling; absent: f32
   checkpointing: z.boolean().nullable().default(null), // null: only if activations need much memory
-  kvCacheMegabytes: z.int().nonnegative().nullable().default(null), // null: the engine's default; 0: no cache
-  threads: positiveInt.nullable().default(null), // null: one per core
-  force: z.boolean().default(false), // open it even if the estimated memory exceeds the free memory
   shards: positiveInt.max(64).default(1), // of a batch, which several gpu workers compute at the same time
   activationMegabytes: positiveInt.optional(), // of sequences trained together; absent: the rule for CPUs
   decoderRows: positiveInt.max(256).optional(), // that a GPU samples at the same time; absent: 64
@@ -88,7 +80,6 @@ const limit = z.number().positive().nullable().default(null); // null: none
 const budgetSchema = z.strictObject({
   tokens: limit, // sampled
   seconds: limit, // of activities
-  executions: limit, // programs run in the sandbox
 });
 
 /** What happens after a failure that a retry cannot fix. */
@@ -111,9 +102,7 @@ export const rolloutsSchema = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be a URL, such as http://127.0.0.1:8000' })
     .refine((url) => !/\/\/[^/]*@/.test(url), 'must not contain a password: use GAUNTLET_ROLLOUTS_API_KEY'),
   adapters: z.string().startsWith('/', 'must be an absolute path'), // a folder that the server reads at the same path
-  concurrency: positiveInt.max(1024).default(32), // requests at a time
   timeoutSeconds: z.number().positive().max(43_200).default(1800), // of a batch
-  maxWeight: z.number().min(1).default(2), // of a token, in truncated importance sampling
   maxKl: z.number().positive().default(0.05), // nats a token; a batch with a larger mismatch is refused
 });
 
@@ -142,7 +131,7 @@ const fieldsSchema = z.strictObject({
   seed: z.int().nonnegative().default(0),
   seedFromRun: z.boolean().default(false), // derive the seed from the run id, so that scheduled runs differ
   model: z.string().default('tiny'), // 'tiny' or 'nested' (shipped), a folder in Hugging Face layout, or an id of the hub
-  templateArguments: templateArgumentsSchema.default({}), // of the model's chat template
+  templateArguments: templateArgumentsSchema.default({}), // of the chat template, for both roles
   problems: z.string().default('tiny'), // 'tiny', 'nested' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   reference: z.literal('none').optional(), // the sampled programs vote on generated tests; absent: references judge them
   healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems of a file whose reference fails its own tests; again: whatever the store says
@@ -192,10 +181,8 @@ const fieldsSchema = z.strictObject({
     .strictObject({
       enabled: z.boolean().default(true), // false: baseline tests only
       model: z.string().nullable().default(null), // null: the generator's base
-      templateArguments: templateArgumentsSchema.nullable().default(null), // null: the generator's
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
-      tests: z.enum(['values', 'functions']).optional(), // for problems whose tests are source; absent: values
       // random: inputs near those of the baseline tests; dictionary: also with constants; hybrid: the model's, and a dictionary near them
       writer: z.enum(WRITERS).default('model'),
       trained: z.boolean().default(true), // false: it writes tests, and is not updated
@@ -205,7 +192,6 @@ const fieldsSchema = z.strictObject({
   lora: loraSchema.prefault({}),
   ppo: ppoSchema.prefault({}),
   advantage: advantageSchema.prefault({}),
-  selfRepair: z.boolean().default(false), // after a failed baseline test, the generator writes its program again
   credit: choice(['stage', 'suffix'], ['counterfactual']).default('suffix'), // tokens that a generator step trains
   reward: rewardSchema.prefault({}),
   evaluation: z
@@ -217,7 +203,7 @@ const fieldsSchema = z.strictObject({
     .prefault({}),
   sandbox: z.enum(SANDBOXES).default('auto'),
   containers: containersSchema.prefault({}), // of the Docker backend
-  limits: limitsSchema.prefault({}),
+  limits: runLimitsSchema.prefault({}),
   engine: engineSchema.prefault({}),
   rollouts: rolloutsSchema.optional(), // absent: the worker's engine samples
   start: startSchema.nullable().default(null),
@@ -241,18 +227,6 @@ const checkedSchema = fieldsSchema
   .refine(({ discriminator: { writer, expected } }) => isModel(writer) || expected === 'reference', {
     path: ['discriminator', 'writer'],
     message: 'random and dictionary need discriminator.expected: reference',
-  })
-  .refine(({ discriminator: { tests, writer } }) => tests !== 'functions' || writer === 'model', {
-    path: ['discriminator', 'tests'],
-    message: 'functions needs discriminator.writer: model, because the others know inputs only',
-  })
-  .refine(({ discriminator: { tests }, reference }) => tests !== 'functions' || reference !== 'none', {
-    path: ['discriminator', 'tests'],
-    message: 'functions needs references, because programs can vote on values only',
-  })
-  .refine(({ discriminator: { tests }, prompts }) => tests !== 'functions' || prompts === 'instruct', {
-    path: ['discriminator', 'tests'],
-    message: 'functions needs prompts: instruct, because the prompts of the shipped models cannot ask for them',
   })
   .superRefine((config, context) => {
     const message = tooManyActivities(config);
@@ -296,14 +270,6 @@ export const trainsDiscriminator = ({ discriminator }: Pick<RunConfig, 'discrimi
 /** The base model of a role. */
 export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {
   return role === 'discriminator' ? (discriminator.model ?? model) : model;
-}
-
-/** The arguments of a role's chat template. */
-export function templateArgumentsOf(
-  { templateArguments, discriminator }: Pick<RunConfig, 'templateArguments' | 'discriminator'>,
-  role: Role,
-): TemplateArguments {
-  return role === 'discriminator' ? (discriminator.templateArguments ?? templateArguments) : templateArguments;
 }
 
 /** The role whose adapter is used for `role`. */

@@ -6,6 +6,9 @@ import { type Value, valueSchema } from './value.js';
 /** Larger values mean no limit, and clocks and kernels do not count that far. */
 export const MOST = { seconds: 1e7, memoryMb: 1 << 20, outputBytes: 1 << 30 } as const;
 
+/** The output of one program, unless its job says otherwise. */
+export const OUTPUT_BYTES = 1_000_000;
+
 const seconds = z.number().positive().max(MOST.seconds);
 const bounds = z.strictObject({
   cpuSeconds: seconds, // per program, CPU time
@@ -21,11 +24,15 @@ export const limitsSchema = z.strictObject({
   caseCpuSeconds: caseCpuSeconds.default(1),
   wallSeconds: wallSeconds.default(10),
   memoryMb: memoryMb.default(256),
-  outputBytes: outputBytes.default(1_000_000),
+  outputBytes: outputBytes.default(OUTPUT_BYTES),
 });
+/** The limits of a run. */
+export const runLimitsSchema = limitsSchema.omit({ outputBytes: true });
 /** Overrides. Without defaults, because defaults would replace limits from elsewhere. */
 export const someLimitsSchema = bounds.partial();
-export type Limits = z.infer<typeof limitsSchema>;
+export interface Limits extends z.infer<typeof runLimitsSchema> {
+  outputBytes?: number | undefined; // default: OUTPUT_BYTES
+}
 
 /** uid: a long-lived container with one uid per program. strict: one container per program, without capabilities. */
 export const isolationSchema = z.enum(['uid', 'strict']);
@@ -42,7 +49,6 @@ export const containersSchema = z
     packages: packagesSchema.default('none'),
     image: z.string().min(1).nullable().default(null), // with Python 3.11 or later, for programs; null: gauntlet's own
     runtime: z.string().min(1).nullable().default(null), // of the daemon, e.g. 'runsc'; null: the daemon's default
-    size: z.int().positive().nullable().default(null), // concurrent containers; null: one per core
   })
   .refine(({ image, packages }) => image === null || packages === 'none', {
     path: ['packages'],
@@ -101,7 +107,6 @@ export interface TestJob {
   style: TestStyle;
   files: Record<string, string>; // of the tests, by relative path; one file in style assert
   only?: readonly string[] | undefined; // names of the tests to run; default: all
-  entryOnly?: boolean | undefined; // the tests see no other name of the program
   imports?: string | undefined; // Python of the problem: names that the tests have from it, not from the program
   limits?: Limits | undefined;
 }

@@ -123,7 +123,11 @@ const WITHOUT_EFFECT = [
   'engine.gpuGigabytes',
 ];
 
-export const identityOf = (config: object): Fields => merged(FROZEN, written(config));
+/** Removed fields of a group that is absent by default. An identity with the group has them. */
+export const FROZEN_ROLLOUTS = { concurrency: 32, maxWeight: 2 };
+
+export const identityOf = (config: { rollouts?: unknown }): Fields =>
+  merged(config.rollouts === undefined ? FROZEN : { ...FROZEN, rollouts: FROZEN_ROLLOUTS }, written(config));
 
 /** The fields of a configuration that its identity has. */
 function written(fields: object, parent = ''): Fields {

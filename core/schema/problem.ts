@@ -12,14 +12,6 @@ export const testCaseSchema = z.strictObject({
 });
 export type TestCase = z.infer<typeof testCaseSchema>;
 
-/** A test function that a discriminator wrote: the source of one `def test():`. */
-export const functionTestSchema = z.strictObject({ code: z.string().min(1) });
-export type FunctionTest = z.infer<typeof functionTestSchema>;
-
-/** A test that a run wrote. */
-export const generatedTestSchema = z.union([testCaseSchema, functionTestSchema]);
-export type GeneratedTest = z.infer<typeof generatedTestSchema>;
-
 /** Inputs of tests whose expected values the reference gives. */
 const unansweredSchema = z.strictObject({
   baseline: z.array(z.array(valueSchema)),

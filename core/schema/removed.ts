@@ -1,7 +1,10 @@
 // Fields and values that were removed. Configurations of older versions have them.
 import { z } from 'zod';
 import { isPlainObject, merged } from '../objects.js';
-import { type Fields, FROZEN, isSame } from './identity.js';
+import { type Fields, FROZEN, FROZEN_ROLLOUTS, isSame } from './identity.js';
+
+/** With the removed fields that a configuration may leave out. */
+const OLD = merged(FROZEN, { rollouts: FROZEN_ROLLOUTS, discriminator: { tests: 'values' } });
 
 /**
  * Drops the fields that were removed, with the value that all runs have now. Another value is refused, because it asks
@@ -9,7 +12,7 @@ import { type Fields, FROZEN, isSame } from './identity.js';
  * @param known an object with the fields that the schema has
  */
 export const withoutRemoved = (fields: unknown, known: object, context: z.RefinementCtx): unknown =>
-  dropped(fields, FROZEN, known as Fields, (path, value) =>
+  dropped(fields, OLD, { ...known, rollouts: {} }, (path, value) =>
     context.addIssue({
       code: 'custom',
       path,

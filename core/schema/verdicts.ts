@@ -1,15 +1,11 @@
 // What the sandbox says about programs and the tests that were written for them.
 import type { SuiteTest } from '../rewards/suite.js';
 import type { Verdict } from './execution.js';
-import type { FunctionTest } from './problem.js';
 import type { Value } from './value.js';
 
 /** A generated test after validation. */
-export type ValidatedTest = (ValidatedCase | FunctionTest) & {
+export interface ValidatedTest {
   suite: number | null; // index in the suite; null: not part of it, because it is invalid
-};
-
-export interface ValidatedCase {
   args: Value[];
   expected?: Value; // absent: the reference has no value for an input
   corrected?: true; // it is invalid: `expected` is the reference's, not what was written

@@ -13,12 +13,11 @@ export function exampleOf({ rewards, outcomes, ...chain }: ChainView, by?: strin
     problemId: chain.problemId,
     description: chain.description,
     signature: chain.signature,
-    stages: chain.stages.map(({ stage, repairs, text, tests, lost }) => {
+    stages: chain.stages.map(({ stage, text, tests, lost }) => {
       const at = tests.length + lost > 0 ? next++ : -1;
       return {
         stage,
         title: STAGE_SPECS[stage].title.toLowerCase(),
-        repairs,
         text,
         tests: tests.map(writtenTest),
         lost,

@@ -135,10 +135,9 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
     const verdicts = one.verdicts[c] ?? [];
     return {
       sample: chain.sample,
-      stages: chain.turns.map(({ stage, repairs, text, truncated }) => ({
+      stages: chain.turns.map(({ stage, text, truncated }) => ({
         stage,
         title: STAGE_SPECS[stage].title.toLowerCase(),
-        repairs,
         text,
         truncated,
       })),

@@ -148,7 +148,6 @@ export const ARMS: readonly Arm[] = [
   {
     name: 'self-repair',
     question: 'Does a second program help, after a failed baseline test? (also when measured)',
-    config: { selfRepair: true },
   },
   { name: 'curriculum', question: 'Does a curriculum help?' },
   ...[0, 0.05, 0.2].map(

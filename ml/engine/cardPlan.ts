@@ -137,11 +137,11 @@ export function describePlan({ total, weights, copy, caches, training, sampling,
 }
 
 /** @throws {GauntletError} OUT_OF_MEMORY if a card has not enough memory, with the way out */
-export function checkCard(model: string, plan: CardPlan, available: number, force = false): void {
-  if (force || plan.total <= available) return;
+export function checkCard(model: string, plan: CardPlan, available: number): void {
+  if (plan.total <= available) return;
   throw new GauntletError(
     'OUT_OF_MEMORY',
-    `${model}: ${describePlan(plan)}; the GPU has ${gib(available)}: ${LESS_MEMORY}; engine.force=true starts it anyway`,
+    `${model}: ${describePlan(plan)}; the GPU has ${gib(available)}: ${LESS_MEMORY}`,
   );
 }
 

@@ -28,7 +28,6 @@ export interface EngineOptions {
   activationBytes?: number; // of sequences that are trained together, for a GPU; default: what suits a CPU
   decoderRows?: number; // that the decoder of a GPU samples at the same time; default 64
   kvCacheBytes?: number; // limit of cached keys and values, with those of the current call; 0: no cache; default: a share of the budget
-  force?: boolean; // open the model even if the estimated memory is not available
 }
 
 export interface GenerateRequest {

@@ -196,16 +196,12 @@ export function kvBytes(model: ModelFiles, budget: number): number {
  * @param available the free memory of a device with its own; default: that of this process
  * @throws {GauntletError} OUT_OF_MEMORY if `needed` is more than `available`
  */
-export function checkMemory(
-  path: string,
-  needed: number,
-  { force, available = availableMemory() }: Pick<EngineOptions, 'force'> & { available?: number },
-): void {
-  if (force || needed <= available) return;
+export function checkMemory(path: string, needed: number, available = availableMemory()): void {
+  if (needed <= available) return;
   const gb = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
   throw new GauntletError(
     'OUT_OF_MEMORY',
-    `${path}: needs ${gb(needed)}, ${gb(available)} are free; --set engine.quantization=int8 needs less, ` +
-      '--set engine.force=true opens it anyway',
+    `${path}: needs ${gb(needed)}, ${gb(available)} are free; it needs less with engine.quantization=int8, ` +
+      'engine.checkpointing=true or shorter answers (sampling.maxNewTokens)',
   );
 }

@@ -108,17 +108,17 @@ export async function openEngine(
   const model = describeModel(path);
   const half = HALF[options.precision ?? 'f32'];
   if (half) await checkHalf(provider, half, options.precision!, devices.check);
-  const limits = { force: options.force, available: provider === 'cuda' ? ortApi().cuda().freeMemory() : undefined };
+  const available = provider === 'cuda' ? ortApi().cuda().freeMemory() : undefined;
   if (provider === 'cpu') {
     const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
     const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
-    checkMemory(path, Math.min(...needs), limits);
-  } else if (limits.available !== undefined) {
-    checkCard(path, await expectedOnCard(path, options), limits.available, options.force);
+    checkMemory(path, Math.min(...needs));
+  } else if (available !== undefined) {
+    checkCard(path, await expectedOnCard(path, options), available);
   }
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
   const budget = memoryBudget().bytes;
-  const room = limits.available === undefined ? undefined : limits.available / 2;
+  const room = available === undefined ? undefined : available / 2;
   const trainers = isLarge(model) ? trainersThatFit(model, options.quantization, room) : 1;
   // one worker feeds a GPU
   const plan = planThreads(model, provider === 'cpu' ? { trainers, ...options } : { workers: 1, ...options });
@@ -129,7 +129,7 @@ export async function openEngine(
     alternates: trainers === 0,
   };
   const pool = openPool(model, base, plan, { ...options, provider, ...kept });
-  return new OrtEngine(model, digest, pool, plan, options, limits, budget);
+  return new OrtEngine(model, digest, pool, plan, options, available, budget);
 }
 
 /** @throws {GauntletError} DEVICE_UNAVAILABLE if a device computes something wrong in 16 bits, or cannot */
@@ -177,7 +177,7 @@ class OrtEngine extends EngineFiles implements Engine {
     private readonly pool: WorkerPool,
     private readonly plan: ThreadPlan,
     private readonly options: EngineOptions,
-    private readonly limits: Parameters<typeof checkMemory>[2],
+    private readonly onCard: number | undefined, // the free memory of a device with its own
     private readonly budget: number,
   ) {
     super(model);
@@ -390,8 +390,7 @@ class OrtEngine extends EngineFiles implements Engine {
     adapter: Adapter | undefined,
     parts = 1,
   ): number {
-    if (this.limits.available !== undefined) return 1; // a card, whose plan was checked; one worker feeds it
-    const { force } = this.limits;
+    if (this.onCard !== undefined) return 1; // a card, whose plan was checked; one worker feeds it
     const available = availableMemory();
     const room = Math.min(available, this.budget);
     const use = {
@@ -404,7 +403,7 @@ class OrtEngine extends EngineFiles implements Engine {
       batchBytes: batchBytes(this.budget, this.plan.workers),
     };
     const count = partsThatFit(this.model, use, Math.min(parts, this.plan.workers), room);
-    checkMemory(this.info.path, estimateMemory(this.model, { ...use, parts: count }), { force, available });
+    checkMemory(this.info.path, estimateMemory(this.model, { ...use, parts: count }), available);
     return count;
   }
 

@@ -33,6 +33,9 @@ export interface PackedLayout {
   bytes: number; // size of the whole file
 }
 
+/** In the bases of runs. */
+export const GROUP_SIZE = 32;
+
 const VERSION = 1;
 /** Part of a file's name: everything besides the model that its bytes depend on. */
 export const packedFormat = (q: Quantization): string => `int${q.bits}-g${q.groupSize}-v${VERSION}`;

@@ -11,8 +11,8 @@ import { excerpt, type HttpAnswer, postJson } from './http.js';
 
 export type { ServedAdapter } from './adapterFolder.js';
 
-export interface RolloutServerOptions
-  extends Pick<RolloutsConfig, 'endpoint' | 'adapters' | 'concurrency' | 'timeoutSeconds'> {
+export interface RolloutServerOptions extends Pick<RolloutsConfig, 'endpoint' | 'adapters' | 'timeoutSeconds'> {
+  concurrency?: number; // requests at a time; default 32
   key?: string | undefined; // sent as a bearer token
   retryMs?: number; // before the second attempt; doubles
 }
@@ -27,6 +27,7 @@ export interface RemoteBatch
 
 /** Adapters that stay loaded: two of each role. */
 const KEPT_ADAPTERS = 4;
+const CONCURRENCY = 32;
 const ATTEMPTS = 5; // of a request that fails; a server that says it is busy is asked until the batch's time is over
 const RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
@@ -54,7 +55,7 @@ export class RolloutServer {
 
   /** Answers in the order of the requests. @throws GauntletError ENDPOINT_FAULT */
   async generate(requests: readonly GenerateRequest[], batch: RemoteBatch): Promise<Required<Generated>[]> {
-    const { concurrency, timeoutSeconds } = this.options;
+    const { concurrency = CONCURRENCY, timeoutSeconds } = this.options;
     const deadline = AbortSignal.timeout(1000 * timeoutSeconds);
     const failed = new AbortController();
     const signal = AbortSignal.any([deadline, failed.signal, ...(batch.signal ? [batch.signal] : [])]);

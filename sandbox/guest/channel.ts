@@ -2,7 +2,7 @@
 // job was running and which ones were waiting. Backends own the process or container behind it.
 import type { z } from 'zod';
 import { GauntletError } from '../../core/errors.js';
-import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
+import { type CallResult, type ExecutionJob, type Limits, OUTPUT_BYTES } from '../../core/schema/execution.js';
 import { reduceCall } from '../answers.js';
 import {
   callFrameSchema,
@@ -291,7 +291,7 @@ export class GuestChannel {
 const has = (message: unknown, key: string): boolean =>
   typeof message === 'object' && message !== null && Object.hasOwn(message, key);
 
-const limitsOfFrame = ({ cpuSeconds, caseCpuSeconds, wallSeconds, memoryMb, outputBytes }: Limits) => ({
+const limitsOfFrame = ({ cpuSeconds, caseCpuSeconds, wallSeconds, memoryMb, outputBytes = OUTPUT_BYTES }: Limits) => ({
   cpu: cpuSeconds,
   case: caseCpuSeconds,
   wall: wallSeconds,

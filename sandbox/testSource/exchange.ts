@@ -99,12 +99,6 @@ export function checkNames(text: string): Loaded {
   return { kind: key === 'm' ? 'memory' : 'error', message: message.slice(0, 500) };
 }
 
-/** The first message, without the other names of the program. */
-export function onlyName(text: string, name: string): string {
-  const { names } = JSON.parse(text) as { names: [string, ...unknown[]][] };
-  return JSON.stringify({ names: names.filter(([one]) => one === name) });
-}
-
 const subjectSchema = z.union([z.strictObject({ g: nameSchema }), z.strictObject({ h: z.custom<unknown>(isHandle) })]);
 const attributeSchema = nameSchema.refine((name) => !name.startsWith('__'));
 const givenSchema = z.custom<unknown>(isGiven);

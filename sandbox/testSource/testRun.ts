@@ -1,7 +1,7 @@
 // Runs one job of test source: T runs the tests, S holds the program. All messages between them pass through here.
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Guest, Session, SessionEnd } from '../guest/channel.js';
-import { checkAnswer, checkNames, checkTester, onlyName } from './exchange.js';
+import { checkAnswer, checkNames, checkTester } from './exchange.js';
 import { type Death, Report } from './testReport.js';
 
 export type ResolvedTestJob = TestJob & { limits: Limits };
@@ -21,8 +21,6 @@ const MAX_BYTES = 256 << 20;
 const LEAST = 0.001; // with fewer seconds left no process is started
 const OBJECTS = 1_000_000; // object numbers reserved for each process of the program
 const LATE: Death = { outcome: 'timeout', message: 'no time was left within the limits' };
-
-const ownerOf = ({ entry = '' }: TestJob): string => entry.split('.')[0]!;
 
 const deathOf = ({ kind, message }: SessionEnd): Death =>
   kind === 'end' ? { outcome: 'error', message: `its process ended: ${message}` } : { outcome: kind, message };
@@ -206,7 +204,7 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
     );
     const load = async () => {
       const first = await program.start();
-      if ('names' in first) return session.send(job.entryOnly ? onlyName(first.names, ownerOf(job)) : first.names);
+      if ('names' in first) return session.send(first.names);
       unloaded = first;
       session.send('{"names":null}');
     };

@@ -41,7 +41,7 @@ describe('a memoised activity', () => {
     const elsewhere: Partial<RunRef> = {
       runId: 'b',
       bases: { generator: base, discriminator: base },
-      engine: { ...RUN.engine, device: 'cuda', threads: 3 },
+      engine: { ...RUN.engine, device: 'cuda', checkpointing: true },
     };
     const second = await counted(1)({ run: { ...RUN, ...elsewhere }, n: 1 });
     assert.deepEqual(second, first);

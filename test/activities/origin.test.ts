@@ -112,15 +112,15 @@ describe('a run that starts from a checkpoint', () => {
 
   it('keeps the settings that affect no result in a fork', async () => {
     const settings = {
-      engine: { shards: 2, threads: 1, force: true },
+      engine: { shards: 2, checkpointing: false },
       budget: { tokens: 1e9 },
       failure: { onFailure: 'fail' as const },
     };
     await runPipeline(acts, 'run', { ...RUN, ...settings });
     const from = { runId: 'run', name: 'best' };
-    const { input } = await forkInput(world.deps.store, from, { engine: { threads: 3 } });
+    const { input } = await forkInput(world.deps.store, from, { engine: { checkpointing: true } });
     const { engine, budget, failure } = resolveConfig(input);
-    assert.deepEqual([engine.shards, engine.threads, engine.force], [2, 3, false], 'a person allows more memory anew');
+    assert.deepEqual([engine.shards, engine.checkpointing], [2, true]);
     assert.deepEqual([budget.tokens, failure.onFailure], [1e9, 'fail']);
   });
 

@@ -83,11 +83,11 @@ describe('the pipeline in process', () => {
 
   it('opens the model with the settings of the run until its end', async () => {
     const opened = new Set<string>();
-    world.deps.engine = async (_, { device, force, threads }) => {
-      opened.add(JSON.stringify({ device, force, threads }));
+    world.deps.engine = async (_, { device, checkpointing }) => {
+      opened.add(JSON.stringify({ device, checkpointing }));
       return world.engine;
     };
-    const engine = { device: 'auto', force: true, threads: 2 } as const;
+    const engine = { device: 'auto', checkpointing: true } as const;
     await runPipeline(acts, 'run', { ...SMALL_RUN, engine });
     assert.deepEqual([...opened], [JSON.stringify(engine)]);
   });

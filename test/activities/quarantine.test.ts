@@ -140,7 +140,7 @@ describe('the health gate', () => {
     const quarantined = async (runId: string, image: string | null): Promise<string[]> => {
       const { deps, close } = await openDeps({ store: temporaryFolder(), sandbox: 'docker', say: () => undefined });
       const acts = createActivities({ ...world.deps, sandbox: deps.sandbox, environment: deps.environment! });
-      const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, containers: { image, size: 1 } } });
+      const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, containers: { image } } });
       await acts.quarantineProblems({ run }).finally(close);
       return out(runId);
     };

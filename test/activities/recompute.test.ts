@@ -97,7 +97,7 @@ describe('recomputation of lost artifacts', function () {
 
   it('recomputes lost inputs of an activity from their recorded inputs and leaves the store undamaged', async () => {
     const acts = createActivities(world.deps);
-    const input = { ...TINIEST_RUN, budget: { executions: 1_000_000 } };
+    const input = { ...TINIEST_RUN, budget: { seconds: 1_000_000 } };
     const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'run', input });
     const position = { stage: 5, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
     const batch = { kind: 'train', role: 'generator', position } as const;
@@ -114,11 +114,7 @@ describe('recomputation of lost artifacts', function () {
     for (const digest of [optimizer, rewarded.trajectories, scored.trajectories]) await rm(blobPath(digest));
     await acts.updatePolicy({ ...role, position, ...scored, state: state.generator, learningRate: 1e-3 });
     assert.deepEqual((await verifyStore(await openStore(world.folder))).findings, []);
-    assert.equal(
-      (await readInput(world.deps.store, 'run'))?.budget.executions,
-      1_000_000,
-      'the input of the run stays',
-    );
+    assert.equal((await readInput(world.deps.store, 'run'))?.budget.seconds, 1_000_000, 'the input of the run stays');
   });
 
   it('fails without retry and names the next command if an artifact cannot be recomputed', async () => {

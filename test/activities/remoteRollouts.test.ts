@@ -46,7 +46,7 @@ function recorded<E extends Engine>(engine: E): { engine: E; request: (body: Com
   };
 }
 
-const remote = (double: RolloutDouble, adapters: string) => ({ endpoint: double.url, adapters, concurrency: 8 });
+const remote = (double: RolloutDouble, adapters: string) => ({ endpoint: double.url, adapters });
 const openServer = (config: ConstructorParameters<typeof RolloutServer>[0]) =>
   new RolloutServer({ ...config, retryMs: 1 });
 

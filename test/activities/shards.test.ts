@@ -60,9 +60,7 @@ describe('a run in shards', () => {
     'several test turns': { ...SMALL_RUN, testTurns: 2 },
     'small minibatches': { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } },
     'adapters of each stage': { ...SMALL_RUN, adapters: 'per-stage' },
-    'repaired programs': { ...TINIEST_RUN, selfRepair: true },
     'refilled batches': REFILLED,
-    'refilled batches of repaired programs': { ...REFILLED, selfRepair: true },
   };
   for (const [name, config] of Object.entries(features))
     it(`leaves the same records, checkpoints and adapters, and computes every row once: ${name}`, async () => {
@@ -108,7 +106,7 @@ describe('a run in shards', () => {
   });
 
   it('plans at most as many activities in a step as were counted, with every feature', async () => {
-    for (const features of [{ selfRepair: true }, { testTurns: 2 }, REFILLED, {}]) {
+    for (const features of [{ testTurns: 2 }, REFILLED, {}]) {
       const config = { ...SMALL_RUN, ...features, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } };
       const { deps } = await world();
       const whole = createActivities(deps) as unknown as Record<string, (input: object) => Promise<unknown>>;

@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
-import { shownTest } from '../../chains/judge/chainViews.js';
 import { recordedSteps, replayStep } from '../../chains/replayStep.js';
-import { salvageFunctions } from '../../core/parse/functions.js';
 import type { Ref } from '../../core/ref.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import { type Problem, type ProblemSet, SPLITS } from '../../core/schema/problem.js';
@@ -80,10 +78,7 @@ describe('tests as code', () => {
     return { judged: judged!, verdicts: out.verdicts, executions: out.executions, chains };
   }
   const named = ({ suite }: SuiteVerdicts) =>
-    suite.map(({ test }) => {
-      if ('args' in test) return test.args[0] as number;
-      return 'source' in test ? test.source : test.code;
-    });
+    suite.map(({ test }) => ('source' in test ? test.source : (test.args[0] as number)));
 
   it('are baseline tests and hidden tests of a problem that has no values', async () => {
     await open(mapped((_, n) => inSource(n)));
@@ -185,183 +180,6 @@ describe('tests as code', () => {
     );
   });
 
-  describe('that a discriminator writes as functions', () => {
-    const FUNCTIONS = {
-      prompts: 'instruct',
-      stages: [5],
-      schedule: { stages: [5] },
-      testsPerTurn: 4,
-      discriminator: { tests: 'functions' },
-    };
-    const written = (name: string, statement: string) => `def ${name}():\n    ${statement}\n`;
-    const texts = (statement: string) => `def test():\n    ${statement}`;
-    const [RIGHT, AGAIN, FALSE, EMPTY] = [
-      written('test_seven', 'assert solve(7) == 8 # the largest'),
-      written('test_another_name', 'assert solve(7) == 8'),
-      written('test_wrong', 'assert solve(3) == 0'),
-      written('test_nothing', 'pass'),
-    ];
-
-    it('count like values: valid if the reference passes them and a program that never answers does not', async () => {
-      await open(
-        mapped((_, n) => inSource(n)),
-        FUNCTIONS,
-      );
-      const { judged, executions } = await judge([GOOD, SMALL_ONLY, ENDLESS], {}, RIGHT + AGAIN + FALSE + EMPTY);
-      assert.deepEqual(named(judged), ['line 1', 'line 3', texts('assert solve(7) == 8')]);
-      assert.deepEqual(judged.verdicts, [
-        ['pass', 'pass', 'pass'],
-        ['pass', 'pass', 'fail'],
-        ['timeout', 'timeout', 'timeout'],
-      ]);
-      assert.deepEqual(judged.turns, [
-        {
-          turn: 0,
-          lost: 0,
-          tests: [
-            { code: texts('assert solve(7) == 8'), suite: 2 },
-            { code: texts('assert solve(7) == 8'), suite: 2 },
-            { code: texts('assert solve(3) == 0'), suite: null },
-            { code: texts('pass'), suite: null },
-          ],
-        },
-      ]);
-      // three functions on the reference, two on the silent program, the source, and three programs with one function each
-      assert.equal(executions, 3 + 2 + 1 + 3 * 2);
-      const own = world.sandbox.testJobs.filter(({ entryOnly }) => entryOnly);
-      assert.ok(own.length === 8 && own.every(({ files }) => Object.values(files).join().split('def ').length === 2));
-    });
-
-    it('are rewarded, kept for later steps and shown like values', async () => {
-      await open(
-        mapped((_, n) => inSource(n)),
-        FUNCTIONS,
-      );
-      const chains = await put([chain(0, SMALL_ONLY)]);
-      const target = { problemId: 'add-1', chain: { chains, index: 0 }, stage: 5 } as const;
-      const turns = [RIGHT + AGAIN + FALSE, 'no test'].map((text, sample) => ({
-        problemId: 'add-1',
-        chainSample: 0,
-        stage: 5 as const,
-        sample,
-        ...turn(text),
-      }));
-      const tests = await put<TestBatch>({ targets: [target], samples: 2, turns });
-      const { run, replayBuffer } = prepared;
-      const position = { stage: 5, phase: 'discriminator', epoch: 1, step: 1, role: 'discriminator' } as const;
-      const { verdicts } = await acts.executeSuite({ run, per: 'target', suite: 'baseline', tests });
-      const out = await acts.computeRewards({ run, role: 'discriminator', position, verdicts, tests, replayBuffer });
-      // two valid tests of four, and two lost ones; equal functions share the credit as equal inputs do
-      const rewards = [(0.4 * (2 / 2)) / 4 - 0.6 * (2 / 4) + 0.6 * (2 / 4), -1];
-      assert.ok(Math.abs(out.metrics.reward - (rewards[0]! + rewards[1]!) / 2) < 1e-12, String(out.metrics.reward));
-      assert.deepEqual(
-        [out.metrics.validity, out.metrics.uniqueInputs, out.metrics.outcomes],
-        [2 / 8, 2 / 8, { caught: 1, empty: 1 }],
-      );
-      const { pool } = await get(out.replayBuffer);
-      assert.deepEqual(pool['add-1'], [{ code: texts('assert solve(7) == 8') }]);
-      // the pool finds the fault that the baseline tests miss
-      const fresh = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);
-      const chosen = await acts.selectChains({ run, chains: fresh, replayBuffer: out.replayBuffer, position });
-      assert.equal((await get(chosen.targets))[0]!.chain.index, 1);
-      const [judged] = await get(verdicts);
-      const shown = judged!.turns[0]!.tests.map((test) => shownTest(test, inSource(1), judged!.verdicts[0]!));
-      assert.deepEqual(shown[0], {
-        call: texts('assert solve(7) == 8'),
-        expected: 'pass',
-        valid: true,
-        verdict: 'fail',
-      });
-      assert.deepEqual(shown[2], {
-        call: texts('assert solve(3) == 0'),
-        expected: 'pass',
-        valid: false,
-        verdict: undefined,
-      });
-    });
-
-    it('join the mistake book, and kill mutants', async () => {
-      await open(
-        mapped((_, n) => inSource(n)),
-        { ...FUNCTIONS, reward: { scheme: 'code-a1' } },
-      );
-      const { run, replayBuffer } = prepared;
-      const position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
-      const { verdicts, chains, judged } = await judge([SMALL_ONLY], { mutants: 5 }, RIGHT);
-      assert.deepEqual(judged.mutants, { count: 2, kills: [[0], [0], [0, 1]] });
-      const out = await acts.computeRewards({ run, role: 'generator', position, verdicts, chains, replayBuffer });
-      assert.deepEqual((await get(out.replayBuffer)).book!['add-1'], [
-        { test: { code: texts('assert solve(7) == 8') }, weight: 1 },
-      ]);
-      const later = await judge([GOOD], { replayBuffer: out.replayBuffer });
-      assert.deepEqual(
-        later.judged.suite.map(({ origin }) => origin),
-        ['baseline', 'baseline', 'book'],
-      );
-      assert.deepEqual(later.judged.verdicts, [['pass', 'pass', 'pass']]);
-    });
-
-    it('train a run, whose rewards can be computed again', async () => {
-      await open(
-        mapped((_, n) => inSource(n)),
-        FUNCTIONS,
-      );
-      const { engine } = world;
-      engine.generate = async (rows: { prompt: number[]; key: readonly [number, number] }[]) =>
-        rows.map(({ prompt, key }) => {
-          const text = engine.decode(prompt);
-          const n = Number(/add (\d+)/.exec(text)![1]);
-          const isOdd = key[0] % 2 === 1;
-          const test = isOdd ? written('test_large', `assert solve(7) == ${7 + n}`) : FALSE;
-          const program = `def solve(x):\n    return x + ${n}${isOdd ? '' : ' if x < 3 else 0'}`;
-          const answer = text.includes('one test function for each test') ? test + EMPTY : program;
-          return { tokens: [...engine.encode(answer), 0], finished: true };
-        });
-      const schedule = { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 };
-      await runPipeline(acts, 'whole', { ...SMALL_RUN, ...FUNCTIONS, schedule });
-      const steps = await recordedSteps(world.deps, 'whole');
-      assert.deepEqual(
-        steps.map(({ role }) => role),
-        ['discriminator', 'generator', 'generator'],
-      );
-      for (const step of steps) {
-        assert.deepEqual((await replayStep(world.deps, 'whole', step, true)).differs, []);
-        assert.ok(step.validity! > 0 && step.validity! < 0.5, String(step.validity));
-      }
-      assert.ok(steps.some(({ outcomes }) => outcomes.caught! > 0));
-      assert.ok(steps.some(({ role, generatedPassRate = 1 }) => role === 'generator' && generatedPassRate < 1));
-      const { suite } = await readGroup(world.deps.store, 'whole', await readRollouts(world.deps.store, steps[0]!), 0);
-      assert.ok(suite.some(({ call, origin }) => origin === 'generated' && call.startsWith('def test():')));
-    });
-
-    it('are asked for if all tests of a problem are source, and a warm start teaches them', async () => {
-      const steps = { warmStart: { discriminatorSteps: 1, generatorSteps: 1 } };
-      await open(
-        mapped((problem, n) => (n % 2 === 0 ? problem : inSource(n))),
-        { ...FUNCTIONS, ...steps },
-      );
-      const leaf = createActivities(world.deps);
-      const { run } = prepared;
-      const { tests } = await leaf.answerFreshInputs({ run });
-      const { examples } = await leaf.writeExamples({ run, role: 'discriminator', tests });
-      const rows = await get(examples);
-      const seen = new Set<boolean>();
-      for (const { tokens, mask } of rows) {
-        const [prompt, answer] = [0, 1].map((part) => world.engine.decode(tokens.filter((_, t) => mask[t] === part)));
-        const n = Number(/add (\d+)/.exec(prompt!)![1]);
-        seen.add(n % 2 === 1);
-        assert.equal(prompt!.includes('one test function for each test'), n % 2 === 1);
-        const { functions, malformed } = salvageFunctions(answer!, 9);
-        assert.deepEqual([functions.length, malformed], n % 2 === 1 ? [4, 0] : [0, 0]);
-        for (const code of functions) {
-          const [, x, y] = /^def test\(\):\n {4}assert solve\((-?\d+)\) == (-?\d+)$/.exec(code)!;
-          assert.equal(Number(y), Number(x) + n);
-        }
-      }
-      assert.equal(seen.size, 2);
-    });
-  });
-
   describe('inputs without expected values', () => {
     const unanswered = (problem: Problem, n: number): Problem => ({
       ...problem,
@@ -459,12 +277,9 @@ describe('tests as code', () => {
       assert.ok(programs.length === 3 && !JSON.stringify(programs).includes('42'));
     });
 
-    it('decide what a program is told to repair, and what a warm start teaches', async () => {
+    it('decide what a warm start teaches', async () => {
       await open(checked, { warmStart: { discriminatorSteps: 1, generatorSteps: 1 } });
       parity();
-      const chains = await put([chain(0, WRONG), chain(1, 'def solve(x):\n    return x + 2')]);
-      const { failures } = await acts.findFailures({ run: prepared.run, chains });
-      assert.deepEqual(await get(failures), [null, { call: 'solve(0)', expected: '1', got: '2' }]);
       const { tests } = await acts.answerFreshInputs({ run: prepared.run });
       const taught = Object.values(await get(tests)).flat();
       assert.ok(taught.length > 0 && taught.every(({ args: [x] }) => (x as number) < 5));

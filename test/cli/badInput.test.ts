@@ -306,7 +306,6 @@ describe('option values', () => {
       ['--case-cpu-seconds', '0'],
       ['--wall-seconds', 'x'],
       ['--memory-mb', '1.5'],
-      ['--output-bytes', '-1'],
     ] as const)
       assert.throws(() => read(flag, value), { message: new RegExp(`option '${flag} <n>' argument '.*' is invalid`) });
   });
@@ -321,9 +320,9 @@ describe('option values', () => {
   });
 
   it('--device sets engine.device and keeps the other fields of the file', async () => {
-    const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "cuda", "threads": 2}}' });
+    const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "cuda", "shards": 2}}' });
     const { engine } = await readConfig({ config: join(folder, 'c.json'), device: 'auto', set: [] });
-    assert.deepEqual(engine, { device: 'auto', threads: 2 });
+    assert.deepEqual(engine, { device: 'auto', shards: 2 });
     await removeFolders();
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/random.js';
-import { importanceWeight, measureMismatch, weightedAdvantages } from '../../core/rl/importance.js';
+import { importanceWeight, MAX_WEIGHT, measureMismatch, weightedAdvantages } from '../../core/rl/importance.js';
 import { trainedRows } from '../../core/rl/trajectories.js';
 
 const near = (actual: number, expected: number): void =>
@@ -16,22 +16,22 @@ describe('importance weights', () => {
       [0.8, 0.2, 2], // truncated
       [1e-9, 0.5, 2e-9],
     ];
-    for (const [engine, server, weight] of table) near(importanceWeight(Math.log(engine), Math.log(server), 2), weight);
+    for (const [engine, server, weight] of table) near(importanceWeight(Math.log(engine), Math.log(server)), weight);
   });
 
   it('multiply the advantages of trained tokens', () => {
     const tokens = { engine_T: [0, -1, -2, -1], server_T: [0, -1, -1, -5], mask_T: [0, 1, 1, 1] };
-    const weighted = weightedAdvantages([7, 0.5, 0.5, -0.5], tokens, 2);
+    const weighted = weightedAdvantages([7, 0.5, 0.5, -0.5], tokens);
     for (const [t, expected] of [7, 0.5, 0.5 / Math.E, -1].entries()) near(weighted[t]!, expected);
   });
 
   it('are the importance ratio on average, and never negative or above the limit', () => {
     const random = new RandomStream('weights');
     for (let i = 0; i < 500; i++) {
-      const [engine, server, limit] = [-20 * random.uniform(), -20 * random.uniform(), 1 + 4 * random.uniform()];
-      const weight = importanceWeight(engine, server, limit);
-      assert.ok(weight >= 0 && weight <= limit);
-      if (engine - server <= Math.log(limit)) near(weight / Math.exp(engine - server), 1);
+      const [engine, server] = [-20 * random.uniform(), -20 * random.uniform()];
+      const weight = importanceWeight(engine, server);
+      assert.ok(weight >= 0 && weight <= MAX_WEIGHT);
+      if (engine - server <= Math.log(MAX_WEIGHT)) near(weight / Math.exp(engine - server), 1);
     }
     // E over the server's samples of π_engine / π_server · f = E over the engine's samples of f
     const [engine, server, f] = [
@@ -39,7 +39,7 @@ describe('importance weights', () => {
       [0.3, 0.3, 0.4],
       [1, -2, 5],
     ];
-    const weights = engine.map((p, i) => importanceWeight(Math.log(p), Math.log(server[i]!), 2));
+    const weights = engine.map((p, i) => importanceWeight(Math.log(p), Math.log(server[i]!)));
     const mean = (p: number[], values: number[]): number => p.reduce((sum, share, i) => sum + share * values[i]!, 0);
     near(
       mean(
@@ -54,27 +54,27 @@ describe('importance weights', () => {
 describe('measureMismatch', () => {
   it('is the mean over trained tokens', () => {
     const rows = [
-      { engine_T: [0, Math.log(0.5), -1], server_T: [0, Math.log(0.25), -9], mask_T: [0, 1, 0] },
+      { engine_T: [0, Math.log(0.5), -1], server_T: [0, Math.log(0.2), -9], mask_T: [0, 1, 0] },
       { engine_T: [Math.log(0.1)], server_T: [Math.log(0.4)], mask_T: [1] },
       { engine_T: [-1], server_T: [-1], mask_T: [1] },
     ];
-    const { rolloutKl, rolloutDifference, truncatedFraction } = measureMismatch(rows, 1.5);
-    near(rolloutKl, (2 - 1 - Math.log(2) + (0.25 - 1 + Math.log(4))) / 3);
-    near(rolloutDifference, (Math.log(2) + Math.log(4)) / 3);
+    const { rolloutKl, rolloutDifference, truncatedFraction } = measureMismatch(rows);
+    near(rolloutKl, (2.5 - 1 - Math.log(2.5) + (0.25 - 1 + Math.log(4))) / 3);
+    near(rolloutDifference, (Math.log(2.5) + Math.log(4)) / 3);
     near(truncatedFraction, 1 / 3);
   });
 
   it('is 0 if both agree, and without tokens', () => {
     const none = { rolloutKl: 0, rolloutDifference: 0, truncatedFraction: 0 };
-    assert.deepEqual(measureMismatch([{ engine_T: [-1, -2], server_T: [-1, -2], mask_T: [1, 1] }], 2), none);
-    assert.deepEqual(measureMismatch([], 2), none);
+    assert.deepEqual(measureMismatch([{ engine_T: [-1, -2], server_T: [-1, -2], mask_T: [1, 1] }]), none);
+    assert.deepEqual(measureMismatch([]), none);
   });
 
   it('is never negative', () => {
     const random = new RandomStream('mismatch');
     for (let i = 0; i < 500; i++) {
       const logprobs = (): number[] => Array.from({ length: 3 }, () => -10 * random.uniform());
-      const { rolloutKl } = measureMismatch([{ engine_T: logprobs(), server_T: logprobs(), mask_T: [1, 1, 1] }], 2);
+      const { rolloutKl } = measureMismatch([{ engine_T: logprobs(), server_T: logprobs(), mask_T: [1, 1, 1] }]);
       assert.ok(rolloutKl >= 0);
     }
   });

@@ -18,7 +18,7 @@ const outcome = (input: number, failed: boolean, origin: ExecutedTest['origin'] 
 });
 /** Inputs and weights of the entries of problem 'p'. */
 const listed = (book: MistakeBook): [unknown, number][] =>
-  entriesOf(book, 'p').map(({ test, weight }) => ['args' in test ? test.args[0] : test.code, weight]);
+  entriesOf(book, 'p').map(({ test, weight }) => [test.args[0], weight]);
 
 describe('mistake book by failures', () => {
   const rule = byFailures({ replayed: 2 });

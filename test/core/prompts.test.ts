@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { parseTests } from '../../chains/judge/judging.js';
-import { MODULES, MOST_STATEMENTS, salvageFunctions } from '../../core/parse/functions.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { conventionOf } from '../../core/prompts/conventions.js';
-import { clipped, describeCall, failedTest } from '../../core/prompts/failures.js';
 import {
   discriminatorPrompt,
   generatorContinuation,
   generatorOpening,
-  generatorRepair,
   type PromptProblem,
   type TestRequest,
-  testRequest,
   textOf,
 } from '../../core/prompts/prompts.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { STAGES } from '../../core/schema/chain.js';
-import { type PromptStyle, runConfigSchema, runIdentity } from '../../core/schema/config.js';
+import { type PromptStyle, runConfigSchema } from '../../core/schema/config.js';
 import { type Problem, problemSchema } from '../../core/schema/problem.js';
 import { loadProblems } from '../../data/problems.js';
 import { CONVENED, type Convened } from '../support/conventions.js';
@@ -129,62 +125,6 @@ describe('instruct prompts', () => {
   });
 });
 
-describe('prompts for test functions', () => {
-  const { baselineTests: _, ...rest } = problem;
-  const coded = { ...rest, baselineTests: [], testSource: 'assert solve([]) == 0', testStyle: 'assert' as const };
-  const functions = runConfigSchema.parse({ testsPerTurn: 2, discriminator: { tests: 'functions' } });
-  const asksFor = (config: typeof functions, one: Parameters<typeof testRequest>[1]): boolean =>
-    testRequest(config, one).functions ?? false;
-
-  it('are for plain functions and methods whose tests are source only', () => {
-    assert.equal(asksFor(functions, coded), true);
-    assert.equal(asksFor(functions, problem), false);
-    assert.equal(asksFor(functions, { ...coded, baselineTests: problem.baselineTests }), false);
-    assert.equal(asksFor(functions, { ...coded, testStyle: undefined }), false);
-    for (const { problem: convened } of CONVENED)
-      assert.equal(asksFor(functions, { ...coded, ...convened, baselineTests: [] }), false);
-    assert.equal(asksFor(runConfigSchema.parse({}), coded), false);
-    assert.equal(asksFor(runConfigSchema.parse({ discriminator: { tests: 'values' } }), coded), false);
-  });
-
-  it('show how the entry is called, the limits, and an example that is read', () => {
-    for (const [entry, called] of [
-      ['solve', 'solve'],
-      ['Solution.solve', 'Solution().solve'],
-    ] as const) {
-      const request = testRequest(functions, { ...coded, entry });
-      const text = textOf(discriminatorPrompt('instruct', { ...coded, entry }, 5, 'x = 1', request)[1]!.content);
-      for (const part of ['Write 2 tests.', `calls \`${called}\``, `${MOST_STATEMENTS} statements`, ...MODULES])
-        assert.ok(text.includes(part), part);
-      assert.deepEqual(salvageFunctions(text.slice(text.indexOf('The format')), 5).functions.length, 2);
-      const taught = testAnswer('instruct', request, entry, [{ args: [[1, { f: '0.5' }]], expected: null }]);
-      assert.deepEqual(salvageFunctions(taught, 5).functions, [`def test():\n    assert ${called}([1, 0.5]) == None`]);
-    }
-  });
-
-  it('are no part of the identity of a run that does not use them', () => {
-    const identity = (input: object) => JSON.stringify(runIdentity(runConfigSchema.parse(input)));
-    assert.equal(identity({ discriminator: { tests: 'values' } }), identity({}));
-    assert.ok(!identity({}).includes('"tests"'));
-    assert.match(identity({ discriminator: { tests: 'functions' } }), /"tests":"functions"/);
-  });
-
-  it('need a model that writes, prompts in plain English, and references', () => {
-    const refused = (input: object): string =>
-      runConfigSchema
-        .safeParse(input)
-        .error!.issues.map(({ message }) => message)
-        .join();
-    const discriminator = { tests: 'functions', writer: 'random', expected: 'reference' };
-    assert.match(refused({ discriminator }), /^functions needs discriminator\.writer: model/);
-    assert.match(
-      refused({ prompts: 'tiny', discriminator: { tests: 'functions' } }),
-      /^functions needs prompts: instruct/,
-    );
-    assert.match(refused({ reference: 'none', discriminator: { tests: 'functions' } }), /^functions needs references/);
-  });
-});
-
 describe('prompts of problems with a calling convention', () => {
   const MODES = ['model', 'reference'] as const;
   const testerPrompt = (problem: PromptProblem, expected: TestRequest['expected']): string =>
@@ -276,13 +216,6 @@ describe('prompts of problems with a calling convention', () => {
     const text = testerPrompt({ ...operations, calling }, 'model');
     assert.ok(text.includes('two lists of the same length') && text.includes('`TreeNode`'), text);
   });
-
-  it('show a program that is repaired its input', () => {
-    const test = { args: ['1 2\n'], expected: '3\n' };
-    const call = "the program with standard input '1 2\\n'";
-    assert.deepEqual(failedTest(program, test, '4'), { call, expected: "'3\\n'", got: '4' });
-    assert.equal(failedTest({ entry: 'f' }, { args: [[1], 2], expected: 3 }, '4').call, 'f([1], 2)');
-  });
 });
 
 describe('prompts of the shipped problems', () => {
@@ -334,26 +267,5 @@ describe('tiny prompts', () => {
     const [message] = discriminatorPrompt('tiny', hostile, 3, '<disc>', request(2));
     const markers = (message!.content as (string | { control: string })[]).filter((part) => typeof part !== 'string');
     assert.deepEqual(markers, [{ control: '<disc>' }, { control: '<s3>' }, { control: '<tests>' }]);
-  });
-});
-
-describe('the request to repair a program', () => {
-  const failed = { call: 'solve([1])', expected: '1', got: '<s5>' };
-
-  it('shows the failed test as text, whatever it spells', () => {
-    assert.deepEqual(generatorRepair('tiny', failed), ['solve([1]) == 1, not <s5>', { control: '<s5>' }]);
-    const content = generatorRepair('instruct', failed);
-    assert.equal(typeof content, 'string'); // no part of it is a control token
-    for (const part of ['solve([1])', 'Expected: 1', 'Actual: <s5>', '```python'])
-      assert.ok(textOf(content).includes(part));
-  });
-
-  it('is short and the same in every execution', () => {
-    assert.equal(clipped('a\n  b'), 'a b');
-    assert.equal(clipped('a'.repeat(201)), `${'a'.repeat(200)} …`);
-    assert.equal(clipped(`${'a'.repeat(199)}😀`), `${'a'.repeat(199)} …`);
-    assert.equal(clipped(' '.repeat(5000).concat('b')), ' ');
-    assert.equal(describeCall({ kind: 'error', message: 'TypeError: <f at 0x7fAb12>' }), 'TypeError: <f at 0x>');
-    assert.equal(describeCall({ kind: 'memory', message: 'any' }), 'it exceeds the memory limit');
   });
 });

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { isMainThread, parentPort, type Worker } from 'node:worker_threads';
 import { GauntletError } from '../../core/errors.js';
 import { extractCode } from '../../core/parse/code.js';
-import { salvageFunctions } from '../../core/parse/functions.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
 import { salvageTests } from '../../core/parse/salvage.js';
 import { parseSignature } from '../../core/parse/signature.js';
@@ -30,7 +29,7 @@ const read = (format: 'gauntlet' | 'apps' | 'kodcode' | 'mbpp', json: object): u
 const READERS: ((text: string) => unknown)[] = [
   (text) => ['f', 'main'].map((entry) => extractCode(text, 'instruct', entry)),
   (text) => [parseSignature(text), parseSignature(text, 'f')],
-  (text) => [salvageTests(text, options), salvageFunctions(text, 50), salvageInputs(text, options)],
+  (text) => [salvageTests(text, options), salvageInputs(text, options)],
   (text) => testsOfModule(text, 'f', 1, signature),
   (text) => readAssertions(text, signature, 'f'),
   (text) => taskOfMessage(text.slice(0, 20_000)), // the server takes no longer ones

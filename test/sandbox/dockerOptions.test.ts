@@ -113,7 +113,7 @@ describe('the options of a container', () => {
     await assert.rejects(openSandbox('wasm', { packages: 'numpy' }), refused(/'numpy'/));
     await assert.rejects(openSandbox('wasm', { runtime: 'runsc' }), refused(/'runsc'/));
     await assert.rejects(openSandbox('wasm', { image: 'python:3.12' }), refused(/'python:3.12'/));
-    const parsed = { isolation: 'uid', packages: 'none', image: null, runtime: null, size: null };
+    const parsed = { isolation: 'uid', packages: 'none', image: null, runtime: null };
     assert.deepEqual(containersSchema.parse({}), parsed);
   });
 

@@ -1,7 +1,6 @@
-// Hostile validators, checkers, test source, test functions and programs, on the sandbox that `get` returns. The fast lane runs some of the
+// Hostile validators, checkers, test source and programs, on the sandbox that `get` returns. The fast lane runs some of the
 // catalogue, hostileJudges.system.test.ts all of it.
 import assert from 'node:assert/strict';
-import { findValidFunctions } from '../../chains/judge/testFunctions.js';
 import type { GivenTest } from '../../core/rewards/suite.js';
 import type { Limits } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
@@ -9,7 +8,7 @@ import { examineProblem } from '../../sandbox/healthGate.js';
 import { askProblems, judgeSuites } from '../../sandbox/judgeSuites.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { addProblem } from '../support/doubles.js';
-import { CHECKERS, FUNCTIONS, PROGRAMS, SOURCES, VALIDATORS } from './hostile/judges.js';
+import { CHECKERS, PROGRAMS, SOURCES, VALIDATORS } from './hostile/judges.js';
 import { LIMITS } from './testSourceSupport.js';
 
 export const SHORT: Limits = { ...LIMITS, cpuSeconds: 1, caseCpuSeconds: 0.4, wallSeconds: 30 };
@@ -98,23 +97,5 @@ export function hostileJudges(get: () => Sandbox, every: number): void {
         `after: ${what}`,
       );
     }
-  });
-  it('no test function of a discriminator counts by a trick, and none changes the verdict of another', async () => {
-    const helped: Problem = {
-      ...PROBLEM,
-      referenceSolution: 'def plus(a, b): return a + b\ndef f(x): return plus(x, 1)',
-    };
-    const honest = ['assert f(1) == 2', 'assert f(2) == 3'].map((body) => ({ code: `def test():\n  ${body}` }));
-    const hostile = some(FUNCTIONS).map(([what, body]) => ({ what, code: `def test():\n  ${body}\n` }));
-    const functions = [...hostile.flatMap(({ code }) => [{ code }, ...honest]), ...honest];
-    const written = [{ problem: helped, turns: [{ functions }] }];
-    const { isValid, executions } = await findValidFunctions(get(), SHORT, written, {});
-    for (const { what, code } of hostile) assert.equal(isValid(helped, { code }), false, what);
-    for (const one of honest) assert.equal(isValid(helped, one), true);
-    assert.ok(executions > hostile.length + 2);
-    const tests = hostile.flatMap(({ code }): GivenTest[] => [{ code }, ...honest]);
-    const [run] = await judge(helped, tests, ['def f(x): return 2'], SHORT);
-    for (const [i, { what }] of hostile.entries())
-      assert.deepEqual(run!.verdicts.slice(3 * i + 1, 3 * i + 3), ['pass', 'fail'], `after: ${what}`);
   });
 }

@@ -340,7 +340,7 @@ describe('runs', () => {
   it('return their whole configuration and name a damaged one', () =>
     withStore(async (store) => {
       assert.equal(await readInput(store, 'r'), undefined);
-      const config = { ...sampleConfig(3), budget: { tokens: 9, seconds: null, executions: null } };
+      const config = { ...sampleConfig(3), budget: { tokens: 9, seconds: null } };
       await writeInput(store, 'r', config);
       assert.deepEqual(await readInput(store, 'r'), config);
       await store.writeRunFile('r', 'input.json', '{"seed": -1}');

@@ -6,7 +6,6 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { GauntletError } from '../../core/errors.js';
-import { containersSchema } from '../../core/schema/execution.js';
 import { openDeps } from '../../workers/deps.js';
 import { openSandbox } from '../../workers/openSandbox.js';
 
@@ -54,19 +53,32 @@ describe('openSandbox', function () {
 
   it('a worker uses WebAssembly for the shipped models only, unless it is chosen', async () => {
     const { deps, close } = await openDeps({ store: path.join(folder, 'store') });
-    const containers = containersSchema.parse({ size: 1 });
     try {
       for (const [sandbox, model, kind] of [
         ['auto', 'tiny', 'wasm'],
         ['wasm', 'some/model', 'wasm'],
       ] as const)
-        assert.equal((await deps.sandbox({ sandbox, model, containers })).info.kind, kind);
+        assert.equal((await deps.sandbox({ sandbox, model })).info.kind, kind);
       await assert.rejects(
-        deps.sandbox({ sandbox: 'auto', model: 'some/model', containers }),
+        deps.sandbox({ sandbox: 'auto', model: 'some/model' }),
         refused('SANDBOX_UNAVAILABLE', /--sandbox wasm/),
       );
     } finally {
       await close();
+    }
+  });
+
+  it('GAUNTLET_CONTAINERS sets the number of programs at work', async () => {
+    process.env.GAUNTLET_CONTAINERS = '3';
+    try {
+      const sandbox = await openSandbox('wasm');
+      assert.match(sandbox.info.description, / · 3 processes · /);
+      await sandbox.close();
+      process.env.GAUNTLET_CONTAINERS = 'many';
+      const message = /^GAUNTLET_CONTAINERS must be a positive whole number, is many$/;
+      await assert.rejects(openSandbox('wasm'), refused('BAD_CONFIG', message));
+    } finally {
+      delete process.env.GAUNTLET_CONTAINERS;
     }
   });
 

@@ -77,10 +77,10 @@ describe('a run that continues as new before every step', () => {
   });
 
   it('keeps its budget, and can be forked', async () => {
-    const limited = { ...TWO_STAGES, budget: { executions: 12 } };
+    const limited = { ...TWO_STAGES, budget: { tokens: 12 } };
     const result = await f.start(limited, CONTINUES).result();
     const whole = await undisturbed(limited);
-    assert.match(result.stopped ?? '', /budget of 12 executions/);
+    assert.match(result.stopped ?? '', /budget of 12 tokens/);
     assert.equal(result.stopped, whole.result.stopped);
     const { store } = f.world.deps;
     assert.deepEqual(await bytesOf(store, 'run'), whole.bytes);

@@ -1,15 +1,6 @@
 // A chain of reasoning: its five stages from left to right, the tests that were written for each below it, and the verdicts
 // on its program.
-import type {
-  ExampleView,
-  GroupView,
-  ProgramView,
-  Repair,
-  Rewarded,
-  TestTurnView,
-  Verdict,
-  WrittenTest,
-} from '../../api.js';
+import type { ExampleView, GroupView, ProgramView, Rewarded, TestTurnView, Verdict, WrittenTest } from '../../api.js';
 import { decimal, signed, stageName, visible } from '../format.js';
 import { clipped, LongText } from '../parts/common.js';
 
@@ -18,7 +9,6 @@ type Turn = Pick<TestTurnView, 'tests' | 'lost'> & Rewarded;
 interface Stage {
   stage: number;
   title: string;
-  repairs?: Repair | undefined;
   text: string;
   truncated?: boolean;
   turns: Turn[]; // tests that were written for it
@@ -38,9 +28,8 @@ export const exampleChain = ({ description, signature, stages, given, ...rewarde
 
 /** @param turns of tests for this program */
 export const programChain = (program: ProgramView, suite: GroupView['suite'], turns: TestTurnView[]): ShownChain => ({
-  stages: program.stages.map((stage, i) => {
-    const isReplaced = program.stages[i + 1]?.repairs !== undefined; // tests were written for the repaired program
-    const own = isReplaced ? [] : turns.filter((turn) => turn.stage === stage.stage);
+  stages: program.stages.map((stage) => {
+    const own = turns.filter((turn) => turn.stage === stage.stage);
     return { ...stage, turns: own.length > 1 ? [joined(own)] : own };
   }),
   program: { ...program, tests: suite.map((test, i) => ({ ...test, verdict: program.verdicts[i] })) },
@@ -66,15 +55,8 @@ export function Chain({ of: { description, stages, program } }: { of: ShownChain
           <li key={i}>
             <h3>
               <span class="number">{stage.stage}</span> {stage.title}
-              {stage.repairs && ', again'}
               {stage.truncated && ' (cut at the length limit)'}
             </h3>
-            {stage.repairs && (
-              <p>
-                Written again, after a failed test: <code>{clipped(stage.repairs.call)}</code> is{' '}
-                <code>{clipped(stage.repairs.expected)}</code>, not <code>{clipped(stage.repairs.got)}</code>.
-              </p>
-            )}
             <LongText label={`${stageName(stage.stage)}: ${stage.title}`} text={stage.text} />
             {stage.turns.map((turn, t) => (
               <div key={t} class="turn">

@@ -106,17 +106,15 @@ describe('the memory estimate', () => {
     assert.equal(availableMemory(proc, 700 * 1024), 700 * 1024);
   });
 
-  it('refuses a model that does not fit and names both numbers and two alternatives, unless it is forced', () => {
-    const needs = { available: 2.04e9 };
-    assert.throws(() => checkMemory('/models/x', 5.96e9, needs), {
+  it('refuses a model that does not fit and names both numbers and the ways out', () => {
+    assert.throws(() => checkMemory('/models/x', 5.96e9, 2.04e9), {
       code: 'OUT_OF_MEMORY',
       message:
-        '/models/x: needs 6.0 GB, 2.0 GB are free; --set engine.quantization=int8 needs less, ' +
-        '--set engine.force=true opens it anyway',
+        '/models/x: needs 6.0 GB, 2.0 GB are free; it needs less with engine.quantization=int8, ' +
+        'engine.checkpointing=true or shorter answers (sampling.maxNewTokens)',
     });
-    checkMemory('/models/x', 5.96e9, { ...needs, force: true });
-    checkMemory('/models/x', 2e9, needs);
-    assert.throws(() => checkMemory('/models/x', 1e15, {}), { code: 'OUT_OF_MEMORY' });
+    checkMemory('/models/x', 2e9, 2.04e9);
+    assert.throws(() => checkMemory('/models/x', 1e15), { code: 'OUT_OF_MEMORY' });
     assert.ok(availableMemory() > process.memoryUsage.rss() / 2);
   });
 });

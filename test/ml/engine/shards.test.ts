@@ -36,7 +36,7 @@ for (const [name, vocab, counts] of [
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), 'shards-'));
       const model = writeSmallModel(folder, { ...(vocab && { vocab }) });
-      engine = await openEngine(folder, { force: true });
+      engine = await openEngine(folder);
       adapter = randomAdapter(model);
       const joined = planRows(rows);
       assert.ok(joined.length < rows.length, 'some rows have several sequences');
