@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { ROOT } from '../infra/root.mjs';
-import { BenchError } from './bench/options.js';
+import { LabError } from './flags.js';
 
 const STOP_MS = 30_000;
 
@@ -22,11 +22,11 @@ export function start(command: string[], env: NodeJS.ProcessEnv): ChildProcess {
   return child;
 }
 
-/** The first line of output as JSON. @throws {BenchError} if the command ends before */
+/** The first line of output as JSON. @throws {LabError} if the command ends before */
 export async function firstAnswer<T = { url: string }>(child: ChildProcess, name: string): Promise<T> {
   const lines = createInterface({ input: child.stdout! }); // also reads what follows, so that the pipe never fills
   const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
-  if (line === undefined) throw new BenchError(`gauntlet ${name} ended without an answer`);
+  if (line === undefined) throw new LabError(`gauntlet ${name} ended without an answer`);
   return JSON.parse(line);
 }
 

@@ -14,8 +14,8 @@ import { plotOf } from '../../lab/experiments/plot.js';
 import { unfounded } from '../../lab/experiments/prose.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../lab/experiments/records.js';
 import { configOf, digestOf } from '../../lab/experiments/run.js';
-import { meanOf, pairedDifference } from '../../lab/experiments/statistics.js';
 import { asFile, problemsWithWrongReferences } from '../../lab/experiments/wrongReferences.js';
+import { meanOf, pairedDifference } from '../../lab/statistics.js';
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-3, `${actual} is not ${expected}`);

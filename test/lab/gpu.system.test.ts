@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { PROVIDER } from '../../infra/cudaPackages.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { GpuResults } from '../../lab/bench/gpu/results.js';
-import { cached, putFakeCuda } from '../../lab/fakeCuda/provide.js';
+import { putFakeCuda } from '../../lab/fakeCuda/provide.js';
+import { cached } from '../../lab/wheels.js';
 import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
 
 const NVIDIA_SMI = `#!/bin/sh

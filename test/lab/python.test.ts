@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BenchError } from '../../lab/bench/options.js';
+import type { LabError } from '../../lab/flags.js';
 import { providePython } from '../../lab/python.js';
 import { program, removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
 
@@ -33,7 +33,7 @@ describe("the peers' Python environment", () => {
     const installs = (): number => (readFileSync(join(root, 'log'), 'utf8').match(/pip install/g) ?? []).length;
     return { root, request, said, installs, programs };
   }
-  const fails = (named: RegExp) => (error: BenchError) => named.test(error.message) && !error.message.includes('\n');
+  const fails = (named: RegExp) => (error: LabError) => named.test(error.message) && !error.message.includes('\n');
 
   it('is created once, prints the requirements, and is reused afterwards', async () => {
     const { root, request, said, installs } = checkout();

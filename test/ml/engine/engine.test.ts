@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import { ROOT } from '../../../infra/root.mjs';
+import { openTrainer } from '../../../lab/catches/writer/trainer.js';
 import { listProviders } from '../../../ml/device/providers.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { baseName } from '../../../ml/engine/engineFiles.js';
@@ -16,7 +17,6 @@ import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.j
 import { layoutSize, loraLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { GradientTotal } from '../../../ml/train/statistics.js';
-import { openTrainer } from '../../../ml/train/trainer.js';
 import type { TrainSession } from '../../../ml/train/trainSession.js';
 import { writeGiant } from '../../support/giantModel.js';
 import { loadModel } from '../../support/loadModel.js';

@@ -1,11 +1,11 @@
-// The word-level tokenizer of the embedded model, built from the corpus: `tokenizer.json` for Hugging Face libraries, and
-// an encoder for the corpus that gives the same tokens. Words, operators and the integers 0–159 are tokens; all other
+// A word-level tokenizer, as the shipped models have it, built from texts: `tokenizer.json` for Hugging Face libraries, and an
+// encoder for training that gives the same tokens. Words, operators and the integers 0–159 are tokens; all other
 // text, string literals included, is split into characters (BPE without merges).
 
 export const PAD = '<pad>';
 export const EOS = '<eos>';
 const UNKNOWN = '<unk>';
-export const SPECIAL_TOKENS: readonly string[] = [
+const SPECIAL_TOKENS: readonly string[] = [
   PAD,
   EOS,
   '<gen>',
@@ -62,6 +62,19 @@ export class TinyVocabulary {
     if (id === undefined) throw new RangeError(`no token ${JSON.stringify(token)}`);
     return id;
   }
+}
+
+/** A sequence and its loss mask: 1 on trained tokens. */
+export interface TrainingRow {
+  tokens: number[];
+  mask: number[];
+}
+
+/** A user turn and its answer. The answer and the end token after it are trained. */
+export function encodeExample(vocabulary: TinyVocabulary, user: string, answer: string): TrainingRow {
+  const given = vocabulary.encode(user);
+  const trained = [...vocabulary.encode(answer), vocabulary.idOf(EOS)];
+  return { tokens: [...given, ...trained], mask: [...given.map(() => 0), ...trained.map(() => 1)] };
 }
 
 /** Special tokens, then every piece of `texts` in code point order, except string literals and large numbers. */

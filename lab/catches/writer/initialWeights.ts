@@ -1,8 +1,8 @@
-// Random initial weights of the shipped model: every tensor is a function of the seed and its name.
-import { RandomStream } from '../../core/random.js';
-import type { ModelConfig } from '../../ml/hf/config.js';
-import type { TensorData } from '../../ml/nn/layout.js';
-import { parameterLayout } from '../../ml/nn/layout.js';
+// Random initial weights: every tensor is a function of the seed and its name.
+import { RandomStream } from '../../../core/random.js';
+import type { ModelConfig } from '../../../ml/hf/config.js';
+import type { TensorData } from '../../../ml/nn/layout.js';
+import { parameterLayout } from '../../../ml/nn/layout.js';
 
 const EMBEDDING_STD = 0.05;
 

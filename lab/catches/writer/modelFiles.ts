@@ -1,4 +1,4 @@
-// The files of the embedded model except the weights, generated from the code in this folder.
+// The files of a model of the family `keyhole` except the weights. Its shape is that of the shipped models.
 import { EOS, PAD, type TinyVocabulary, tokenizerConfig, tokenizerJson } from './tokenizer.js';
 
 const TINY_CONTEXT = 512;

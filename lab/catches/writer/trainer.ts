@@ -1,14 +1,14 @@
-// Full-parameter supervised training over the worker pool. The shipped base model is trained with it.
-import { split } from '../engine/chunks.js';
-import { openPool } from '../engine/ortEngine.js';
-import type { ModelConfig } from '../hf/config.js';
-import type { TensorData } from '../nn/layout.js';
-import { elements, parameterLayout, viewsOf } from '../nn/layout.js';
-import { type AdamWConfig, adamwStep, newOptimizerState } from '../optim/adamw.js';
-import type { Job } from '../pool/jobs.js';
-import { flattenWeights } from '../pool/shared.js';
-import { planThreads } from '../pool/threads.js';
-import type { SupervisedSequence, SupervisedSums } from './trainSession.js';
+// Full-parameter supervised training over the worker pool of the engine.
+import { split } from '../../../ml/engine/chunks.js';
+import { openPool } from '../../../ml/engine/ortEngine.js';
+import type { ModelConfig } from '../../../ml/hf/config.js';
+import type { TensorData } from '../../../ml/nn/layout.js';
+import { elements, parameterLayout, viewsOf } from '../../../ml/nn/layout.js';
+import { type AdamWConfig, adamwStep, newOptimizerState } from '../../../ml/optim/adamw.js';
+import type { Job } from '../../../ml/pool/jobs.js';
+import { flattenWeights } from '../../../ml/pool/shared.js';
+import { planThreads } from '../../../ml/pool/threads.js';
+import type { SupervisedSequence, SupervisedSums } from '../../../ml/train/trainSession.js';
 
 const PART_SEQUENCES = 4; // small enough to keep several workers busy with a batch of 24
 
