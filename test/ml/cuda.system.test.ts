@@ -10,8 +10,8 @@ import { PROVIDER } from '../../infra/cudaPackages.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { Result } from '../../lab/fakeCuda/checks.js';
 import type { Counts } from '../../lab/fakeCuda/counts.js';
-import { cached } from '../../lab/wheels.js';
 import { putFakeCuda } from '../../lab/fakeCuda/provide.js';
+import { cached } from '../../lab/wheels.js';
 
 const GIGABYTE = 2 ** 30;
 const [TO_DEVICE, TO_HOST, ANY] = [1, 2, 4]; // directions of a copy
