@@ -4,7 +4,7 @@ import { styleOfTests } from '../../core/parse/testModule.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { sourceJob } from '../../sandbox/judgeSuites.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { rowsOf } from './hostile/testSource.js';
+import { rowsOf } from './hostile/row.js';
 import { COLLECTED, judging, LIMITS, outcomes, testJob } from './testSourceSupport.js';
 
 export function testSourceNames(get: () => Sandbox): void {

@@ -1,4 +1,8 @@
-// A hostile program of this project, in the format of the catalogue, with a check of what it left.
+// Rows of files with one JSON object a line. A hostile program of this project is a row in the format of the catalogue, with its
+// outcomes elsewhere and a check of what it left.
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from '../../../infra/root.mjs';
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 
 export interface HostileRow extends ProgramRow {
@@ -12,13 +16,9 @@ export interface HostileRow extends ProgramRow {
   after?: string;
 }
 
-/** Tests of a function f with 1, 2 and 3. */
-export const three = (a: unknown, b: unknown, c: unknown): ProgramRow['tests'] =>
-  [a, b, c].map((expected, i) => [[i + 1], expected]) as ProgramRow['tests'];
-/** The right answers of x + 1. */
-export const increments = three(2, 3, 4);
-export const OWN_SERVER: [string, string] = [
-  'pass|fail|error', // error: pid 1 runs under limits that the program set before its answer arrives
-  'pid 1 serves this program alone, under its uid: it harms itself',
-];
-export const NO_SYSCALLS: [string, string] = ['error|fail', 'the interpreter has no system calls of Linux'];
+export const rowsOf = <Row>(file: string): Row[] =>
+  fs
+    .readFileSync(path.join(ROOT, 'test/sandbox', file), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line): Row => JSON.parse(line));
