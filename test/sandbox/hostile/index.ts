@@ -3,7 +3,8 @@
 import { judgePrograms, type ProgramOutcome } from '../../../sandbox/judgePrograms.js';
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 import type { Sandbox } from '../../../sandbox/sandbox.js';
-import { type HostileRow, rowsOf } from './row.js';
+import { rowsOf } from '../../support/rows.js';
+import type { HostileRow } from './row.js';
 
 const FILES = [
   'forgeries', // pass without solving the task, x + 1: through the answer channel, the runner's objects, hooks and memory
@@ -13,7 +14,7 @@ const FILES = [
   'resources', // use more resources than their limits allow
   'leftovers', // answer correctly and leave something for the next one, for which `after` looks
 ];
-export const OWN_ROWS = FILES.flatMap((file) => rowsOf<HostileRow>(`hostile/${file}.jsonl`));
+export const OWN_ROWS = FILES.flatMap((file) => rowsOf<HostileRow>(`sandbox/hostile/${file}.jsonl`));
 
 /** Everything in a fresh interpreter that an earlier program could have changed. */
 const FINGERPRINT = `

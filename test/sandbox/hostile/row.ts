@@ -1,8 +1,4 @@
-// Rows of files with one JSON object a line. A hostile program of this project is a row in the format of the catalogue, with its
-// outcomes elsewhere and a check of what it left.
-import fs from 'node:fs';
-import path from 'node:path';
-import { ROOT } from '../../../infra/root.mjs';
+// A hostile program of this project, in the format of the catalogue, with its outcomes elsewhere and a check of what it left.
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 
 export interface HostileRow extends ProgramRow {
@@ -15,10 +11,3 @@ export interface HostileRow extends ProgramRow {
   /** A program that runs next and looks for what this one left. It must return True. */
   after?: string;
 }
-
-export const rowsOf = <Row>(file: string): Row[] =>
-  fs
-    .readFileSync(path.join(ROOT, 'test/sandbox', file), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line): Row => JSON.parse(line));
