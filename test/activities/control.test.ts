@@ -10,6 +10,7 @@ import { readMetrics } from '../../store/runs.js';
 import { StepSkipped } from '../../workflows/call.js';
 import type { ProgressUpdate } from '../../workflows/runState.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { type RunHooks, runPipeline } from '../support/runs.js';
 
 const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
@@ -82,14 +83,11 @@ describe('control of a run', () => {
     };
     const first = await runPipeline(skipping, 'run', LONG, hooksWith(requests));
     const before = [await controls(), await listCheckpoints(world.deps.store, 'run')];
-    assert.deepEqual(
-      (await controls()).map(({ action, step, next }) => [action, step, next]),
-      [
-        ['change', 2, 2],
-        ['skip', 3, 3],
-        ['stop', 4, 5],
-      ],
-    );
+    assert.deepEqual(pluck(await controls(), 'action', 'step', 'next'), [
+      ['change', 2, 2],
+      ['skip', 3, 3],
+      ['stop', 4, 5],
+    ]);
     failing = false;
     const { calls } = world.engine;
     calls.length = 0;
@@ -177,7 +175,7 @@ describe('control of a run', () => {
       assert.equal(result.stopped, undefined);
       assert.equal((await steps()).length, 9);
       assert.deepEqual(
-        (await controls()).map(({ action, step, next }) => [action, step, next]),
+        pluck(await controls(), 'action', 'step', 'next'),
         ['pause', 'change', 'resume', 'change'].map((action) => [action, 7, 7]),
       );
       assert.equal((await listCheckpoints(world.deps.store, 'run')).at(-1)!.step, 9);
@@ -188,10 +186,7 @@ describe('control of a run', () => {
       const last = requestsAtEnd(queue, { kind: 'stop', at: AT }, { kind: 'stop', at: AT });
       const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: queueOf(queue) });
       assert.equal(result.stopped, 'stop requested');
-      assert.deepEqual(
-        (await controls()).map(({ action, step }) => [action, step]),
-        [['stop', 7]],
-      );
+      assert.deepEqual(pluck(await controls(), 'action', 'step'), [['stop', 7]]);
     });
   });
 
@@ -224,14 +219,11 @@ describe('control of a run', () => {
     assert.equal(result.stopped, undefined);
     assert.deepEqual(states.filter((state) => state === 'paused').length, 1);
     assert.equal(states[states.indexOf('paused') + 1], 'training');
-    assert.deepEqual(
-      (await controls()).map(({ action, index }) => [index, action]),
-      [
-        [0, 'pause'],
-        [1, 'change'],
-        [2, 'resume'],
-      ],
-    );
+    assert.deepEqual(pluck(await controls(), 'index', 'action'), [
+      [0, 'pause'],
+      [1, 'change'],
+      [2, 'resume'],
+    ]);
   });
 
   it('a budget ends the run before the step that would exceed it, also if the run starts again', async () => {
@@ -244,10 +236,7 @@ describe('control of a run', () => {
     const result = await runPipeline(acts, 'run', limited);
     assert.match(result.stopped ?? '', new RegExp(`budget of ${tokens} tokens`));
     assert.equal((await steps()).length, 4);
-    assert.deepEqual(
-      (await controls()).map(({ action, step }) => [action, step]),
-      [['budget', 4]],
-    );
+    assert.deepEqual(pluck(await controls(), 'action', 'step'), [['budget', 4]]);
     assert.deepEqual((await runPipeline(acts, 'run', limited)).stopped, result.stopped);
   });
 
@@ -298,10 +287,7 @@ describe('control of a run', () => {
     };
     const result = await runPipeline(skipping, 'run', LONG, { now: () => AT });
     assert.equal(result.stopped, undefined);
-    assert.deepEqual(
-      (await steps()).map((s) => s.step),
-      [1, 2, 3, 4, 5, 6],
-    );
+    assert.deepEqual(pluck(await steps(), 'step'), [1, 2, 3, 4, 5, 6]);
     const left = await controls();
     const { spent } = left[0]!;
     assert.deepEqual(left, [

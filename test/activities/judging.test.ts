@@ -8,6 +8,7 @@ import type { TestCase } from '../../core/schema/problem.js';
 import type { Activities } from '../../method/activities.js';
 import type { Position, PrepareRunOutput } from '../../method/types.js';
 import { addProblem, answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 
 const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };
 const GOOD = 'def solve(x):\n    return x + 1';
@@ -89,10 +90,7 @@ describe('judging', () => {
         ['fail', 'fail', 'fail'],
         ['error', 'error', 'error'],
       ]);
-      assert.deepEqual(
-        cell!.turns[0]!.tests.map((test) => test.suite),
-        [2, null],
-      );
+      assert.deepEqual(pluck(cell!.turns[0]!.tests, 'suite'), [2, null]);
       assert.equal(out.executions, 4); // the reference and three distinct programs
     });
 
@@ -198,10 +196,7 @@ describe('judging', () => {
           cell!.verdicts.map((each) => each.at(-1)),
           ['pass', 'fail'],
         );
-        assert.deepEqual(
-          cell!.turns[0]!.tests.map((test) => test.suite),
-          [2, null],
-        );
+        assert.deepEqual(pluck(cell!.turns[0]!.tests, 'suite'), [2, null]);
       });
 
     it('sends programs and inputs to the sandbox, but no expected values', async () => {
@@ -223,10 +218,7 @@ describe('judging', () => {
       const written = await tests(chains, [['((7,), 8)'], ['((7,), 8)']]);
       const out = await acts.executeSuite({ run: prepared.run, per: 'target', suite: 'hidden', tests: written });
       const cells = await get(out.verdicts);
-      assert.deepEqual(
-        cells.map((cell) => cell.verdicts),
-        [[['pass', 'pass', 'fail']], [['pass', 'pass', 'pass']]],
-      );
+      assert.deepEqual(pluck(cells, 'verdicts'), [[['pass', 'pass', 'fail']], [['pass', 'pass', 'pass']]]);
     });
 
     it('counts missing tests as lost', async () => {
@@ -238,10 +230,7 @@ describe('judging', () => {
         tests: await tests(chains, [['((7,), 8)', 'nothing']]),
       });
       const [cell] = await get(out.verdicts);
-      assert.deepEqual(
-        cell!.turns.map((turn) => turn.lost),
-        [1, 2],
-      ); // the preset asks for two
+      assert.deepEqual(pluck(cell!.turns, 'lost'), [1, 2]); // the preset asks for two
     });
   });
 

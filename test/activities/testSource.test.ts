@@ -22,6 +22,7 @@ import {
   runAddProgram,
   SMALL_RUN,
 } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { measure, runPipeline, solve } from '../support/runs.js';
 
 const GOOD = 'def solve(x):\n    return x + 1';
@@ -172,13 +173,10 @@ describe('tests as code', () => {
     const { suite } = await readGroup(world.deps.store, 'whole', rollouts, 0);
     assert.deepEqual(suite[0], { call: 'line 1', expected: 'pass', origin: 'baseline' });
     const { views } = await solve(acts, { checkpoint: { runId: 'whole', name: 'latest' }, limit: 1 });
-    assert.deepEqual(
-      (await get(views))[0]!.baseline.map(({ call, valid }) => [call, valid]),
-      [
-        ['line 1', true],
-        ['line 3', true],
-      ],
-    );
+    assert.deepEqual(pluck((await get(views))[0]!.baseline, 'call', 'valid'), [
+      ['line 1', true],
+      ['line 3', true],
+    ]);
     const { results } = await measure(acts, { checkpoint: { runId: 'whole', name: 'latest' }, samples: 4 });
     const solved = (await get(results)).map((one) => [one.baseline, one.solved]);
     assert.ok(solved.every(([baseline, hidden]) => baseline! >= hidden!) && solved.some(([, hidden]) => hidden! > 0));
@@ -297,10 +295,7 @@ describe('tests as code', () => {
         { test: { code: texts('assert solve(7) == 8') }, weight: 1 },
       ]);
       const later = await judge([GOOD], { replayBuffer: out.replayBuffer });
-      assert.deepEqual(
-        later.judged.suite.map(({ origin }) => origin),
-        ['baseline', 'baseline', 'book'],
-      );
+      assert.deepEqual(pluck(later.judged.suite, 'origin'), ['baseline', 'baseline', 'book']);
       assert.deepEqual(later.judged.verdicts, [['pass', 'pass', 'pass']]);
     });
 
@@ -323,10 +318,7 @@ describe('tests as code', () => {
       const schedule = { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 };
       await runPipeline(acts, 'whole', { ...SMALL_RUN, ...FUNCTIONS, schedule });
       const steps = await recordedSteps(world.deps, 'whole');
-      assert.deepEqual(
-        steps.map(({ role }) => role),
-        ['discriminator', 'generator', 'generator'],
-      );
+      assert.deepEqual(pluck(steps, 'role'), ['discriminator', 'generator', 'generator']);
       for (const step of steps) {
         assert.deepEqual((await replayStep(world.deps, 'whole', step, true)).differs, []);
         assert.ok(step.validity! > 0 && step.validity! < 0.5, String(step.validity));
@@ -402,10 +394,7 @@ describe('tests as code', () => {
       await open(mapped((problem) => problem));
       world.deps.loadProblems = async () => mapped(unanswered);
       const { views } = await solve(acts, { source: 'other.jsonl', limit: 1 });
-      assert.deepEqual(
-        (await get(views))[0]!.baseline.map(({ valid }) => valid),
-        [true, true],
-      );
+      assert.deepEqual(pluck((await get(views))[0]!.baseline, 'valid'), [true, true]);
     });
   });
 
@@ -429,20 +418,14 @@ describe('tests as code', () => {
       const { judged } = await judge([GOOD, 'def solve(x):\n    return x + 11', WRONG], {}, '((2,), 5)\n((7,), 8)');
       assert.deepEqual(named(judged), [0, 1, 2]);
       assert.deepEqual(judged.suite[2]!.test, { args: [2], expected: 3 });
-      assert.deepEqual(
-        judged.turns[0]!.tests.map(({ suite }) => suite),
-        [2, null],
-      );
+      assert.deepEqual(pluck(judged.turns[0]!.tests, 'suite'), [2, null]);
       assert.deepEqual(judged.verdicts, [
         ['pass', 'pass', 'pass'],
         ['pass', 'fail', 'pass'], // 1 + 11: the checker fails on it
         ['pass', 'pass', 'pass'],
       ]);
       const second = (await judge([GOOD], {}, '((3,), 5)\n((3,), 12)')).judged;
-      assert.deepEqual(
-        second.turns[0]!.tests.map(({ suite }) => suite),
-        [null, null],
-      );
+      assert.deepEqual(pluck(second.turns[0]!.tests, 'suite'), [null, null]);
     });
 
     it('see no program: they run in jobs of their own', async () => {

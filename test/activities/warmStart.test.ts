@@ -8,6 +8,7 @@ import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { StepSkipped } from '../../workflows/call.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { runPipeline } from '../support/runs.js';
 
 const WARM_RUN = {
@@ -30,15 +31,12 @@ describe('the warm start', () => {
   it('trains both roles before the first stage, and measures the result on the test split', async () => {
     const result = runResultSchema.parse(await runPipeline(acts, 'run', WARM_RUN));
     const all = await records();
-    assert.deepEqual(
-      (await supervised()).map(({ step, role, rows }) => [step, role, rows]),
-      [
-        [1, 'discriminator', 4],
-        [2, 'discriminator', 4],
-        [3, 'generator', 4],
-        [4, 'generator', 4],
-      ],
-    );
+    assert.deepEqual(pluck(await supervised(), 'step', 'role', 'rows'), [
+      [1, 'discriminator', 4],
+      [2, 'discriminator', 4],
+      [3, 'generator', 4],
+      [4, 'generator', 4],
+    ]);
     const [first] = all.filter((record) => record.kind === 'step');
     assert.deepEqual([first!.step, first!.stage], [5, 1]);
     const tests = all.filter((record) => record.kind === 'evaluation' && record.split === 'test');
@@ -217,10 +215,7 @@ describe('the warm start', () => {
 
   it('trains the generator only if there is no discriminator', async () => {
     await runPipeline(acts, 'run', { ...WARM_RUN, discriminator: { enabled: false } });
-    assert.deepEqual(
-      (await supervised()).map(({ role }) => role),
-      ['generator', 'generator'],
-    );
+    assert.deepEqual(pluck(await supervised(), 'role'), ['generator', 'generator']);
   });
 
   it('is continued by a fork of a checkpoint in its middle of the schedule', async () => {

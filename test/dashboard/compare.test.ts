@@ -8,6 +8,7 @@ import { openResources, type Resources } from '../../dashboard/data/resources.js
 import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { runPipeline } from '../support/runs.js';
 
 const RUN = { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, stages: [5] } } as const;
@@ -69,13 +70,10 @@ describe('the dashboard', () => {
     assert.ok(tokens === undefined || tokens.step > 1);
     for (const role of ['discriminator', 'generator']) {
       const { lines } = charts.find(({ id }) => id === `step.reward.${role}`)!;
-      assert.deepEqual(
-        lines.map(({ name, colour }) => [name, colour]),
-        [
-          ['run', 'one'],
-          ['weights', 'two'],
-        ],
-      );
+      assert.deepEqual(pluck(lines, 'name', 'colour'), [
+        ['run', 'one'],
+        ['weights', 'two'],
+      ]);
     }
   });
 
@@ -91,10 +89,7 @@ describe('the dashboard', () => {
     assert.deepEqual(stepsOf('generator'), [['faster, steps 2–3', [1, 2]]]);
     assert.equal(commonSteps, undefined);
     const passed = charts.find(({ id }) => id === 'outcome.passed.generator')!;
-    assert.deepEqual(
-      passed.lines.map(({ name, colour }) => [name, colour]),
-      [['faster, steps 2–3', 'two']],
-    );
+    assert.deepEqual(pluck(passed.lines, 'name', 'colour'), [['faster, steps 2–3', 'two']]);
     await assert.rejects(resources.read('diff/faster/faster/3-1/1-2'), /'3-1' is no range of steps/);
   });
 
@@ -109,7 +104,7 @@ describe('the dashboard', () => {
     assert.deepEqual(facts, [{ name: 'ppo.learningRate', values: ['0.001', '0.11'] }]);
     const { events } = (await resources.read('runs/changed')) as RunView;
     assert.deepEqual(
-      events.map(({ text }) => text),
+      pluck(events, 'text'),
       Array.from({ length: 11 }, (_, index) => `ppo.learningRate=${(index + 1) / 100}`),
     );
   });

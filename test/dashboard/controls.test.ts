@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { gauntlet } from '../cli/support.js';
+import { pluck } from '../support/pluck.js';
 import { RUN } from '../workflows/disturbances.js';
 import { runFixture } from '../workflows/fixture.js';
 import { faultsOf, openBrowser, skipped, violationsOf } from './browser.js';
@@ -95,10 +96,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await handle.result();
     await isState('finished');
     await isListed('finished');
-    assert.deepEqual(
-      (await f.steps()).map(({ learningRate }) => learningRate),
-      [1e-4, 1e-4, 0.25, 0.25],
-    );
+    assert.deepEqual(pluck(await f.steps(), 'learningRate'), [1e-4, 1e-4, 0.25, 0.25]);
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('ppo.learningRate=0.25').waitFor(); // in the list of requests
     assert.equal(await page.locator('.schedule .mark-line').count(), 3);
@@ -168,10 +166,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await button('Start the new run').click();
     await says(`started run '${f.id}-again' from checkpoint_stage_5_epoch_1`);
     await f.completed(`${f.id}-again`);
-    assert.deepEqual(
-      (await f.steps(`${f.id}-again`)).map(({ learningRate }) => learningRate),
-      [0.25],
-    );
+    assert.deepEqual(pluck(await f.steps(`${f.id}-again`), 'learningRate'), [0.25]);
     await page.getByRole('link', { name: 'open it' }).click();
     await page.getByRole('heading', { level: 1, name: `${f.id}-again` }).waitFor();
   });
