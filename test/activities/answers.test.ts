@@ -1,6 +1,5 @@
 // A run whose answers are all cut, or whose problems do not fit, says so from its first step on, wherever people look.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
 import { misfitOf, readersOf } from '../../chains/sample/problemFit.js';
@@ -56,7 +55,6 @@ describe('a run whose answers are all cut', () => {
     await runPipeline(createActivities(world.deps), 'cut', { ...SMALL_RUN, sampling }, { onProgress });
     shown = String(stream.read());
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
 
   const bothIn = (text: string): void => {
     assert.match(text, GENERATOR);

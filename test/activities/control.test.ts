@@ -1,6 +1,5 @@
 // Requests take effect between two steps. The pipeline runs in this process; the workflow runs the same code.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { type Request, RequestQueue } from '../../core/control.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
@@ -24,7 +23,6 @@ describe('control of a run', () => {
     world = await doubles();
     acts = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const queueOf = (pending: Request[]): RequestQueue => new RequestQueue({ pending, paused: false });
   /** Hooks of a run that is sent `requests[n]` after step n. */
@@ -64,7 +62,6 @@ describe('control of a run', () => {
     const second = await runPipeline(createActivities(other.deps), 'run', LONG, hooksWith(change));
     assert.deepEqual(second.digests, first.digests);
     assert.notDeepEqual(first.digests, plain.digests);
-    await rm(other.folder, { recursive: true, force: true });
   });
 
   it('a run that starts again replays recorded requests at the same positions and records nothing twice', async () => {

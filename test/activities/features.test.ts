@@ -1,6 +1,5 @@
 // What the configuration can switch on beyond the tiny preset: each switch reaches the engine, and a run goes through.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { decodeOptimizerState } from '../../chains/artifacts.js';
 import { openScope } from '../../chains/scope.js';
@@ -28,7 +27,6 @@ describe('optional features', () => {
     acts = createActivities(world.deps);
     leaf = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const steps = async (runId: string) =>
     (await readMetrics(world.deps.store, runId)).filter((record) => record.kind === 'step');
@@ -101,7 +99,6 @@ describe('optional features', () => {
     assert.equal((await solve(acts, { checkpoint: { runId: 'run', name: 'latest' }, tests: true })).problems, 6);
     const other = await doubles();
     assert.deepEqual((await runPipeline(createActivities(other.deps), 'run', input)).digests, result.digests);
-    await rm(other.folder, { recursive: true, force: true });
   });
 
   it('resumes an interrupted update with a value head and ends with the same bytes', async () => {
@@ -206,7 +203,6 @@ describe('optional features', () => {
       'nothing judges them',
     );
     assert.equal((await solve(activities, { checkpoint: { runId: 'run', name: 'latest' }, tests: true })).problems, 6);
-    await rm(own.folder, { recursive: true, force: true });
   });
 
   it('shares one adapter and one optimizer in unified mode', async () => {

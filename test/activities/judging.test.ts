@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Ref } from '../../core/ref.js';
 import type { Chain, Stage, TestBatch, TestTarget } from '../../core/schema/chain.js';
@@ -50,7 +49,6 @@ describe('judging', () => {
     acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const put = <T>(value: T) => world.deps.store.putJson(value);
   const get = <T>(ref: Ref<T>) => world.deps.store.getJson(ref);

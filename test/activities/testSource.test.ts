@@ -1,6 +1,5 @@
 // Problems whose tests are code, and problems with a validator or a checker, in rewards and evaluations.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { shownTest } from '../../chains/judge/chainViews.js';
 import { recordedSteps, replayStep } from '../../chains/replayStep.js';
@@ -61,7 +60,6 @@ describe('tests as code', () => {
     acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, ...input } });
   }
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const get = <T>(ref: Ref<T>) => world.deps.store.getJson(ref);
   const put = <T>(one: T) => world.deps.store.putJson(one);

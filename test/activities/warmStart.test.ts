@@ -1,6 +1,5 @@
 // The warm start: supervised steps of both roles before the first stage.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import type { Activities } from '../../method/activities.js';
@@ -23,7 +22,6 @@ describe('the warm start', () => {
     world = await doubles();
     acts = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const records = (runId = 'run') => readMetrics(world.deps.store, runId);
   const supervised = async () => (await records()).filter((record) => record.kind === 'supervised');
@@ -160,7 +158,6 @@ describe('the warm start', () => {
   it('ends with the same adapters after a crash in the middle', async () => {
     const calm = await doubles();
     const expected = await runPipeline(createActivities(calm.deps), 'run', WARM_RUN);
-    await rm(calm.folder, { recursive: true, force: true });
     let calls = 0;
     const crash: Activities['trainOnExamples'] = async (input) => {
       if (++calls === 3) throw new Error('killed');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { deepcoderProblems } from '../../cli/export/deepcoder.js';
@@ -58,7 +58,6 @@ describe('gauntlet export', () => {
     out = join(await temporaryFolder(), 'out');
   });
   after(async () => {
-    await rm(world.folder, { recursive: true, force: true });
     await removeFolders();
   });
 

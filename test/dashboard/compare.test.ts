@@ -1,6 +1,5 @@
 // Two runs compared.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Request } from '../../core/control.js';
 import type { DiffView, RunView, StepView } from '../../dashboard/api.js';
@@ -33,7 +32,6 @@ describe('the dashboard', () => {
     });
     resources = openResources(await openStore(world.folder));
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
 
   it('finds no difference between two equal runs', async () => {
     const { facts, tokens, reward, commonSteps } = await diff('run', 'same');

@@ -1,7 +1,6 @@
 // The server of the dashboard: what it answers, and whom it refuses.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -72,7 +71,6 @@ describe('the server of the dashboard', () => {
   });
   after(async () => {
     await dashboard.close();
-    await rm(world.folder, { recursive: true, force: true });
   });
 
   it('answers an address that is none with 400', async () => {

@@ -1,8 +1,7 @@
 // Each reader with small records of its format.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -18,6 +17,7 @@ import { readPickledText } from '../../data/formats/pickledText.js';
 import { type DraftEntry, openDrafts, readReferences } from '../../data/problemDrafts.js';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
+import { temporaryFolder } from '../infra/support.js';
 
 const humaneval = {
   task_id: 'Own/0',
@@ -90,9 +90,8 @@ const JUDGES = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf
 describe('problem file formats', () => {
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
+    folder = temporaryFolder();
   });
-  after(() => rm(folder, { recursive: true }));
 
   const write = async (content: unknown, name = 'set.jsonl'): Promise<string> => {
     const file = join(folder, name);
@@ -465,9 +464,8 @@ describe('problem file formats', () => {
 describe('records that cannot be used', () => {
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-formats-'));
+    folder = temporaryFolder();
   });
-  after(() => rm(folder, { recursive: true }));
 
   const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
   const rejectedIn = async (records: unknown[]): Promise<Map<string, string>> => {

@@ -1,7 +1,6 @@
 // Problem files that fill memory or never end if only single elements are bounded.
 import assert from 'node:assert/strict';
-import { createWriteStream, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createWriteStream, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,6 +10,7 @@ import { parseExactJson, parseJson } from '../../data/exactJson.js';
 import { openDrafts } from '../../data/problemDrafts.js';
 import { loadProblems } from '../../data/problems.js';
 import { readRecords } from '../../data/records.js';
+import { temporaryFolder } from '../infra/support.js';
 
 const PIECE = Buffer.alloc(1 << 20, 'x');
 
@@ -18,9 +18,8 @@ describe('odd problem files', function () {
   this.timeout(120_000);
   let folder: string;
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'gauntlet-odd-problems-'));
+    folder = temporaryFolder();
   });
-  after(() => rmSync(folder, { recursive: true }));
   const file = (name: string, content: string | Buffer): string => {
     const path = join(folder, name);
     writeFileSync(path, content);

@@ -1,8 +1,7 @@
 // Problem files that are Parquet, or packed with zstd. The files of ./parquet were written by pyarrow (make.py); hostile ones
 // are made here.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ColumnMetaData, type FileMetaData, parquetMetadata } from 'hyparquet';
 import { ByteWriter, parquetWriteBuffer } from 'hyparquet-writer';
@@ -15,6 +14,7 @@ import { PARQUET_LIMITS } from '../../data/parquetGroups.js';
 import { openDrafts } from '../../data/problemDrafts.js';
 import { readRecords, type SourceRecord } from '../../data/records.js';
 import { ROOT } from '../../infra/root.mjs';
+import { temporaryFolder } from '../infra/support.js';
 
 const written = (name: string): string => join(ROOT, 'test/data/parquet', `${name}.parquet`);
 
@@ -22,9 +22,8 @@ describe('a problem file', function () {
   this.timeout(60_000);
   let folder: string;
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'gauntlet-parquet-'));
+    folder = temporaryFolder();
   });
-  after(() => rmSync(folder, { recursive: true }));
   const file = (name: string, content: string | Uint8Array): string => {
     const path = join(folder, name);
     writeFileSync(path, content);

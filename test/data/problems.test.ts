@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GauntletError } from '../../core/errors.js';
 import { parseSignature } from '../../core/parse/signature.js';
@@ -10,6 +9,7 @@ import { openDrafts } from '../../data/problemDrafts.js';
 import { checkProblems, loadProblems, splitByHash } from '../../data/problems.js';
 import { readTasks } from '../../inference/tasks.js';
 import { digestJson } from '../../store/canonicalJson.js';
+import { temporaryFolder } from '../infra/support.js';
 
 const record = {
   id: 'two_sum',
@@ -25,9 +25,8 @@ const one = { ...record, id: 'one', function_signature: 'def f(x: int = 3) -> in
 describe('problem files', () => {
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-problems-'));
+    folder = temporaryFolder();
   });
-  after(() => rm(folder, { recursive: true }));
 
   const write = async (content: unknown, name = 'p.json'): Promise<string> => {
     const file = join(folder, name);

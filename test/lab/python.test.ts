@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LabError } from '../../lab/flags.js';
 import { providePython } from '../../lab/python.js';
-import { program, removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
+import { program, temporaryFolder, writeInto } from '../infra/support.js';
 
 /** Logs its calls and creates an environment that contains itself; pip fails if FAKE_PIP_FAILS is set. */
 const FAKE_PYTHON = `
@@ -20,7 +20,6 @@ describe("the peers' Python environment", () => {
     process.env.PATH = path;
     delete process.env.FAKE_PIP_FAILS;
   });
-  after(removeTemporaryFolders);
 
   function checkout() {
     const root = temporaryFolder({ 'needs.txt': 'torch==1.0\n' });

@@ -6,7 +6,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { checkDependencies } from '../../tools/check-deps.mjs';
 import { lint } from '../../tools/lint.mjs';
 import { LANES, mayUseHidden, testFiles } from '../../tools/test-files.mjs';
-import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
+import { runNode, temporaryFolder } from '../infra/support.js';
 
 /** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
 const VIOLATIONS: Record<string, [string, string]> = {
@@ -88,7 +88,6 @@ const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
 describe('dependency rules', function () {
   this.timeout(180_000); // a busy machine
-  after(removeTemporaryFolders);
 
   let problems: string[] = [];
   let modules = 0;
@@ -141,8 +140,6 @@ describe('dependency rules', function () {
 });
 
 describe('the linter', () => {
-  afterEach(removeTemporaryFolders);
-
   it('reports a fault in every language', () => {
     const files = ['core/a.ts', 'core/b.mts', 'core/c.js', 'core/d.cjs', 'core/e.py', 'sandbox/guest/f.py'];
     const fault = (file: string) => (file.endsWith('.py') ? 'if x == None:\n    pass\n' : 'export   const a = 1;\n');
@@ -157,8 +154,6 @@ describe('the linter', () => {
 });
 
 describe('the test command', () => {
-  afterEach(removeTemporaryFolders);
-
   const runTests = (tests: string, ...args: string[]) =>
     runNode([join(ROOT, 'tools/run-tests.mjs'), '--tests', tests, '--out', join(tests, 'out'), ...args]);
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { toFailure } from '../../activities/failures.js';
@@ -34,7 +33,6 @@ describe('an activity that hangs', () => {
     lines = [];
     watch = watchWith(BOUND_MS);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const run = (work: () => Promise<unknown>, watched = watch) =>
     new MockActivityEnvironment({ activityType: 'trainPolicy', attempt: 2 }).run(() =>

@@ -14,7 +14,7 @@ import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import { parseApiKeys, startTlsProxy, type TlsProxy } from '../../infra/tlsProxy.js';
 import { type Ended, type Environment, gauntlet } from '../cli/support.js';
-import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
+import { temporaryFolder, writeInto } from '../infra/support.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
@@ -71,7 +71,6 @@ describe('a server that requires TLS and credentials', function () {
   });
   after(async () => {
     await host?.close();
-    removeTemporaryFolders();
   });
 
   it('serves a run, its client and its workers', async () => {

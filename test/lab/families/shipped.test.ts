@@ -13,7 +13,7 @@ import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestJson } from '../../../store/canonicalJson.js';
 import { openStore } from '../../../store/openStore.js';
 import { openSandbox } from '../../../workers/openSandbox.js';
-import { removeTemporaryFolders, temporaryFolder } from '../../infra/support.js';
+import { temporaryFolder } from '../../infra/support.js';
 
 describe('the shipped problems', function () {
   this.timeout(600_000); // the family computes for a quarter of a minute on an idle machine
@@ -53,7 +53,6 @@ describe('data/manifest.json', () => {
 
 describe('the card of a shipped model', function () {
   this.timeout(300_000);
-  after(removeTemporaryFolders);
   const cardOf = (model: string): string => readFileSync(join(shippedModelPath(model), 'README.md'), 'utf8');
 
   for (const name of ['tiny', 'nested'])
