@@ -41,7 +41,7 @@ export async function school(
       );
       const batches = Array.from({ length: POOL }, (_, i) => drawn.slice(i * batch, (i + 1) * batch));
       for (const rows of new RandomStream('keyhole-batches', seed, step).shuffle(batches)) {
-        const learningRate = peak * shareOfPeak(step, tokens / wanted);
+        const learningRate = rateAt(peak, step, tokens / wanted);
         const done = await trainer.step(rows, { ...ADAM, learningRate });
         tokens += rows.reduce((sum, row) => sum + row.tokens.length, 0);
         loss = Number.isNaN(loss) ? done.loss : 0.95 * loss + 0.05 * done.loss;
@@ -55,6 +55,7 @@ export async function school(
 }
 
 /** A warm-up, then a linear decay with the share of the tokens that were seen. */
-function shareOfPeak(step: number, seen: number): number {
-  return Math.min(1, (step + 1) / WARM_UP) * (1 - (1 - FINAL_RATE) * Math.min(1, seen));
+function rateAt(peak: number, step: number, seen: number): number {
+  const left = 1 - (1 - FINAL_RATE) * Math.min(1, seen);
+  return peak * Math.min(1, (step + 1) / WARM_UP) * left;
 }
