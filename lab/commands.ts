@@ -1,34 +1,11 @@
-// Commands of this checkout as processes: `gauntlet up`, workers, runs.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+// Commands of this checkout, and processes that they start.
+import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { ROOT } from '../infra/root.mjs';
-import { BenchError } from './bench/options.js';
 
 const STOP_MS = 30_000;
-
-const alive = new Set<ChildProcess>();
-process.on('exit', () => {
-  for (const child of alive) child.kill(); // they would continue
-});
-
-/** Starts a command with --json. It ends with this process at the latest. */
-export function start(command: string[], env: NodeJS.ProcessEnv): ChildProcess {
-  const args = [join(ROOT, 'bin/gauntlet.mjs'), ...command, '--json'];
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  alive.add(child.once('close', () => alive.delete(child)));
-  return child;
-}
-
-/** The first line of output as JSON. @throws {BenchError} if the command ends before */
-export async function firstAnswer<T = { url: string }>(child: ChildProcess, name: string): Promise<T> {
-  const lines = createInterface({ input: child.stdout! }); // also reads what follows, so that the pipe never fills
-  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
-  if (line === undefined) throw new BenchError(`gauntlet ${name} ended without an answer`);
-  return JSON.parse(line);
-}
 
 /** The last line of a command's output as JSON; undefined if there is none. Its notes go to the terminal. */
 export async function answerOf(args: string[]): Promise<unknown> {

@@ -12,7 +12,7 @@ import { doubles, TINIEST_RUN } from '../test/support/doubles.js';
 import { launchS3 } from '../test/support/s3Server.js';
 import { runPipeline } from '../workflows/pipeline.js';
 import { localHost } from '../workflows/runState.js';
-import { BenchError, FLAG, positive, readFlags, TEXT } from './bench/options.js';
+import { FLAG, LabError, positive, readFlags, TEXT } from './flags.js';
 
 const USAGE = `npm run corruptions -- [options]
   --count N     corruptions (default 1000)
@@ -69,7 +69,7 @@ async function runOverDoubles(folder: string): Promise<string> {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof BenchError)) throw error;
+  if (!(error instanceof LabError)) throw error;
   console.error(error.message);
   process.exitCode = error.exitCode;
 }

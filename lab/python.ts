@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { withLock } from '../infra/lock.mjs';
 import { ROOT } from '../infra/root.mjs';
-import { BenchError } from './bench/options.js';
+import { LabError } from './flags.js';
 
 /** torch, transformers and peft, for parity tests and benchmarks. */
 export const TORCH_REQUIREMENTS = join('test', 'ml', 'parity', 'requirements.txt');
@@ -20,12 +20,12 @@ export interface PythonRequest {
   say: (line: string) => void;
 }
 
-/** @returns the interpreter. @throws {BenchError} with one line that says what to do */
+/** @returns the interpreter. @throws {LabError} with one line that says what to do */
 export async function providePython(request: PythonRequest): Promise<string> {
   const { requirements, venv, say, root = ROOT, folder = join(root, '.cache', 'python') } = request;
   if (venv !== undefined) {
     const python = join(venv, 'bin', 'python');
-    if (!existsSync(python)) throw new BenchError(`${venv} is no Python environment: it has no bin/python`);
+    if (!existsSync(python)) throw new LabError(`${venv} is no Python environment: it has no bin/python`);
     return python;
   }
   mkdirSync(dirname(folder), { recursive: true });
@@ -41,9 +41,9 @@ async function install(folder: string, root: string, requirements: readonly stri
   if ((await exitCode(python, ['-m', 'pip', '--version'], true)) !== 0) {
     say(`making a Python environment in ${folder}`);
     if ((await exitCode('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 10))'], true)) !== 0)
-      throw new BenchError('python3 (3.10 or newer) was not found: install it with its venv and pip');
+      throw new LabError('python3 (3.10 or newer) was not found: install it with its venv and pip');
     if ((await exitCode('python3', ['-m', 'venv', '--clear', folder])) !== 0)
-      throw new BenchError('python3 -m venv failed: install venv and pip of your python3 (Debian: python3-venv)');
+      throw new LabError('python3 -m venv failed: install venv and pip of your python3 (Debian: python3-venv)');
   }
   for (const file of requirements) {
     const text = readFileSync(join(root, file), 'utf8');
@@ -52,7 +52,7 @@ async function install(folder: string, root: string, requirements: readonly stri
     const names = text.trim().split('\n').join(', ');
     say(`installing ${names} (once; this may take minutes)`);
     if ((await exitCode(python, ['-m', 'pip', 'install', '--progress-bar', 'off', '-r', join(root, file)])) !== 0)
-      throw new BenchError(
+      throw new LabError(
         `pip could not install ${basename(file)}: see its lines above (it needs a package index in reach, llama-cpp-python also a C++ compiler)`,
       );
     writeFileSync(stamp, '');

@@ -1,6 +1,5 @@
 // Describes the machine and the checkout, and measures the load from other processes.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
 import { ROOT } from '../../infra/root.mjs';
 
@@ -44,16 +43,6 @@ export function currentCommit(): string {
 /** The busy seconds of all cores since the machine started. */
 export function busySeconds(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000;
-}
-
-/** Seconds in which the host of a virtual machine ran something else; undefined if the system does not report them. */
-export function stolenSeconds(stat: () => string = () => readFileSync('/proc/stat', 'utf8')): number | undefined {
-  try {
-    const ticks = /^cpu +(?:\d+ +){7}(\d+)/.exec(stat())?.[1];
-    return ticks === undefined ? undefined : Number(ticks) / 100; // USER_HZ
-  } catch {
-    return undefined;
-  }
 }
 
 /** The number of cores that others used while one process spent `own` CPU seconds in `wall` seconds; at least 0. */

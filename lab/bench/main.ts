@@ -5,16 +5,15 @@ import { join } from 'node:path';
 import { GauntletError } from '../../core/errors.js';
 import { ROOT } from '../../infra/root.mjs';
 import { scriptArguments } from '../../infra/scripts.js';
+import { LabError } from '../flags.js';
 import { exitCode, LLAMA_REQUIREMENTS, providePython, TORCH_REQUIREMENTS } from '../python.js';
 import { CASES, type Case, type Contender, REAL_CASES, selectCases } from './cases.js';
-import { benchDashboard } from './dashboard/main.js';
 import { benchGpu } from './gpu/main.js';
 import { BUSY, currentCommit, describeIdleMachine, say } from './machine.js';
-import { BenchError, type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
+import { type BenchOptions, commandLine, parseOptions, USAGE } from './options.js';
 import { Peer } from './peers/peer.js';
 import { type BenchResults, type CaseResult, markdown, recordPart, saveJson, verdict, withResults } from './results.js';
 import { Runner } from './runner.js';
-import { benchSandbox } from './sandbox/main.js';
 import { provideShape, type ShapeName } from './shapes.js';
 import { provideSmolLM2 } from './smollm2.js';
 
@@ -27,7 +26,7 @@ const inOrder = (all: readonly Case[], results: CaseResult[]): CaseResult[] =>
 async function bench(all: readonly Case[], options: BenchOptions, save: (results: BenchResults) => void) {
   const cases = selectCases(all, options.only, options.quick);
   if (cases.length === 0)
-    throw new BenchError(`no case name contains ${options.only.join(' or ')}; --list shows them`, 2);
+    throw new LabError(`no case name contains ${options.only.join(' or ')}; --list shows them`, 2);
   if (options.list) {
     for (const { id, contenders } of cases) console.log(`${id} (${contenders.join(', ')})`);
     return;
@@ -111,8 +110,8 @@ async function environment({ contenders, venv }: BenchOptions): Promise<string> 
   try {
     return await providePython({ requirements, venv, say });
   } catch (error) {
-    if (!(error instanceof BenchError)) throw error;
-    throw new BenchError(`${error.message}; --without torch,llama leaves the peers out`);
+    if (!(error instanceof LabError)) throw error;
+    throw new LabError(`${error.message}; --without torch,llama leaves the peers out`);
   }
 }
 
@@ -162,9 +161,7 @@ function line(result: CaseResult): string {
 
 try {
   const [part, ...rest] = process.argv.slice(2);
-  if (part === 'sandbox') await benchSandbox(rest);
-  else if (part === 'dashboard') await benchDashboard(rest);
-  else if (part === 'gpu') await benchGpu(rest);
+  if (part === 'gpu') await benchGpu(rest);
   else {
     const isReal = part === 'real';
     const options = parseOptions(isReal ? rest : process.argv.slice(2));
@@ -173,7 +170,7 @@ try {
     else await bench(CASES, options, record);
   }
 } catch (error) {
-  if (!(error instanceof BenchError || error instanceof GauntletError)) throw error;
+  if (!(error instanceof LabError || error instanceof GauntletError)) throw error;
   say(error.message);
-  process.exitCode = error instanceof BenchError ? error.exitCode : 1;
+  process.exitCode = error instanceof LabError ? error.exitCode : 1;
 }

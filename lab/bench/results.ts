@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
+import { table } from '../table.js';
 import { type Case, CONTENDERS, type Contender, tokensOf } from './cases.js';
 import type { Machine } from './machine.js';
 
@@ -41,12 +42,6 @@ export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
-/** The value that `share` of all are below, in their order; the largest for 1. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
 }
 
 export function summarise(seconds: readonly number[], cpuSeconds: readonly number[]): Measured {
@@ -178,18 +173,8 @@ function agreement({ work, agreement, scores }: CaseResult): string {
     .join(', ');
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
-}
-
 const MARKS = {
   models: ['<!-- results: npm run bench -- --record writes between these lines -->', '<!-- end of results -->'],
-  sandbox: [
-    '<!-- sandbox: npm run bench -- sandbox --record writes between these lines -->',
-    '<!-- end of sandbox -->',
-  ],
   real: ['<!-- real: npm run bench -- real --record writes between these lines -->', '<!-- end of real -->'],
 } as const;
 

@@ -8,7 +8,7 @@ import { interpretKeyhole, traceOf } from '../families/keyhole/interpret.js';
 import { FLAWS, freshKeyholeProblems, type KeyholeProblem, keyholeProblems } from '../families/keyhole/problems.js';
 import { renderCode, renderDescription } from '../families/keyhole/render.js';
 import type { NestedReading } from '../families/nested/family.js';
-import { drawChain } from '../families/nested/flaws.js';
+import { drawReading } from '../families/nested/flaws.js';
 import { interpretNested, type NestedArgs } from '../families/nested/interpret.js';
 import { allNestedProblems } from '../families/nested/problems.js';
 import { renderCode as renderNested, renderDescription as renderNestedText } from '../families/nested/render.js';
@@ -70,7 +70,7 @@ function nestedFrozen(split: Split): FrozenProblem[] {
     const known = baselineTests(problem).map(({ args }) => args);
     const seen = new Set<string>();
     const wrong = Array.from({ length: CHAINS }, (_, i) => i).flatMap((i): WrongProgram[] => {
-      const { reading, flaws } = drawChain(problem, new RandomStream('catches', 'nested', problem.id, i));
+      const { reading, flaws } = drawReading(problem, new RandomStream('catches', 'nested', problem.id, i));
       const own = program(reading);
       const isNew = !seen.has(own.code) && flaws.length > 0 && !passesHidden(problem, reading);
       if (!isNew || known.some((args) => own.run(args) !== reference.run(args))) return [];

@@ -5,8 +5,8 @@ import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Split } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
-import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
-import { meanOf } from '../experiments/statistics.js';
+import { FLAG, LabError, readFlags, TEXT } from '../flags.js';
+import { meanOf } from '../statistics.js';
 import { CONTROLS } from './controls.js';
 import { FROZEN, type FrozenFamily } from './frozen.js';
 import { measureAllPrograms } from './generator/main.js';
@@ -90,7 +90,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     await measureAllPrograms(records, { arms, seeds, split, store, commit, quick }, say);
     return finish(withPrograms, 'programs');
   }
-  if (FROZEN[family](split).length === 0) throw new BenchError(`--split: ${family} has no ${split} split`, 2);
+  if (FROZEN[family](split).length === 0) throw new LabError(`--split: ${family} has no ${split} split`, 2);
   const isKeyhole = family.startsWith('keyhole');
   const controls = CONTROLS.filter(({ feedback }) => isKeyhole || !feedback).map(({ name }) => name);
   const known = [...controls, ...(isKeyhole ? MODELS : [])];
@@ -150,13 +150,13 @@ const summaryOf = ({ cells }: CatchesRecord): string =>
 function oneOf<T extends string>(flag: string, value: string, known: readonly T[]): T {
   const found = known.find((one) => one === value);
   if (found !== undefined) return found;
-  throw new BenchError(`${flag}: no '${value}'; known: ${known.join(', ')}`, 2);
+  throw new LabError(`${flag}: no '${value}'; known: ${known.join(', ')}`, 2);
 }
 
 /** '0,3-5': 0, 3, 4 and 5. */
 export const seedsIn = (text: string): number[] =>
   text.split(',').flatMap((part) => {
-    if (!/^\d+(-\d+)?$/.test(part)) throw new BenchError(`--seeds: '${part}' is neither a number nor a range`, 2);
+    if (!/^\d+(-\d+)?$/.test(part)) throw new LabError(`--seeds: '${part}' is neither a number nor a range`, 2);
     const [from, to = from] = part.split('-').map(Number) as [number, number?];
     return Array.from({ length: to - from + 1 }, (_, i) => from + i);
   });
@@ -184,7 +184,7 @@ export function checkCatches(): void {
   };
   const summary = readFileSync(evidence, 'utf8');
   if (pageWith(text, records) !== text || withSummary(summary, records) !== summary || !families.every(isPlotted))
-    throw new BenchError(
+    throw new LabError(
       'docs/adversary.md or docs/evidence.md differs from lab/catches/records.jsonl; run npm run experiments -- catches',
       1,
     );

@@ -1,7 +1,7 @@
 // The tables of docs/adversary.md, computed from the records.
 import type { Split } from '../../core/schema/problem.js';
-import { table } from '../bench/results.js';
-import { type Mean, meanOf } from '../experiments/statistics.js';
+import { type Mean, meanOf } from '../statistics.js';
+import { table } from '../table.js';
 import { inputsIn, type Market, secondsOf, shareAt, tokensOf } from './costs.js';
 import { FLAWS_OF, FROZEN, type FrozenFamily, STRATA_OF } from './frozen.js';
 import { GRID } from './measure.js';

@@ -1,5 +1,5 @@
 // The picture of docs/adversary.md: catches of every arm against each cost, one panel for each stratum.
-import { meanOf } from '../experiments/statistics.js';
+import { meanOf } from '../statistics.js';
 import { colourStyle, FONT, fill, stroke } from '../svg.js';
 import { type Market, secondsOf, shareAt, tokensOf } from './costs.js';
 import { type FrozenFamily, STRATA_OF } from './frozen.js';

@@ -4,7 +4,7 @@ import { RandomStream } from '../../core/random.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import { openSandbox } from '../../workers/openSandbox.js';
-import { BenchError } from '../bench/options.js';
+import { LabError } from '../flags.js';
 import { CONTROLS } from './controls.js';
 import { FROZEN } from './frozen.js';
 import type { FrozenProblem } from './programs.js';
@@ -75,7 +75,7 @@ function pythonPrice(jobs: readonly Job[]): number {
     input: JSON.stringify(jobs),
     encoding: 'utf8',
   });
-  if (status !== 0) throw new BenchError('the price of a call needs python3', 2);
+  if (status !== 0) throw new LabError('the price of a call needs python3', 2);
   return Number(stdout);
 }
 

@@ -1,6 +1,7 @@
 // The tables of docs/evidence.md on the adversary, from the records: a taught writer beside each control without a model.
-import { table } from '../bench/results.js';
+
 import { STRATA } from '../families/keyhole/family.js';
+import { table } from '../table.js';
 import { inputsIn } from './costs.js';
 import type { SuiteArm } from './generator/suites.js';
 import { difference, points } from './generator/table.js';

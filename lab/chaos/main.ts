@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import { FLAG, readFlags, TEXT } from '../bench/options.js';
+import { FLAG, readFlags, TEXT } from '../flags.js';
 import { type ChaosOptions, chaos } from './chaos.js';
 import { type ChaosFigures, complaints, described } from './figures.js';
 

@@ -12,7 +12,7 @@ import { GauntletError } from '../../core/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { scriptArguments } from '../../infra/scripts.js';
 import { provideMoto } from '../../test/support/s3Server.js';
-import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
+import { FLAG, LabError, readFlags, TEXT } from '../flags.js';
 import { cluster } from './cluster.js';
 import { complaints, described } from './figures.js';
 import { provideTemporalServer } from './temporal-server.mjs';
@@ -95,7 +95,7 @@ function count(name: string, text: string): number {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof GauntletError || error instanceof BenchError ? error.message : error);
+  console.error(error instanceof GauntletError || error instanceof LabError ? error.message : error);
   process.exitCode = 1;
 }
 if (process.env[INSIDE] !== undefined) process.exit(); // ends the servers and hosts

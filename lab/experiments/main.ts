@@ -3,22 +3,21 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { BenchError, FLAG, readFlags, TEXT } from '../bench/options.js';
 import { adversaryPage, catchesMain, checkCatches } from '../catches/main.js';
+import { FLAG, LabError, readFlags, TEXT } from '../flags.js';
 import { FAMILIES, type Family, FRESH_SEEDS, QUICK, TRAINABLE } from './arms.js';
 import { withRecords } from './page.js';
 import { plotOf } from './plot.js';
 import { unfounded } from './prose.js';
 import { type ExperimentRecord, type Key, readRecords, recordsPath, sameKey, saveRecord } from './records.js';
-import { digestOf, runArm, runOf } from './run.js';
+import { digestOf, runArm } from './run.js';
 
 const USAGE = `npm run experiments -- [options]
 npm run experiments -- catches [options]    frozen wrong programs instead (--help)
   --family F    problem family: nested (default) or tiny
   --arms A,B    names of arms (default: all, see lab/experiments/arms.ts)
   --seeds 0,1   seeds (default: 0,1,2,3,4); fresh: ten seeds that nobody has chosen
-  --quick       one seed, four arms, short runs, few test problems, a few frozen programs of two families, and programs judged
-                without a reference; writes no record
+  --quick       one seed, four arms, short runs, few test problems, and a few frozen programs; writes no record
   --check       only compare docs/evidence.md and docs/adversary.md with the records
   --store DIR   store of the runs (default: .gauntlet/experiments)
 A run that was cut off goes on. A record that exists is kept.`;
@@ -48,7 +47,7 @@ async function main(args: string[]): Promise<void> {
   const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : TRAINABLE.map(({ name }) => name));
   const family = familyIn(values.family ?? 'nested');
   if (family === 'tiny' && arms.some((name) => name !== 'method'))
-    throw new BenchError('the family tiny has the arm method only: --arms method', 2);
+    throw new LabError('the family tiny has the arm method only: --arms method', 2);
   const keys = seeds.flatMap((seed) => keysOf(family, arms, seed));
   for (const [i, key] of keys.entries()) {
     const records = readRecords(path);
@@ -70,10 +69,6 @@ async function main(args: string[]): Promise<void> {
   if (quick) {
     console.log(withRecords('<!-- experiments --><!-- /experiments -->', readRecords(path)));
     await catchesMain(['--quick'], commit);
-    say('programs judged without a reference');
-    const script = join(import.meta.dirname, 'noReference.js');
-    const { status } = spawnSync(process.execPath, [script, store, runOf(keys[0]!)], { stdio: 'inherit' });
-    if (status !== 0) throw new BenchError('noReference ended with an error', 1);
   } else writePage(readRecords(path));
 }
 
@@ -94,7 +89,7 @@ function factorOf(records: readonly ExperimentRecord[], { family, arm, equal, se
   const tokensOf = (name: string): number => {
     const record = records.find((one) => sameKey(one, { family, arm: name, equal: 'updates', seed }));
     if (record) return record.tokens;
-    throw new BenchError(`arms at equal tokens need the arm ${name} with seed ${seed} first`, 2);
+    throw new LabError(`arms at equal tokens need the arm ${name} with seed ${seed} first`, 2);
   };
   return tokensOf('method') / tokensOf(arm);
 }
@@ -103,21 +98,21 @@ function armsIn(text: string | undefined): string[] | undefined {
   const known = TRAINABLE.map(({ name }) => name);
   const names = text?.split(',');
   const unknown = names?.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new BenchError(`--arms: no arm '${unknown}'; known: ${known.join(', ')}`, 2);
+  if (unknown !== undefined) throw new LabError(`--arms: no arm '${unknown}'; known: ${known.join(', ')}`, 2);
   return names;
 }
 
 function familyIn(name: string): Family {
   const family = FAMILIES.find((known) => known === name);
   if (family) return family;
-  throw new BenchError(`--family must be ${FAMILIES.join(' or ')}, is ${name}`, 2);
+  throw new LabError(`--family must be ${FAMILIES.join(' or ')}, is ${name}`, 2);
 }
 
 function seedsIn(text: string): number[] {
   if (text === 'fresh') return FRESH_SEEDS;
   const seeds = text.split(',').map(Number);
   if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
-  throw new BenchError(`--seeds must be whole numbers with commas, is ${text}`, 2);
+  throw new LabError(`--seeds must be whole numbers with commas, is ${text}`, 2);
 }
 
 function writePage(records: readonly ExperimentRecord[]): void {
@@ -137,12 +132,12 @@ function check(): void {
     return plot === undefined || (existsSync(picture(family)) && readFileSync(picture(family), 'utf8') === plot);
   };
   if (withRecords(text, records) !== text || !FAMILIES.every(isPlotted))
-    throw new BenchError('docs/evidence.md differs from lab/experiments/records.jsonl; run npm run experiments', 1);
+    throw new LabError('docs/evidence.md differs from lab/experiments/records.jsonl; run npm run experiments', 1);
   say('docs/evidence.md follows from the records');
   checkCatches();
   const pages = [page, adversaryPage].map((path) => readFileSync(path, 'utf8'));
   const strange = pages.flatMap((one) => unfounded(one, pages));
-  if (strange.length > 0) throw new BenchError(`figures of the text that no table has: ${strange.join('; ')}`, 1);
+  if (strange.length > 0) throw new LabError(`figures of the text that no table has: ${strange.join('; ')}`, 1);
   say('every figure with a decimal place in the text of both pages is in one of their tables');
 }
 
@@ -152,7 +147,7 @@ const commitNow = (): string =>
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof BenchError)) throw error;
+  if (!(error instanceof LabError)) throw error;
   say(error.message);
   process.exitCode = error.exitCode;
 }

@@ -1,10 +1,10 @@
 // The tables of docs/evidence.md, computed from the records.
 import type { MetricName } from '../../core/evaluation/metrics.js';
-import { table } from '../bench/results.js';
+import { type Mean, meanOf, pairedDifference } from '../statistics.js';
+import { table } from '../table.js';
 import { ARMS, FAMILIES } from './arms.js';
 import { plotOf } from './plot.js';
 import type { ExperimentRecord } from './records.js';
-import { type Mean, meanOf, pairedDifference } from './statistics.js';
 
 const MARK = { begin: '<!-- experiments -->', end: '<!-- /experiments -->' };
 

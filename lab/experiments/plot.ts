@@ -1,8 +1,9 @@
 // The plot of docs/evidence.md: pass@1 of every arm with its 95 % interval, next to the method.
+
+import { type Mean, meanOf } from '../statistics.js';
 import { type Colour, colourStyle, FONT, fill, stroke } from '../svg.js';
 import { ARMS, type Family } from './arms.js';
 import type { ExperimentRecord } from './records.js';
-import { type Mean, meanOf } from './statistics.js';
 
 const ROW = 24; // pixels
 const TOP = 64;

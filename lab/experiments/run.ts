@@ -55,7 +55,7 @@ const evaluationSchema = z.object({
 });
 
 /** The name of the run. */
-export const runOf = ({ family, arm, equal, seed }: Key): string => `${family}-${arm}-${equal}-${seed}`;
+const runOf = ({ family, arm, equal, seed }: Key): string => `${family}-${arm}-${equal}-${seed}`;
 
 /** @param factor of the number of updates */
 export async function runArm(

@@ -4,9 +4,10 @@ import { deriveKey, uniformAt } from '../../core/random.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { splitByHash } from '../../data/problems.js';
-import { type FamilyName, PROBLEMS } from '../families/index.js';
+import { PROBLEMS } from '../families/index.js';
+import type { Family } from './arms.js';
 
-export function problemsWithWrongReferences(family: FamilyName, share: number): Problem[] {
+export function problemsWithWrongReferences(family: Family, share: number): Problem[] {
   const { train, validation } = PROBLEMS[family]();
   const all = [...train, ...validation];
   const trained = new Set(splitByHash(all).train); // as a problem file is split

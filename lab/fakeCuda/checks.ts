@@ -1,6 +1,6 @@
 // The checks of `npm run check:cuda`. Started by main.ts as a process with a CUDA runtime that only counts. Prints the results, and
 // exits with 1 if a limit is exceeded.
-import { table } from '../bench/results.js';
+import { table } from '../table.js';
 import { type Counts, launches } from './counts.js';
 import { runSelfTest, unused, withoutKernel } from './placement.js';
 import { decodingStep, gradient, samplingAndTraining } from './smollm2.js';

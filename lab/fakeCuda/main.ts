@@ -1,5 +1,5 @@
 // `npm run check:cuda`: what our graphs ask of CUDA, checked without a GPU. See CONTRIBUTING.md.
-import { BenchError, FLAG, LIST, readFlags, TEXT } from '../bench/options.js';
+import { FLAG, LabError, LIST, readFlags, TEXT } from '../flags.js';
 import type { CheckOptions } from './checks.js';
 import { runOnFakeCuda } from './provide.js';
 
@@ -13,7 +13,7 @@ function optionsOf(args: string[]): CheckOptions | undefined {
   if (flags.help) return undefined;
   const limits = (flags.limit ?? []).map((text) => {
     const [, what, number] = /^(.+)=(\d+)$/.exec(text) ?? [];
-    if (what === undefined) throw new BenchError(`--limit must be WHAT=N, is ${text}`, 2);
+    if (what === undefined) throw new LabError(`--limit must be WHAT=N, is ${text}`, 2);
     return [what, Number(number)] as const;
   });
   return { only: flags.only ?? '', limits: Object.fromEntries(limits), json: flags.json === true };
@@ -28,5 +28,5 @@ try {
   } else console.log(USAGE);
 } catch (error) {
   console.error(`check:cuda: ${(error as Error).message}`);
-  process.exitCode = error instanceof BenchError ? error.exitCode : 1;
+  process.exitCode = error instanceof LabError ? error.exitCode : 1;
 }

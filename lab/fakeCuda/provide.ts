@@ -1,18 +1,16 @@
 // Sets up a CUDA runtime without a GPU: the CUDA provider of ONNX Runtime from PyPI, and our libraries in the place of those of
 // NVIDIA, compiled against NVIDIA's headers. Nothing is written into node_modules.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PROVIDER, PROVIDER_FILES, type Wheel } from '../../infra/cudaPackages.js';
-import { withPackage } from '../../infra/pypi.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { scriptArguments } from '../../infra/scripts.js';
 import { runtimeVersion } from '../../ml/device/providers.js';
-import { cacheFolder } from '../../ml/hf/files.js';
+import { fetched, type Say } from '../wheels.js';
 
-type Say = (line: string) => void;
 const HEADERS: Wheel[] = [
   {
     name: 'nvidia-cuda-runtime',
@@ -88,19 +86,4 @@ export async function putFakeCuda(folder: string, say: Say, cudnn = true): Promi
   }
   if (!cudnn) writeFileSync(join(folder, CUDNN), ''); // hides that of the machine
   symlinkSync(CUDNN, join(folder, 'libcudnn.so'));
-}
-
-/** Where a package is kept. */
-export const cached = ({ name, version }: Wheel): string => join(cacheFolder(), `${name}-${version}`);
-
-/** The folder of a package in the cache, fetched once. */
-export async function fetched(wheel: Wheel, say: Say): Promise<string> {
-  const target = cached(wheel);
-  if (!existsSync(target)) {
-    say(`fetching ${wheel.name} ${wheel.version}`);
-    await withPackage(wheel, target, (unpacked: string) => {
-      if (!existsSync(target)) renameSync(join(unpacked, wheel.folder), target); // or another process was faster
-    });
-  }
-  return target;
 }

@@ -1,6 +1,5 @@
 // Figures that only alarms watch, from the artifacts of a run to the places where people look.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../activities/index.js';
@@ -41,7 +40,6 @@ describe('a run with an alarm', () => {
     shown = String(stream.read());
     steps = await recordedSteps(world.deps, 'run');
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
 
   it('records it in the steps that raise it', () => {
     const kinds = steps.map(({ warnings = [] }) => warnings.map(({ kind }) => kind).filter((kind) => kind === 'term'));

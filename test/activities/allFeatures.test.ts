@@ -1,7 +1,6 @@
 // Everything that PPO can be asked for at once, on the real engine and a small random model.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { uniformAt } from '../../core/random.js';
@@ -12,6 +11,7 @@ import type { Engine } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
+import { temporaryFolder } from '../infra/support.js';
 import { answer, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
 import { runPipeline } from '../support/runs.js';
@@ -59,11 +59,10 @@ describe('all features of PPO at once', function () {
   this.timeout(120_000);
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-features-'));
+    folder = temporaryFolder();
     await writeRandomModel(join(folder, 'model'), { context: 128 });
     await writeRandomModel(join(folder, 'other'), { context: 128, hidden: 16, layers: 1 });
   });
-  after(() => rm(folder, { recursive: true, force: true }));
 
   async function train(workers: number, over: object = {}): Promise<Trained> {
     const open = async (name: string) => withAnswers(await openEngine(join(folder, name), { workers }));

@@ -1,6 +1,5 @@
 // A run whose answers are all cut, or whose problems do not fit, says so from its first step on, wherever people look.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
 import { misfitOf, readersOf } from '../../chains/sample/problemFit.js';
@@ -27,6 +26,7 @@ import {
   problemSet,
   SMALL_RUN,
 } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { measure, runPipeline, solve } from '../support/runs.js';
 
 const GENERATOR = /100 % of the generator's answers are cut off after 3 tokens: raise sampling\.maxNewTokens/;
@@ -55,7 +55,6 @@ describe('a run whose answers are all cut', () => {
     await runPipeline(createActivities(world.deps), 'cut', { ...SMALL_RUN, sampling }, { onProgress });
     shown = String(stream.read());
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
 
   const bothIn = (text: string): void => {
     assert.match(text, GENERATOR);
@@ -67,13 +66,10 @@ describe('a run whose answers are all cut', () => {
     const { generator, discriminator } = first.answers!;
     assert.deepEqual(generator, { ...ALL, answers: 3 * 4 * 5 });
     assert.deepEqual([discriminator!.cutRate, discriminator!.answers], [1, 12]);
-    assert.deepEqual(
-      first.warnings!.slice(0, 2).map(({ role, kind, field }) => [role, kind, field]),
-      [
-        ['generator', 'cut', 'sampling.maxNewTokens'],
-        ['discriminator', 'cut', 'sampling.maxTestTokens'],
-      ],
-    );
+    assert.deepEqual(pluck(first.warnings!.slice(0, 2), 'role', 'kind', 'field'), [
+      ['generator', 'cut', 'sampling.maxNewTokens'],
+      ['discriminator', 'cut', 'sampling.maxTestTokens'],
+    ]);
     bothIn(logged.join('\n'));
   });
 
@@ -173,10 +169,7 @@ describe('problems that do not fit into the context', () => {
       const hooks = { onProgress: (change: ProgressUpdate) => updates.push(change) };
       await runPipeline(createActivities(world.deps), 'run', { ...SMALL_RUN, ...more }, hooks);
       const { quarantined } = await quarantine();
-      assert.deepEqual(
-        quarantined.map(({ id }) => id),
-        ['add-50', 'add-51'],
-      );
+      assert.deepEqual(pluck(quarantined, 'id'), ['add-50', 'add-51']);
       for (const one of quarantined) assert.match(one.reason, reason);
       assert.ok(updates.some(({ quarantined }) => quarantined?.problems === 2 && quarantined.of === 24));
     });
@@ -213,10 +206,7 @@ describe('problems that do not fit into the context', () => {
     const read = (skipped: Ref<Rejected[]> | undefined) => world.deps.store.getJson(skipped!);
     const shown = await solve(acts, { preset: 'tiny', limit: 2 });
     assert.equal(shown.problems, 2);
-    assert.deepEqual(
-      (await read(shown.skipped)).map(({ id }) => id),
-      ['add-51'],
-    );
+    assert.deepEqual(pluck(await read(shown.skipped), 'id'), ['add-51']);
     await runPipeline(acts, 'run', SMALL_RUN);
     const input = { checkpoint: { runId: 'run', name: 'latest' }, source: 'other.jsonl' };
     const own = await measure(acts, input);
@@ -225,10 +215,7 @@ describe('problems that do not fit into the context', () => {
     const measured = await measure(acts, input);
     assert.equal(measured.problems, 23);
     const skipped = await read(measured.skipped);
-    assert.deepEqual(
-      skipped.map(({ id }) => id),
-      ['add-50', 'add-51'],
-    );
+    assert.deepEqual(pluck(skipped, 'id'), ['add-50', 'add-51']);
     for (const one of skipped) assert.match(one.reason, reason);
     set.test = [long(51, 500)];
     await assert.rejects(solve(acts, { preset: 'tiny' }), /tiny: no problems to solve: add-51: the prompt has/);

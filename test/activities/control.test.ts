@@ -1,6 +1,5 @@
 // Requests take effect between two steps. The pipeline runs in this process; the workflow runs the same code.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { type Request, RequestQueue } from '../../core/control.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
@@ -10,6 +9,7 @@ import { readMetrics } from '../../store/runs.js';
 import { StepSkipped } from '../../workflows/failures.js';
 import type { ProgressUpdate } from '../../workflows/runState.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { type RunHooks, runPipeline } from '../support/runs.js';
 
 const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
@@ -23,7 +23,6 @@ describe('control of a run', () => {
     world = await doubles();
     acts = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const queueOf = (pending: Request[]): RequestQueue => new RequestQueue({ pending, paused: false });
   /** Hooks of a run that is sent `requests[n]` after step n. */
@@ -63,7 +62,6 @@ describe('control of a run', () => {
     const second = await runPipeline(createActivities(other.deps), 'run', LONG, hooksWith(change));
     assert.deepEqual(second.digests, first.digests);
     assert.notDeepEqual(first.digests, plain.digests);
-    await rm(other.folder, { recursive: true, force: true });
   });
 
   it('a run that starts again replays recorded requests at the same positions and records nothing twice', async () => {
@@ -82,14 +80,11 @@ describe('control of a run', () => {
     };
     const first = await runPipeline(skipping, 'run', LONG, hooksWith(requests));
     const before = [await controls(), await listCheckpoints(world.deps.store, 'run')];
-    assert.deepEqual(
-      (await controls()).map(({ action, step, next }) => [action, step, next]),
-      [
-        ['change', 2, 2],
-        ['skip', 3, 3],
-        ['stop', 4, 5],
-      ],
-    );
+    assert.deepEqual(pluck(await controls(), 'action', 'step', 'next'), [
+      ['change', 2, 2],
+      ['skip', 3, 3],
+      ['stop', 4, 5],
+    ]);
     failing = false;
     const { calls } = world.engine;
     calls.length = 0;
@@ -177,7 +172,7 @@ describe('control of a run', () => {
       assert.equal(result.stopped, undefined);
       assert.equal((await steps()).length, 9);
       assert.deepEqual(
-        (await controls()).map(({ action, step, next }) => [action, step, next]),
+        pluck(await controls(), 'action', 'step', 'next'),
         ['pause', 'change', 'resume', 'change'].map((action) => [action, 7, 7]),
       );
       assert.equal((await listCheckpoints(world.deps.store, 'run')).at(-1)!.step, 9);
@@ -188,10 +183,7 @@ describe('control of a run', () => {
       const last = requestsAtEnd(queue, { kind: 'stop', at: AT }, { kind: 'stop', at: AT });
       const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: queueOf(queue) });
       assert.equal(result.stopped, 'stop requested');
-      assert.deepEqual(
-        (await controls()).map(({ action, step }) => [action, step]),
-        [['stop', 7]],
-      );
+      assert.deepEqual(pluck(await controls(), 'action', 'step'), [['stop', 7]]);
     });
   });
 
@@ -224,14 +216,11 @@ describe('control of a run', () => {
     assert.equal(result.stopped, undefined);
     assert.deepEqual(states.filter((state) => state === 'paused').length, 1);
     assert.equal(states[states.indexOf('paused') + 1], 'training');
-    assert.deepEqual(
-      (await controls()).map(({ action, index }) => [index, action]),
-      [
-        [0, 'pause'],
-        [1, 'change'],
-        [2, 'resume'],
-      ],
-    );
+    assert.deepEqual(pluck(await controls(), 'index', 'action'), [
+      [0, 'pause'],
+      [1, 'change'],
+      [2, 'resume'],
+    ]);
   });
 
   it('a budget ends the run before the step that would exceed it, also if the run starts again', async () => {
@@ -244,10 +233,7 @@ describe('control of a run', () => {
     const result = await runPipeline(acts, 'run', limited);
     assert.match(result.stopped ?? '', new RegExp(`budget of ${tokens} tokens`));
     assert.equal((await steps()).length, 4);
-    assert.deepEqual(
-      (await controls()).map(({ action, step }) => [action, step]),
-      [['budget', 4]],
-    );
+    assert.deepEqual(pluck(await controls(), 'action', 'step'), [['budget', 4]]);
     assert.deepEqual((await runPipeline(acts, 'run', limited)).stopped, result.stopped);
   });
 
@@ -287,10 +273,7 @@ describe('control of a run', () => {
     };
     const result = await runPipeline(skipping, 'run', LONG, { now: () => AT });
     assert.equal(result.stopped, undefined);
-    assert.deepEqual(
-      (await steps()).map((s) => s.step),
-      [1, 2, 3, 4, 5, 6],
-    );
+    assert.deepEqual(pluck(await steps(), 'step'), [1, 2, 3, 4, 5, 6]);
     const left = await controls();
     const { spent } = left[0]!;
     assert.deepEqual(left, [

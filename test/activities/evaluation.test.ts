@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
 import type { Activities } from '../../method/activities.js';
@@ -14,7 +13,6 @@ describe('evaluating a checkpoint', () => {
     acts = createActivities(world.deps);
     await runPipeline(acts, 'teacher', { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } });
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
   const checkpoint = { runId: 'teacher', name: 'latest' };
 
   it('measures every held-out problem, and finds that training helped', async () => {

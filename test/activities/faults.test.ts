@@ -1,7 +1,6 @@
 // A store whose writes fail every now and then, before they took place or after, under a whole run of exact doubles:
 // what Temporal does about it (the same activity again) is all that is needed.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { failing, type Notice } from '../../lab/chaos/instrument.js';
 import { damageOf, differences, outcomeOf } from '../../lab/chaos/outcome.js';
@@ -41,22 +40,17 @@ describe('a store that fails on one of ten writes', function () {
     calm = await doubles();
     await runPipeline(createActivities(calm.deps), 'run', RUN);
   });
-  after(() => rm(calm.folder, { recursive: true, force: true }));
 
   for (const seed of ['b', 'c']) {
     it(`gives the same digests and metrics and a complete store (seed ${seed})`, async () => {
       const broken = await doubles();
-      try {
-        const heard: Notice[] = [];
-        const store = failing(broken.deps.store, { share: 0.1, seed }, (notice) => heard.push(notice));
-        await runPipeline(retried(createActivities({ ...broken.deps, store })), 'run', RUN);
-        assert.ok(heard.length > 50, `${heard.length} faults`);
-        const expected = await outcomeOf(calm.folder, 'run');
-        assert.deepEqual(differences(expected, await outcomeOf(broken.folder, 'run')), []);
-        assert.deepEqual(await damageOf(broken.folder), []);
-      } finally {
-        await rm(broken.folder, { recursive: true, force: true });
-      }
+      const heard: Notice[] = [];
+      const store = failing(broken.deps.store, { share: 0.1, seed }, (notice) => heard.push(notice));
+      await runPipeline(retried(createActivities({ ...broken.deps, store })), 'run', RUN);
+      assert.ok(heard.length > 50, `${heard.length} faults`);
+      const expected = await outcomeOf(calm.folder, 'run');
+      assert.deepEqual(differences(expected, await outcomeOf(broken.folder, 'run')), []);
+      assert.deepEqual(await damageOf(broken.folder), []);
     });
   }
 });

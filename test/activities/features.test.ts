@@ -1,6 +1,5 @@
 // What the configuration can switch on beyond the tiny preset: each switch reaches the engine, and a run goes through.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { decodeOptimizerState } from '../../chains/artifacts.js';
 import { openScope } from '../../chains/scope.js';
@@ -27,7 +26,6 @@ describe('optional features', () => {
     acts = createActivities(world.deps);
     leaf = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const steps = async (runId: string) =>
     (await readMetrics(world.deps.store, runId)).filter((record) => record.kind === 'step');
@@ -161,7 +159,6 @@ describe('optional features', () => {
       'nothing judges them',
     );
     assert.equal((await solve(activities, { checkpoint: { runId: 'run', name: 'latest' }, tests: true })).problems, 6);
-    await rm(own.folder, { recursive: true, force: true });
   });
 
   it('shares one adapter and one optimizer in unified mode', async () => {

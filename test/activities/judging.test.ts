@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Ref } from '../../core/ref.js';
 import type { Chain, Stage, TestBatch, TestTarget } from '../../core/schema/chain.js';
@@ -9,6 +8,7 @@ import type { Activities } from '../../method/activities.js';
 import type { PrepareRunOutput } from '../../method/prepare.js';
 import type { Position } from '../../method/run.js';
 import { addProblem, answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 
 const POSITION: Position = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' };
 const GOOD = 'def solve(x):\n    return x + 1';
@@ -50,7 +50,6 @@ describe('judging', () => {
     acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const put = <T>(value: T) => world.deps.store.putJson(value);
   const get = <T>(ref: Ref<T>) => world.deps.store.getJson(ref);
@@ -90,10 +89,7 @@ describe('judging', () => {
         ['fail', 'fail', 'fail'],
         ['error', 'error', 'error'],
       ]);
-      assert.deepEqual(
-        cell!.turns[0]!.tests.map((test) => test.suite),
-        [2, null],
-      );
+      assert.deepEqual(pluck(cell!.turns[0]!.tests, 'suite'), [2, null]);
       assert.equal(out.executions, 4); // the reference and three distinct programs
     });
 
@@ -199,10 +195,7 @@ describe('judging', () => {
           cell!.verdicts.map((each) => each.at(-1)),
           ['pass', 'fail'],
         );
-        assert.deepEqual(
-          cell!.turns[0]!.tests.map((test) => test.suite),
-          [2, null],
-        );
+        assert.deepEqual(pluck(cell!.turns[0]!.tests, 'suite'), [2, null]);
       });
 
     it('sends programs and inputs to the sandbox, but no expected values', async () => {
@@ -224,10 +217,7 @@ describe('judging', () => {
       const written = await tests(chains, [['((7,), 8)'], ['((7,), 8)']]);
       const out = await acts.executeSuite({ run: prepared.run, per: 'target', suite: 'hidden', tests: written });
       const cells = await get(out.verdicts);
-      assert.deepEqual(
-        cells.map((cell) => cell.verdicts),
-        [[['pass', 'pass', 'fail']], [['pass', 'pass', 'pass']]],
-      );
+      assert.deepEqual(pluck(cells, 'verdicts'), [[['pass', 'pass', 'fail']], [['pass', 'pass', 'pass']]]);
     });
 
     it('counts missing tests as lost', async () => {
@@ -239,10 +229,7 @@ describe('judging', () => {
         tests: await tests(chains, [['((7,), 8)', 'nothing']]),
       });
       const [cell] = await get(out.verdicts);
-      assert.deepEqual(
-        cell!.turns.map((turn) => turn.lost),
-        [1, 2],
-      ); // the preset asks for two
+      assert.deepEqual(pluck(cell!.turns, 'lost'), [1, 2]); // the preset asks for two
     });
   });
 

@@ -27,7 +27,6 @@ describe('a memoised activity', () => {
     world = await doubles();
     calls = 0;
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const counted = (version: number) =>
     memoisedBy(world.deps)('counted', version, async (scope, input: { run: RunRef; n: number }) => {

@@ -1,6 +1,5 @@
 // Runs that begin at a checkpoint of another: forks go on as their origin would have, scheduled runs take the best so far.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { seeded } from '../../chains/run/prepareRun.js';
 import { scheduledInput } from '../../cli/commands/schedule.js';
@@ -30,7 +29,6 @@ describe('a run that starts from a checkpoint', () => {
     world = await doubles();
     acts = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const adapterOf = async (run: string, name: string): Promise<string | undefined> =>
     (await loadCheckpoint(world.deps.store, run, name)).metadata.files['generator/adapter_model.safetensors'];

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { recordedSteps, replayStep } from '../../chains/replayStep.js';
 import { STAGES } from '../../core/schema/chain.js';
@@ -32,7 +31,6 @@ describe('the pipeline in process', () => {
     });
     acts = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   it('improves the rates on the test split', async () => {
     const result = await runPipeline(acts, 'run', {
@@ -124,7 +122,6 @@ describe('the pipeline in process', () => {
     const names = async ({ deps }: Doubles) =>
       (await listCheckpoints(deps.store, 'run')).map(({ name, score }) => [name, score]);
     assert.deepEqual(await names(other), await names(world));
-    await rm(other.folder, { recursive: true, force: true });
   });
 
   it('ends the run after the current step if an evaluation fails', async () => {
@@ -180,7 +177,6 @@ describe('the pipeline in process', () => {
     assert.deepEqual(second.after, first.after);
     const records = async ({ deps }: Doubles, id: string) => (await readMetrics(deps.store, id)).map(withoutTime);
     assert.deepEqual(await records(other, 'other'), await records(world, 'run'));
-    await rm(other.folder, { recursive: true, force: true });
   });
 
   it('produces different bytes for another seed', async () => {
@@ -210,7 +206,6 @@ describe('the pipeline in process', () => {
       assert.deepEqual(result.digests, undisturbed.digests);
       break;
     }
-    await rm(other.folder, { recursive: true, force: true });
   });
 
   it('reuses all results in a second run of the same configuration', async () => {

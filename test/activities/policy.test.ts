@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { openRole } from '../../chains/artifacts.js';
 import { openScope } from '../../chains/scope.js';
@@ -16,6 +13,7 @@ import type { PrepareRunOutput } from '../../method/prepare.js';
 import type { UpdatePolicyInput } from '../../method/train.js';
 import type { Engine, GenerateRequest } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
+import { temporaryFolder } from '../infra/support.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
@@ -43,19 +41,17 @@ describe('activities that use the engine', function () {
   let prepared: PrepareRunOutput;
 
   before(async () => {
-    model = await writeRandomModel(await mkdtemp(join(tmpdir(), 'gauntlet-model-')), { context: 96 });
+    model = await writeRandomModel(temporaryFolder(), { context: 96 });
     engine = await openEngine(model, { workers: 1 });
   });
   after(async () => {
     await engine?.close();
-    await rm(model, { recursive: true, force: true });
   });
   beforeEach(async () => {
     world = await doubles({ engine: async () => engine });
     acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: CONFIG });
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const adapterOf = async (weights: string) =>
     (await openRole(openScope(world.deps), prepared.run, 'generator')).adapter(weights);

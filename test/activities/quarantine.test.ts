@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
 import { ensureImage } from '../../sandbox/docker/image.js';
@@ -29,7 +28,6 @@ describe('the health gate', () => {
     set.test.push(wrong(51));
     world = await doubles({ loadProblems: async () => set });
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const record = async (runId = 'run'): Promise<unknown> =>
     JSON.parse(Buffer.from((await world.deps.store.readRunFile(runId, 'quarantine.json'))!).toString());

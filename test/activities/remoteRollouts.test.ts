@@ -1,8 +1,6 @@
 // Training through a server on loopback, whose answers come from the same engine: right ones give the same adapters as
 // sampling here, wrong ones are never rewarded.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { openRole, writeAdapter } from '../../chains/artifacts.js';
@@ -22,6 +20,7 @@ import { openEngine } from '../../ml/engine/ortEngine.js';
 import { RolloutServer } from '../../ml/remote/rolloutServer.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { readMetrics } from '../../store/runs.js';
+import { temporaryFolder } from '../infra/support.js';
 import { type Doubles, FakeEngine, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import {
   type Completion,
@@ -55,11 +54,10 @@ describe('remote rollouts', function () {
   let folder: string;
   let double: RolloutDouble;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-rollouts-'));
+    folder = temporaryFolder();
   });
   afterEach(async () => {
     await double?.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('are not part of the identity of a run without a server', () => {

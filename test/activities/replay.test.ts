@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { recordedSteps, replayStep } from '../../chains/replayStep.js';
 import { answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
@@ -12,7 +11,6 @@ describe('replay of rewards', () => {
     await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
     world.deps.engine = () => assert.fail('no model is asked for');
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
 
   it('recomputes the recorded rewards of every step from artifacts', async () => {
     const steps = await recordedSteps(world.deps, 'run');

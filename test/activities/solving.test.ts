@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Ref } from '../../core/ref.js';
 import type { Chain } from '../../core/schema/chain.js';
@@ -17,7 +16,6 @@ describe('solving problems', () => {
     world = await doubles();
     acts = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   it('returns programs and the number of tests they pass', async () => {
     const result = await solve(acts, { preset: 'tiny', limit: 3, samples: 2, temperature: 0.8 });

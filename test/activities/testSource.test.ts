@@ -1,6 +1,5 @@
 // Problems whose tests are code, and problems with a validator or a checker, in rewards and evaluations.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { recordedSteps, replayStep } from '../../chains/replayStep.js';
 import type { Ref } from '../../core/ref.js';
@@ -21,6 +20,7 @@ import {
   runAddProgram,
   SMALL_RUN,
 } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { measure, runPipeline, solve } from '../support/runs.js';
 
 const GOOD = 'def solve(x):\n    return x + 1';
@@ -59,7 +59,6 @@ describe('tests as code', () => {
     acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, ...input } });
   }
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const get = <T>(ref: Ref<T>) => world.deps.store.getJson(ref);
   const put = <T>(one: T) => world.deps.store.putJson(one);
@@ -164,13 +163,10 @@ describe('tests as code', () => {
     const { suite } = await readGroup(world.deps.store, 'whole', rollouts, 0);
     assert.deepEqual(suite[0], { call: 'line 1', expected: 'pass', origin: 'baseline' });
     const { views } = await solve(acts, { checkpoint: { runId: 'whole', name: 'latest' }, limit: 1 });
-    assert.deepEqual(
-      (await get(views))[0]!.baseline.map(({ call, valid }) => [call, valid]),
-      [
-        ['line 1', true],
-        ['line 3', true],
-      ],
-    );
+    assert.deepEqual(pluck((await get(views))[0]!.baseline, 'call', 'valid'), [
+      ['line 1', true],
+      ['line 3', true],
+    ]);
     const { results } = await measure(acts, { checkpoint: { runId: 'whole', name: 'latest' }, samples: 4 });
     const solved = (await get(results)).map((one) => [one.baseline, one.solved]);
     assert.ok(solved.every(([baseline, hidden]) => baseline! >= hidden!) && solved.some(([, hidden]) => hidden! > 0));
@@ -217,10 +213,7 @@ describe('tests as code', () => {
       await open(mapped((problem) => problem));
       world.deps.loadProblems = async () => mapped(unanswered);
       const { views } = await solve(acts, { source: 'other.jsonl', limit: 1 });
-      assert.deepEqual(
-        (await get(views))[0]!.baseline.map(({ valid }) => valid),
-        [true, true],
-      );
+      assert.deepEqual(pluck((await get(views))[0]!.baseline, 'valid'), [true, true]);
     });
   });
 
@@ -244,20 +237,14 @@ describe('tests as code', () => {
       const { judged } = await judge([GOOD, 'def solve(x):\n    return x + 11', WRONG], {}, '((2,), 5)\n((7,), 8)');
       assert.deepEqual(named(judged), [0, 1, 2]);
       assert.deepEqual(judged.suite[2]!.test, { args: [2], expected: 3 });
-      assert.deepEqual(
-        judged.turns[0]!.tests.map(({ suite }) => suite),
-        [2, null],
-      );
+      assert.deepEqual(pluck(judged.turns[0]!.tests, 'suite'), [2, null]);
       assert.deepEqual(judged.verdicts, [
         ['pass', 'pass', 'pass'],
         ['pass', 'fail', 'pass'], // 1 + 11: the checker fails on it
         ['pass', 'pass', 'pass'],
       ]);
       const second = (await judge([GOOD], {}, '((3,), 5)\n((3,), 12)')).judged;
-      assert.deepEqual(
-        second.turns[0]!.tests.map(({ suite }) => suite),
-        [null, null],
-      );
+      assert.deepEqual(pluck(second.turns[0]!.tests, 'suite'), [null, null]);
     });
 
     it('see no program: they run in jobs of their own', async () => {

@@ -1,6 +1,5 @@
 // The warm start: supervised steps of both roles before the first stage.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import type { Activities } from '../../method/activities.js';
@@ -8,6 +7,7 @@ import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { StepSkipped } from '../../workflows/failures.js';
 import { type Doubles, memoryDoubles as doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { runPipeline } from '../support/runs.js';
 
 const WARM_RUN = {
@@ -22,7 +22,6 @@ describe('the warm start', () => {
     world = await doubles();
     acts = createActivities(world.deps);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const records = (runId = 'run') => readMetrics(world.deps.store, runId);
   const supervised = async () => (await records()).filter((record) => record.kind === 'supervised');
@@ -163,7 +162,6 @@ describe('the warm start', () => {
   it('ends with the same adapters after a crash in the middle', async () => {
     const calm = await doubles();
     const expected = await runPipeline(createActivities(calm.deps), 'run', WARM_RUN);
-    await rm(calm.folder, { recursive: true, force: true });
     let calls = 0;
     const crash: Activities['trainOnExamples'] = async (input) => {
       if (++calls === 3) throw new Error('killed');
@@ -218,10 +216,7 @@ describe('the warm start', () => {
 
   it('trains the generator only if there is no discriminator', async () => {
     await runPipeline(acts, 'run', { ...WARM_RUN, discriminator: { enabled: false } });
-    assert.deepEqual(
-      (await supervised()).map(({ role }) => role),
-      ['generator', 'generator'],
-    );
+    assert.deepEqual(pluck(await supervised(), 'role'), ['generator', 'generator']);
   });
 
   it('is continued by a fork of a checkpoint in its middle of the schedule', async () => {

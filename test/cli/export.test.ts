@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { deepcoderProblems } from '../../cli/export/deepcoder.js';
@@ -19,6 +19,7 @@ import { checkProblems, loadProblems } from '../../data/problems.js';
 import { openStore } from '../../store/openStore.js';
 import { NATIVE_PYTHON } from '../sandbox/native.js';
 import { addProblem, type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { runPipeline } from '../support/runs.js';
 import { findable, needTemporal, startServer, workersOver } from '../workflows/server.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
@@ -57,7 +58,6 @@ describe('gauntlet export', () => {
     out = join(await temporaryFolder(), 'out');
   });
   after(async () => {
-    await rm(world.folder, { recursive: true, force: true });
     await removeFolders();
   });
 
@@ -87,19 +87,13 @@ describe('gauntlet export', () => {
         const { groups } = await read<StepView>(`runs/run/steps/${step}`);
         const expected = groups.flatMap(({ samples, problemId }) => samples.map(({ reward }) => [problemId, reward]));
         const lines = rollouts.filter((line) => line.step === step);
-        assert.deepEqual(
-          lines.map(({ problem, reward }) => [problem, reward]),
-          expected,
-        );
+        assert.deepEqual(pluck(lines, 'problem', 'reward'), expected);
         assert.deepEqual(counts(lines), recorded.find((record) => record.step === step)!.outcomes);
       }
       const { programs } = await read<GroupView>('runs/run/steps/2/groups/0');
       const first = rollouts.find(({ step }) => step === 2)! as { program: string; tests: { verdict: string }[] };
       assert.equal(first.program, programs[0]!.program);
-      assert.deepEqual(
-        first.tests.map(({ verdict }) => verdict),
-        programs[0]!.verdicts,
-      );
+      assert.deepEqual(pluck(first.tests, 'verdict'), programs[0]!.verdicts);
     });
 
     it('replaces an export only with --overwrite, and nothing else ever', async () => {
@@ -209,13 +203,10 @@ describe('gauntlet export', () => {
         files.push(String(content));
       const row = JSON.parse(files.join('')) as { tests: string; uid: string; metadata: string };
       assert.deepEqual([row.uid, row.metadata], [problem.id, '{"func_name":"solve"}']);
-      assert.deepEqual(
-        (JSON.parse(row.tests) as { input: string; output: string }[]).map(({ input, output }) => [input, output]),
-        [
-          ['0', '1'],
-          ['2.5', '3.5'],
-        ],
-      );
+      assert.deepEqual(pluck(JSON.parse(row.tests) as { input: string; output: string }[], 'input', 'output'), [
+        ['0', '1'],
+        ['2.5', '3.5'],
+      ]);
     });
   });
 
@@ -268,7 +259,10 @@ describe('gauntlet export', () => {
         const own = log!.samples.filter((sample) => sample.id === id);
         assert.equal(own.filter(({ score }) => score === 'C').length, solved, id);
         assert.deepEqual(
-          samples.filter(({ task_id }) => task_id === id).map(({ solution }) => solution),
+          pluck(
+            samples.filter(({ task_id }) => task_id === id),
+            'solution',
+          ),
           own.map(({ answer }) => answer),
         );
         for (const { roles, completion, answer } of own) {

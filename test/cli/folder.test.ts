@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkTarget, freshPath, writeFolder } from '../../cli/export/folder.js';
+import { temporaryFolder } from '../infra/support.js';
 
 describe('a folder that a command writes', () => {
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-folder-'));
+    folder = temporaryFolder();
   });
-  after(() => rm(folder, { recursive: true }));
 
   it('accepts a missing folder, an empty one, and with --overwrite an earlier model folder', async () => {
     const target = { marker: 'config.json', kind: 'model folder', replace: false };

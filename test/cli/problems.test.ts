@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { loadProblems } from '../../data/problems.js';
+import { pluck } from '../support/pluck.js';
 import { type Ended, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const humaneval = (task_id: string, canonical_solution: string, test = 'assert candidate([1, 2.5]) == 3.5') => ({
@@ -69,10 +70,7 @@ describe('gauntlet problems', function () {
     const out = join(folder, 'own.jsonl');
     summaryOf(await inProcess('problems', 'import', given, '--out', out, '--json'));
     const set = await loadProblems(out);
-    assert.deepEqual(
-      [...set.train, ...set.validation, ...set.test].map(({ id }) => id),
-      ['Own/0'],
-    );
+    assert.deepEqual(pluck([...set.train, ...set.validation, ...set.test], 'id'), ['Own/0']);
     assert.deepEqual(set.train[0]?.baselineTests, [{ args: [[1, { f: '2.5' }]], expected: { f: '3.5' } }]);
     const rest = readFileSync(join(folder, 'own.quarantined.jsonl'), 'utf8').trim().split('\n');
     assert.deepEqual(
@@ -94,10 +92,7 @@ describe('gauntlet problems', function () {
     ];
     const folder = await temporaryFolder({ 'set.jsonl': lines(set) });
     const { quarantined } = summaryOf(await inProcess('problems', 'check', join(folder, 'set.jsonl'), '--json'));
-    assert.deepEqual(
-      quarantined.map(({ id }) => id),
-      ['wrong', 'fails'],
-    );
+    assert.deepEqual(pluck(quarantined, 'id'), ['wrong', 'fails']);
     assert.match(quarantined[0]!.reason, /expected '8', the reference answers '7\\n'/);
     assert.match(quarantined[1]!.reason, /error: RuntimeError: the program ended with exit status 3/);
   });

@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { inOrder } from '../../cli/input/ordered.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { openRowBar } from '../../cli/terminal/rowBar.js';
+import { pluck } from '../support/pluck.js';
 import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.js';
 
 const ROWS = [
@@ -76,29 +77,23 @@ describe('sandbox run', function () {
     });
 
     it('judges each test and each program in row order; limits of a row override others', () => {
-      assert.deepEqual(
-        judged.slice(0, ROWS.length).map(({ id, outcome, tests }) => [id, outcome, tests]),
-        [
-          ['good', 'pass', ['pass']],
-          ['wrong', 'fail', ['fail', 'pass']],
-          ['raises', 'error', ['error']],
-          ['loops', 'timeout', ['pass', 'timeout']],
-          ['strict', 'fail', ['fail']],
-        ],
-      );
+      assert.deepEqual(pluck(judged.slice(0, ROWS.length), 'id', 'outcome', 'tests'), [
+        ['good', 'pass', ['pass']],
+        ['wrong', 'fail', ['fail', 'pass']],
+        ['raises', 'error', ['error']],
+        ['loops', 'timeout', ['pass', 'timeout']],
+        ['strict', 'fail', ['fail']],
+      ]);
       assert.ok(judged.every(({ ms }) => ms > 0));
       assert.match(err, /wasm · .* 1 process .*\n8 programs: 2 pass, 4 fail, 1 error, 1 timeout\n$/);
     });
 
     it('reads the numbers of tests as they are written: 1.0 is a float at every depth', () => {
-      assert.deepEqual(
-        judged.slice(ROWS.length).map(({ id, tests }) => [id, tests]),
-        [
-          ['arguments', ['pass']],
-          ['inside', ['pass', 'pass', 'fail', 'fail']],
-          ['close', ['pass', 'fail', 'fail']],
-        ],
-      );
+      assert.deepEqual(pluck(judged.slice(ROWS.length), 'id', 'tests'), [
+        ['arguments', ['pass']],
+        ['inside', ['pass', 'pass', 'fail', 'fail']],
+        ['close', ['pass', 'fail', 'fail']],
+      ]);
     });
   });
 

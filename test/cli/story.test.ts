@@ -1,6 +1,5 @@
 // What the demo tells at its end.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { createActivities } from '../../activities/index.js';
 import { findStory } from '../../cli/run/story.js';
@@ -14,22 +13,18 @@ import { RESULT } from './support.js';
 describe('the story of a run', () => {
   it('has a program that a test of the discriminator fails, and a later one for the same problem that passes', async () => {
     const world = await doubles();
-    try {
-      const activities = createActivities(world.deps);
-      await runPipeline(activities, 'better', { ...SMALL_RUN, seed: 1 });
-      await runPipeline(activities, 'same', { ...SMALL_RUN, seed: 0 }); // no problem improves
-      const store = await openStore(world.folder);
-      assert.deepEqual(await findStory(store, 'better'), {
-        problemId: 'add-4',
-        description: 'add 4',
-        before: { step: 2, program: 'def solve(x):\n    return x + 5' },
-        after: { step: 5, program: 'def solve(x):\n    return x + 4' },
-        test: { stage: 1, call: 'solve(2)', expected: '6' },
-      });
-      assert.equal(await findStory(store, 'same'), undefined);
-    } finally {
-      await rm(world.folder, { recursive: true, force: true });
-    }
+    const activities = createActivities(world.deps);
+    await runPipeline(activities, 'better', { ...SMALL_RUN, seed: 1 });
+    await runPipeline(activities, 'same', { ...SMALL_RUN, seed: 0 }); // no problem improves
+    const store = await openStore(world.folder);
+    assert.deepEqual(await findStory(store, 'better'), {
+      problemId: 'add-4',
+      description: 'add 4',
+      before: { step: 2, program: 'def solve(x):\n    return x + 5' },
+      after: { step: 5, program: 'def solve(x):\n    return x + 4' },
+      test: { stage: 1, call: 'solve(2)', expected: '6' },
+    });
+    assert.equal(await findStory(store, 'same'), undefined);
   });
 
   it('says what was wrong, what changed and which test found it; hidden characters of programs are escapes', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { countAnswersOf, recordedWarnings, sharesOf, warningsOf, warningText } from '../../core/answerShares.js';
 import { resolveConfig } from '../../core/presets.js';
 import type { Role } from '../../core/schema/chain.js';
+import { pluck } from '../support/pluck.js';
 import { sampleStep } from '../support/sample.js';
 
 const config = resolveConfig({ preset: 'tiny', sampling: { maxNewTokens: 4, maxTestTokens: 6 } });
@@ -52,10 +53,7 @@ describe('the shares of answers', () => {
   });
 
   it('does not call an answer empty that was cut while the model thought', () => {
-    assert.deepEqual(
-      warned('generator', [thinking, thinking]).map(({ kind }) => kind),
-      ['cut'],
-    );
+    assert.deepEqual(pluck(warned('generator', [thinking, thinking]), 'kind'), ['cut']);
   });
 });
 
@@ -69,13 +67,10 @@ describe('the warnings on record', () => {
       { ...sampleStep(1), warnings: [...warnings(10), ...warned('discriminator', [unfit])] },
     ];
     const found = recordedWarnings(steps);
-    assert.deepEqual(
-      found.map(({ role, kind, steps, of }) => [role, kind, steps, of]),
-      [
-        ['generator', 'cut', 2, 3],
-        ['discriminator', 'unfit', 1, 3],
-      ],
-    );
+    assert.deepEqual(pluck(found, 'role', 'kind', 'steps', 'of'), [
+      ['generator', 'cut', 2, 3],
+      ['discriminator', 'unfit', 1, 3],
+    ]);
     assert.match(warningText(found[0]!), /^50 % of the generator's answers.* \(2 of 3 steps\)$/);
     assert.deepEqual(recordedWarnings([sampleStep(1)]), []);
   });

@@ -5,6 +5,7 @@ import { REJECTION_REASONS, type SalvageOptions, salvageTests, unusableTests } f
 import { fixedArity, parseSignature } from '../../core/parse/signature.js';
 import { testsOfModule } from '../../core/parse/testModule.js';
 import { valueSchema } from '../../core/schema/value.js';
+import { rowsOf } from '../support/rows.js';
 
 /** 'f(args)→expected' of every test, then the reason of every rejected test. */
 function read(text: string, options: Partial<SalvageOptions> = {}): string[] {
@@ -15,123 +16,10 @@ function read(text: string, options: Partial<SalvageOptions> = {}): string[] {
   ];
 }
 
-// [title, text, result]
-const CASES: [string, string, string[]][] = [
-  [
-    'reads one test a line, between work-out comments',
-    '# [5, 0] keep [5]\n(([5, 0],), 6)\n# [1] keep [1]\n(([1],), 2)',
-    ['([5, 0],)→6', '([1],)→2'],
-  ],
-  ['reads a list on one line', '[((1,), 2), ((3,), 4)]', ['(1,)→2', '(3,)→4']],
-  [
-    'reads a fenced list amid prose',
-    "Here they are (three):\n```python\ntests = [\n  ((1,), 2),  # it's one\n\n  ((2,), 3),\n]\n```\nHope (this) helps!",
-    ['(1,)→2', '(2,)→3'],
-  ],
-  ['keeps a bracket inside a string', '[(("a]b",), None), (("(",), ")")]', ["('a]b',)→None", "('(',)→')'"]],
-  ["does not change 'a,b'", "(('a,b',), 'a,b')", ["('a,b',)→'a,b'"]],
-  ['computes 2**3', '((2**3,), 10**2)', ['(8,)→100']],
-  ["takes JSON's null and booleans", '((null,), true)', ['(None,)→True']],
-  ['keeps every test around a bad one', '[((1,), 2), ((3,), foo(4)), ((5,), 6)]', ['(1,)→2', '(5,)→6', 'not-literal']],
-  ['keeps the first half of a list that was cut', '[((1,), 2), ((3,), 4), ((5,), ', ['(1,)→2', '(3,)→4', 'truncated']],
-  ['keeps the first half when the cut is in a string', '((1,), 2)\n(("a",), "bc', ['(1,)→2', 'truncated']],
-  ['a missing bracket costs its own line only', '((1,), 2\n((3,), 4)\n((5,), 6)', ['(3,)→4', '(5,)→6', 'truncated']],
-  [
-    'a missing bracket that a later one seems to close costs its own line only',
-    '((1,), 2\n((3,), 4)\n((5,), 6))',
-    ['(3,)→4', '(5,)→6', 'not-literal'],
-  ],
-  ['a missing bracket inside a list costs its own test only', '[((1,), 2, ((3,), 4)]', ['(3,)→4', 'syntax']],
-  ['a quote too many costs its own line only', "(('it's',), 1)\n(('b',), 2)", ["('b',)→2", 'syntax']],
-  ['reads tests over several lines', '[\n  ((\n    [1,\n     2],\n  ), 3),\n]', ['([1, 2],)→3']],
-  ['reads numbered and bulleted tests', '1. ((1,), 2)\n2) ((2,), 3)\n- `((3,), 4)`', ['(1,)→2', '(2,)→3', '(3,)→4']],
-  [
-    'reads numbered, bulleted and quoted asserts',
-    '1. assert f(1) == 2\n- assert f(2) == 3\n- `assert f(3) == 4` checks 3\n`assert f(4) == 5`',
-    ['(1,)→2', '(2,)→3', '(3,)→4', '(4,)→5'],
-  ],
-  ['reads a test inside a sentence, not a call in it', 'Unlike f((1, 2), 3), test #1: ((4,), 5) is fine', ['(4,)→5']],
-  ['reads tests without a separator', '((1,), 2)((3,), 4)', ['(1,)→2', '(3,)→4']],
-  ['skips commented tests', '# ((1,), 2)\n((3,), 4) # ((5,), 6)', ['(3,)→4']],
-  ['names a pair whose arguments are no tuple', '[(1, 2), ([1], 2), ((3,), 4)]', ['(3,)→4', 'shape', 'shape']],
-  ['takes ((5), 6) for one argument', '((5), 6)', ['(5,)→6']],
-  ['names a test with another number of arguments', '((1, 2), 3)', ['arity']],
-  ['names double brackets without a pair', '((1))', ['shape']],
-  ['names three parts', '((1,), 2, 3)', ['shape']],
-  ['names a value beyond the caps', '((1,), 10**9999)', ['too-large']],
-  [
-    'reads asserts',
-    'assert f(1) == 2\nassert f("a)b") == -1, "why"\nassert 3 == f(2)\nassert (f([]) == [])',
-    ['(1,)→2', "('a)b',)→-1", '(2,)→3', '([],)→[]'],
-  ],
-  [
-    'reads is None, truth and negation',
-    'assert f(1) is None\nassert f(2)\nassert not f(3)',
-    ['(1,)→None', '(2,)→True', '(3,)→False'],
-  ],
-  [
-    'reads pytest functions',
-    'import pytest\n\ndef test_a():\n    """f((1, 2))"""\n    assert f(1) == 2\n    assert f(\n        [2],\n    ) == 3\n\ndef test_b(): assert f(3) == 4; assert f(4) == 5',
-    ['(1,)→2', '([2],)→3', '(3,)→4', '(4,)→5'],
-  ],
-  ['reads a method call', 'assert Solution().f(1) == 2', ['(1,)→2']],
-  [
-    'names what an assert of another kind is',
-    'assert g(1) == 2\nassert f(x) == 2\nassert f(1) > 2\nassert f(a=1) == 2\nassert f(1, 2) == 3\nassert 1 == 1\nassert f(3) ==',
-    [
-      'wrong-function',
-      'not-literal',
-      'unsupported-assert',
-      'unsupported-assert',
-      'arity',
-      'unsupported-assert',
-      'syntax',
-    ],
-  ],
-  ['an assert that is cut costs itself', 'assert f(1) == 2\nassert f([1, 2', ['(1,)→2', 'truncated']],
-  ['an assert with a broken bracket costs itself', 'assert f([1) == 2\nassert f(2) == 3', ['(2,)→3', 'syntax']],
-  [
-    'prose alone holds no test and no loss',
-    'I assert that (in general) this works.\nassert that it does\n(a note, really)',
-    [],
-  ],
-  ['nothing holds nothing', '', []],
-  [
-    'reads parametrize lists row by row, and a bad row costs that row',
-    '@pytest.mark.parametrize("a, want", [\n  ((1,), 2),\n  pytest.param([3], 4, id="x"),\n  (g(), 1),\n  (5, 6, 7),\n])\ndef test_it(a, want):\n    assert f(a) == want\n\nassert f(9) == 8',
-    ['((1,),)→2', '([3],)→4', '(9,)→8', 'not-literal', 'shape'],
-  ],
-  [
-    'reads starred rows and answers that were given a name',
-    '@pytest.mark.parametrize("args,want", [((1,), 3)])\ndef test_star(args, want):\n    got = f(*args)\n    assert got == want',
-    ['(1,)→3'],
-  ],
-  [
-    'reads what a test function binds before its claim, until it is bound anew',
-    'def test_a():\n    xs = [1]\n    want = 2\n    assert f(xs) == want\n    xs = g()\n    assert f(xs) == want',
-    ['([1],)→2', 'not-literal'],
-  ],
-  [
-    "reads unittest's claims, whole and in half a class",
-    'class T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\n        self.assertEqual(3, f(2))\n        self.assertTrue(f(3))\n        self.assertIsNone(f(4))\n        self.assertAlmostEqual(f(5), 6.0)\n\nself.assertEqual(f([7), 1)\nself.assertEqual(f(8), 9)',
-    ['(1,)→2', '(2,)→3', '(3,)→True', '(4,)→None', '(8,)→9', 'unsupported-assert', 'syntax'],
-  ],
-  [
-    'a loop or an expected exception costs itself',
-    'def test_a():\n    assert f(1) == 2\n    for i in range(3):\n        assert f(i) == i\n    with pytest.raises(ValueError):\n        f(-1)\n    assert f(3) == 4',
-    ['(1,)→2', '(3,)→4', 'unsupported-assert', 'unsupported-assert'],
-  ],
-  [
-    'a test function that is cut is read line by line',
-    'def test_a():\n    assert f(1) == 2\n    assert f([3',
-    ['(1,)→2', 'truncated'],
-  ],
-];
+const CASES = rowsOf<{ what: string; text: string; read: string[] }>('core/salvaged.jsonl');
 
 describe('salvageTests', () => {
-  for (const [claim, text, expected] of CASES) {
-    it(claim, () => assert.deepEqual(read(text), expected));
-  }
+  for (const { what, text, read: expected } of CASES) it(what, () => assert.deepEqual(read(text), expected));
 
   it('keeps tests up to the limit and rejects the others', () => {
     assert.deepEqual(read('((1,), 2)\n((2,), 3)\n((3,), 4)', { limit: 2 }), ['(1,)→2', '(2,)→3', 'over-limit']);

@@ -1,6 +1,5 @@
 // Two runs compared.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import type { Request } from '../../core/control.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -9,6 +8,7 @@ import { openResources, type Resources } from '../../dashboard/data/resources.js
 import { openStore } from '../../store/openStore.js';
 import { writeMetrics } from '../../store/runs.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
+import { pluck } from '../support/pluck.js';
 import { runPipeline } from '../support/runs.js';
 
 const RUN = { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, stages: [5] } } as const;
@@ -33,7 +33,6 @@ describe('the dashboard', () => {
     });
     resources = openResources(await openStore(world.folder));
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
 
   it('finds no difference between two equal runs', async () => {
     const { facts, tokens, reward, commonSteps } = await diff('run', 'same');
@@ -90,7 +89,7 @@ describe('the dashboard', () => {
     const { config, events } = (await resources.read('runs/changed')) as RunView;
     assert.equal((config as RunConfig).ppo.learningRate, 0.11);
     assert.deepEqual(
-      events.map(({ text }) => text),
+      pluck(events, 'text'),
       Array.from({ length: 11 }, (_, index) => `ppo.learningRate=${(index + 1) / 100}`),
     );
   });

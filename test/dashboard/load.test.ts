@@ -1,6 +1,5 @@
 // What a request reads of the store, because several viewers ask again and again while a run trains on the same machine.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
 import { FileObjects } from '../../store/fileObjects.js';
@@ -36,7 +35,6 @@ describe('the load of the dashboard', () => {
     for (const run of ['one', 'two'])
       await runPipeline(activities, run, { ...SMALL_RUN, seed: run.length + run.charCodeAt(0) });
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
   beforeEach(() => {
     objects = new CountingObjects(world.folder);
     resources = openResources(new ObjectStore(objects));

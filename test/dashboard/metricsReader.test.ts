@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
@@ -31,7 +31,6 @@ describe('the reader of metrics', () => {
     store = new CountingStore((await openStore(world.folder)).objects);
     reader = new MetricsReader(store);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   it('reads a file again only when it has changed', async () => {
     const first = await reader.read('run');

@@ -58,7 +58,6 @@ describe(`the pages in a browser${skipped}`, () => {
   after(async () => {
     await browser?.close();
     await dashboard?.close();
-    if (world) await rm(world.folder, { recursive: true, force: true });
   });
   beforeEach(async () => {
     page = await browser.newPage();

@@ -44,7 +44,6 @@ describe('the report', () => {
     resources = openResources(store);
     page = await renderReport(store, 'run');
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
 
   it('is the same from the thread of a worker, where an error keeps its code', async () => {
     const { deps, close } = await openDeps({ store: world.folder });
@@ -114,22 +113,18 @@ describe('the report', () => {
 
   it('leaves out rollouts that the store has lost', async () => {
     const broken = await doubles();
-    try {
-      await runPipeline(createActivities(broken.deps), 'run', SMALL_RUN);
-      const records = await readMetrics(broken.deps.store, 'run');
-      const artifacts = (step: number) =>
-        records.find((record): record is StepMetrics => record.kind === 'step' && record.step === step)!.artifacts;
-      await rm(join(broken.folder, layout.blob(artifacts(6).verdicts)));
-      await writeFile(join(broken.folder, layout.blob(artifacts(5).verdicts)), 'damaged');
-      const rendered = await renderReport(await openStore(broken.folder), 'run');
-      const steps = Object.keys(contentsOf(rendered).resources).filter((path) => /steps\/\d+$/.test(path));
-      assert.deepEqual(
-        steps,
-        [4, 3, 2, 1].map((step) => `runs/run/steps/${step}`),
-      );
-    } finally {
-      await rm(broken.folder, { recursive: true });
-    }
+    await runPipeline(createActivities(broken.deps), 'run', SMALL_RUN);
+    const records = await readMetrics(broken.deps.store, 'run');
+    const artifacts = (step: number) =>
+      records.find((record): record is StepMetrics => record.kind === 'step' && record.step === step)!.artifacts;
+    await rm(join(broken.folder, layout.blob(artifacts(6).verdicts)));
+    await writeFile(join(broken.folder, layout.blob(artifacts(5).verdicts)), 'damaged');
+    const rendered = await renderReport(await openStore(broken.folder), 'run');
+    const steps = Object.keys(contentsOf(rendered).resources).filter((path) => /steps\/\d+$/.test(path));
+    assert.deepEqual(
+      steps,
+      [4, 3, 2, 1].map((step) => `runs/run/steps/${step}`),
+    );
   });
 
   it('shows a run before its first step, while it trains and after its end, and refuses damaged records', () =>

@@ -35,7 +35,6 @@ describe('the resources of the dashboard', () => {
     await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
     resources = openResources(await openStore(world.folder));
   });
-  after(() => rm(world.folder, { recursive: true, force: true }));
 
   it('list a finished run with its position, score and cost', async () => {
     const { runs } = await read<RunList>('runs');

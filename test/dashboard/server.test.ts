@@ -1,6 +1,6 @@
 // The server of the dashboard: what it answers, and whom it refuses.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -69,7 +69,6 @@ describe('the server of the dashboard', () => {
   });
   after(async () => {
     await dashboard.close();
-    await rm(world.folder, { recursive: true, force: true });
   });
 
   it('answers an address that is none with 400', async () => {

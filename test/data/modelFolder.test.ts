@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { modelFolder, portableName } from '../../data/modelFolder.js';
 import { shippedModelPath } from '../../data/paths.js';
+import { temporaryFolder } from '../infra/support.js';
 
 describe('the folder of a model', () => {
   const names = ['HF_HUB_CACHE', 'HF_HOME', 'HF_HUB_OFFLINE', 'XDG_CACHE_HOME', 'HOME'];
@@ -15,7 +15,7 @@ describe('the folder of a model', () => {
     return folder;
   };
   beforeEach(() => {
-    place = mkdtempSync(join(tmpdir(), 'gauntlet-hub-'));
+    place = temporaryFolder();
     for (const name of names) delete process.env[name];
     process.env.XDG_CACHE_HOME = place;
     process.env.HF_HUB_OFFLINE = '1';
@@ -28,7 +28,6 @@ describe('the folder of a model', () => {
     for (const [name, value] of Object.entries(before))
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
-    rmSync(place, { recursive: true });
   });
 
   it('is the shipped one, the given one, or a snapshot in the cache of the hub', async () => {

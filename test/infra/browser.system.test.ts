@@ -13,7 +13,7 @@ import { BLOCKED_BY_BROWSERS } from '../../infra/ports.js';
 import { ROOT } from '../../infra/root.mjs';
 import { chromiumPath, NO_CHROMIUM } from '../../lab/chromium.js';
 import { needTemporal } from '../workflows/server.js';
-import { removeTemporaryFolders, temporaryFolder } from './support.js';
+import { temporaryFolder } from './support.js';
 
 interface Port {
   host: string;
@@ -187,7 +187,6 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     await client?.connection.close();
     for (const server of [foreign, open]) server?.close();
     await stopUp();
-    removeTemporaryFolders();
   });
 
   const portOf = (server: Server): number => (server.address() as AddressInfo).port;

@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, withLock } from '../../infra/lock.mjs';
 import { isHere, PLACE } from '../../infra/place.mjs';
-import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
+import { runNode, temporaryFolder } from './support.js';
 
 describe('withLock', () => {
-  afterEach(removeTemporaryFolders);
-
   it('runs one caller at a time, reports the holder and removes its file', async () => {
     const path = join(temporaryFolder(), 'deep', 'lock');
     let inside = 0;

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { removeTemporaryFolders, runNode, temporaryFolder } from './support.js';
+import { runNode, temporaryFolder } from './support.js';
 
 const MEGABYTE = 2 ** 20;
 const FOLDERS = ['api', 'activities', 'cli', 'core', 'dashboard', 'data', 'ml', 'sandbox', 'store'];
@@ -41,7 +41,6 @@ describe('the package', function () {
     [packed] = JSON.parse(output) as [Packed];
     paths = packed.files.map(({ path }) => path);
   });
-  after(removeTemporaryFolders);
 
   it('contains every file that the program reads, and every built module', () => {
     const sources = PRODUCT.flatMap(filesIn);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Payload } from '@temporalio/common';
 import { dataConverter, EncryptionCodec } from '../../infra/payloadCodec.js';
+import { temporaryFolder } from './support.js';
 
 const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const payload = (text: string): Payload => ({
@@ -62,7 +62,7 @@ describe('payload encryption', () => {
   });
 
   it('requires a key file and names its bad line', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-keys-'));
+    const folder = temporaryFolder();
     const file = join(folder, 'keys');
     const env = { GAUNTLET_CODEC_KEYS: file };
     assert.deepEqual(dataConverter({}), {});
@@ -74,6 +74,5 @@ describe('payload encryption', () => {
     await writeFile(file, `${one.toString('hex')}\n`);
     const [codec] = dataConverter(env).payloadCodecs!;
     assert.deepEqual((await codec!.decode(await codec!.encode([payload('x')]))).map(plain), [['json/plain', 'x']]);
-    await rm(folder, { recursive: true, force: true });
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { BOOT, PLACE } from '../../infra/place.mjs';
 import { claimFolder, refuseNetworkFolder } from '../../infra/sharedFolder.js';
 import { refusal } from '../store/support.js';
-import { removeTemporaryFolders, temporaryFolder } from './support.js';
+import { temporaryFolder } from './support.js';
 
 const FAST = { beatMs: 20, watchMs: 400 };
 
@@ -13,7 +13,6 @@ describe('claimFolder', () => {
   const timers: NodeJS.Timeout[] = [];
   afterEach(() => {
     for (const timer of timers.splice(0)) clearInterval(timer);
-    removeTemporaryFolders();
   });
 
   /** A process elsewhere, whose clock is an hour behind. */
@@ -91,6 +90,5 @@ describe('refuseNetworkFolder', () => {
       // mkdir would not end
       await assert.rejects(refuseNetworkFolder('/proc/x/y'), refusal('BAD_CONFIG', /\/proc\/x\/y is on procfs, /));
     await refuseNetworkFolder(join(temporaryFolder(), 'not', 'there'));
-    removeTemporaryFolders();
   });
 });

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { removeTemporaryFolders, temporaryFolder } from './support.js';
+import { temporaryFolder } from './support.js';
 
 describe('the documentation site', function () {
   this.timeout(300_000);
-  after(removeTemporaryFolders);
 
   it('has every page, a navigation, search, and no resource of another host', () => {
     const site = temporaryFolder();

@@ -5,9 +5,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const made: string[] = [];
+process.once('exit', () => {
+  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+});
 
-export function temporaryFolder(files: Record<string, string> = {}): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gauntlet-infra-')));
+/** A new folder with these files. It is removed when the process ends. */
+export function temporaryFolder(files: Record<string, string> = {}, parent = tmpdir()): string {
+  const folder = realpathSync(mkdtempSync(join(parent, 'gauntlet-test-')));
   made.push(folder);
   for (const [name, text] of Object.entries(files)) writeInto(folder, name, text);
   return folder;
@@ -25,10 +29,6 @@ export function program(folder: string, name: string, body: string): string {
   const file = writeInto(folder, name, `#!/bin/sh\n${body}\n`);
   chmodSync(file, 0o755);
   return file;
-}
-
-export function removeTemporaryFolders(): void {
-  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
 export interface Ended {

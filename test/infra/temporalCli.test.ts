@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { cacheFolder } from '../../core/cacheFolder.js';
 import { ROOT } from '../../infra/root.mjs';
 import { cacheDir, findTemporalCli, provideTemporalCli, TEMPORAL_CLI_VERSION } from '../../infra/temporal-cli.mjs';
-import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from './support.js';
+import { program, runNode, temporaryFolder, writeInto } from './support.js';
 
 // A proxy without a listener: the download fails at once, even on a machine with network access.
 const NO_WAY_OUT = { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '' };
@@ -22,8 +22,6 @@ case "$1" in
 esac`;
 
 describe('the Temporal CLI', () => {
-  afterEach(removeTemporaryFolders);
-
   const caseOf = () => {
     const folder = temporaryFolder();
     const env: Record<string, string> = {

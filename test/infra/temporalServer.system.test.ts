@@ -15,7 +15,7 @@ import { NODE_FLAGS } from '../../infra/scripts.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { connect, prepareNamespace } from '../../infra/temporalNamespace.js';
 import { ensureServer, runningAddress, type TemporalServer } from '../../infra/temporalServer.js';
-import { program, removeTemporaryFolders, temporaryFolder, writeInto } from './support.js';
+import { program, temporaryFolder, writeInto } from './support.js';
 
 const env = { ...process.env, TEMPORAL_ADDRESS: undefined, TEMPORAL_NAMESPACE: undefined };
 
@@ -54,7 +54,6 @@ describe('ensureServer', () => {
   afterEach(async () => {
     for (const server of owned.splice(0)) await server.close();
   });
-  after(removeTemporaryFolders);
 
   it('gives servers of several stores that start at once a port each', async () => {
     const stores = [1, 2, 3].map(() => join(temporaryFolder(), 'store'));

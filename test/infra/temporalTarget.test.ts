@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporalTarget } from '../../infra/temporalTarget.js';
+import { temporaryFolder } from './support.js';
 
 const FILE = `
 [profile.default]
@@ -26,11 +26,10 @@ describe('temporalTarget', () => {
   let folder: string;
   let file: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-profile-'));
+    folder = temporaryFolder();
     file = join(folder, 'temporal.toml');
     await writeFile(file, FILE);
   });
-  after(() => rm(folder, { recursive: true, force: true }));
 
   it('is undefined without a configured server', () => {
     assert.equal(temporalTarget({}), undefined);

@@ -26,6 +26,7 @@ import { hybridOf, writerOf } from '../../lab/catches/writer/arms.js';
 import { drawExample, exampleOf, INPUTS, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
 import { interpretKeyhole } from '../../lab/families/keyhole/interpret.js';
 import { renderCode } from '../../lab/families/keyhole/render.js';
+import { pluck } from '../support/pluck.js';
 
 /** A problem of one number: wrong programs differ from the reference at the numbers of their name. */
 function toyProblem(...wrong: number[][]): FrozenProblem {
@@ -87,20 +88,14 @@ describe('catches', () => {
       arm(false, () => [1, 5, 2, 9, 7]),
       0,
     );
-    assert.deepEqual(
-      shared.caught.map(({ rank }) => rank),
-      [2, 4, Number.POSITIVE_INFINITY],
-    );
+    assert.deepEqual(pluck(shared.caught, 'rank'), [2, 4, Number.POSITIVE_INFINITY]);
     assert.equal(shared.suite, 2);
     const own = catchesOf(
       problem,
       arm(true, ({ id }) => [0, Number(id.split(',').at(-1))]),
       0,
     );
-    assert.deepEqual(
-      own.caught.map(({ rank }) => rank),
-      [2, 2, 2],
-    );
+    assert.deepEqual(pluck(own.caught, 'rank'), [2, 2, 2]);
     const limited = catchesOf(
       problem,
       arm(false, () => [1, 5, 2, 9, 7]),

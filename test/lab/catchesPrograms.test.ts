@@ -1,8 +1,7 @@
 // Programs of a generator after training: suites, rewards, judgement, and one update. Programs are given instead of sampled, so that the
 // outcome is known.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Value } from '../../core/schema/value.js';
 import { ROOT } from '../../infra/root.mjs';
@@ -31,6 +30,7 @@ import {
 import { renderCode, renderDescription } from '../../lab/families/keyhole/render.js';
 import type { Engine } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
+import { temporaryFolder } from '../infra/support.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
 const problems = keyholeProblems('train').slice(0, 40);
@@ -112,14 +112,13 @@ describe('programs after training', () => {
   });
 
   describe('of an engine', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'catches-programs-'));
+    const folder = temporaryFolder();
     let engine: Engine;
     before(async () => {
       engine = await openEngine(await writeRandomModel(folder, { context: 512 }));
     });
     after(async () => {
       await engine.close();
-      rmSync(folder, { recursive: true });
     });
 
     /** Writes a right and a wrong program in turn. */

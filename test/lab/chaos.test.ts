@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { RandomStream } from '../../core/random.js';
@@ -20,6 +19,7 @@ import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels } from '../../sandbox/docker/reaper.js';
 import { layout } from '../../store/layout.js';
 import { openStore } from '../../store/openStore.js';
+import { temporaryFolder } from '../infra/support.js';
 import { requireDocker } from '../sandbox/docker.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
@@ -83,7 +83,6 @@ describe('an instrumented worker', () => {
   beforeEach(async () => {
     world = await doubles();
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   it('makes the given share of writes fail, before or after they take effect', async () => {
     const heard: Notice[] = [];
@@ -168,11 +167,9 @@ describe('the comparison of two chaos runs', () => {
     await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
   });
   beforeEach(async () => {
-    copy = await mkdtemp(join(tmpdir(), 'gauntlet-outcome-'));
+    copy = temporaryFolder();
     await cp(world.folder, copy, { recursive: true });
   });
-  afterEach(() => rm(copy, { recursive: true, force: true }));
-  after(() => rm(world.folder, { recursive: true, force: true }));
   const compared = async () => differences(await outcomeOf(world.folder, 'run'), await outcomeOf(copy, 'run'));
 
   it('finds no difference between equal runs in checkpoints, metrics, result and activities', async () => {
@@ -193,17 +190,13 @@ describe('the comparison of two chaos runs', () => {
 
   it('distinguishes two seeds by checkpoints, metrics, result and outputs', async () => {
     const other = await doubles();
-    try {
-      await runPipeline(createActivities(other.deps), 'run', { ...SMALL_RUN, seed: 99 });
-      const found = differences(await outcomeOf(world.folder, 'run'), await outcomeOf(other.folder, 'run'));
-      for (const kind of KINDS)
-        assert.ok(
-          found.some((name) => name.startsWith(kind)),
-          kind,
-        );
-    } finally {
-      await rm(other.folder, { recursive: true, force: true });
-    }
+    await runPipeline(createActivities(other.deps), 'run', { ...SMALL_RUN, seed: 99 });
+    const found = differences(await outcomeOf(world.folder, 'run'), await outcomeOf(other.folder, 'run'));
+    for (const kind of KINDS)
+      assert.ok(
+        found.some((name) => name.startsWith(kind)),
+        kind,
+      );
   });
 
   it('names a damaged artifact', async () => {
@@ -216,7 +209,7 @@ describe('the comparison of two chaos runs', () => {
 
 describe('leftovers of a chaos run', () => {
   it('finds processes that name the folder or belong to the session of a worker, until they exit', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-left-'));
+    const folder = temporaryFolder();
     const named = spawn('sleep', ['60'], { env: { ...process.env, SOMETHING: folder }, stdio: 'ignore' });
     // in its own session and without the folder name, like an interpreter with an empty environment
     const worker = spawn('/bin/sh', ['-c', 'sleep 60 & wait'], { env: {}, detached: true, stdio: 'ignore' });
@@ -233,7 +226,6 @@ describe('leftovers of a chaos run', () => {
       assert.deepEqual(await settled(look, 20_000), []);
     } finally {
       named.kill('SIGKILL');
-      await rm(folder, { recursive: true, force: true });
     }
   });
 

@@ -1,7 +1,6 @@
 // Experiments: the arms are valid, the statistics are right, and the page follows from the records.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolveConfig } from '../../core/presets.js';
 import { countSteps, planWarmStart } from '../../core/schedule.js';
@@ -14,8 +13,9 @@ import { plotOf } from '../../lab/experiments/plot.js';
 import { unfounded } from '../../lab/experiments/prose.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../lab/experiments/records.js';
 import { configOf, digestOf } from '../../lab/experiments/run.js';
-import { meanOf, pairedDifference } from '../../lab/experiments/statistics.js';
 import { asFile, problemsWithWrongReferences } from '../../lab/experiments/wrongReferences.js';
+import { meanOf, pairedDifference } from '../../lab/statistics.js';
+import { temporaryFolder } from '../infra/support.js';
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-3, `${actual} is not ${expected}`);
@@ -61,27 +61,23 @@ describe('experiments', () => {
   });
 
   it('have problem files in which references of the train split alone are wrong', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'experiments-'));
-    try {
-      const path = join(folder, 'problems.jsonl');
-      writeFileSync(path, asFile(problemsWithWrongReferences('tiny', 0.2)));
-      const right = new Map(
-        problemsWithWrongReferences('tiny', 0).map(({ id, referenceSolution }) => [id, referenceSolution]),
-      );
-      const set = await loadProblems(path);
-      const measured = new Set((await loadProblems('tiny')).test.map(({ id }) => id));
-      assert.ok(
-        SPLITS.every((split) => set[split].every(({ id }) => !measured.has(id))),
-        'no problem of the test split',
-      );
-      const wrong = (problems: Problem[]): number =>
-        problems.filter(({ id, referenceSolution }) => right.get(id) !== referenceSolution).length;
-      assert.deepEqual([wrong(set.validation), wrong(set.test)], [0, 0]);
-      const share = wrong(set.train) / set.train.length;
-      assert.ok(share > 0.15 && share < 0.25, `${share}`);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    const path = join(folder, 'problems.jsonl');
+    writeFileSync(path, asFile(problemsWithWrongReferences('tiny', 0.2)));
+    const right = new Map(
+      problemsWithWrongReferences('tiny', 0).map(({ id, referenceSolution }) => [id, referenceSolution]),
+    );
+    const set = await loadProblems(path);
+    const measured = new Set((await loadProblems('tiny')).test.map(({ id }) => id));
+    assert.ok(
+      SPLITS.every((split) => set[split].every(({ id }) => !measured.has(id))),
+      'no problem of the test split',
+    );
+    const wrong = (problems: Problem[]): number =>
+      problems.filter(({ id, referenceSolution }) => right.get(id) !== referenceSolution).length;
+    assert.deepEqual([wrong(set.validation), wrong(set.test)], [0, 0]);
+    const share = wrong(set.train) / set.train.length;
+    assert.ok(share > 0.15 && share < 0.25, `${share}`);
   });
 
   it('draw ten different fresh seeds', () => {
@@ -124,25 +120,21 @@ describe('experiments', () => {
   });
 
   it('keep records in the order of arms and seeds, one for each key', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'experiments-'));
-    try {
-      const path = join(folder, 'records.jsonl');
-      assert.deepEqual(readRecords(path), []);
-      for (const one of [record('frozen', 0, 0.5), record('method', 1, 0.8), record('method', 0, 0.6)])
-        saveRecord(path, one);
-      saveRecord(path, record('method', 1, 0.9));
-      const read = readRecords(path);
-      assert.deepEqual(
-        read.map(({ arm, seed, metrics }) => [arm, seed, metrics['pass@1']]),
-        [
-          ['method', 0, 0.6],
-          ['method', 1, 0.9],
-          ['frozen', 0, 0.5],
-        ],
-      );
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    const path = join(folder, 'records.jsonl');
+    assert.deepEqual(readRecords(path), []);
+    for (const one of [record('frozen', 0, 0.5), record('method', 1, 0.8), record('method', 0, 0.6)])
+      saveRecord(path, one);
+    saveRecord(path, record('method', 1, 0.9));
+    const read = readRecords(path);
+    assert.deepEqual(
+      read.map(({ arm, seed, metrics }) => [arm, seed, metrics['pass@1']]),
+      [
+        ['method', 0, 0.6],
+        ['method', 1, 0.9],
+        ['frozen', 0, 0.5],
+      ],
+    );
   });
 
   it('compare every arm with the method or another arm, seed by seed', () => {

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { PROVIDER } from '../../infra/cudaPackages.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { GpuResults } from '../../lab/bench/gpu/results.js';
-import { cached, putFakeCuda } from '../../lab/fakeCuda/provide.js';
-import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
+import { putFakeCuda } from '../../lab/fakeCuda/provide.js';
+import { cached } from '../../lab/wheels.js';
+import { temporaryFolder } from '../infra/support.js';
 
 const NVIDIA_SMI = `#!/bin/sh
 case "$1" in
@@ -31,7 +32,6 @@ describe('npm run bench -- gpu', function () {
     writeFileSync(join(folder, 'bin', 'nvidia-smi'), NVIDIA_SMI);
     chmodSync(join(folder, 'bin', 'nvidia-smi'), 0o755);
   });
-  after(removeTemporaryFolders);
 
   function bench(...args: string[]) {
     const out = join(folder, 'gpu.json');

@@ -19,15 +19,13 @@ import {
 } from '../../lab/bench/gpu/results.js';
 import { keepCapability } from '../../lab/bench/gpu/shrink.js';
 import { judge, TARGETS } from '../../lab/bench/gpu/targets.js';
-import { removeTemporaryFolders, temporaryFolder } from '../infra/support.js';
+import { temporaryFolder } from '../infra/support.js';
 
 const done = (...measurements: Measurement[]): SectionResult => ({ status: 'done', seconds: 1, measurements });
 const failed: SectionResult = { status: 'failed', reason: 'killed', seconds: 1, measurements: [] };
 const identity: Identity = { commit: 'abc', card: 'a card', runtime: '1.30.0', small: false };
 
 describe('the benchmark of a card', () => {
-  after(removeTemporaryFolders);
-
   it('reads options, and refuses others in one line', () => {
     const all = parseGpuOptions([], {});
     assert.deepEqual(all.sections, ['check', 'step', 'train', 'generate', 'torch', 'profile']);

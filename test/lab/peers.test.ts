@@ -10,7 +10,7 @@ import { Peer } from '../../lab/bench/peers/peer.js';
 import type { CaseResult } from '../../lab/bench/results.js';
 import { compare, type Outcome } from '../../lab/bench/runner.js';
 import { provideShape, SHAPES } from '../../lab/bench/shapes.js';
-import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
+import { temporaryFolder, writeInto } from '../infra/support.js';
 
 const scripts = join(ROOT, 'lab', 'bench', 'peers');
 const python3 = spawnSync('python3', ['--version']).status === 0 ? 'python3' : undefined;
@@ -48,7 +48,6 @@ serve({"fail": fail, "chat": chat, "end": end, "hang": hang})
   });
   after(async () => {
     await peer?.close();
-    removeTemporaryFolders();
   });
 
   it('answers a failure with its type and first line and keeps running', async () => {
@@ -141,7 +140,6 @@ describe('the contenders on the shape of the shipped model', function () {
   });
   after(async () => {
     await peer?.close();
-    removeTemporaryFolders();
   });
 
   it('writes the weights and the adapter of a shape once', () => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BenchError } from '../../lab/bench/options.js';
+import type { LabError } from '../../lab/flags.js';
 import { providePython } from '../../lab/python.js';
-import { program, removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
+import { program, temporaryFolder, writeInto } from '../infra/support.js';
 
 /** Logs its calls and creates an environment that contains itself; pip fails if FAKE_PIP_FAILS is set. */
 const FAKE_PYTHON = `
@@ -20,7 +20,6 @@ describe("the peers' Python environment", () => {
     process.env.PATH = path;
     delete process.env.FAKE_PIP_FAILS;
   });
-  after(removeTemporaryFolders);
 
   function checkout() {
     const root = temporaryFolder({ 'needs.txt': 'torch==1.0\n' });
@@ -33,7 +32,7 @@ describe("the peers' Python environment", () => {
     const installs = (): number => (readFileSync(join(root, 'log'), 'utf8').match(/pip install/g) ?? []).length;
     return { root, request, said, installs, programs };
   }
-  const fails = (named: RegExp) => (error: BenchError) => named.test(error.message) && !error.message.includes('\n');
+  const fails = (named: RegExp) => (error: LabError) => named.test(error.message) && !error.message.includes('\n');
 
   it('is created once, prints the requirements, and is reused afterwards', async () => {
     const { root, request, said, installs } = checkout();

@@ -4,13 +4,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import type { BenchResults } from '../../lab/bench/results.js';
-import { removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
+import { runNode, temporaryFolder } from '../infra/support.js';
 
 const main = join(ROOT, 'dist', 'lab', 'bench', 'main.js');
 
 describe('npm run bench', function () {
   this.timeout(60_000);
-  after(removeTemporaryFolders);
 
   it('measures the cases, prints a table and writes JSON', async () => {
     const out = join(temporaryFolder(), 'deep', 'results.json');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CASES, type Case, type Contender } from '../../lab/bench/cases.js';
 import { Peer } from '../../lab/bench/peers/peer.js';
 import { compare, equalShare, type Outcome, Runner, type RunnerConfig } from '../../lab/bench/runner.js';
-import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
+import { temporaryFolder, writeInto } from '../infra/support.js';
 
 /** Answers runs with the given seconds, writes its name to a log, and can exit or fail during a run. */
 const FAKE = `
@@ -34,7 +34,6 @@ interface Pretended {
 }
 
 describe('the rounds of a case', () => {
-  after(removeTemporaryFolders);
   const c = CASES.find(({ id }) => id === 'decode tiny batch 1') as Case;
 
   function make(pretended: Partial<Record<Contender, Pretended>>, more: Partial<RunnerConfig> = {}) {

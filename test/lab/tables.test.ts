@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { CASES, type Case, REAL_CASES, selectCases, tokensOf } from '../../lab/bench/cases.js';
 import { makeJob } from '../../lab/bench/inputs.js';
-import { foreignCores, stolenSeconds } from '../../lab/bench/machine.js';
-import { type BenchError, commandLine, parseOptions } from '../../lab/bench/options.js';
+import { foreignCores } from '../../lab/bench/machine.js';
+import { commandLine, parseOptions } from '../../lab/bench/options.js';
 import {
   type BenchResults,
   type CaseResult,
@@ -11,11 +11,12 @@ import {
   median,
   ratiosOf,
   summarise,
-  table,
   verdict,
   withResults,
 } from '../../lab/bench/results.js';
 import { SHAPES } from '../../lab/bench/shapes.js';
+import type { LabError } from '../../lab/flags.js';
+import { table } from '../../lab/table.js';
 
 const find = (id: string): Case => CASES.find((c) => c.id === id)!;
 
@@ -58,7 +59,7 @@ describe('the command line of the benchmarks', () => {
     it(`refuses ${args.join(' ')} in one line`, () => {
       assert.throws(
         () => parseOptions([...args], {}),
-        (error: BenchError) => error.exitCode === 2 && named.test(error.message) && !error.message.includes('\n'),
+        (error: LabError) => error.exitCode === 2 && named.test(error.message) && !error.message.includes('\n'),
       );
     });
   }
@@ -195,24 +196,6 @@ describe('benchmark figures', () => {
     assert.equal(foreignCores(3, 2, 2), 0.5);
     assert.equal(foreignCores(1, 2, 1), 0);
     assert.equal(foreignCores(1, 0, 0), 0);
-  });
-
-  it('report the steal time of a virtual machine if the system provides it', () => {
-    const stat = 'cpu  100 2 300 4000 50 0 7 1250 0 0\ncpu0 50 1 150 2000 25 0 3 625 0 0\n';
-    assert.equal(
-      stolenSeconds(() => stat),
-      12.5,
-    );
-    assert.equal(
-      stolenSeconds(() => {
-        throw new Error('no such file');
-      }),
-      undefined,
-    );
-    assert.equal(
-      stolenSeconds(() => 'cpu 1 2 3\n'),
-      undefined,
-    );
   });
 });
 

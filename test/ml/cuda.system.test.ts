@@ -2,15 +2,16 @@
 // with CI set only.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import koffi from 'koffi';
 import { PROVIDER } from '../../infra/cudaPackages.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { Result } from '../../lab/fakeCuda/checks.js';
 import type { Counts } from '../../lab/fakeCuda/counts.js';
-import { cached, putFakeCuda } from '../../lab/fakeCuda/provide.js';
+import { putFakeCuda } from '../../lab/fakeCuda/provide.js';
+import { cached } from '../../lab/wheels.js';
+import { temporaryFolder } from '../infra/support.js';
 
 const GIGABYTE = 2 ** 30;
 const [TO_DEVICE, TO_HOST, ANY] = [1, 2, 4]; // directions of a copy
@@ -88,13 +89,12 @@ describe('CUDA without a GPU', function () {
     const free = (start: unknown): unknown => call('cudaFree', 'int', ['void *'], start);
 
     before(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
+      folder = temporaryFolder();
       await putFakeCuda(folder, () => {});
       const library = koffi.load(join(folder, 'libcudart.so.13'));
       call = (name, result, types, ...args) => library.func(name, result, types)(...args);
     });
     beforeEach(() => call('fakeCudaReset', 'void', []));
-    after(() => folder && rmSync(folder, { recursive: true }));
 
     it('copies, and counts copies from the host apart while a graph is recorded', () => {
       const device = allocate(1024);

@@ -7,6 +7,7 @@ import { replaceOperations } from '../../ml/ir/replace.js';
 import { verify } from '../../ml/ir/verify.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
 import { DataLocation, ModelProto } from '../../ml/onnx/schema.js';
+import { pluck } from '../support/pluck.js';
 import { interpret, ndarray } from './reference/interpret.js';
 
 type Type = [dtype: Value['dtype'], shape: Shape];
@@ -150,10 +151,7 @@ describe('a graph', () => {
     g.output('twice', g.exp(g.exp(x)));
     replaceOperations(g, { Exp: (h, { inputs }) => [h.sigmoid(h.neg(inputs[0]!))] });
     verify(g);
-    assert.deepEqual(
-      g.nodes.map(({ op }) => op),
-      ['Add', 'Neg', 'Sigmoid', 'Neg', 'Sigmoid'],
-    );
+    assert.deepEqual(pluck(g.nodes, 'op'), ['Add', 'Neg', 'Sigmoid', 'Neg', 'Sigmoid']);
     assert.equal(g.outputs[1]!.value, g.nodes.at(-1)!.outputs[0]);
     const narrow = { Add: (h: Graph, { inputs }: { inputs: readonly Value[] }) => [h.slice(inputs[0]!, 0, 0, 1)] };
     assert.throws(() => replaceOperations(g, narrow), /the replacement of Add has no output 0 of the same type/);
@@ -192,14 +190,11 @@ describe('a graph', () => {
     g.output('y', g.cast(g.external('w', 'bfloat16', [2, 3], 'model.safetensors', 100), 'float32'));
     const { graph, irVersion, opsetImport } = decoded(encodeModel(g));
     const [tensor] = graph.initializer;
-    assert.deepEqual(
-      tensor!.externalData.map((e) => [e.key, e.value]),
-      [
-        ['location', 'model.safetensors'],
-        ['offset', '100'],
-        ['length', '12'],
-      ],
-    );
+    assert.deepEqual(pluck(tensor!.externalData, 'key', 'value'), [
+      ['location', 'model.safetensors'],
+      ['offset', '100'],
+      ['length', '12'],
+    ]);
     assert.equal(tensor!.dataLocation, DataLocation.EXTERNAL);
     assert.equal(tensor!.rawData?.length ?? 0, 0);
     assert.deepEqual([irVersion, opsetImport.map((o) => [o.domain, o.version])].map(String), [

@@ -1,8 +1,7 @@
 // A whole policy update against torch, transformers, peft and AdamW over random shapes of all architectures (recorded by
 // parity/record_updates.py). Random A and B: with B zero, as a fresh adapter has it, half of the gradient would be zero.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
 import type { AdamWConfig, Adapter } from '../../ml/engine/engine.js';
@@ -10,6 +9,7 @@ import { openEngine } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { SafetensorsFile, writeSafetensors } from '../../ml/hf/safetensors.js';
 import { loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
+import { temporaryFolder } from '../infra/support.js';
 import { filled, uniform } from '../support/streams.js';
 
 const FOLDER = process.env.GAUNTLET_UPDATES ?? join(ROOT, 'test', 'ml', 'parity');
@@ -72,14 +72,13 @@ export const near = (actual: number, expected: number, tolerance: number, what: 
 /** @param isTested whether to test this one of the recorded cases, after those before it */
 export function testUpdates(isTested: (recorded: Case, before: readonly Case[]) => boolean): void {
   const { cases } = JSON.parse(readFileSync(join(FOLDER, 'updates.json'), 'utf8')) as { cases: Case[] };
-  const root = mkdtempSync(join(tmpdir(), 'updates-'));
+  const root = temporaryFolder();
   let recorded: SafetensorsFile;
   before(() => {
     recorded = new SafetensorsFile(join(FOLDER, 'updates.safetensors'));
   });
   after(() => {
     recorded.close();
-    rmSync(root, { recursive: true });
   });
 
   it('is recorded for at least 24 shapes, eight per architecture', () => {

@@ -9,6 +9,7 @@ import { rulesOf } from '../../data/formats/evalplusRules.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { CONVENED } from '../support/conventions.js';
+import { pluck } from '../support/pluck.js';
 
 const { checkers: CHECKERS } = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf8')) as {
   checkers: [id: string, entry: string, inputs: Value[], expected: Value, right: Value, wrong: Value][];
@@ -419,10 +420,7 @@ if k == 3: 1 / 0
 if k == 4: sys.stdout.flush(); os._exit(3)
 `;
     const calls = await run('main', { style: 'stdio' }, code, [['1'], ['2'], ['3'], ['4'], ['5']]);
-    assert.deepEqual(
-      calls.map(({ kind }) => kind),
-      ['error', 'error', 'error', 'error', 'value'],
-    );
+    assert.deepEqual(pluck(calls, 'kind'), ['error', 'error', 'error', 'error', 'value']);
     assert.match(JSON.stringify(calls), /exit status 3.*exit status 'message'.*ZeroDivisionError.*exit status 3/);
     const lost = await run('main', { style: 'stdio' }, 'import os\nprint(1)\nos._exit(0)', [['']]);
     assert.deepEqual(lost, [value('')]); // what is in a buffer is lost
@@ -440,10 +438,7 @@ if k == 4: sys.stdout.flush(); os._exit(3)
         limits: { ...limits, caseCpuSeconds: 0.2 },
       },
     ]);
-    assert.deepEqual(
-      result!.calls.map(({ kind }) => kind),
-      ['value', 'timeout', 'value'],
-    );
+    assert.deepEqual(pluck(result!.calls, 'kind'), ['value', 'timeout', 'value']);
   });
 
   it('calling: returns only the truth value of the answer if a test asks for it', async () => {

@@ -6,6 +6,7 @@ import type { SessionSpec } from '../../sandbox/guest/frames.js';
 import { checkAnswer, checkNames, checkTester } from '../../sandbox/testSource/exchange.js';
 import { TestPool } from '../../sandbox/testSource/testPool.js';
 import { Report } from '../../sandbox/testSource/testReport.js';
+import { pluck } from '../support/pluck.js';
 
 const rest = { outcome: 'error', message: 'not reached' } as const;
 const outcomes = (report: Report) => report.result(rest).map(({ name, outcome }) => [name, outcome]);
@@ -147,10 +148,7 @@ describe('the report of test source', () => {
       ['b', 'timeout'],
     ]);
     const unloaded = report.result(rest, { outcome: 'error', message: 'SyntaxError' });
-    assert.deepEqual(
-      unloaded.map(({ outcome }) => outcome),
-      ['error', 'timeout'],
-    );
+    assert.deepEqual(pluck(unloaded, 'outcome'), ['error', 'timeout']);
   });
 
   it('ends a test as an error if another one begins', () => {
@@ -277,10 +275,7 @@ describe('pairs of guests', () => {
         return spec.role === 'program' ? program(say) : tests(say);
       });
       const [run] = await pool.run([job]);
-      assert.deepEqual(
-        run!.tests.map(({ outcome }) => outcome),
-        ['pass'],
-      );
+      assert.deepEqual(pluck(run!.tests, 'outcome'), ['pass']);
       assert.equal(opened[role], 2);
       await pool.close();
     }
@@ -293,10 +288,7 @@ describe('pairs of guests', () => {
     };
     const { pool } = guests(deadly);
     const [run] = await pool.run([{ ...job, code: 'deadly' }]);
-    assert.deepEqual(
-      run!.tests.map(({ outcome }) => outcome),
-      ['error'],
-    );
+    assert.deepEqual(pluck(run!.tests, 'outcome'), ['error']);
     await pool.close();
     const { pool: broken } = guests((spec, say, end) => {
       if (spec.role === 'program') end(new GuestLost('gone', true));
@@ -380,10 +372,7 @@ describe('pairs of guests', () => {
         return () => {};
       });
       const [run] = await pool.run([job]);
-      assert.deepEqual(
-        run!.tests.map(({ name, outcome }) => [name, outcome]),
-        [['t', 'error']],
-      );
+      assert.deepEqual(pluck(run!.tests, 'name', 'outcome'), [['t', 'error']]);
       await pool.close();
     }
   });

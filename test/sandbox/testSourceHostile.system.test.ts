@@ -5,6 +5,7 @@ import type { TestJob } from '../../core/schema/execution.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
+import { pluck } from '../support/pluck.js';
 import { requireDocker } from './docker.js';
 import { NAMES, PROGRAMS, SOURCES, TESTS } from './hostile/testSource.js';
 
@@ -43,10 +44,7 @@ for (const { name, open, hasPytest } of BACKENDS)
       it(`reports both tests, and no hostile program passes both: ${kind}`, async () => {
         const hostile = Object.entries(PROGRAMS).map(([id, code]) => job(id, code, source, style));
         const runs = await sandbox.runTests([...hostile, job('right', RIGHT, source, style)]);
-        assert.deepEqual(
-          runs.pop()!.tests.map((test) => test.outcome),
-          ['pass', 'pass'],
-        );
+        assert.deepEqual(pluck(runs.pop()!.tests, 'outcome'), ['pass', 'pass']);
         for (const { id, tests } of runs) {
           assert.equal(tests.length, 2, `${id}: ${JSON.stringify(tests)}`);
           assert.notEqual(tests[1]!.outcome, 'pass', `${id}: ${JSON.stringify(tests)}`);
@@ -78,11 +76,7 @@ for (const { name, open, hasPytest } of BACKENDS)
       const runs = await sandbox.runTests(jobs);
       for (const [i, { id, tests }] of runs.entries())
         if (i % 2 === 1)
-          assert.deepEqual(
-            tests.map((test) => test.outcome),
-            ['pass', 'pass', 'pass'],
-            `after ${jobs[i - 1]!.id}`,
-          );
+          assert.deepEqual(pluck(tests, 'outcome'), ['pass', 'pass', 'pass'], `after ${jobs[i - 1]!.id}`);
         else
           assert.ok(
             tests.length === 0 || tests.some((test) => test.outcome !== 'pass'),

@@ -4,7 +4,7 @@ import { styleOfTests } from '../../core/parse/testModule.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { sourceJob } from '../../sandbox/judgeSuites.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { rowsOf } from './hostile/testSource.js';
+import { rowsOf } from '../support/rows.js';
 import { COLLECTED, judging, LIMITS, outcomes, testJob } from './testSourceSupport.js';
 
 export function testSourceNames(get: () => Sandbox): void {
@@ -66,7 +66,7 @@ def check(candidate): assert candidate([5]) == 5`;
 
   it('gives tests the names that they take from a program, or says which are not to be had', async () => {
     type Row = { id: string; entry: string; code: string; tests: string; message?: string };
-    const rows = rowsOf<Row>('names.jsonl').map((row) => ({ ...row, testStyle: styleOfTests(row.tests) }));
+    const rows = rowsOf<Row>('sandbox/names.jsonl').map((row) => ({ ...row, testStyle: styleOfTests(row.tests) }));
     const runnable = rows.filter(({ testStyle }) => get().info.kind === 'docker' || testStyle === 'assert');
     const jobs = runnable.map(({ id, entry, code, tests, testStyle }) => {
       const problem = { entry, testSource: tests, testStyle, functionSignature: '', referenceSolution: code };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Limits } from '../../core/schema/execution.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
+import { pluck } from '../support/pluck.js';
 import { judging, outcomes } from './testSourceSupport.js';
 
 const FORGER = `
@@ -254,10 +255,7 @@ assert printed(f, 2) == '2!ab'
 assert printed(quiet) == ''
 assert printed(f, 1) == '1!ab!'`;
     const { tests } = await run(code, source);
-    assert.deepEqual(
-      tests.map(({ outcome }) => outcome),
-      ['pass', 'pass', 'pass', 'pass', 'fail'],
-    );
+    assert.deepEqual(pluck(tests, 'outcome'), ['pass', 'pass', 'pass', 'pass', 'fail']);
     const much = await run(code, `${source}\nassert len(printed(much)) == 1_000_000`, {
       limits: { outputBytes: 5_000_000 } as Limits,
     });
@@ -272,10 +270,7 @@ assert printed(f, 1) == '1!ab!'`;
       code,
       'assert apply(lambda x: x, 1) == 1\nassert list(gen()) == [1]\nassert apply(abs, -1) == 1',
     );
-    assert.deepEqual(
-      tests.map(({ outcome }) => outcome),
-      ['error', 'error', 'pass'],
-    );
+    assert.deepEqual(pluck(tests, 'outcome'), ['error', 'error', 'pass']);
     assert.match(tests[0]!.message!, /stay with the tests/);
     assert.match(tests[1]!.message!, /a generator is not plain data/);
   });

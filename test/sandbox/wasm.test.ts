@@ -3,7 +3,6 @@ import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { equalValues } from '../../core/compare.js';
 import type { Value } from '../../core/schema/value.js';
@@ -11,6 +10,7 @@ import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { lockdownFlags } from '../../sandbox/wasm/process.js';
 import { snapshotFile } from '../../sandbox/wasm/snapshot.js';
+import { temporaryFolder } from '../infra/support.js';
 import { callingConformance } from './calling.js';
 import { conformance, job } from './conformance.js';
 import { anEighth, checkHostile, hostileRows } from './hostile.js';
@@ -156,7 +156,7 @@ def f(x):
   });
 
   it('recreates a damaged snapshot', async () => {
-    const cache = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-cache-'));
+    const cache = temporaryFolder();
     const file = snapshotFile(cache);
     fs.writeFileSync(file, fs.readFileSync(snapshotFile()).subarray(0, 1000));
     const other = await openWasm({ size: 1, cache });
@@ -166,14 +166,13 @@ def f(x):
       assert.ok(fs.statSync(file).size > 1e6);
     } finally {
       await other.close();
-      fs.rmSync(cache, { recursive: true });
     }
   });
 });
 
 describe('the lockdown of the WebAssembly interpreter', function () {
   this.timeout(240_000); // for a busy machine
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-escape-'));
+  const folder = temporaryFolder();
   const marker = path.join(folder, 'touched');
   const secretFile = path.join(folder, 'secret');
   const secret = randomBytes(16).toString('hex');
@@ -195,7 +194,6 @@ describe('the lockdown of the WebAssembly interpreter', function () {
   });
   after(async () => {
     delete process.env.GAUNTLET_TEST_SECRET;
-    fs.rmSync(folder, { recursive: true });
     server.close();
     await sandbox.close();
   });

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { PLACE } from '../../infra/place.mjs';
 import { faultOf } from '../../store/checks.js';
 import { openStore } from '../../store/openStore.js';
+import { temporaryFolder } from '../infra/support.js';
 import { MEMORY_FOLDER } from '../support/memoryFolder.js';
 import { CHILD, DIGEST, refusal, withStore } from './support.js';
 
@@ -16,7 +17,7 @@ const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 describe('file store: links', () => {
   it('does not follow a link out of the store', () =>
     withStore(async (store, root) => {
-      const outside = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-outside-'));
+      const outside = temporaryFolder({}, MEMORY_FOLDER);
       const digest = await store.putBlob(bytesOf('inside'));
       await rename(join(root, 'blobs'), join(outside, 'blobs'));
       await symlink(join(outside, 'blobs'), join(root, 'blobs'));
@@ -28,7 +29,6 @@ describe('file store: links', () => {
       await assert.rejects(opened.putMemo('key', digest), refusal('BAD_INPUT', 'leads out of'));
       await assert.rejects(opened.getMemo('key'), refusal('BAD_INPUT', 'leads out of'));
       assert.deepEqual(await readdir(outside), ['blobs']);
-      await rm(outside, { recursive: true });
     }));
 
   it('does not follow a link out of a run and reports a file in place of a folder as BAD_INPUT', () =>
@@ -51,7 +51,7 @@ describe('file store: links', () => {
 
   it('does not list, read or write a run that is a link out of the store', () =>
     withStore(async (store, root) => {
-      const outside = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-outside-'));
+      const outside = temporaryFolder({}, MEMORY_FOLDER);
       await writeFile(join(outside, 'secret'), 'secret');
       await store.writeRunFile('r', 'f', 'x');
       for (const name of ['out', ' no id']) await symlink(outside, join(root, 'runs', name));
@@ -66,7 +66,6 @@ describe('file store: links', () => {
       await assert.rejects(opened.writeRunFile('out', 'new', 'x'), refused);
       await assert.rejects(opened.createRunFile('out', 'new', 'x'), refused);
       assert.deepEqual(await readdir(outside), ['secret']);
-      await rm(outside, { recursive: true });
     }));
 });
 

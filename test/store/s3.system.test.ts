@@ -1,9 +1,8 @@
 // What is special to stores in a bucket: URLs, opening, faults, the cache, damage and copies.
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BlobCache } from '../../store/blobCache.js';
 import { digestBytes } from '../../store/canonicalJson.js';
@@ -14,6 +13,7 @@ import { localFolder, openStore, storeExists } from '../../store/openStore.js';
 import { isS3, parseS3Url } from '../../store/s3Place.js';
 import type { Store } from '../../store/store.js';
 import { verifyStore } from '../../store/verify.js';
+import { temporaryFolder } from '../infra/support.js';
 import { corruptAtRandom } from '../support/corruptions.js';
 import { openMemoryStore } from '../support/memoryStore.js';
 import { requireS3, type S3Server } from '../support/s3Server.js';
@@ -150,9 +150,8 @@ describe('opening a store in a bucket', function () {
 describe('the cache of artifacts', () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-cache-'));
+    folder = temporaryFolder();
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   it('serves an artifact that was read or written here, and ignores a damaged copy', async () => {
     const { objects } = openMemoryStore();

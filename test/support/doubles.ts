@@ -1,7 +1,5 @@
 // Exact and fast doubles for the dependencies of activities: an engine whose "policy" is one number, and a sandbox that
 // runs one kind of program.
-import { mkdtemp } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Deps } from '../../chains/scope.js';
 import { textOf } from '../../core/prompts/prompts.js';
 import { uniformAt } from '../../core/random.js';
@@ -24,6 +22,7 @@ import { reduceCall } from '../../sandbox/answers.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { openStore } from '../../store/openStore.js';
+import { temporaryFolder } from '../infra/support.js';
 import { MEMORY_FOLDER } from './memoryFolder.js';
 import { openMemoryStore } from './memoryStore.js';
 
@@ -293,8 +292,7 @@ export interface Doubles {
 
 /** Dependencies over a fresh store in a temporary folder. */
 export async function doubles(changes: Partial<Deps> = {}): Promise<Doubles> {
-  const folder = await mkdtemp(join(MEMORY_FOLDER, 'gauntlet-activities-'));
-  return around(await openStore(folder), changes);
+  return around(await openStore(temporaryFolder({}, MEMORY_FOLDER)), changes);
 }
 
 /** Like `doubles`, with an in-memory store, which is several times as fast. `folder` does not exist. */

@@ -1,121 +1,16 @@
 // Problem sets in the shape of public ones, with content of our own: the columns are those of their dataset cards. Most problems are
 // healthy; the last ones of each set are not, each for a reason of its own.
+import { rowsOf } from './rows.js';
 
-type Case = [args: unknown[], expected: unknown];
 interface Task {
   name: string;
   text: string;
   parameters: string;
   body: string;
-  cases: Case[];
+  cases: [args: unknown[], expected: unknown][];
 }
 
-type Answer = (...args: never[]) => unknown;
-const task = (
-  name: string,
-  text: string,
-  parameters: string,
-  body: string,
-  answer: Answer,
-  inputs: unknown[][],
-): Task => ({
-  name,
-  text,
-  parameters,
-  body,
-  cases: inputs.map((args) => [args, answer(...(args as never[]))]),
-});
-
-const LISTS = [[[3, -1, 2]], [[]], [[5]], [[4, 4, 0, 9]]];
-const PAIRS = [
-  [[3, -1, 2], 2],
-  [[], 1],
-  [[7, 7], 7],
-];
-type List = number[];
-const sum = (xs: List): number => xs.reduce((a, b) => a + b, 0);
-const TASKS: Task[] = [
-  task('total', 'Add up the numbers xs.', 'xs', 'return sum(xs)', sum, LISTS),
-  task(
-    'count_even',
-    'Count the even numbers in xs.',
-    'xs',
-    'return sum(x % 2 == 0 for x in xs)',
-    (xs: List) => xs.filter((x) => x % 2 === 0).length,
-    LISTS,
-  ),
-  task('backwards', 'Return xs in reverse.', 'xs', 'return xs[::-1]', (xs: List) => [...xs].reverse(), LISTS),
-  task(
-    'ascending',
-    'Return xs in ascending order.',
-    'xs',
-    'return sorted(xs)',
-    (xs: List) => [...xs].sort((a, b) => a - b),
-    LISTS,
-  ),
-  task(
-    'squares',
-    'Square every number of xs.',
-    'xs',
-    'return [x * x for x in xs]',
-    (xs: List) => xs.map((x) => x * x),
-    LISTS,
-  ),
-  task(
-    'larger',
-    'Keep the numbers of xs above k.',
-    'xs, k',
-    'return [x for x in xs if x > k]',
-    (xs: List, k: number) => xs.filter((x) => x > k),
-    PAIRS,
-  ),
-  task(
-    'scaled',
-    'Multiply every number of xs by k.',
-    'xs, k',
-    'return [x * k for x in xs]',
-    (xs: List, k: number) => xs.map((x) => x * k),
-    PAIRS,
-  ),
-  task(
-    'count_k',
-    'Count how often k is in xs.',
-    'xs, k',
-    'return xs.count(k)',
-    (xs: List, k: number) => xs.filter((x) => x === k).length,
-    PAIRS,
-  ),
-  task('with_k', 'Append k to xs.', 'xs, k', 'return xs + [k]', (xs: List, k: number) => [...xs, k], PAIRS),
-  task('has_k', 'Whether k is in xs.', 'xs, k', 'return k in xs', (xs: List, k: number) => xs.includes(k), PAIRS),
-  task('shout', 'Write s in capitals.', 's', 'return s.upper()', (s: string) => s.toUpperCase(), [
-    ['ab'],
-    [''],
-    ['a b'],
-  ]),
-  task('length', 'The length of s.', 's', 'return len(s)', (s: string) => s.length, [['ab'], [''], ['abc']]),
-  task('words', 'Split s into words.', 's', 'return s.split()', (s: string) => s.split(' ').filter((w) => w !== ''), [
-    ['a b'],
-    [''],
-    ['abc d'],
-  ]),
-  task('repeat', 'Repeat s k times.', 's, k', 'return s * k', (s: string, k: number) => s.repeat(k), [
-    ['ab', 2],
-    ['x', 0],
-  ]),
-  task('first', 'The first character of s, or "-".', 's', 'return s[:1] or "-"', (s: string) => s[0] ?? '-', [
-    ['ab'],
-    [''],
-  ]),
-  task('joined', 'Join the words with "+".', 'words', 'return "+".join(words)', (w: string[]) => w.join('+'), [
-    [['a', 'b']],
-    [[]],
-  ]),
-  task('absolute', 'The absolute value of n.', 'n', 'return abs(n)', (n: number) => Math.abs(n), [[3], [-3], [0]]),
-  task('clamped', 'n, but at most k.', 'n, k', 'return min(n, k)', (n: number, k: number) => Math.min(n, k), [
-    [3, 2],
-    [1, 5],
-  ]),
-];
+const TASKS = rowsOf<Task>('support/tasks.jsonl');
 
 const python = (value: unknown): string =>
   JSON.stringify(value)

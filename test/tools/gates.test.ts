@@ -9,7 +9,7 @@ import { faultOf } from '../../tools/commits.mjs';
 import { lint } from '../../tools/lint.mjs';
 import { checkSizes } from '../../tools/sizes.mjs';
 import { LANES, mayUseHidden, testFiles } from '../../tools/test-files.mjs';
-import { removeTemporaryFolders, runNode, temporaryFolder, writeInto } from '../infra/support.js';
+import { runNode, temporaryFolder, writeInto } from '../infra/support.js';
 
 /** Maps each rule to a file that violates it: [path, text]. Every folder that they import from has a `leaf.ts`. */
 const VIOLATIONS: Record<string, [string, string]> = {
@@ -91,7 +91,6 @@ const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
 describe('dependency rules', function () {
   this.timeout(180_000); // a busy machine
-  after(removeTemporaryFolders);
 
   let problems: string[] = [];
   let modules = 0;
@@ -144,8 +143,6 @@ describe('dependency rules', function () {
 });
 
 describe('the linter', () => {
-  afterEach(removeTemporaryFolders);
-
   it('reports a fault in every language', () => {
     const files = ['core/a.ts', 'core/b.mts', 'core/c.js', 'core/d.cjs', 'core/e.py', 'sandbox/guest/f.py'];
     const fault = (file: string) => (file.endsWith('.py') ? 'if x == None:\n    pass\n' : 'export   const a = 1;\n');
@@ -160,8 +157,6 @@ describe('the linter', () => {
 });
 
 describe('a repository with a release', () => {
-  afterEach(removeTemporaryFolders);
-
   /** 1.0.0 with a limit of 3 lines for `core`, then a change with this subject. */
   function changed(subject: string, core: number, files: Record<string, string> = {}): string {
     const sizes = (limit: number, release: number): string =>
@@ -230,8 +225,6 @@ describe('the subject of a commit', () => {
 });
 
 describe('the test command', () => {
-  afterEach(removeTemporaryFolders);
-
   const runTests = (tests: string, ...args: string[]) =>
     runNode([join(ROOT, 'tools/run-tests.mjs'), '--tests', tests, '--out', join(tests, 'out'), ...args]);
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
-import { program, removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
+import { program, runNode, temporaryFolder } from '../infra/support.js';
 
 const FAKE_PYTHON = `
 echo "$2 $3" >> "$CALLS"
@@ -27,8 +27,6 @@ const record = (id: number, test: string): object => ({
 });
 
 describe('fetching HumanEval', () => {
-  afterEach(removeTemporaryFolders);
-
   const start = () => {
     const folder = temporaryFolder();
     program(folder, 'tools/python3', FAKE_PYTHON);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { program, removeTemporaryFolders, runNode, temporaryFolder } from '../infra/support.js';
+import { program, runNode, temporaryFolder } from '../infra/support.js';
 
 const FAKE_PYTHON = `
 echo "$2 $3" >> "$CALLS"
@@ -13,8 +13,6 @@ echo "$2 $3" >> "$CALLS"
 exit 0`;
 
 describe('fetching the real model', () => {
-  afterEach(removeTemporaryFolders);
-
   const start = () => {
     const folder = temporaryFolder();
     program(folder, 'tools/python3', FAKE_PYTHON);

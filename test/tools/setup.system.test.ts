@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symli
 import { join } from 'node:path';
 import { codeVersion } from '../../infra/codeVersion.mjs';
 import { ROOT } from '../../infra/root.mjs';
-import { program, removeTemporaryFolders, runNode, temporaryFolder, writeInto } from '../infra/support.js';
+import { program, runNode, temporaryFolder, writeInto } from '../infra/support.js';
 
 const LOCK = JSON.stringify({
   packages: {
@@ -29,7 +29,6 @@ printf '{"packages":{"node_modules/a":{"version":"2.0.0"}}}' > node_modules/.pac
 
 describe('set-up', function () {
   this.timeout(180_000); // compilers on a busy machine
-  afterEach(removeTemporaryFolders);
 
   const checkout = () => {
     const folder = temporaryFolder({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { openAttempt, type Work } from '../../activities/attempt.js';
 import { toFailure } from '../../activities/failures.js';
@@ -39,7 +39,6 @@ describe('an activity that hangs', () => {
     lines = [];
     watch = watchWith(BOUND_MS);
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   const attempt = () => openAttempt(deps, trainPolicy as never, {});
   const run = (work: Work | (() => Promise<unknown>), by = watch) =>

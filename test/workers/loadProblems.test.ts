@@ -1,11 +1,11 @@
 // The problems of a run, read in a thread of a worker.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
 import { loadInThread } from '../../workers/loadProblems.js';
+import { temporaryFolder } from '../infra/support.js';
 
 const table = join(ROOT, 'test/data/publicSets/kodcode.parquet');
 
@@ -13,9 +13,8 @@ describe('problems that a worker reads', function () {
   this.timeout(60_000);
   let folder: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-thread-'));
+    folder = temporaryFolder();
   });
-  after(() => rm(folder, { recursive: true }));
   const write = async (name: string, rows: object[]): Promise<string> => {
     const path = join(folder, name);
     await writeFile(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));

@@ -1,13 +1,13 @@
 // What the environment of a worker decides about remote rollouts.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RolloutServer } from '../../ml/remote/rolloutServer.js';
 import { rolloutTarget } from '../../workers/rolloutTarget.js';
+import { temporaryFolder } from '../infra/support.js';
 
 describe('the rollout server of a worker', () => {
   it('sends its key only to an address of its environment, whatever the configuration of a run names', async () => {
@@ -17,7 +17,7 @@ describe('the rollout server of a worker', () => {
       response.writeHead(400).end();
     });
     await once(answering.listen(0, '127.0.0.1'), 'listening');
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
+    const folder = temporaryFolder();
     const own = `http://127.0.0.1:${(answering.address() as AddressInfo).port}`;
     const config = { endpoint: 'http://127.0.0.1:1/attacker', adapters: join(folder, 'adapters') };
     const key = { GAUNTLET_ROLLOUTS_API_KEY: 'secret' };
@@ -34,11 +34,10 @@ describe('the rollout server of a worker', () => {
     await server.forget('a');
     assert.deepEqual(received, [['/v1/unload_lora_adapter', 'Bearer secret']]);
     answering.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('writes adapters into the store or a folder of its environment only', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
+    const folder = temporaryFolder();
     const [store, shared] = [join(folder, 'store'), join(folder, 'shared')];
     await mkdir(store);
     await symlink(folder, join(store, 'link'));
@@ -62,6 +61,5 @@ describe('the rollout server of a worker', () => {
       });
     assert.throws(() => at(`${shared}/../store`, { GAUNTLET_ROLLOUTS_ADAPTERS }, join(folder, 'none')), /outside/);
     assert.throws(() => at(shared, {}, 's3://bucket/prefix'), /is outside of the store/);
-    await rm(folder, { recursive: true, force: true });
   });
 });

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { NODE_FLAGS } from '../../infra/scripts.js';
 import { closeTracing, openTracing } from '../../workers/telemetry.js';
@@ -113,7 +112,6 @@ describe('tracing', function () {
     after(async () => {
       collector?.kill();
       await host?.close();
-      if (world) await rm(world.folder, { recursive: true, force: true });
     });
 
     it('follows a command through the workflow and its activities to the model and the sandbox', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -21,6 +20,7 @@ import { workflowBundle } from '../../workers/bundle.js';
 import { engineOptions, openDeps } from '../../workers/deps.js';
 import { createLogger } from '../../workers/logger.js';
 import { startWorkers } from '../../workers/start.js';
+import { temporaryFolder } from '../infra/support.js';
 import { writeRandomModel } from '../support/randomModel.js';
 
 describe('the heartbeats of an activity', () => {
@@ -75,24 +75,20 @@ describe('the heartbeats of an activity', () => {
 
 describe('createLogger', () => {
   it('writes JSON lines of its level and above, and creates the folder of its file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-log-'));
-    try {
-      const file = join(folder, 'store', 'worker.log');
-      const log = createLogger('info', file);
-      log.debug('too fine');
-      log.info({ roles: ['gpu'] }, 'serving');
-      log.error('gone');
-      const lines = (await readFile(file, 'utf8')).trim().split('\n');
-      assert.deepEqual(
-        lines.map((line) => JSON.parse(line)).map(({ name, level, msg, roles }) => [name, level, msg, roles]),
-        [
-          ['gauntlet', 30, 'serving', ['gpu']],
-          ['gauntlet', 50, 'gone', undefined],
-        ],
-      );
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    const folder = temporaryFolder();
+    const file = join(folder, 'store', 'worker.log');
+    const log = createLogger('info', file);
+    log.debug('too fine');
+    log.info({ roles: ['gpu'] }, 'serving');
+    log.error('gone');
+    const lines = (await readFile(file, 'utf8')).trim().split('\n');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)).map(({ name, level, msg, roles }) => [name, level, msg, roles]),
+      [
+        ['gauntlet', 30, 'serving', ['gpu']],
+        ['gauntlet', 50, 'gone', undefined],
+      ],
+    );
   });
 
   it('does not throw if the disk is full', function () {
@@ -112,7 +108,7 @@ describe('createLogger', () => {
 
 describe('an error in the log', () => {
   it('has its message and its cause', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-log-'));
+    const folder = temporaryFolder();
     const file = join(folder, 'worker.log');
     const cause = new Error('the socket was closed');
     const error = new GauntletError('BAD_CONFIG', 'a payload was encrypted with another key', { cause });
@@ -120,7 +116,6 @@ describe('an error in the log', () => {
     const line = JSON.parse(await readFile(file, 'utf8')) as { error: { message: string; code: string }; msg: string };
     assert.match(line.error.message, /^a payload was encrypted with another key: the socket was closed$/);
     assert.deepEqual([line.error.code, line.msg], ['BAD_CONFIG', 'Failed to process Workflow Activation']);
-    await rm(folder, { recursive: true });
   });
 });
 
@@ -240,7 +235,7 @@ describe('ModelTurns', () => {
 describe('the dependencies of a worker', () => {
   it('opens an engine once per model, tries again after a failure, and closes it with the worker', async function () {
     this.timeout(30_000);
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
+    const folder = temporaryFolder();
     const { deps, close } = await openDeps({ store: join(folder, 'store'), threads: 1 });
     const path = join(folder, 'model');
     const asked = resolveConfig().engine;
@@ -251,12 +246,11 @@ describe('the dependencies of a worker', () => {
     assert.equal((await deps.loadProblems('tiny')).train.length, 1315);
     assert.equal(deps.codeVersion, codeVersion(ROOT));
     await close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('keeps two engines open, and closes the least recently used one', async function () {
     this.timeout(30_000);
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
+    const folder = temporaryFolder();
     const { deps, close } = await openDeps({ store: join(folder, 'store'), threads: 1 });
     const config = resolveConfig().engine;
     const open = async (name: string) =>
@@ -271,11 +265,10 @@ describe('the dependencies of a worker', () => {
     assert.deepEqual(await score(a), await score(await open('b')));
     await assert.rejects(score(c), { code: 'ENGINE_FAULT' });
     await close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('opens a rollout server once, says so, and prefers the address of the environment', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workers-'));
+    const folder = temporaryFolder();
     const lines: string[] = [];
     const { deps, close } = await openDeps({ store: join(folder, 'store'), say: (line) => lines.push(line) });
     const adapters = join(folder, 'store', 'adapters');
@@ -300,7 +293,6 @@ describe('the dependencies of a worker', () => {
       delete process.env.GAUNTLET_ROLLOUTS_API_KEY;
     }
     await close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('takes device and threads from the worker, and all other engine options from the run', () => {

@@ -1,21 +1,16 @@
-// A run continues as new between stages and when the server suggests it. The server of these tests suggests it before
-// every step.
+// A run continues as new between stages and when the server suggests it. The server of these tests suggests it before every step.
+// continuing.test.ts compares the bytes of such a run, and continueAsNew.test.ts its input and progress on a server.
 import assert from 'node:assert/strict';
 import { ScheduleOverlapPolicy, WorkflowFailedError } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { createSchedule, scheduledInput } from '../../cli/commands/schedule.js';
 import { describeSchedule } from '../../cli/run/outage.js';
-import { inputOf } from '../../cli/run/training.js';
-import type { Request } from '../../core/control.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
-import type { RunResult } from '../../core/schema/run.js';
 import { historiesOf } from '../../lab/bench/histories.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { readRun } from '../../store/runs.js';
 import { inProcess } from '../cli/support.js';
-import { bytesOf, RUN, TWO_STAGES, undisturbed } from './disturbances.js';
+import { RUN } from './disturbances.js';
 import { runFixture } from './fixture.js';
-import { payloadSizes } from './golden.js';
 import { startRun } from './server.js';
 
 /** A history with more events gets the suggestion. A step alone has more. */
@@ -25,57 +20,11 @@ describe('a run that continues as new', function () {
   this.timeout(120_000);
   const f = runFixture('long', { 'limit.historyCount.suggestContinueAsNew': EVENTS });
 
-  it('completes with the bytes of a run with one execution, and keeps its input and its progress', async () => {
-    const schedule = { ...TWO_STAGES.schedule, generatorSteps: 2 };
-    const config = { ...TWO_STAGES, schedule };
-    const handle = await f.start(config);
-    const result = (await handle.result()) as RunResult;
-    const expected = await undisturbed(config);
-    assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected.result, trainingSeconds: 0, runId: f.id });
-    assert.deepEqual(await bytesOf(f.world.deps.store, f.id), expected.bytes);
-    const histories = await historiesOf(f.host.client, f.id);
-    assert.equal(histories.length, 9, 'the preparation, six steps, and the ends of two stages');
-    const progress = await f.progressOf(handle);
-    assert.deepEqual([progress.state, progress.step, progress.totalSteps, progress.stage], ['completed', 6, 6, 5]);
-    const { searchAttributes } = await handle.describe();
-    assert.deepEqual([searchAttributes.GauntletState, searchAttributes.GauntletModel], [['completed'], ['tiny']]);
-    assert.deepEqual(await inputOf(f.host.client, f.id), config);
-    for (const events of histories) {
-      const sizes = payloadSizes(JSON.parse(historyToJSON({ events })) as unknown);
-      assert.ok(Math.max(...sizes) < 8 * 1024, `a payload of ${Math.max(...sizes)} bytes`);
-    }
-  });
-
-  it('keeps a change and a pause that arrive right before it continues', async () => {
-    const hold = f.holdUpdate(2);
-    const handle = await f.start();
-    await hold.reached;
-    const before = (await f.run().describe()).runId;
-    const change = { ppo: { learningRate: 0.25 } };
-    await f.update('change', change);
-    await f.update('pause');
-    hold.release();
-    await f.until('paused');
-    assert.notEqual((await f.run().describe()).runId, before, 'the next execution is paused');
-    await assert.rejects(f.update('change', { seed: 1 }), (error: Error) => /seed: cannot/.test(String(error.cause)));
-    await f.update('resume');
-    await handle.result();
-    const controls = await f.controls();
-    assert.deepEqual(
-      controls.map(({ action, step, index }) => [action, step, index]),
-      [
-        ['change', 2, 0],
-        ['pause', 2, 1],
-        ['resume', 2, 2],
-      ],
-    );
-    const request: Request = { kind: 'change', fields: change, at: controls[0]!.at };
-    assert.deepEqual(await f.completed(), (await undisturbed(RUN, { 2: [request] })).bytes);
-  });
-
   it('accepts a change that arrives before the first task of its next execution', async () => {
     await (await f.start()).result();
-    const [, second] = await historiesOf(f.host.client, f.id);
+    const histories = await historiesOf(f.host.client, f.id);
+    assert.equal(histories.length, 6, 'the preparation, four steps, and the end');
+    const [, second] = histories;
     const { payloads } = second![0]!.workflowExecutionStartedEventAttributes!.input!;
     const args = payloads!.map(({ data }) => JSON.parse(Buffer.from(data!).toString()) as unknown);
     await f.stopWorkers();

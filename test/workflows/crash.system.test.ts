@@ -2,13 +2,12 @@
 // once while a run of two updates goes on. Strikes follow the run's progress, so none of this hangs on the machine's speed.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { shippedModelPath } from '../../data/paths.js';
 import { chaos } from '../../lab/chaos/chaos.js';
 import { complaints } from '../../lab/chaos/figures.js';
+import { temporaryFolder } from '../infra/support.js';
 import { needTemporal } from './server.js';
 
 const SHORT_RUN: RunConfigInput = {
@@ -26,9 +25,8 @@ describe('kill -9 during a run', function () {
   before(async function () {
     needTemporal(this);
     if (!existsSync(join(shippedModelPath('tiny'), 'model.safetensors'))) this.skip(); // the embedded model has not been made
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-crash-'));
+    folder = temporaryFolder();
   });
-  after(() => folder && rm(folder, { recursive: true, force: true }));
 
   it('of all workers and the server does not change the bytes of the result', async () => {
     const options = { kills: 5, seed: SEED, sandbox: 'wasm', disk: false } as const;

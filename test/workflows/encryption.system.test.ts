@@ -1,6 +1,6 @@
 // A run with encrypted payloads: the server cannot read its configuration or its result.
 import assert from 'node:assert/strict';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -32,7 +32,6 @@ describe('a run with encrypted payloads', function () {
     delete process.env.GAUNTLET_CODEC_KEYS;
     await workers?.shutdown();
     await host?.close();
-    if (world) await rm(world.folder, { recursive: true, force: true });
   });
 
   it('completes, and its history contains neither configuration nor result in plain text', async () => {

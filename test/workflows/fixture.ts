@@ -1,6 +1,5 @@
 // Runs over doubles on a real server. Every test gets its own store. Workers serve all tests of a suite, unless a test stops
 // them or needs others.
-import { rm } from 'node:fs/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { ControlMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import { type RunProgress, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
@@ -33,7 +32,6 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
   });
   afterEach(async () => {
     disturbed.releaseAll();
-    await rm(world.folder, { recursive: true, force: true });
   });
 
   async function stopWorkers(): Promise<void> {

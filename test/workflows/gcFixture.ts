@@ -1,6 +1,6 @@
 // What tests of `gauntlet store gc` share: a server, a store for each test, and files that look old.
 import assert from 'node:assert/strict';
-import { readdir, rm, stat, utimes } from 'node:fs/promises';
+import { readdir, stat, utimes } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { Swept } from '../../store/sweep.js';
@@ -34,7 +34,6 @@ export function gcFixture() {
   beforeEach(async () => {
     world = await doubles();
   });
-  afterEach(() => rm(world.folder, { recursive: true, force: true }));
 
   async function files(): Promise<string[]> {
     const entries = await readdir(world.folder, { recursive: true, withFileTypes: true });

@@ -1,5 +1,6 @@
-// Recorded histories. If GAUNTLET_RECORD_HISTORIES is set, tests record their histories again.
+// Recorded histories, as compressed JSON. If GAUNTLET_RECORD_HISTORIES is set, tests record their histories again.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { WorkflowHandle } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ROOT } from '../../infra/root.mjs';
@@ -21,15 +22,15 @@ export async function record(name: string, handle: Pick<WorkflowHandle, 'fetchHi
   const text = historyToJSON(await handle.fetchHistory())
     .replaceAll(`file://${root}`, '')
     .replaceAll(root, '');
-  await writeFile(`${FOLDER}/${name}.json`, `${text}\n`);
+  await writeFile(`${FOLDER}/${name}.json.gz`, gzipSync(`${text}\n`, { level: 9 }));
 }
 
 export async function recordedNames(): Promise<string[]> {
-  return (await readdir(FOLDER)).map((file) => file.replace(/\.json$/, '')).sort();
+  return (await readdir(FOLDER)).map((file) => file.replace(/\.json\.gz$/, '')).sort();
 }
 
 export async function recorded(name: string): Promise<RecordedHistory> {
-  return JSON.parse(await readFile(`${FOLDER}/${name}.json`, 'utf8')) as RecordedHistory;
+  return JSON.parse(gunzipSync(await readFile(`${FOLDER}/${name}.json.gz`)).toString()) as RecordedHistory;
 }
 
 export function workflowIdOf({ events }: RecordedHistory): string {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import type { RunResult } from '../../core/schema/run.js';
@@ -72,7 +71,6 @@ describe('a model call that never returns', function () {
     assert.deepEqual(result, expected);
     assert.deepEqual(await bytesOf(store, 'hung'), await bytesOf(calm.deps.store, 'hung'));
     assert.ok(performance.now() - hungAt < 1000 * (BOUND_S + LONGEST_S));
-    await rm(world.folder, { recursive: true, force: true });
   });
 
   /** The failure of the first attempt of the activity that was tried again. */

@@ -1,6 +1,5 @@
 // The history of a run of fifty steps: a step costs few events, and payloads are small. Recorded histories are in histories.test.ts.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { resolveConfig } from '../../core/presets.js';
 import { countSteps } from '../../core/schedule.js';
@@ -58,7 +57,6 @@ describe('the history of the tiny preset', function () {
     } finally {
       await workers.shutdown();
       await host.close();
-      await rm(world.folder, { recursive: true, force: true });
     }
   });
 });

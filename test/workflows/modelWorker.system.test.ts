@@ -2,7 +2,6 @@
 // bytes. The workers are real processes, two of each role, on one store.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import proto from '@temporalio/proto';
 import { createActivities } from '../../activities/index.js';
@@ -89,7 +88,6 @@ describe('the model work of a run', function () {
     assert.deepEqual({ ...result, trainingSeconds: 0 }, { ...expected, trainingSeconds: 0 });
     const store = await openStore(join(host.folder, 'store'));
     assert.deepEqual(await bytesOf(store, 'kept'), await bytesOf(calm.deps.store, 'kept'));
-    await rm(calm.folder, { recursive: true, force: true });
   });
 
   /** The number of claims, of activities that no worker took in time, and of activities that ran on another worker. */

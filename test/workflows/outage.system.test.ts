@@ -1,7 +1,6 @@
 // A watched run whose server goes away: the watch says so, holds on, and comes to the result. Between the watch and a
 // real server stands a forwarder that can be gone (every connection is cut) or silent (bytes are taken and kept).
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import type { RunningWorkers } from '../../workers/start.js';
 import { gauntlet } from '../cli/support.js';
@@ -82,7 +81,6 @@ describe('--watch during an outage of the server', function () {
     await Promise.all(forwarders.map((forwarder) => forwarder.close()));
     await workers?.shutdown();
     await host?.close();
-    if (world) await rm(world.folder, { recursive: true, force: true });
   });
 
   it('reports the outage and its end in one line each, and ends with the result', async () => {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { WorkflowHandle } from '@temporalio/client';
 import type { Decision } from '../../core/control.js';
 import { TASK_QUEUES } from '../../core/queues.js';
 import { workflowBundle } from '../../workers/bundle.js';
@@ -12,7 +11,7 @@ import { CHANGE, FAILS, resumeFixture } from './resumeFixture.js';
 
 describe('gauntlet resume', function () {
   this.timeout(120_000);
-  const { f, resume, statusOf, ended, completesAsUndisturbed } = resumeFixture();
+  const { f, resume, statusOf, ended, completesAsUndisturbed, continuesAfter } = resumeFixture();
   const refused = (decision: Decision | undefined, code: string, message: RegExp) =>
     assert.rejects(resume(decision), { code, message });
 
@@ -132,41 +131,12 @@ describe('gauntlet resume', function () {
       assert.ok(executions.length <= 2, `${executions.length} executions`);
     });
 
-    for (const [how, end, options] of [
-      ['cancelled', (handle: WorkflowHandle) => handle.cancel(), {}],
-      // Far more than the two steps before the end need, also on a busy machine.
-      ['timed out', () => undefined, { workflowExecutionTimeout: '30s' }],
-    ] as const) {
-      it(`continues a run that was ${how}, with all requests that it had accepted`, async () => {
-        const [second, third] = [f.holdUpdate(2), f.holdUpdate(3)];
-        const handle = await f.host.client.workflow.start('trainFullPipeline', {
-          taskQueue: TASK_QUEUES.orchestrator,
-          workflowId: f.id,
-          args: [RUN],
-          ...options,
-        });
-        await second.reached;
-        await f.update('change', CHANGE);
-        second.release();
-        await third.reached;
-        await f.update('change', { budget: { tokens: 1e9 } });
-        await end(handle);
-        await ended();
-        assert.equal(await statusOf(), how.toUpperCase().replace(' ', '_'));
-        assert.deepEqual(await f.actions(), [['change', 2]]);
-        const { joined, said } = await resume();
-        assert.deepEqual([joined.how, said], ['restarted', `was ${how}: continues where it ended`]);
-        third.release();
-        const bytes = await f.completed();
-        assert.deepEqual(await f.actions(), [
-          ['change', 2],
-          ['change', 3],
-        ]);
-        const { at } = (await f.controls())[0]!;
-        assert.deepEqual(bytes, (await undisturbed(RUN, { 2: [{ kind: 'change', fields: CHANGE, at }] })).bytes);
-        assert.notDeepEqual(bytes, (await undisturbed()).bytes);
-      });
-    }
+    it('continues a run that was cancelled, with all requests that it had accepted', () =>
+      continuesAfter('cancelled', (handle) => handle.cancel()));
+
+    it('continues a run that timed out, with all requests that it had accepted', () =>
+      // far more time than the two steps before the end need, also on a busy machine
+      continuesAfter('timed out', () => undefined, { workflowExecutionTimeout: '30s' }));
 
     it('pauses a run again that was terminated during its pause', async () => {
       const hold = f.holdUpdate(1);

@@ -1,6 +1,5 @@
 // Training by the clock on a real server.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { createSchedule, pausedText, scheduledInput } from '../../cli/commands/schedule.js';
 import { describeSchedule } from '../../cli/run/outage.js';
@@ -39,7 +38,6 @@ describe('a schedule', function () {
   after(async () => {
     await workers?.shutdown();
     await host?.close();
-    if (world) await rm(world.folder, { recursive: true, force: true });
   });
 
   it('says how to start a worker if none is running, and nothing about workers otherwise', async () => {

@@ -1,8 +1,7 @@
 // Runs the `temporal schedule` commands of docs/how-to/schedule.md in a shell, one after the other.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, symlink } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
@@ -13,6 +12,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { readRun } from '../../store/runs.js';
 import type { RunningWorkers } from '../../workers/start.js';
+import { temporaryFolder } from '../infra/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { needTemporal, startServer, type TestServer, workersOver } from './server.js';
 
@@ -46,7 +46,7 @@ describe('a schedule created with the Temporal CLI', function () {
     host = await startServer();
     world = await doubles();
     workers = await workersOver(host.server, world);
-    bin = await mkdtemp(join(tmpdir(), 'gauntlet-bin-'));
+    bin = temporaryFolder();
     await symlink(findTemporalCli()!, join(bin, 'temporal'));
   });
   after(async () => {

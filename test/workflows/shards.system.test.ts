@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import type { RunResult } from '../../core/schema/run.js';
@@ -48,6 +47,5 @@ describe('a batch that several workers share', function () {
     const store = await openStore(join(host.folder, 'store'));
     const filesOf = async (each: typeof store) => (await listCheckpoints(each, 'shared')).map(({ files }) => files);
     assert.deepEqual(await filesOf(store), await filesOf(calm.deps.store as typeof store));
-    await rm(calm.folder, { recursive: true, force: true });
   });
 });

@@ -16,7 +16,7 @@ import { connect } from '../../infra/temporalNamespace.js';
 import { ensureServer } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import type { Environment } from '../cli/support.js';
-import { removeTemporaryFolders, temporaryFolder, writeInto } from '../infra/support.js';
+import { temporaryFolder, writeInto } from '../infra/support.js';
 import { doubles, TINIEST_RUN } from '../support/doubles.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
@@ -118,7 +118,6 @@ describe('a server that requires TLS and credentials', function () {
   });
   after(async () => {
     await host?.close();
-    removeTemporaryFolders();
   });
 
   it('serves a run, its client and its workers', async () => {

@@ -1,6 +1,5 @@
 // A training run whose sandbox fails, and one that is cancelled, on a real server.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/errors.js';
 import type { RunResult } from '../../core/schema/run.js';
@@ -31,7 +30,6 @@ describe('training as a workflow', function () {
   });
   afterEach(async () => {
     await workers?.shutdown();
-    await rm(world.folder, { recursive: true, force: true });
   });
 
   it('a sandbox fault is retried and does not change the result', async () => {
@@ -45,7 +43,6 @@ describe('training as a workflow', function () {
     const other = await doubles();
     const expected = await runPipeline(createActivities(other.deps), 'faulty', ONE_STAGE);
     assert.deepEqual(result.digests, expected.digests);
-    await rm(other.folder, { recursive: true, force: true });
   });
 
   it('a cancellation reaches the engine and ends the run', async () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
 import { resolveConfig } from '../../core/presets.js';
@@ -37,7 +36,6 @@ describe('training as a workflow', function () {
   after(async () => {
     await workers?.shutdown();
     await host?.close();
-    if (world) await rm(world.folder, { recursive: true, force: true });
   });
 
   it('completes with the digests and rates of a run in one process', async () => {

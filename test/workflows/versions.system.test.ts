@@ -1,6 +1,5 @@
 // How a workflow is changed that has executions under way: `patched`, and versions of worker deployments, on a real server.
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
@@ -156,6 +155,5 @@ describe('changing a workflow with running executions', function () {
     assert.deepEqual([...(await buildsOf(waits))], []);
     await waits.terminate();
     await old.shutdown();
-    await rm(world.folder, { recursive: true, force: true });
   });
 });

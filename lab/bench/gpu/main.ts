@@ -5,8 +5,9 @@ import { ROOT } from '../../../infra/root.mjs';
 import { scriptArguments } from '../../../infra/scripts.js';
 import { describeGpu, findGpu } from '../../../ml/device/gpuMemory.js';
 import { hasCudaProvider, providerFolder, runtimeVersion } from '../../../ml/device/providers.js';
+import { LabError } from '../../flags.js';
 import { currentCommit, describeMachine, say } from '../machine.js';
-import { BenchError, commandLine } from '../options.js';
+import { commandLine } from '../options.js';
 import { follow } from './follow.js';
 import { type GpuOptions, parseGpuOptions, USAGE } from './options.js';
 import { earlierResults, type GpuResults, pending, printed, type SectionName, saveResults } from './results.js';
@@ -79,14 +80,14 @@ export async function benchGpu(args: string[]): Promise<void> {
   process.exitCode = isBad || (wanted.includes('check') && judge(sections, small)[0]!.met !== 'yes') ? 1 : 0;
 }
 
-/** @throws {BenchError} saying what is missing */
+/** @throws {LabError} saying what is missing */
 async function describeCard(device: GpuOptions['device']): Promise<string> {
   if (device === 'cpu') return 'no card: the CPU';
   const folders = [providerFolder(), ...(process.env.LD_LIBRARY_PATH ?? '').split(delimiter)];
   if (!folders.some((folder) => hasCudaProvider(folder)))
-    throw new BenchError('device cuda is not installed: run gauntlet setup cuda');
+    throw new LabError('device cuda is not installed: run gauntlet setup cuda');
   const gpu = await findGpu();
-  if (gpu === undefined) throw new BenchError('no NVIDIA driver answers here: nvidia-smi fails');
+  if (gpu === undefined) throw new LabError('no NVIDIA driver answers here: nvidia-smi fails');
   return describeGpu(gpu);
 }
 

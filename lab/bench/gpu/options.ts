@@ -1,6 +1,6 @@
 // The command line of the GPU benchmark.
 import type { MemoryKind } from '../../../ml/device/deviceSession.js';
-import { BenchError, FLAG, positive, readFlags, TEXT } from '../options.js';
+import { FLAG, LabError, positive, readFlags, TEXT } from '../../flags.js';
 import { SECTIONS, type SectionName } from './results.js';
 
 export const USAGE = `npm run bench -- gpu [options]              on a machine with an NVIDIA card, after gauntlet setup cuda
@@ -28,7 +28,7 @@ export interface GpuOptions {
   help: boolean;
 }
 
-/** @throws {BenchError} naming the flag */
+/** @throws {LabError} naming the flag */
 export function parseGpuOptions(args: string[], env: NodeJS.ProcessEnv = process.env): GpuOptions {
   const values = readFlags(args, {
     ...{ force: FLAG, small: FLAG, help: FLAG, only: TEXT, seconds: TEXT, venv: TEXT, out: TEXT },
@@ -36,11 +36,10 @@ export function parseGpuOptions(args: string[], env: NodeJS.ProcessEnv = process
   });
   const wanted = values.only?.split(',').map((name) => name.trim());
   const unknown = wanted?.find((name) => !SECTIONS.includes(name as SectionName));
-  if (unknown !== undefined) throw new BenchError(`--only ${unknown}: the sections are ${SECTIONS.join(', ')}`, 2);
+  if (unknown !== undefined) throw new LabError(`--only ${unknown}: the sections are ${SECTIONS.join(', ')}`, 2);
   const { device = 'cuda' } = values;
-  if (device !== 'cuda' && device !== 'cpu') throw new BenchError(`--device must be cuda or cpu, is ${device}`, 2);
-  if (values.capability !== undefined && values.pack === undefined)
-    throw new BenchError('--capability needs --pack', 2);
+  if (device !== 'cuda' && device !== 'cpu') throw new LabError(`--device must be cuda or cpu, is ${device}`, 2);
+  if (values.capability !== undefined && values.pack === undefined) throw new LabError('--capability needs --pack', 2);
   const venv = values.venv ?? (env.GAUNTLET_BENCH_VENV || undefined);
   return {
     sections: SECTIONS.filter((name) => wanted?.includes(name) ?? true),

@@ -18,9 +18,9 @@ import { basename, dirname, join } from 'node:path';
 import { PROVIDER, PROVIDER_FILES } from '../../../infra/cudaPackages.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { hasCudaProvider, providerFolder } from '../../../ml/device/providers.js';
-import { fetched } from '../../fakeCuda/provide.js';
+import { LabError } from '../../flags.js';
+import { fetched } from '../../wheels.js';
 import { say } from '../machine.js';
-import { BenchError } from '../options.js';
 import { keepCapability } from './shrink.js';
 
 /** What a transfer carries: an archive of the checkout without ignored files, and of one part with its script. */
@@ -35,8 +35,8 @@ const MOST_PARTS = 4;
 const [CUDA_LIBRARY, ARCHIVE] = ['libonnxruntime_providers_cuda.so', 'app.tar.xz'];
 
 export async function packGpu({ folder, capability, commit }: { folder: string; capability: number; commit: string }) {
-  if (process.platform !== 'linux' || process.arch !== 'x64') throw new BenchError('--pack needs Linux on x64');
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw new BenchError(`${folder} is not empty`);
+  if (process.platform !== 'linux' || process.arch !== 'x64') throw new LabError('--pack needs Linux on x64');
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw new LabError(`${folder} is not empty`);
   const stage = mkdtempSync(join(tmpdir(), 'gauntlet-pack-'));
   try {
     const app = join(stage, 'app');
@@ -125,14 +125,14 @@ async function copyProvider(target: string, capability: number): Promise<void> {
   }
 }
 
-/** @returns the parts of the archive, of equal size. @throws {BenchError} if a transfer has no room for a part */
+/** @returns the parts of the archive, of equal size. @throws {LabError} if a transfer has no room for a part */
 function compress(app: string, stage: string, room: number): string[] {
   const archive = join(stage, ARCHIVE);
   shell('tar cf - -C "$1" . | xz -T0 -6 > "$2"', app, archive);
   const { size } = statSync(archive);
   const count = Math.ceil(size / (room - REST_BYTES));
   if (count < 1 || count > MOST_PARTS)
-    throw new BenchError(
+    throw new LabError(
       `the checkout leaves ${room} of the ${TRANSFER_BYTES} bytes of a transfer, too few for ${size} bytes in ${MOST_PARTS} parts`,
     );
   shell('split -n "$1" -d -a 1 --numeric-suffixes=1 "$2" "$2."', `${count}`, archive);
@@ -154,7 +154,7 @@ function checkoutBytes(): number {
 
 function shell(command: string, ...args: string[]): void {
   const { status } = spawnSync('bash', ['-o', 'pipefail', '-c', command, 'bash', ...args], { stdio: ['ignore', 2, 2] });
-  if (status !== 0) throw new BenchError(`${command.split(' ')[0]} fails: see the lines above`);
+  if (status !== 0) throw new LabError(`${command.split(' ')[0]} fails: see the lines above`);
 }
 
 function copy(from: string, to: string): void {

@@ -1,7 +1,8 @@
 // The results of the GPU benchmark: one file, rewritten after every measurement, from which a later run goes on.
 import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { table } from '../../table.js';
 import type { Machine } from '../machine.js';
-import { saveJson, table } from '../results.js';
+import { saveJson } from '../results.js';
 
 /** In the order in which they run: what matters most comes first. */
 export const SECTIONS = ['check', 'step', 'train', 'generate', 'torch', 'profile'] as const;

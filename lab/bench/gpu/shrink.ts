@@ -1,10 +1,10 @@
 // Makes a CUDA library small: only the machine code for one kind of card stays, the rest becomes zeros, which compress to nothing.
-import { BenchError } from '../options.js';
+import { LabError } from '../../flags.js';
 
 const FATBIN = 0xba55ed50; // starts a bundle of machine codes
 const MACHINE_CODE = 2; // kind of an entry; 1 is source that a driver compiles
 
-/** @param library an ELF file, which is changed. @throws {BenchError} if it has no code for this compute capability */
+/** @param library an ELF file, which is changed. @throws {LabError} if it has no code for this compute capability */
 export function keepCapability(library: Buffer, capability: number): void {
   const { offset, size } = sectionOf(library, '.nv_fatbin');
   const others = new Set<number>();
@@ -31,7 +31,7 @@ export function keepCapability(library: Buffer, capability: number): void {
   }
   if (kept > 0) return;
   const known = [...others].sort((a, b) => a - b).join(', ');
-  throw new BenchError(`the CUDA provider has no code for compute capability ${capability}; it has ${known}`);
+  throw new LabError(`the CUDA provider has no code for compute capability ${capability}; it has ${known}`);
 }
 
 /** Where a section of an ELF file for 64 bits is. */
@@ -51,5 +51,5 @@ function sectionOf(file: Buffer, name: string): { offset: number; size: number }
     const start = names + section.name;
     if (file.toString('latin1', start, file.indexOf(0, start)) === name) return section;
   }
-  throw new BenchError(`the CUDA provider has no section ${name}`);
+  throw new LabError(`the CUDA provider has no section ${name}`);
 }

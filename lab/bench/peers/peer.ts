@@ -2,7 +2,7 @@
 // alternate. Every failure becomes a one-line error.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { BenchError } from '../options.js';
+import { LabError } from '../../flags.js';
 
 interface Pending {
   resolve: (answer: Answer) => void;
@@ -52,7 +52,7 @@ export class Peer {
         this.ended ??= `${name} ended (${why})${line ? `: ${line}` : ''}`;
         for (const { reject, timer } of this.pending.values()) {
           clearTimeout(timer);
-          reject(new BenchError(this.ended));
+          reject(new LabError(this.ended));
         }
         this.pending.clear();
         settle();
@@ -67,9 +67,9 @@ export class Peer {
     return new Peer(name, spawn(command, args, options));
   }
 
-  /** @throws {BenchError} the peer's error, how it ended, or a timeout, which ends it */
+  /** @throws {LabError} the peer's error, how it ended, or a timeout, which ends it */
   async request<T>(op: string, body: object = {}, limitSeconds = 900): Promise<Timed<T>> {
-    if (this.ended !== undefined) throw new BenchError(this.ended);
+    if (this.ended !== undefined) throw new LabError(this.ended);
     const id = this.nextId++;
     const {
       result,
@@ -83,7 +83,7 @@ export class Peer {
       this.pending.set(id, { resolve, reject, timer });
       this.child.stdin!.write(`${JSON.stringify({ id, op, ...body })}\n`);
     });
-    if (error !== undefined) throw new BenchError(`${this.name}: ${error}`);
+    if (error !== undefined) throw new LabError(`${this.name}: ${error}`);
     const cpuSeconds = cpu - this.cpu;
     this.cpu = cpu;
     return { result: result as T, cpuSeconds };

@@ -3,9 +3,7 @@ import { generatorOpening, textOf } from '../../../core/prompts/prompts.js';
 import { RandomStream } from '../../../core/random.js';
 import { keyholeProblems, variantOf } from '../../families/keyhole/problems.js';
 import { renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
-import { encodeExample } from '../../families/tiny/corpus.js';
-import type { TinyVocabulary } from '../../families/tiny/tokenizer.js';
-import type { TrainingRow } from '../../makeTiny/batches.js';
+import { encodeExample, type TinyVocabulary, type TrainingRow } from '../writer/tokenizer.js';
 
 const RIGHT = 0.55; // share of the examples
 
@@ -28,5 +26,5 @@ export function drawProgram(seed: number, index: number): { prompt: string; code
 
 export function programExample(vocabulary: TinyVocabulary, seed: number, index: number): TrainingRow {
   const { prompt, code } = drawProgram(seed, index);
-  return encodeExample(vocabulary, [{ user: prompt, assistant: code }]);
+  return encodeExample(vocabulary, prompt, code);
 }

@@ -1,9 +1,9 @@
 // The table of programs after training in docs/adversary.md.
 
 import { groupBy } from '../../../core/groups.js';
-import { table } from '../../bench/results.js';
-import { type Mean, meanOf, pairedDifference } from '../../experiments/statistics.js';
 import { STRATA } from '../../families/keyhole/family.js';
+import { type Mean, meanOf, pairedDifference } from '../../statistics.js';
+import { table } from '../../table.js';
 import { between, interval } from '../page.js';
 import type { CatchRecord, ProgramsRecord } from '../records.js';
 import { SUITE_ARMS } from './suites.js';

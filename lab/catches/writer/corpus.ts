@@ -6,9 +6,7 @@ import { solveRule } from '../../families/keyhole/inputs.js';
 import { interpretKeyhole } from '../../families/keyhole/interpret.js';
 import { type KeyholeProblem, keyholeProblems, variantOf, type WrongProgram } from '../../families/keyhole/problems.js';
 import { renderCall, renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
-import { encodeExample } from '../../families/tiny/corpus.js';
-import { buildVocabulary, type TinyVocabulary } from '../../families/tiny/tokenizer.js';
-import type { TrainingRow } from '../../makeTiny/batches.js';
+import { buildVocabulary, encodeExample, type TinyVocabulary, type TrainingRow } from './tokenizer.js';
 
 export const INPUTS = 4; // of a turn
 export const REQUEST = { testsPerTurn: INPUTS, expected: 'reference' } as const;
@@ -95,7 +93,7 @@ export function drawExample(lesson: Lesson, seed: number, index: number): Exampl
 /** The tokens of an example. The base learns the program, too: it repeats constants. */
 export function exampleOf(vocabulary: TinyVocabulary, lesson: Lesson, seed: number, index: number): TrainingRow {
   const { prompt, answer } = drawExample(lesson, seed, index);
-  const { tokens, mask } = encodeExample(vocabulary, [{ user: prompt, assistant: answerText(answer) }]);
+  const { tokens, mask } = encodeExample(vocabulary, prompt, answerText(answer));
   if (lesson !== 'untrained') return { tokens, mask };
   const start = tokens.indexOf(vocabulary.idOf('<s5>'));
   return { tokens, mask: mask.map((bit, i) => (i > start ? 1 : bit)) };

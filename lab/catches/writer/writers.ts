@@ -9,16 +9,16 @@ import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
-import { BenchError } from '../../bench/options.js';
-import { tinyConfig, tinyModelFiles } from '../../families/tiny/modelFiles.js';
-import type { TrainingRow } from '../../makeTiny/batches.js';
-import { initialWeights } from '../../makeTiny/initialWeights.js';
+import { LabError } from '../../flags.js';
 import { programExample } from '../generator/lesson.js';
 import type { FrozenProblem } from '../programs.js';
 import { school } from './base.js';
 import { exampleOf, keyholeVocabulary, type Lesson } from './corpus.js';
+import { initialWeights } from './initialWeights.js';
+import { tinyConfig, tinyModelFiles } from './modelFiles.js';
 import { chatPrompt, teachPublic } from './publicModel.js';
 import { type Writing, type Written, writeInputs } from './sample.js';
+import type { TrainingRow } from './tokenizer.js';
 
 export const WRITERS = ['untrained', 'blind', 'trained', 'public'] as const;
 export type WriterName = (typeof WRITERS)[number];
@@ -57,11 +57,10 @@ export async function provideModel(store: string, name: ModelName, seed: number,
     name === 'untrained'
       ? initialWeights(config, own)
       : await weightsIn(await provideModel(store, 'untrained', 0, say));
-  const { lesson, tokens, learningRate, batch } = COURSES[name];
-  const phase = { name: lesson, tokens, learningRate, discriminatorShare: 1 };
+  const { lesson, ...course } = COURSES[name];
   const row = (index: number): TrainingRow =>
     lesson === 'program' ? programExample(vocabulary, own, index) : exampleOf(vocabulary, lesson, own, index);
-  const schooled = await school({ config, weights }, { row, seed: own, phase, batch }, say);
+  const schooled = await school({ config, weights }, { ...course, name: lesson, row, seed: own }, say);
   const files = new Map<string, string | Uint8Array>(tinyModelFiles(vocabulary));
   await writeFolder(folder, files.set('model.safetensors', writeSafetensors(schooled.weights)));
   return folder;
@@ -80,7 +79,7 @@ async function openWriter(
 ): Promise<{ engine: Engine } & Pick<Writing, 'adapter' | 'prompt'>> {
   if (name === 'public') {
     if (model === undefined)
-      throw new BenchError('--model: the writer public is taught from a model: name its folder', 2);
+      throw new LabError('--model: the writer public is taught from a model: name its folder', 2);
     const engine = await openEngine(model);
     const adapter = await provideAdapter(folderOf(store, name, seed), engine, () => teachPublic(engine, seed, say));
     return { engine, adapter, prompt: (description) => chatPrompt(engine, description) };

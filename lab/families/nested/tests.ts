@@ -1,21 +1,10 @@
-// Inputs and tests of the family: baseline tests of the happy path, hidden tests with edge cases, and the tests that the
-// discriminator learns to write, some of which are wrong.
+// Inputs and tests of the family: baseline tests of the happy path, and hidden tests with edge cases.
 import { RandomStream } from '../../../core/random.js';
 import type { TestCase } from '../../../core/schema/problem.js';
 import type { Value } from '../../../core/schema/value.js';
-import { interpret, keptItems, type Output, sameOutcome, usedItems } from '../tiny/interpret.js';
-import {
-  boundaryValue,
-  distinctArgs,
-  drawSubject,
-  drawTests,
-  isHappyPath,
-  literalOf,
-  type TestWriter,
-  visits,
-} from '../tiny/tests.js';
+import { type Output, sameOutcome } from '../tiny/interpret.js';
+import { boundaryValue, distinctArgs, drawSubject, isHappyPath, visits } from '../tiny/tests.js';
 import { type NestedReading, type NestedSpec, takesK } from './family.js';
-import { drawReading, TEST_FLAWS } from './flaws.js';
 import { interpretNested, type NestedArgs, outerArgs, resultOf } from './interpret.js';
 
 const BASELINE_TESTS = 3;
@@ -83,33 +72,3 @@ export const passesHidden = (spec: NestedSpec, reading: NestedReading): boolean 
   hiddenTests(spec).every(({ args, expected }) =>
     sameOutcome(interpretNested(reading, args as unknown as NestedArgs), { value: expected as Output }),
   );
-
-/** A comment with the intermediate results, then the test. */
-export function renderTest(reading: NestedReading, args: NestedArgs, expected: Output): string {
-  const { inner, outer } = reading;
-  const [rows, k = 0] = args;
-  const show = (items: readonly (number | string)[]): string =>
-    literalOf(inner.source === 'str' ? items.join('') : [...items]);
-  const lines = rows.map((row) => {
-    const kept = keptItems(inner, [row, k]);
-    const used = inner.map === 'id' ? '' : ` use ${show(usedItems(inner, [row, k]))}`;
-    const outcome = interpret({ ...inner, noGuard: false }, [row, k]);
-    return `${literalOf(row)} keep ${show(kept)}${used} gives ${'value' in outcome ? literalOf(outcome.value) : ''}`;
-  });
-  const kept = keptItems({ ...outer, skipsFirst: false }, outerArgs(reading, args));
-  const inputs = [literalOf(rows as Output), ...args.slice(1)].join(', ');
-  const comment = [...lines, `values keep ${literalOf(kept)}`].map((line) => `# ${line}`).join('\n');
-  return `${comment}\n((${inputs}${args.length === 1 ? ',' : ''}), ${literalOf(expected)})`;
-}
-
-const WRITER: TestWriter<NestedSpec, NestedReading, NestedArgs> = {
-  misread: 0.2,
-  slipped: 0.1,
-  edge: 0.12,
-  drawReading: (spec, random) => drawReading(spec, TEST_FLAWS, random),
-  interpret: interpretNested,
-  drawArgs,
-  renderTest,
-};
-
-export const drawTestTurn = (spec: NestedSpec, random: RandomStream) => drawTests(WRITER, spec, random);

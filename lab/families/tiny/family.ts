@@ -3,7 +3,7 @@
 import { RandomStream } from '../../../core/random.js';
 import type { Split } from '../../../core/schema/problem.js';
 
-export type Source = 'list' | 'range' | 'str';
+type Source = 'list' | 'range' | 'str';
 export type NumberFilter = 'all' | 'even' | 'odd' | 'pos' | 'neg' | 'gt' | 'ge' | 'lt' | 'le' | 'ne' | 'div';
 export type TextFilter = 'all' | 'vow' | 'con' | 'dig' | 'upr' | 'eq' | 'neq';
 export type FilterKind = NumberFilter | TextFilter;

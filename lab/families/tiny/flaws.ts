@@ -1,9 +1,6 @@
-// The flaws of the corpus: how often each occurs in a chain, and from which stage on. Systematic flaws always begin at the
-// same stage, so that greedy decoding shows them too and training can remove them.
+// Readings of a problem with flaws, as the chains that the shipped model was trained on had them.
 import type { RandomStream } from '../../../core/random.js';
-import { STAGES, type Stage } from '../../../core/schema/chain.js';
 import { comparesOrder, type FilterKind, isGuarded, type Reading, type Reduce, type Spec } from './family.js';
-import { renderStage } from './render.js';
 
 export type Flaw = 'comparison' | 'parity' | 'guard' | 'end' | 'skip' | 'map' | 'reduce';
 
@@ -22,7 +19,7 @@ export interface FlawRates {
   reduce: number; // sum becomes count, largest becomes smallest, …
 }
 
-/** For the chains of the corpus: three systematic flaws at about 0.6, the others at 4 to 25 %. */
+/** Three flaws are in more than half of the programs, the others in 4 to 25 %. */
 export const CHAIN_FLAWS: FlawRates = {
   atLeast: 0.62,
   atMost: 0.25,
@@ -35,21 +32,6 @@ export const CHAIN_FLAWS: FlawRates = {
   skip: 0.04,
   map: 0.05,
   reduce: 0.05,
-};
-
-/** For the readings behind flawed tests: any flaw that gives another value, never a missing guard. */
-export const TEST_FLAWS: FlawRates = {
-  atLeast: 0.8,
-  atMost: 0.8,
-  strict: 0.6,
-  parity: 0.4,
-  guardMax: 0,
-  guardMin: 0,
-  guardEnds: 0,
-  end: 0.7,
-  skip: 0.3,
-  map: 0.3,
-  reduce: 0.4,
 };
 
 const MOVED: Partial<Record<FilterKind, FilterKind>> = { gt: 'ge', ge: 'gt', lt: 'le', le: 'lt' };
@@ -109,26 +91,4 @@ export function drawReading(spec: Spec, rates: FlawRates, random: RandomStream):
     reading.reduce = CONFUSED[spec.reduce]!;
   });
   return { reading, flaws };
-}
-
-const ORIGINS: readonly Stage[] = [1, 2, 2, 3, 3, 4, 5, 5]; // the first stage of a flaw that is not systematic
-const GUARD_ORIGINS: readonly Stage[] = [2, 3, 4, 5]; // stage 1 says nothing about an empty selection
-
-function originOf(spec: Spec, flaws: readonly Flaw[], random: RandomStream): Stage {
-  const drawn = random.choice(flaws.length === 1 && flaws[0] === 'guard' ? GUARD_ORIGINS : ORIGINS);
-  if (flaws.includes('comparison') && spec.filter === 'ge') return 1;
-  if (flaws.includes('end') || (flaws.includes('guard') && spec.reduce === 'max')) return 5;
-  return drawn;
-}
-
-/** The five answers of one chain. From the stage `origin` on they follow the flawed reading. */
-export function drawChain(
-  spec: Spec,
-  random: RandomStream,
-  rates: FlawRates = CHAIN_FLAWS,
-): { stages: string[]; reading: Reading; flaws: Flaw[]; origin: Stage } {
-  const { reading, flaws } = drawReading(spec, rates, random);
-  const origin = originOf(spec, flaws, random);
-  const stages = STAGES.map((stage) => renderStage(stage >= origin ? reading : spec, stage, random));
-  return { stages, reading, flaws, origin };
 }

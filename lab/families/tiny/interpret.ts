@@ -60,7 +60,7 @@ const MAPS: Record<MapKind, (item: Item) => Item> = {
 /** The selected elements, before the map. */
 export const keptItems = (reading: Reading, args: Args): Item[] => visit(reading, args).filter(keeps(reading, args));
 /** The selected elements, mapped. */
-export const usedItems = (reading: Reading, args: Args): Item[] => keptItems(reading, args).map(MAPS[reading.map]);
+const usedItems = (reading: Reading, args: Args): Item[] => keptItems(reading, args).map(MAPS[reading.map]);
 
 /** An unguarded reduction of an empty selection fails as in Python. Text must be ASCII. */
 export function interpret(reading: Reading, args: Args): Outcome {

@@ -1,6 +1,4 @@
-// Renders a reading as text: description, signature, reference program and the five stages of a chain.
-import type { RandomStream } from '../../../core/random.js';
-import type { Stage } from '../../../core/schema/chain.js';
+// Renders a problem as text: description, signature and reference program. A reading with flaws is rendered as a program too.
 import {
   argumentNames,
   type FilterKind,
@@ -54,7 +52,7 @@ export const REDUCE_WORDS: Record<Reduce, string> = {
 };
 
 const literal = (spec: Spec): string => (spec.source === 'str' ? `"${spec.threshold}"` : `${spec.threshold}`);
-export const fallback = (spec: Spec): string => (spec.source === 'str' ? '""' : '0');
+const fallback = (spec: Spec): string => (spec.source === 'str' ? '""' : '0');
 const isText = (spec: Spec): boolean => spec.source === 'str';
 const variable = (spec: Spec): string => (isText(spec) ? 'c' : 'x');
 
@@ -127,11 +125,6 @@ function iterable(reading: Reading): string {
   return argumentNames(reading)[0]! + (reading.skipsFirst ? '[1:]' : '');
 }
 
-function whereWords(reading: Reading): string {
-  if (reading.source === 'range') return reading.belowN ? 'from 1 below n' : 'from 1 to n';
-  return (isText(reading) ? 'in s' : 'in nums') + (reading.skipsFirst ? ' after the first' : '');
-}
-
 /** The Python program of a reading. */
 export function renderCode(reading: Reading): string {
   const adds = reading.reduce === 'sum' || reading.reduce === 'count';
@@ -162,52 +155,3 @@ export function renderCode(reading: Reading): string {
   lines.push(`    return ${results[reading.reduce]}`);
   return lines.join('\n');
 }
-
-function informal(reading: Reading, random: RandomStream): string {
-  const opening = random.choice(['I go over', 'I look at']);
-  const filter = reading.filter === 'all' ? 'keep all' : `keep those that are ${filterPhrase(reading)}`;
-  const map = reading.map === 'id' ? '' : `, take them ${MAP_WORDS[reading.map]}`;
-  const unit = isText(reading) ? 'character' : 'number';
-  return `${opening} each ${unit} ${whereWords(reading)}, ${filter}${map} and return the ${REDUCE_WORDS[reading.reduce]}.`;
-}
-
-function structured(reading: Reading): string {
-  const lines = [
-    `loop: ${variable(reading)} ${whereWords(reading)}`,
-    `keep: ${condition(reading) || 'all'}`,
-    `use: ${expression(reading)}`,
-    `return: ${REDUCE_WORDS[reading.reduce]}`,
-  ];
-  if (isGuarded(reading)) lines.push(`none: ${reading.noGuard ? 'unchecked' : fallback(reading)}`);
-  return lines.join('\n');
-}
-
-function pseudocode(reading: Reading): string {
-  const test = condition(reading);
-  const guard = isGuarded(reading) && !reading.noGuard ? ` else ${fallback(reading)}` : '';
-  const take = reading.reduce === 'count' ? '1' : expression(reading);
-  return `for ${variable(reading)} in ${iterable(reading)}${test && ` if ${test}`} take ${take} then ${REDUCE_WORDS[reading.reduce]}${guard}`;
-}
-
-function constraints(reading: Reading): string {
-  const parts: string[] = [];
-  if (reading.filter !== 'all') parts.push(`always ${condition(reading)}`);
-  if (isGuarded(reading)) parts.push(reading.noGuard ? 'never empty' : `empty gives ${fallback(reading)}`);
-  else if (reading.reduce === 'sum' || reading.reduce === 'count') parts.push('empty gives 0');
-  if (reading.source === 'range') parts.push(`n ${reading.belowN ? 'excluded' : 'included'}`);
-  const text = isText(reading) && reading.reduce !== 'count';
-  parts.push(`result is ${reading.reduce === 'list' ? 'list' : text ? 'str' : 'int'}`);
-  return parts.join(', ');
-}
-
-const STAGE_ANSWERS: Record<Stage, (reading: Reading, random: RandomStream) => string> = {
-  1: informal,
-  2: structured,
-  3: pseudocode,
-  4: constraints,
-  5: renderCode,
-};
-
-/** The answer of one stage of a chain. Only the wording of stage 1 is random. */
-export const renderStage = (reading: Reading, stage: Stage, random: RandomStream): string =>
-  STAGE_ANSWERS[stage](reading, random);

@@ -1,23 +1,11 @@
-// Inputs and tests of the family: baseline tests of the happy path, hidden tests with edge cases, and the tests that the
-// discriminator learns to write, some of which are wrong.
+// Inputs and tests of the family: baseline tests of the happy path, and hidden tests with edge cases.
 import { RandomStream } from '../../../core/random.js';
 import type { TestCase } from '../../../core/schema/problem.js';
 import { argumentNames, isGuarded, type Reading, type Spec, type TinyProblem } from './family.js';
-import { drawReading, TEST_FLAWS, withMovedComparison } from './flaws.js';
-import {
-  type Args,
-  type Item,
-  interpret,
-  keptItems,
-  type Outcome,
-  type Output,
-  outputOf,
-  resultOf,
-  sameOutcome,
-  usedItems,
-} from './interpret.js';
+import { withMovedComparison } from './flaws.js';
+import { type Args, interpret, keptItems, type Output, resultOf, sameOutcome } from './interpret.js';
 
-export const BASELINE_TESTS = 3;
+const BASELINE_TESTS = 3;
 const HIDDEN_TYPICAL = 8;
 const HIDDEN_EDGE = 12;
 
@@ -113,91 +101,3 @@ export function passesHidden(problem: TinyProblem, reading: Reading): boolean {
     return sameOutcome(outcome, { value: test.expected as Output });
   });
 }
-
-/** A Python literal. */
-export function literalOf(value: Output): string {
-  if (typeof value === 'string') return `"${value}"`;
-  if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`;
-  return `${value}`;
-}
-
-const itemsOf = (spec: Spec, items: Item[]): string => literalOf(spec.source === 'str' ? items.join('') : items);
-
-/** A comment with the intermediate results, then the test: '# [5, 0] keep [5] use [6]' and '(([5, 0],), 6)'. */
-export function renderTest(reading: Reading, args: Args, expected: Output): string {
-  const inputs = args.map(literalOf).join(', ');
-  const comment = [`# ${inputs} keep ${itemsOf(reading, keptItems(reading, args))}`];
-  const used = usedItems(reading, args);
-  if (reading.map !== 'id' && reading.reduce !== 'count') comment.push(`use ${itemsOf(reading, used)}`);
-  if (reading.reduce === 'sum') {
-    let total = 0;
-    comment.push(`add ${literalOf((used as number[]).map((x) => (total += x)))}`);
-  }
-  return `${comment.join(' ')}\n((${inputs}${args.length === 1 ? ',' : ''}), ${literalOf(expected)})`;
-}
-
-/** A wrong last value: off by one, or one element short. */
-function slip(value: Output, random: RandomStream): Output {
-  const direction = random.choice([-1, 1]);
-  if (typeof value === 'number') return value + direction;
-  if (value.length > 0) return value.slice(0, -1);
-  return typeof value === 'string' ? 'a' : [0];
-}
-
-const TESTS_PER_TURN = 2;
-
-/** How a family draws, computes and writes a test. */
-export interface TestWriter<S, R, A> {
-  misread: number; // share of tests from a flawed reading
-  slipped: number; // share of tests with a wrong last value
-  edge: number; // share of edge inputs
-  drawArgs(spec: S, kind: 'typical' | 'edge', random: RandomStream): A;
-  drawReading(spec: S, random: RandomStream): { reading: R; flaws: readonly unknown[] }; // it cannot fail
-  interpret(reading: S | R, args: A): Outcome;
-  renderTest(reading: S | R, args: A, expected: Output): string;
-}
-
-/** One answer of the discriminator. `flawed` counts the tests with a wrong expected value. */
-export function drawTests<S, R, A>(
-  writer: TestWriter<S, R, A>,
-  spec: S,
-  random: RandomStream,
-): { text: string; tests: number; flawed: number } {
-  const tests: string[] = [];
-  let flawed = 0;
-  for (let i = 0; i < TESTS_PER_TURN; i++) {
-    const args = writer.drawArgs(spec, random.uniform() < writer.edge ? 'edge' : 'typical', random);
-    const fate = random.uniform();
-    const reading = fate < writer.misread ? misread(writer, spec, random) : spec;
-    const truth = writer.interpret(spec, args);
-    const outcome = writer.interpret(reading, args);
-    let expected = outputOf('value' in outcome ? outcome : truth);
-    if (fate >= writer.misread && fate < writer.misread + writer.slipped) expected = slip(expected, random);
-    tests.push(writer.renderTest(reading, args, expected));
-    if (!sameOutcome({ value: expected }, truth)) flawed++;
-  }
-  return { text: tests.join('\n'), tests: TESTS_PER_TURN, flawed };
-}
-
-/** A reading with a flaw, if one of six draws has one. */
-function misread<S, R, A>(writer: TestWriter<S, R, A>, spec: S, random: RandomStream): S | R {
-  let reading: S | R = spec;
-  for (let tries = 0; tries < 6; tries++) {
-    const drawn = writer.drawReading(spec, random);
-    reading = drawn.reading;
-    if (drawn.flaws.length > 0) break;
-  }
-  return reading;
-}
-
-const WRITER: TestWriter<Spec, Reading, Args> = {
-  misread: 0.15,
-  slipped: 0.08,
-  edge: 0.12,
-  drawReading: (spec, random) => drawReading(spec, TEST_FLAWS, random),
-  drawArgs,
-  interpret,
-  renderTest,
-};
-
-export const drawTestTurn = (problem: TinyProblem, random: RandomStream) => drawTests(WRITER, problem, random);

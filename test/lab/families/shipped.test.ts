@@ -1,16 +1,19 @@
-// The shipped problems and base models belong to the code of the families.
+// The shipped problems are those of the families, and the shipped base models are those that data/manifest.json and their cards describe.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { Content } from '../../../core/prompts/prompts.js';
+import { createActivities } from '../../../activities/index.js';
 import { shippedModelPath, shippedProblemsPath } from '../../../data/paths.js';
 import { loadProblems } from '../../../data/problems.js';
-import { CORPORA, FAMILY_NAMES, linesOf, PROBLEMS } from '../../../lab/families/index.js';
-import { corpusExample, encodeExample } from '../../../lab/families/tiny/corpus.js';
-import { vocabularyOf } from '../../../lab/families/tiny/vocabulary.js';
-import { loadChatFormat } from '../../../ml/hf/chat.js';
-import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
+import { ROOT } from '../../../infra/root.mjs';
+import { linesOf, PROBLEMS } from '../../../lab/families/index.js';
+import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestJson } from '../../../store/canonicalJson.js';
+import { openStore } from '../../../store/openStore.js';
+import { openSandbox } from '../../../workers/openSandbox.js';
+import { temporaryFolder } from '../../infra/support.js';
 
 describe('the shipped problems', function () {
   this.timeout(600_000); // the family computes for a quarter of a minute on an idle machine
@@ -27,30 +30,61 @@ describe('the shipped problems', function () {
   }
 });
 
-/** A user turn with its markers named. */
-const contentOf = (text: string): Content =>
-  text.split(/(<(?:gen|disc|s\d|tests)>)/).map((part, i) => (i % 2 === 1 ? { control: part } : part));
+const manifest = JSON.parse(readFileSync(join(ROOT, 'data', 'manifest.json'), 'utf8')) as {
+  problems: { counts: object; sha256: object };
+  model: { sha256: Record<string, string> };
+};
+const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
 
-for (const family of FAMILY_NAMES) {
-  describe(`the shipped base model of ${family}`, () => {
-    it('was trained on the same tokens that inference builds for a conversation', () => {
-      const folder = shippedModelPath(family);
-      const corpus = CORPORA[family]();
-      const vocabulary = vocabularyOf(corpus);
-      const tokenizer = loadTokenizer(folder);
-      const chat = loadChatFormat(folder, tokenizer);
-      const train = corpus.filter((problem) => problem.split === 'train');
-      for (let i = 0; i < 40; i++) {
-        const { turns } = corpusExample(train, { name: 'chat', discriminatorShare: 0.5 }, 0, i);
-        const built = turns.flatMap(({ user, assistant }, turn) => [
-          ...(turn === 0
-            ? chat.openingTokens([{ role: 'user', content: contentOf(user) }])
-            : chat.continuationTokens(contentOf(user), vocabulary.idOf('<eos>'))),
-          ...tokenizer.encode(assistant),
-          vocabulary.idOf('<eos>'),
-        ]);
-        assert.deepEqual(built, encodeExample(vocabulary, turns).tokens);
-      }
+describe('data/manifest.json', () => {
+  it('has the counts and digests of the tiny problems and of the files of their model', () => {
+    const splits = Object.entries(PROBLEMS.tiny());
+    const perSplit = (of: (problems: (typeof splits)[number][1]) => unknown) =>
+      Object.fromEntries(splits.map(([split, problems]) => [split, of(problems)]));
+    assert.deepEqual(manifest.problems, {
+      ...manifest.problems,
+      counts: perSplit((problems) => problems.length),
+      sha256: perSplit((problems) => sha256(JSON.stringify(problems))),
     });
+    for (const [name, digest] of Object.entries(manifest.model.sha256))
+      assert.equal(sha256(readFileSync(join(shippedModelPath('tiny'), name))), digest, name);
   });
-}
+});
+
+describe('the card of a shipped model', function () {
+  this.timeout(300_000);
+  const cardOf = (model: string): string => readFileSync(join(shippedModelPath(model), 'README.md'), 'utf8');
+
+  for (const name of ['tiny', 'nested'])
+    it(`has the digest of the weights: ${name}`, () => {
+      const digest = sha256(readFileSync(join(shippedModelPath(name), 'model.safetensors')));
+      assert.ok(cardOf(name).includes(digest));
+    });
+
+  it('has the rates that the model reaches on the test split: tiny', async () => {
+    const card = cardOf('tiny');
+    const engine = await openEngine(shippedModelPath('tiny'));
+    const sandbox = await openSandbox('auto');
+    const activities = createActivities({
+      store: await openStore(temporaryFolder()),
+      engine: async () => engine,
+      sandbox: async () => sandbox,
+      loadProblems: (source) => loadProblems(source),
+      codeVersion: '',
+    });
+    const model = shippedModelPath('tiny');
+    const asked = { source: 'tiny', split: 'test', preset: 'tiny', model } as const;
+    const { run, stages, problems } = await activities.prepareSolving(asked);
+    const samples = await activities.generateEvaluation({ run, split: 'test', problems, stages, greedy: true });
+    const target = { split: 'test', step: 0, checkpoint: 'base' } as const;
+    const { rates } = await activities.judgeEvaluation({ run, samples, target });
+    await Promise.all([engine.close(), sandbox.close()]);
+    const stated = (row: string): number =>
+      Number(card.match(new RegExp(`\\| ${row} \\|.*\\| ([\\d.]+) % \\|`))?.[1]) / 100;
+    const differs = (rate: number | undefined, row: string): number => Math.abs(rate! - stated(row));
+    assert.equal(problems, 267);
+    assert.ok(differs(rates.greedyPassRate, 'the same, greedy') < 0.0005);
+    assert.ok(differs(rates.passRate, 'programs that pass all hidden tests') < 0.1, 'three standard errors');
+    assert.ok(differs(rates.testValidity, 'valid tests, of the two asked for in a turn') < 0.1);
+  });
+});

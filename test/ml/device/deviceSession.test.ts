@@ -1,8 +1,7 @@
 // The C API of ONNX Runtime computes what onnxruntime-node computes, and gives back what it takes, also if a thread ends.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
 import { startThread } from '../../../infra/scripts.js';
@@ -15,6 +14,7 @@ import { CPU } from '../../../ml/device/runtime.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import { encodeModel } from '../../../ml/onnx/encode.js';
 import { selfTestCases } from '../../../ml/selfTest/cases.js';
+import { temporaryFolder } from '../../infra/support.js';
 
 /** y = x + x. */
 function doubling(): Uint8Array {
@@ -27,16 +27,12 @@ const open = (): DeviceSession => DeviceSession.open(doubling(), { memory: 'cpu'
 
 describe('sessions of the C API', () => {
   it('compute the same bits as onnxruntime-node: every program of the self-test', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gauntlet-device-'));
-    try {
-      for (const { name, run } of selfTestCases(folder)) {
-        const expected = await run(CPU);
-        const actual = await run({ ...CPU, memory: 'cpu' });
-        assert.deepEqual(actual, expected, name);
-        assert.equal(countOwned(), 0, name);
-      }
-    } finally {
-      rmSync(folder, { recursive: true });
+    const folder = temporaryFolder();
+    for (const { name, run } of selfTestCases(folder)) {
+      const expected = await run(CPU);
+      const actual = await run({ ...CPU, memory: 'cpu' });
+      assert.deepEqual(actual, expected, name);
+      assert.equal(countOwned(), 0, name);
     }
   });
 

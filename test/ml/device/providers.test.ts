@@ -1,12 +1,12 @@
 // Devices: which ones are installed, which one is selected, and the errors for a missing or failing one. A GPU is not
 // needed: the tests provide the installations and the starts.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../../ml/device/faults.js';
 import { queryGpu } from '../../../ml/device/gpuMemory.js';
 import { type Check, checkHere, listProviders, resolveDevice } from '../../../ml/device/providers.js';
+import { temporaryFolder } from '../../infra/support.js';
 
 const works: Check = async () => undefined;
 const fails: Check = async () => 'no driver';
@@ -62,7 +62,7 @@ describe('devices', function () {
   });
 
   it('the first card that CUDA uses is that of nvidia-smi, if it answers', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'nvidia-'));
+    const folder = temporaryFolder();
     const before = process.env.PATH;
     try {
       writeFileSync(join(folder, 'nvidia-smi'), '#!/bin/sh\n[ "$3" = --id=1 ] && echo 1024 || echo 2048\n', {
@@ -78,7 +78,6 @@ describe('devices', function () {
     } finally {
       process.env.PATH = before;
       delete process.env.CUDA_VISIBLE_DEVICES;
-      rmSync(folder, { recursive: true });
     }
   });
 

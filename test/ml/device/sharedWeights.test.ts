@@ -1,7 +1,6 @@
 // Weights that are once on a device, for all graphs: the same results as with weights of their own, here in the memory of the host.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
 import { ROOT } from '../../../infra/root.mjs';
@@ -16,6 +15,7 @@ import { describeModel, readWeights } from '../../../ml/hf/model.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import { type IdentifiedAdapter, layoutSize, loraLayout, parameterLayout } from '../../../ml/nn/layout.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { cosine, trajectoryOf } from '../../support/halfPrecision.js';
 
 const files = describeModel(join(ROOT, 'data', 'tiny-model'));
@@ -87,35 +87,31 @@ describe('weights that are once on a device', function () {
   });
 
   it('are read once for all graphs, and again after the last one closes', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gauntlet-constants-'));
+    const folder = temporaryFolder();
     const path = join(folder, 'weights');
-    try {
-      const fill = (x: number): void => writeFileSync(path, new Float32Array(4).fill(x));
-      const open = (): { constants: SharedConstants; graph: Graph; numbers: number[] } => {
-        const graph = new Graph();
-        const w = graph.external('w', 'float32', [2, 2], locationOf(path), 0);
-        graph.output('y', graph.neg(w));
-        const constants = new SharedConstants(graph, 'cpu');
-        return { constants, graph, numbers: [...(constants.feeds.w!.read() as Float32Array)] };
-      };
-      fill(1);
-      const first = open();
-      fill(2);
-      const second = open();
-      assert.deepEqual([first.numbers, second.numbers], [new Array(4).fill(1), new Array(4).fill(1)]);
-      assert.deepEqual(
-        [first.graph.inputs.map(({ name }) => name), first.graph.constants.size],
-        [['w'], 0],
-        'the graph takes it as an input',
-      );
-      first.constants.release();
-      second.constants.release();
-      second.constants.release(); // releases nothing twice
-      const third = open();
-      assert.deepEqual(third.numbers, new Array(4).fill(2));
-      third.constants.release();
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const fill = (x: number): void => writeFileSync(path, new Float32Array(4).fill(x));
+    const open = (): { constants: SharedConstants; graph: Graph; numbers: number[] } => {
+      const graph = new Graph();
+      const w = graph.external('w', 'float32', [2, 2], locationOf(path), 0);
+      graph.output('y', graph.neg(w));
+      const constants = new SharedConstants(graph, 'cpu');
+      return { constants, graph, numbers: [...(constants.feeds.w!.read() as Float32Array)] };
+    };
+    fill(1);
+    const first = open();
+    fill(2);
+    const second = open();
+    assert.deepEqual([first.numbers, second.numbers], [new Array(4).fill(1), new Array(4).fill(1)]);
+    assert.deepEqual(
+      [first.graph.inputs.map(({ name }) => name), first.graph.constants.size],
+      [['w'], 0],
+      'the graph takes it as an input',
+    );
+    first.constants.release();
+    second.constants.release();
+    second.constants.release(); // releases nothing twice
+    const third = open();
+    assert.deepEqual(third.numbers, new Array(4).fill(2));
+    third.constants.release();
   });
 });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import { ROOT } from '../../../infra/root.mjs';
-import { openTrainer } from '../../../lab/makeTiny/trainer.js';
+import { openTrainer } from '../../../lab/catches/writer/trainer.js';
 import { listProviders } from '../../../ml/device/providers.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { baseName } from '../../../ml/engine/engineFiles.js';
@@ -18,6 +17,7 @@ import { layoutSize, loraLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
 import { GradientTotal } from '../../../ml/train/statistics.js';
 import type { TrainSession } from '../../../ml/train/trainSession.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { writeGiant } from '../../support/giantModel.js';
 import { loadModel } from '../../support/loadModel.js';
 
@@ -96,18 +96,14 @@ describe('engine', () => {
   });
 
   it('without a tokenizer, accepts token ids and refuses text', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'no-tokenizer-'));
-    try {
-      for (const file of ['config.json', 'model.safetensors']) cpSync(join(fixture, file), join(folder, file));
-      const bare = await openEngine(folder, { workers: 1 });
-      const row = { prompt: [5, 6], key: [0, 0] as const };
-      const [answer] = await bare.generate([row], { maxNewTokens: 3, temperature: 0, stopTokens: [] });
-      assert.equal(answer!.tokens.length, 3);
-      assert.throws(() => bare.encode('x'), /no tokenizer.json/);
-      await bare.close();
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    for (const file of ['config.json', 'model.safetensors']) cpSync(join(fixture, file), join(folder, file));
+    const bare = await openEngine(folder, { workers: 1 });
+    const row = { prompt: [5, 6], key: [0, 0] as const };
+    const [answer] = await bare.generate([row], { maxNewTokens: 3, temperature: 0, stopTokens: [] });
+    assert.equal(answer!.tokens.length, 3);
+    assert.throws(() => bare.encode('x'), /no tokenizer.json/);
+    await bare.close();
   });
 
   it('a new adapter has no effect: B is zero, A is uniform within ±1/√in and depends on the seed', async () => {
@@ -249,27 +245,23 @@ describe('engine', () => {
   });
 
   it('refuses damaged weights when it first uses them, and a model beyond the free memory before it reads any', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'damaged-'));
-    try {
-      cpSync(fixture, join(folder, 'model'), { recursive: true });
-      const path = join(folder, 'model', 'model.safetensors');
-      const tensors = parseSafetensors(readFileSync(path), path);
-      tensors.get('model.norm.weight')!.data[0] = Number.NaN;
-      writeFileSync(path, writeSafetensors(tensors));
-      const damaged = await openEngine(join(folder, 'model'), { workers: 1 });
-      const rows = [{ tokens: [5, 6, 7] }];
-      const refusal = { code: 'BAD_MODEL', message: /^the log-probabilities are not finite: the weights/ };
-      await assert.rejects(damaged.logprobs(rows, { temperature: 1 }), refusal);
-      await assert.rejects(damaged.scores(rows, { temperature: 1 }), refusal);
-      await damaged.close();
-      await writeGiant(join(folder, 'giant'));
-      await assert.rejects(openEngine(join(folder, 'giant')), {
-        code: 'OUT_OF_MEMORY',
-        message: /giant: needs \d{3,}\.\d GB, [\d.]+ GB are free; /,
-      });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    cpSync(fixture, join(folder, 'model'), { recursive: true });
+    const path = join(folder, 'model', 'model.safetensors');
+    const tensors = parseSafetensors(readFileSync(path), path);
+    tensors.get('model.norm.weight')!.data[0] = Number.NaN;
+    writeFileSync(path, writeSafetensors(tensors));
+    const damaged = await openEngine(join(folder, 'model'), { workers: 1 });
+    const rows = [{ tokens: [5, 6, 7] }];
+    const refusal = { code: 'BAD_MODEL', message: /^the log-probabilities are not finite: the weights/ };
+    await assert.rejects(damaged.logprobs(rows, { temperature: 1 }), refusal);
+    await assert.rejects(damaged.scores(rows, { temperature: 1 }), refusal);
+    await damaged.close();
+    await writeGiant(join(folder, 'giant'));
+    await assert.rejects(openEngine(join(folder, 'giant')), {
+      code: 'OUT_OF_MEMORY',
+      message: /giant: needs \d{3,}\.\d GB, [\d.]+ GB are free; /,
+    });
   });
 
   it('an exported adapter can be imported again, and names the base folder', () => {

@@ -2,17 +2,7 @@
 // the files are, and however many threads there are.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { locateWeights } from '../../../ml/device/weightLocations.js';
 import { isLarge, openBase } from '../../../ml/engine/base.js';
@@ -20,6 +10,7 @@ import { digestModel } from '../../../ml/hf/digest.js';
 import { describeModel, type ModelFiles, readWeights } from '../../../ml/hf/model.js';
 import { concurrentSequences, decodePlan, planThreads, threadsOf } from '../../../ml/pool/threads.js';
 import { TrainSession, type TrainSessionOptions } from '../../../ml/train/trainSession.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
 
 const LOSS = { clip: 0.2, temperature: 0.9 };
@@ -29,10 +20,9 @@ describe('a mapped model', () => {
   let folder: string;
   let model: ModelFiles;
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mapped-'));
+    folder = temporaryFolder();
     model = writeSmallModel(join(folder, 'f32'));
   });
-  after(() => rmSync(folder, { recursive: true }));
 
   /** Log-probs and gradients. */
   async function results(session: TrainSession, of: ModelFiles) {
@@ -91,10 +81,9 @@ describe('a mapped model', () => {
 describe('the digest of a model', () => {
   let folder: string;
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'digest-'));
+    folder = temporaryFolder();
     writeSmallModel(folder);
   });
-  after(() => rmSync(folder, { recursive: true }));
   const hash = (...files: string[]): string => {
     const sha = createHash('sha256');
     for (const name of files) sha.update(readFileSync(join(folder, name)));

@@ -1,8 +1,7 @@
 // Compares the memory estimate with the measured peak of a process.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { scriptArguments } from '../../../infra/scripts.js';
@@ -15,6 +14,7 @@ import {
   trainersThatFit,
 } from '../../../ml/engine/memory.js';
 import type { ModelFiles } from '../../../ml/hf/model.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { writeSmallModel } from '../../support/smallModel.js';
 
 const script = scriptArguments(new URL('../../../lab/bench/memory.js', import.meta.url));
@@ -23,7 +23,7 @@ describe('the memory estimate', () => {
   let folder: string;
   let large: ModelFiles;
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'memory-'));
+    folder = temporaryFolder();
     const small = writeSmallModel(folder);
     // the sizes of a published model; no weight is read
     large = {
@@ -32,7 +32,6 @@ describe('the memory estimate', () => {
       config: { ...small.config, hidden: 896, layers: 24, ffn: 4864, vocab: 151936 },
     };
   });
-  after(() => rmSync(folder, { recursive: true }));
 
   for (const options of [
     ['--task', 'train'],

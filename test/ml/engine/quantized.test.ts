@@ -1,7 +1,6 @@
 // A quantized base: its file, and training, which must equal training on the unpacked weights.
 import assert from 'node:assert/strict';
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, readdirSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/random.js';
 import { GraphSession, tensor } from '../../../ml/device/runtime.js';
@@ -17,6 +16,7 @@ import { SeparateWeights, type WeightLocations } from '../../../ml/nn/separateWe
 import { HEAD } from '../../../ml/nn/tensorNames.js';
 import { relativeError } from '../../../ml/selfTest/selfTest.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { randomAdapter, randomRows, SMALL, writeSmallModel } from '../../support/smallModel.js';
 
 const LOSS = { clip: 0.2, temperature: 0.9 };
@@ -27,7 +27,7 @@ describe('a quantized base', () => {
   let model: ModelFiles;
   let cache: string | undefined;
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'quantised-'));
+    folder = temporaryFolder();
     cache = process.env.GAUNTLET_CACHE;
     process.env.GAUNTLET_CACHE = join(folder, 'cache');
     model = writeSmallModel(join(folder, 'model'));
@@ -35,7 +35,6 @@ describe('a quantized base', () => {
   after(() => {
     if (cache === undefined) delete process.env.GAUNTLET_CACHE;
     else process.env.GAUNTLET_CACHE = cache;
-    rmSync(folder, { recursive: true });
   });
   const files = (): string[] => readdirSync(join(folder, 'cache', 'quantized'));
   const read = (name: string): Buffer => readFileSync(join(folder, 'cache', 'quantized', name));

@@ -1,13 +1,11 @@
 // Shards give the bits of the whole: a small model in memory, and one that is large enough for rows with several sequences.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TokenScores } from '../../../core/schema/trajectory.js';
 import { shardsOf } from '../../../core/shards.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { planRows } from '../../../ml/train/branches.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
 
 const LOSS = { clip: 0.2, temperature: 0.9, entropyBonus: 0.01 };
@@ -34,7 +32,7 @@ for (const [name, vocab, counts] of [
     let adapter: Adapter;
 
     before(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'shards-'));
+      folder = temporaryFolder();
       const model = writeSmallModel(folder, { ...(vocab && { vocab }) });
       engine = await openEngine(folder);
       adapter = randomAdapter(model);
@@ -43,7 +41,6 @@ for (const [name, vocab, counts] of [
     });
     after(async () => {
       await engine?.close();
-      rmSync(folder, { recursive: true });
     });
 
     for (const count of counts) {

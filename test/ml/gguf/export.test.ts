@@ -2,8 +2,7 @@
 // finds the same bytes. GAUNTLET_PYTHON names a Python that has it.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFolder } from '../../../cli/export/folder.js';
 import { RandomStream } from '../../../core/random.js';
@@ -21,6 +20,7 @@ import { writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
 import { elements, layoutSize, loraLayout, parameterLayout } from '../../../ml/nn/layout.js';
 import { mergeLora } from '../../../ml/nn/mergeLora.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { NATIVE_PYTHON } from '../../sandbox/native.js';
 import { loadModel } from '../../support/loadModel.js';
 
@@ -56,10 +56,9 @@ describe('exporting a GGUF file', () => {
   let folder: string;
   let file: string;
   beforeEach(() => {
-    place = mkdtempSync(join(tmpdir(), 'gauntlet-gguf-'));
+    place = temporaryFolder();
     [folder, file] = [join(place, 'model'), join(place, 'model.gguf')];
   });
-  afterEach(() => rmSync(place, { recursive: true }));
 
   /** Writes a random model with the tokenizer of small.gguf, and returns it with a random adapter. */
   function randomModel(fields: object, scale = 0.3) {

@@ -1,8 +1,7 @@
 // GGUF files: every block type equals what the gguf package of llama.cpp reads (recorded by record_gguf.py), a small file
 // becomes a usable model folder, and damaged files end in one line.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { RandomStream } from '../../../core/random.js';
@@ -12,6 +11,7 @@ import { GgufFile } from '../../../ml/gguf/file.js';
 import { importGguf } from '../../../ml/gguf/import.js';
 import { loadChatFormat } from '../../../ml/hf/chat.js';
 import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { loadModel } from '../../support/loadModel.js';
 
 const HERE = join(ROOT, 'test', 'ml', 'gguf');
@@ -52,10 +52,9 @@ describe('importing a GGUF file', () => {
   let place: string;
   let folder: string;
   beforeEach(() => {
-    place = mkdtempSync(join(tmpdir(), 'gauntlet-gguf-'));
+    place = temporaryFolder();
     folder = join(place, 'model');
   });
-  afterEach(() => rmSync(place, { recursive: true }));
 
   it('writes config and weights, with the rows of q and k in the order of transformers', () => {
     const { tensors, types } = importGguf(SMALL, folder, { dtype: 'F32' });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { textOf } from '../../../core/prompts/prompts.js';
@@ -10,6 +9,7 @@ import { ChatFormat, type ChatMessage, loadChatFormat } from '../../../ml/hf/cha
 import type { ModelFiles } from '../../../ml/hf/model.js';
 import { dateText, ModelTemplate } from '../../../ml/hf/template.js';
 import { loadTokenizer, makeTokenizer } from '../../../ml/hf/tokenizer.js';
+import { temporaryFolder } from '../../infra/support.js';
 
 const fixture = join(ROOT, 'test', 'ml', 'parity', 'generate');
 // recorded from the tokenizers and transformers libraries by test/ml/parity/record_generate.py
@@ -39,19 +39,15 @@ describe('tokenizer', () => {
   });
 
   it('refuses a folder with a missing or broken tokenizer and names the file', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tokenizer-'));
-    try {
-      assert.throws(() => loadTokenizer(folder), /no tokenizer.json/);
-      writeFileSync(join(folder, 'tokenizer.json'), '{"model"');
-      assert.throws(() => loadTokenizer(folder), /not JSON/);
-      writeFileSync(join(folder, 'tokenizer.json'), '{"model":{"type":"Odd"}}');
-      assert.throws(() => loadTokenizer(folder), /not a usable tokenizer/);
-      const noUnknown = makeTokenizer({ model: { type: 'WordLevel', vocab: { a: 0 } } }, {}, 'small');
-      assert.deepEqual(noUnknown.encode('a'), [0]);
-      assert.throws(() => noUnknown.encode('b'), /small: no token for part 0 of "b"/);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    assert.throws(() => loadTokenizer(folder), /no tokenizer.json/);
+    writeFileSync(join(folder, 'tokenizer.json'), '{"model"');
+    assert.throws(() => loadTokenizer(folder), /not JSON/);
+    writeFileSync(join(folder, 'tokenizer.json'), '{"model":{"type":"Odd"}}');
+    assert.throws(() => loadTokenizer(folder), /not a usable tokenizer/);
+    const noUnknown = makeTokenizer({ model: { type: 'WordLevel', vocab: { a: 0 } } }, {}, 'small');
+    assert.deepEqual(noUnknown.encode('a'), [0]);
+    assert.throws(() => noUnknown.encode('b'), /small: no token for part 0 of "b"/);
   });
 });
 
@@ -85,7 +81,7 @@ describe('chat template', () => {
   });
 
   it('an answer also ends at the control token that the template writes after it, if the model names another one', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'ends-'));
+    const folder = temporaryFolder();
     const tokens = ['<pad>', '<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|user|>', 'a', '\n', '<unk>'];
     const idOf = (token: string): number => tokens.indexOf(token);
     const control = tokens.slice(1, 5).map((content) => ({ id: idOf(content), content, special: true }));
@@ -106,22 +102,18 @@ describe('chat template', () => {
     const written = (after: string): string =>
       `{% for m in messages %}{% if m.role == 'assistant' %}{{ m.content }}${after}{% else %}<|im_start|>{{ m.content }}{% endif %}{% endfor %}`;
     const [endOfText, imEnd, user] = ['<|endoftext|>', '<|im_end|>', '<|user|>'].map(idOf) as [number, number, number];
-    try {
-      const base = chatOf(written('<|im_end|>\n'), [endOfText]);
-      assert.deepEqual(base.endTokens(), [endOfText, imEnd]);
-      assert.deepEqual(base.answerTokens('a'), [idOf('a'), imEnd]);
-      assert.deepEqual(base.continuationTokens('a', imEnd)[0], idOf('\n'));
-      assert.deepEqual(chatOf(written('\n<|im_end|>'), [endOfText]).endTokens(), [endOfText, imEnd]);
-      assert.deepEqual(chatOf(written('<|im_end|>'), [endOfText, imEnd]).endTokens(), [endOfText, imEnd]);
-      assert.deepEqual(chatOf(written('<|im_end|>'), [imEnd]).endTokens(), [imEnd]);
-      // GLM's template writes no end: the next turn begins
-      assert.deepEqual(chatOf(written('<|user|>'), [endOfText]).endTokens(), [endOfText, user]);
-      // the first control token ends nothing here
-      assert.deepEqual(chatOf(written('a<|user|>'), [endOfText]).endTokens(), [endOfText]);
-      assert.deepEqual(chatOf('{{ messages[0].content }}', [endOfText]).endTokens(), [endOfText]);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const base = chatOf(written('<|im_end|>\n'), [endOfText]);
+    assert.deepEqual(base.endTokens(), [endOfText, imEnd]);
+    assert.deepEqual(base.answerTokens('a'), [idOf('a'), imEnd]);
+    assert.deepEqual(base.continuationTokens('a', imEnd)[0], idOf('\n'));
+    assert.deepEqual(chatOf(written('\n<|im_end|>'), [endOfText]).endTokens(), [endOfText, imEnd]);
+    assert.deepEqual(chatOf(written('<|im_end|>'), [endOfText, imEnd]).endTokens(), [endOfText, imEnd]);
+    assert.deepEqual(chatOf(written('<|im_end|>'), [imEnd]).endTokens(), [imEnd]);
+    // GLM's template writes no end: the next turn begins
+    assert.deepEqual(chatOf(written('<|user|>'), [endOfText]).endTokens(), [endOfText, user]);
+    // the first control token ends nothing here
+    assert.deepEqual(chatOf(written('a<|user|>'), [endOfText]).endTokens(), [endOfText]);
+    assert.deepEqual(chatOf('{{ messages[0].content }}', [endOfText]).endTokens(), [endOfText]);
   });
 
   it('has tools and documents that are none, as in transformers', () => {

@@ -1,11 +1,11 @@
 // Finds and checks parameters from file headers alone, and names each mismatch in one line.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { describeCheckpoint, weightFiles } from '../../../ml/hf/checkpoint.js';
 import { parameterLayout } from '../../../ml/nn/layout.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { RECORDED_CONFIG } from '../recorded.js';
 
 const INDEX = 'model.safetensors.index.json';
@@ -41,12 +41,11 @@ describe('checkpoints', () => {
   let folder: string;
   let tensors: Map<string, Stored>;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'checkpoint-'));
+    folder = temporaryFolder();
     tensors = new Map(
       parameterLayout(config).map(({ name, shape }, i) => [name, { dtype: 'F32', shape, fill: i + 1 }]),
     );
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const single = () => write(join(folder, 'model.safetensors'), tensors);
   /** The first ten tensors in a.safetensors, the others in b.safetensors, and an index that `change` may edit. */

@@ -2,17 +2,7 @@
 // Each ends in one line, without waiting and without filling the memory.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
 import { GgufFile } from '../../../ml/gguf/file.js';
@@ -22,6 +12,7 @@ import { describeModel } from '../../../ml/hf/model.js';
 import { readPeft } from '../../../ml/hf/peft.js';
 import { SafetensorsFile } from '../../../ml/hf/safetensors.js';
 import { loadTokenizer, readJson } from '../../../ml/hf/tokenizer.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { writeSmallModel } from '../../support/smallModel.js';
 
 const TEXT = join(ROOT, 'test', 'ml', 'parity', 'generate');
@@ -43,12 +34,11 @@ const LARGE: (typeof KINDS)[number] = [
 describe('odd files in a model folder', () => {
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'gauntlet-odd-'));
+    folder = temporaryFolder();
     writeSmallModel(folder);
     for (const name of ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'])
       if (existsSync(join(TEXT, name))) copyFileSync(join(TEXT, name), join(folder, name));
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   const refused = (work: () => unknown, message: RegExp): void => {
     const before = process.memoryUsage().rss;
@@ -130,21 +120,17 @@ describe('odd files in a model folder', () => {
 
 describe('metadata of a GGUF file', () => {
   it('has a limit for all arrays and for all texts together', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gauntlet-gguf-sum-'));
+    const folder = temporaryFolder();
     const path = join(folder, 'x.gguf');
     const u32 = (n: number) => Buffer.from(Uint32Array.of(n).buffer);
     const u64 = (n: number) => Buffer.from(BigUint64Array.of(BigInt(n)).buffer);
     const text = (value: string) => Buffer.concat([u64(value.length), Buffer.from(value)]);
     const write = (entries: Buffer[]) =>
       writeFileSync(path, Buffer.concat([Buffer.from('GGUF'), u32(3), u64(0), u64(entries.length), ...entries]));
-    try {
-      const bytes = Buffer.concat([u32(9), u32(0), u64(1 << 20), Buffer.alloc(1 << 20)]);
-      write(Array.from({ length: 200 }, (_, i) => Buffer.concat([text(`k${i}`), bytes])));
-      assert.throws(() => new GgufFile(path), { code: 'BAD_MODEL', message: /arrays have more than 4194304 elements/ });
-      write(Array.from({ length: 40 }, (_, i) => Buffer.concat([text(`k${i}`), u32(8), text('x'.repeat(1 << 21))])));
-      assert.throws(() => new GgufFile(path), { code: 'BAD_MODEL', message: /texts have more than 67108864 bytes/ });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const bytes = Buffer.concat([u32(9), u32(0), u64(1 << 20), Buffer.alloc(1 << 20)]);
+    write(Array.from({ length: 200 }, (_, i) => Buffer.concat([text(`k${i}`), bytes])));
+    assert.throws(() => new GgufFile(path), { code: 'BAD_MODEL', message: /arrays have more than 4194304 elements/ });
+    write(Array.from({ length: 40 }, (_, i) => Buffer.concat([text(`k${i}`), u32(8), text('x'.repeat(1 << 21))])));
+    assert.throws(() => new GgufFile(path), { code: 'BAD_MODEL', message: /texts have more than 67108864 bytes/ });
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../../core/errors.js';
 import { parseSafetensors, SafetensorsFile, writeSafetensors } from '../../../ml/hf/safetensors.js';
+import { temporaryFolder } from '../../infra/support.js';
 
 /** Builds a file from a header object and a data section without the code under test. */
 function file(header: unknown, data: Uint8Array): Uint8Array {
@@ -84,21 +84,17 @@ describe('safetensors', () => {
   });
 
   it('names a tensor that is missing or has another shape', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'safetensors-'));
-    try {
-      const path = join(folder, 'model.safetensors');
-      writeFileSync(path, writeSafetensors(new Map([['w', { shape: [2, 1], data: Float32Array.of(4, 5) }]])));
-      const opened = new SafetensorsFile(path);
-      assert.deepEqual([...opened.read('w', [2, 1])], [4, 5]);
-      assert.throws(() => opened.read('w', [1, 2]), /tensor w has shape \[2,1\], config.json needs \[1,2\]/);
-      assert.throws(() => opened.read('v'), /no tensor v/);
-      opened.close();
-      writeFileSync(path, Uint8Array.of(1, 2, 3));
-      assert.throws(() => new SafetensorsFile(path), /truncated/);
-      assert.throws(() => new SafetensorsFile(join(folder, 'none')), /not found/);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    const path = join(folder, 'model.safetensors');
+    writeFileSync(path, writeSafetensors(new Map([['w', { shape: [2, 1], data: Float32Array.of(4, 5) }]])));
+    const opened = new SafetensorsFile(path);
+    assert.deepEqual([...opened.read('w', [2, 1])], [4, 5]);
+    assert.throws(() => opened.read('w', [1, 2]), /tensor w has shape \[2,1\], config.json needs \[1,2\]/);
+    assert.throws(() => opened.read('v'), /no tensor v/);
+    opened.close();
+    writeFileSync(path, Uint8Array.of(1, 2, 3));
+    assert.throws(() => new SafetensorsFile(path), /truncated/);
+    assert.throws(() => new SafetensorsFile(join(folder, 'none')), /not found/);
   });
 
   it('refuses to write data that does not fill its shape', () => {

@@ -1,12 +1,12 @@
 // Templates with the output of Jinja2 3.1, in the environment of transformers' apply_chat_template.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
 import { loadChatFormat } from '../../../ml/hf/chat.js';
 import { ModelTemplate } from '../../../ml/hf/template.js';
 import { loadTokenizer } from '../../../ml/hf/tokenizer.js';
+import { temporaryFolder } from '../../infra/support.js';
 
 const messages = [
   { role: 'system', content: 'S' },
@@ -86,24 +86,20 @@ describe('line ends of a template', () => {
   });
 
   it('equal prompts from a file with other line ends or a byte order mark, or from UTF-16; Latin-1 is refused', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'template-'));
+    const folder = temporaryFolder();
     const path = join(folder, 'chat_template.jinja');
     const tokenizer = loadTokenizer(join(ROOT, 'test', 'ml', 'parity', 'generate'));
     const opening = (): number[] => loadChatFormat(folder, tokenizer).openingTokens([{ role: 'user', content: 'x' }]);
     const lines = '{% for m in messages %}\n  {% if m.content %}\nalpha\n{{ m.content }}{% endif %}\n{% endfor %}\n';
-    try {
-      writeFileSync(path, lines);
-      const expected = opening();
-      for (const other of [lines.replaceAll('\n', '\r\n'), `\uFEFF${lines}`]) {
-        writeFileSync(path, other);
-        assert.deepEqual(opening(), expected);
-      }
-      writeFileSync(path, Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(lines, 'utf16le')]));
+    writeFileSync(path, lines);
+    const expected = opening();
+    for (const other of [lines.replaceAll('\n', '\r\n'), `\uFEFF${lines}`]) {
+      writeFileSync(path, other);
       assert.deepEqual(opening(), expected);
-      writeFileSync(path, Buffer.from(`caf\xe9 ${lines}`, 'latin1'));
-      assert.throws(opening, /chat_template\.jinja: line 1 is not UTF-8: save the file as UTF-8/);
-    } finally {
-      rmSync(folder, { recursive: true });
     }
+    writeFileSync(path, Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(lines, 'utf16le')]));
+    assert.deepEqual(opening(), expected);
+    writeFileSync(path, Buffer.from(`caf\xe9 ${lines}`, 'latin1'));
+    assert.throws(opening, /chat_template\.jinja: line 1 is not UTF-8: save the file as UTF-8/);
   });
 });

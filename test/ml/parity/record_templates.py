@@ -79,7 +79,7 @@ def tokenizer_json():
 
 def main():
     os.makedirs(HERE, exist_ok=True)
-    json.dump(tokenizer_json(), open(os.path.join(HERE, "tokenizer.json"), "w"), indent=1, ensure_ascii=False)
+    json.dump(tokenizer_json(), open(os.path.join(HERE, "tokenizer.json"), "w"), ensure_ascii=False)
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|im_end|>", "clean_up_tokenization_spaces": False}
     json.dump(config, open(os.path.join(HERE, "tokenizer_config.json"), "w"), indent=1)
     tokenizer = PreTrainedTokenizerFast.from_pretrained(HERE)

@@ -1,12 +1,12 @@
 // A server on loopback that is killed, slow, busy or wrong. What it says wrongly never becomes an answer.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GenerateRequest } from '../../../ml/engine/engine.js';
 import { type RemoteBatch, RolloutServer, type RolloutServerOptions } from '../../../ml/remote/rolloutServer.js';
+import { temporaryFolder } from '../../infra/support.js';
 import { FakeEngine } from '../../support/doubles.js';
 import { type Completion, type Fault, type RolloutDouble, startRolloutDouble } from '../../support/rolloutDouble.js';
 
@@ -19,12 +19,11 @@ describe('RolloutServer', () => {
   let double: RolloutDouble;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gauntlet-rollouts-'));
+    folder = temporaryFolder();
     double = await startRolloutDouble(engine);
   });
   afterEach(async () => {
     await double.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const requests = (count: number): GenerateRequest[] =>

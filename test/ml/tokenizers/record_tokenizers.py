@@ -34,7 +34,8 @@ def main() -> None:
                 digest.update(json.dumps([ids, decoded], ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
             digests.append(digest.hexdigest()[:16])
         recorded[name] = digests
-    (HERE / "recorded.json").write_text(json.dumps(recorded, indent=1) + "\n")
+    rows = [f" {json.dumps(name)}: {json.dumps(digests)}" for name, digests in recorded.items()]
+    (HERE / "recorded.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import type { DecoderConfig } from '../../../ml/nn/config.js';
 import { layoutSize, loraLayout, parameterLayout, viewsOf } from '../../../ml/nn/layout.js';
 import { joinRow, MAX_ROW_TOKENS, planRows, splitRows } from '../../../ml/train/branches.js';
 import { TrainSession } from '../../../ml/train/trainSession.js';
+import { pluck } from '../../support/pluck.js';
 
 const CONFIG: DecoderConfig = {
   hidden: 16,
@@ -77,17 +78,11 @@ describe('rows of sequences with the same opening', () => {
 
   it('share no opening that is shorter than the rest, none without a trained token, and stay within the limit of tokens', () => {
     const short = [sequence(4, 0, 10, 20), sequence(4, 1, 10, 20)];
-    assert.deepEqual(
-      planRows(short).map(({ members }) => members),
-      [[0], [1]],
-    );
+    assert.deepEqual(pluck(planRows(short), 'members'), [[0], [1]]);
     const untrained = group.map((row) => ({ ...row, mask: row.mask.map(() => 0) }));
     assert.equal(planRows(untrained).length, group.length);
     const long = [0, 1, 2].map((sample) => sequence(5, sample, MAX_ROW_TOKENS / 2, MAX_ROW_TOKENS / 4 - 1));
-    assert.deepEqual(
-      planRows(long).map(({ members }) => members),
-      [[0, 1], [2]],
-    );
+    assert.deepEqual(pluck(planRows(long), 'members'), [[0, 1], [2]]);
   });
 
   it('drop an array that one of the sequences lacks', () => {

@@ -3,22 +3,18 @@
 import { judgePrograms, type ProgramOutcome } from '../../../sandbox/judgePrograms.js';
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 import type { Sandbox } from '../../../sandbox/sandbox.js';
-import { ANSWERS } from './answers.js';
-import { CALLING_ROWS } from './calling.js';
-import { ESCAPES } from './escapes.js';
-import { FORGERIES } from './forgeries.js';
-import { LEFTOVERS } from './leftovers.js';
-import { RESOURCES } from './resources.js';
+import { rowsOf } from '../../support/rows.js';
 import type { HostileRow } from './row.js';
 
-export const OWN_ROWS: readonly HostileRow[] = [
-  ...FORGERIES,
-  ...ANSWERS,
-  ...CALLING_ROWS,
-  ...ESCAPES,
-  ...RESOURCES,
-  ...LEFTOVERS,
+const FILES = [
+  'forgeries', // pass without solving the task, x + 1: through the answer channel, the runner's objects, hooks and memory
+  'answers', // imitate others: extreme numbers, fake containers and strings, sizes, depths. Right by Python's own equality: pass
+  'calling', // attack the calling styles: forged nodes, operations and arguments that are changed in place
+  'escapes', // reach the fork server, its supervisor, the kernel and other namespaces. Each returns what it reached
+  'resources', // use more resources than their limits allow
+  'leftovers', // answer correctly and leave something for the next one, for which `after` looks
 ];
+export const OWN_ROWS = FILES.flatMap((file) => rowsOf<HostileRow>(`sandbox/hostile/${file}.jsonl`));
 
 /** Everything in a fresh interpreter that an earlier program could have changed. */
 const FINGERPRINT = `

@@ -1,8 +1,6 @@
 // Programs that try to pass test source without solving it, and test source that tries to break the run. The programs
 // return x + 1 never, or only for 1; the tests check 1 and 2. In names.jsonl, a program decides by its names only.
-import fs from 'node:fs';
-import path from 'node:path';
-import { ROOT } from '../../../infra/root.mjs';
+import { rowsOf } from '../../support/rows.js';
 
 /** A program can reach the runner's classes in S, so everything that its process sends can be forged. */
 const guest = 'import sys\nP = sys._getframe(1).f_globals["Program"]\n';
@@ -64,13 +62,6 @@ export const TESTS: Record<string, string> = {
   nothing: '# there is no test\n',
 };
 
-export const rowsOf = <Row>(file: string): Row[] =>
-  fs
-    .readFileSync(path.join(ROOT, 'test/sandbox', file), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line): Row => JSON.parse(line));
-
 /** The programs return 0, the tests want twice the argument. `attack` defines names that would decide the tests. */
 export const NAMES = rowsOf<{
   id: string;
@@ -79,4 +70,4 @@ export const NAMES = rowsOf<{
   imports?: string; // of the problem
   style?: 'assert' | 'pytest'; // default: both
   right?: 'error'; // of a right program, if such tests are refused
-}>('hostile/names.jsonl');
+}>('sandbox/hostile/names.jsonl');

@@ -1,0 +1,143 @@
+// A word-level tokenizer, as the shipped models have it, built from texts: `tokenizer.json` for Hugging Face libraries, and an
+// encoder for training that gives the same tokens. Words, operators and the integers 0–159 are tokens; all other
+// text, string literals included, is split into characters (BPE without merges).
+
+export const PAD = '<pad>';
+export const EOS = '<eos>';
+const UNKNOWN = '<unk>';
+const SPECIAL_TOKENS: readonly string[] = [
+  PAD,
+  EOS,
+  '<gen>',
+  '<disc>',
+  '<s1>',
+  '<s2>',
+  '<s3>',
+  '<s4>',
+  '<s5>',
+  '<tests>',
+  UNKNOWN,
+];
+
+/**
+ * Splits text into string literals, indents, ', ', operators with spaces, words with the space before them, runs of digits
+ * and other characters. The pattern means the same in Oniguruma (Python) and in JavaScript with the u flag.
+ */
+const PIECE_PATTERN = '"[^"\\n]*"|\\n *|, | [^A-Za-z0-9_ \\n"\\[(\\-#]+ | ?[A-Za-z_]+|[0-9]+|[^\\n]';
+const WHOLE_INTEGERS = 160;
+
+/** Printable ASCII and the line break, into which unknown text is split. */
+const CHARACTERS = ['\n', ...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i))];
+
+const specialPattern = new RegExp(`(${SPECIAL_TOKENS.join('|')})`);
+
+/** Special tokens, and the pieces of the text between them. */
+function* pieces(text: string): Generator<string> {
+  for (const section of text.split(specialPattern)) {
+    if (SPECIAL_TOKENS.includes(section)) yield section;
+    else yield* section.match(new RegExp(PIECE_PATTERN, 'gu')) ?? [];
+  }
+}
+
+export class TinyVocabulary {
+  private readonly ids: Map<string, number>;
+  constructor(readonly tokens: readonly string[]) {
+    this.ids = new Map(tokens.map((token, id) => [token, id]));
+  }
+  /** Token ids; a character outside the vocabulary becomes the unknown token. */
+  encode(text: string): number[] {
+    const out: number[] = [];
+    for (const piece of pieces(text)) {
+      const id = this.ids.get(piece);
+      if (id !== undefined) out.push(id);
+      else for (const character of piece) out.push(this.ids.get(character) ?? this.idOf(UNKNOWN));
+    }
+    return out;
+  }
+  decode(tokens: readonly number[]): string {
+    return tokens.map((id) => this.tokens[id] ?? '').join('');
+  }
+  idOf(token: string): number {
+    const id = this.ids.get(token);
+    if (id === undefined) throw new RangeError(`no token ${JSON.stringify(token)}`);
+    return id;
+  }
+}
+
+/** A sequence and its loss mask: 1 on trained tokens. */
+export interface TrainingRow {
+  tokens: number[];
+  mask: number[];
+}
+
+/** A user turn and its answer. The answer and the end token after it are trained. */
+export function encodeExample(vocabulary: TinyVocabulary, user: string, answer: string): TrainingRow {
+  const given = vocabulary.encode(user);
+  const trained = [...vocabulary.encode(answer), vocabulary.idOf(EOS)];
+  return { tokens: [...given, ...trained], mask: [...given.map(() => 0), ...trained.map(() => 1)] };
+}
+
+/** Special tokens, then every piece of `texts` in code point order, except string literals and large numbers. */
+export function buildVocabulary(texts: Iterable<string>, wholeIntegers = WHOLE_INTEGERS): TinyVocabulary {
+  const found = new Set<string>(CHARACTERS);
+  for (let i = 0; i < wholeIntegers; i++) found.add(`${i}`);
+  for (const text of texts) {
+    for (const piece of pieces(text)) {
+      if (!piece.startsWith('"') && !/^[0-9]/.test(piece)) found.add(piece);
+    }
+  }
+  for (const token of SPECIAL_TOKENS) found.delete(token);
+  return new TinyVocabulary([...SPECIAL_TOKENS, ...[...found].sort((a, b) => (a < b ? -1 : 1))]);
+}
+
+/** `tokenizer.json` of the Hugging Face tokenizers library. */
+export function tokenizerJson(vocabulary: TinyVocabulary): object {
+  return {
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: SPECIAL_TOKENS.map((content) => ({
+      id: vocabulary.idOf(content),
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
+    normalizer: null,
+    pre_tokenizer: { type: 'Split', pattern: { Regex: PIECE_PATTERN }, behavior: 'Isolated', invert: false },
+    post_processor: null,
+    decoder: { type: 'Fuse' },
+    model: {
+      type: 'BPE',
+      dropout: null,
+      unk_token: UNKNOWN,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: false,
+      byte_fallback: false,
+      ignore_merges: true,
+      vocab: Object.fromEntries(vocabulary.tokens.map((token, id) => [token, id])),
+      merges: [],
+    },
+  };
+}
+
+/** Contents are concatenated; the end token follows each answer. */
+const CHAT_TEMPLATE =
+  "{% for message in messages %}{{ message['content'] }}{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
+
+export function tokenizerConfig(contextLength: number): object {
+  return {
+    tokenizer_class: 'PreTrainedTokenizerFast',
+    clean_up_tokenization_spaces: false,
+    eos_token: EOS,
+    pad_token: PAD,
+    unk_token: UNKNOWN,
+    additional_special_tokens: SPECIAL_TOKENS.filter((token) => ![PAD, EOS, UNKNOWN].includes(token)),
+    model_max_length: contextLength,
+    padding_side: 'right',
+    chat_template: CHAT_TEMPLATE,
+  };
+}
