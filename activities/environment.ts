@@ -2,7 +2,7 @@
 import { readConfig } from '../chains/artifacts.js';
 import { runOf } from '../chains/memoKey.js';
 import type { Deps } from '../chains/scope.js';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
 import { enterEnvironment } from '../store/environments.js';
 import { readRecord } from '../store/records.js';

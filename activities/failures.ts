@@ -2,7 +2,7 @@
 // logic are not. A cancelled attempt reports its cancellation.
 import { ApplicationFailure, CancelledFailure, TemporalFailure } from '@temporalio/common';
 import { ZodError } from 'zod';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 
 /** The `type` of a failure caused by a defect of this program. */
 export const LOGIC_FAULT = 'LOGIC_FAULT';

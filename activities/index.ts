@@ -10,6 +10,8 @@ import { prepareRun } from '../chains/run/prepareRun.js';
 import { prepareSolving } from '../chains/run/prepareSolving.js';
 import { quarantineProblems } from '../chains/run/quarantineProblems.js';
 import { recordMetrics } from '../chains/run/recordMetrics.js';
+import { renderReport } from '../chains/run/renderReport.js';
+import { reviseRun } from '../chains/run/reviseRun.js';
 import { completeBatch } from '../chains/sample/completeBatch.js';
 import { countAnswers } from '../chains/sample/countAnswers.js';
 import { generateReasoning } from '../chains/sample/generateReasoning.js';
@@ -22,12 +24,11 @@ import { removeUpdateFiles } from '../chains/train/updateFiles.js';
 import { updatePolicy } from '../chains/train/updatePolicy.js';
 import { applyGradients, computeGradients } from '../chains/train/updateShards.js';
 import { answerFreshInputs, scoreExamples, writeExamples } from '../chains/train/warmStart.js';
+import { compose } from '../core/base/compose.js';
 import { ACTIVITIES, type Activities, callOf, type Input, type LeafName, type Output } from '../method/activities.js';
-import { type Activity, type Call, compose } from '../method/activity.js';
+import type { Activity, Call } from '../method/activity.js';
 import { type Attempt, type Layer, openAttempt, type Work } from './attempt.js';
 import { delivered, type Implementation, openLeaves } from './layers.js';
-import { renderReport } from './renderReport.js';
-import { reviseRun } from './reviseRun.js';
 
 const IMPLEMENTATIONS: { [N in LeafName]: Implementation<Input<N>, Output<N>> } = {
   answerFreshInputs,

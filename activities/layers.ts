@@ -11,15 +11,14 @@
 // The first three need Temporal. With traces, the interceptor of workers/tracing.ts is around them.
 import { keyInputs } from '../chains/memoKey.js';
 import type { Deps, Scope } from '../chains/scope.js';
-import type { GauntletError } from '../core/errors.js';
-import { type Activity, compose } from '../method/activity.js';
+import { compose } from '../core/base/compose.js';
+import type { GauntletError } from '../core/base/errors.js';
+import type { Activity } from '../method/activity.js';
 import { memoised as storeMemoised } from '../store/memo.js';
 import type { Store } from '../store/store.js';
-import { type Layer, openAttempt, type Work } from './attempt.js';
+import { type Attempt, type Layer, openAttempt, type Work } from './attempt.js';
 import { environmentCheck } from './environment.js';
 import { toFailure } from './failures.js';
-import type { HangWatch } from './hangs.js';
-import type { ModelTurns } from './modelTurns.js';
 import { type ArtifactProducers, withRecomputation } from './recompute.js';
 
 const SHORTEST_BEAT_MS = 200;
@@ -43,6 +42,11 @@ export const beating: Layer = (next) => async (attempt) => {
   }
 };
 
+interface ModelTurns {
+  declineIfBusy(attempt: number): void;
+  take<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
 /** A busy worker fails a shard, so that Temporal offers it to an idle one. */
 export const inTurn =
   (turns: ModelTurns): Layer =>
@@ -54,7 +58,7 @@ export const inTurn =
   };
 
 export const watched =
-  (watch: HangWatch): Layer =>
+  (watch: { watch(attempt: Attempt, next: Work): Promise<object> }): Layer =>
   (next) =>
   (attempt) =>
     watch.watch(attempt, next);

@@ -2,8 +2,8 @@
 // or deleted blob costs the time of one activity and needs no manual repair.
 import { runIdentityOf, runOf } from '../chains/memoKey.js';
 import type { Deps } from '../chains/scope.js';
-import { GauntletError } from '../core/errors.js';
-import type { RunRef } from '../method/run.js';
+import { GauntletError } from '../core/base/errors.js';
+import type { RunRef } from '../core/schema/runRef.js';
 import { digestJson } from '../store/canonicalJson.js';
 import { kindOfRow, readMemoRecord, unlessLost } from '../store/memo.js';
 import { digestsIn } from '../store/references.js';

@@ -1,6 +1,6 @@
 // The entry `gauntlet/engine` of the package: sampling, scoring and training of one model, without Temporal and sandbox.
 import { z } from 'zod';
-import { parseAs } from '../core/issues.js';
+import { parseAs } from '../core/base/issues.js';
 import { modelFolder } from '../data/modelFolder.js';
 import type { Adapter, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { openEngine as openFolder } from '../ml/engine/ortEngine.js';

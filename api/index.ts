@@ -1,16 +1,16 @@
 // The entry `gauntlet` of the package: whole training runs. api/engine.ts, api/sandbox.ts and api/store.ts are the other
 // entries. docs/how-to/use-as-a-library.md has an example of each.
 import { createCall } from '../activities/index.js';
-import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/errors.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../core/base/errors.js';
 import type { RunConfigInput, SandboxKind } from '../core/schema/config.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
 import { checkRunId } from '../store/checks.js';
-import { openDeps } from '../workers/deps.js';
+import { openDeps } from '../workers/deps/deps.js';
 import { runPipeline as trainStages } from '../workflows/pipeline.js';
 import { localHost } from '../workflows/runState.js';
 import type { Device } from './engine.js';
 
-export { resolveConfig } from '../core/presets.js';
+export { resolveConfig } from '../core/config/presets.js';
 export type { RunConfig, RunConfigInput } from '../core/schema/config.js';
 export type { EvaluationRates, RunProgress, RunResult } from '../core/schema/run.js';
 export { type ErrorCode, GauntletError };

@@ -1,11 +1,11 @@
 // The artifacts that activities exchange through the store.
-import { GauntletError } from '../core/errors.js';
-import { parseAs } from '../core/issues.js';
+import { GauntletError } from '../core/base/errors.js';
+import { parseAs } from '../core/base/issues.js';
 import type { Role } from '../core/schema/chain.js';
 import { type RunConfig, runConfigSchema } from '../core/schema/config.js';
 import type { Problem, ProblemSet } from '../core/schema/problem.js';
+import type { RunRef } from '../core/schema/runRef.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
-import type { RunRef } from '../method/run.js';
 import type { Adapter, Chat, Engine, OptimizerState } from '../ml/engine/engine.js';
 import { ADAPTER_FILES } from '../ml/hf/peft.js';
 import type { ServedAdapter } from '../ml/remote/rolloutServer.js';

@@ -1,5 +1,5 @@
 // Functions on lists of chains.
-import { groupBy } from '../core/groups.js';
+import { groupBy } from '../core/base/groups.js';
 import { extractCode } from '../core/parse/code.js';
 import type { Chain, TestTarget } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';

@@ -1,6 +1,7 @@
 // What the result of an activity depends on, and the key of its memo row.
+
+import type { RunRef } from '../core/schema/runRef.js';
 import type { Activity } from '../method/activity.js';
-import type { RunRef } from '../method/run.js';
 import type { ScoreOldPolicyInput } from '../method/train.js';
 import { memoKey } from '../store/memo.js';
 

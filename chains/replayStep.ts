@@ -1,7 +1,7 @@
 // Recomputes the rewards of a past step from its recorded artifacts, without a model. Anyone with the store can check the
 // training data of an update.
 import { recordsOf, type StepMetrics } from '../core/schema/metrics.js';
-import type { RunRef } from '../method/run.js';
+import type { RunRef } from '../core/schema/runRef.js';
 import { canonicalJson } from '../store/canonicalJson.js';
 import { readMetrics, readRun } from '../store/runs.js';
 import { executeSuite } from './judge/executeSuite.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { exceptThisMachine } from '../infra/proxy.js';
 import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';

@@ -3,8 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import { GauntletError } from '../core/errors.js';
-import { parseAs } from '../core/issues.js';
+import { GauntletError } from '../core/base/errors.js';
+import { parseAs } from '../core/base/issues.js';
 import type { ControlAnswer, ControlRequest, LiveStates, LiveView } from './api.js';
 
 export interface Controls {

@@ -1,7 +1,7 @@
 // The files of the pages, as the build wrote them.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { ROOT } from '../infra/root.mjs';
 
 /** Name → content type. */

@@ -3,7 +3,7 @@
 // can be used.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import type { Problem, Rejected } from '../core/schema/problem.js';
 import {
   type Columns,

@@ -1,7 +1,7 @@
 // JSON as Python writes and reads it. JSON.parse turns 1.0 into the int 1, drops digits of long ints and refuses NaN and
 // Infinity. So such numbers are replaced by marker objects that hold their text. It also moves keys like "10" to the front
 // of an object. So keys that start with a digit get a prefix.
-import { isTooDeep, overflowOf, stringEnd } from '../core/nesting.js';
+import { isTooDeep, overflowOf, stringEnd } from '../core/base/nesting.js';
 import { floatValue, intValue } from '../core/parse/numbers.js';
 import type { Value } from '../core/schema/value.js';
 

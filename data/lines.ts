@@ -1,8 +1,8 @@
-// The lines of a text in any encoding of core/encoding.ts, which end with \n or \r\n. The readline of Node 24 also splits at
+// The lines of a text in any encoding of core/base/encoding.ts, which end with \n or \r\n. The readline of Node 24 also splits at
 // U+2028 and U+2029, which JSON allows inside of strings.
 import type { Readable } from 'node:stream';
-import { FileDecoder } from '../core/encoding.js';
-import { GauntletError } from '../core/errors.js';
+import { FileDecoder } from '../core/base/encoding.js';
+import { GauntletError } from '../core/base/errors.js';
 
 /** Characters of a line, and of a JSON text over many lines. A string of JavaScript can have twice as many. */
 export const MAX_LINE = 1 << 28;

@@ -2,7 +2,7 @@
 // id come from the hub's cache on this machine; those that are missing are downloaded.
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { type DownloadProgress, downloadModel, offline } from './hub/download.js';
 import { commitAt, hubCache, isOffline } from './hub/environment.js';
 import { isComplete } from './hub/listing.js';

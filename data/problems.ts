@@ -1,6 +1,6 @@
 // Loads problem sets: a built-in one by name, or one of a source (source.ts), split by a hash of the ids.
-import { GauntletError } from '../core/errors.js';
-import { deriveKey, uniformAt } from '../core/random.js';
+import { GauntletError } from '../core/base/errors.js';
+import { deriveKey, uniformAt } from '../core/base/random.js';
 import { isBuiltIn, type Problem, type ProblemSet, type Rejected, SPLITS, type Split } from '../core/schema/problem.js';
 import type { Entry } from './entries.js';
 import type { FormatName } from './formats/format.js';

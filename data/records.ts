@@ -1,8 +1,8 @@
 // The records of a problem file in order: JSON lines (read one at a time), a JSON list, an object with `problems`, or one
 // problem, each packed with gzip or zstd or not; or the rows of a Parquet file. Every error names the file and the place.
 import { basename } from 'node:path';
-import { NotText } from '../core/encoding.js';
-import { GauntletError } from '../core/errors.js';
+import { NotText } from '../core/base/encoding.js';
+import { GauntletError } from '../core/base/errors.js';
 import { parseExactJson, parseJson } from './exactJson.js';
 import { type Line, linesOf, MAX_LINE } from './lines.js';
 import { readParquet } from './parquet.js';

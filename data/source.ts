@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { isBuiltIn } from '../core/schema/problem.js';
 import { type Entries, openEntries, type ReadingOptions, readReferences } from './entries.js';
 import { type Columns, FORMATS, type FormatName, PARTS, type Part } from './formats/format.js';

@@ -2,7 +2,7 @@
 // stages before it are the reasoning, and everything that solving found out is in the field `gauntlet`.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
 import type { Problem } from '../core/schema/problem.js';
 import { parseExactJson, parseJson } from '../data/exactJson.js';

@@ -9,8 +9,8 @@ import {
   testPrompt,
   trainingTemperature,
 } from '../chains/sample/sampling.js';
+import { deriveKey, extendKey } from '../core/base/random.js';
 import { formatArguments, formatValue } from '../core/parse/format.js';
-import { deriveKey, extendKey } from '../core/random.js';
 import { countPassed } from '../core/rewards/rule.js';
 import { inputKey } from '../core/rewards/suite.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';

@@ -1,7 +1,7 @@
 // The server of `gauntlet serve`: OpenAI's chat completions for one checkpoint. Models run in worker threads, programs in
 // the sandbox; here requests are checked and wait for their turn. A client that leaves cancels its request.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { createAccess, limitConnections, patience, sendJson, urlOf } from '../infra/httpServer.js';
 import { Turns } from '../infra/turns.js';
 import { ApiError, Completion, otherModel, parseRequest } from './completions.js';

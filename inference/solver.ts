@@ -4,9 +4,9 @@
 import { codeOf } from '../chains/chainLists.js';
 import { misfitOf } from '../chains/sample/problemFit.js';
 import { sampleTurns, samplingFilters, stageRows } from '../chains/sample/sampling.js';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
+import { deriveKey } from '../core/base/random.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
-import { deriveKey } from '../core/random.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Solver } from './policies.js';

@@ -1,5 +1,5 @@
 // The problems that solving needs: no reference solution, and tests only if somebody has them.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { takePiece } from '../core/parse/scan.js';
 import { joinedLines, type Signature, signatureAt } from '../core/parse/signature.js';
 import type { Calling } from '../core/schema/calling.js';

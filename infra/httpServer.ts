@@ -4,7 +4,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import { type AddressInfo, BlockList, isIP, type Socket } from 'node:net';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 
 export interface Access {
   readonly token?: string; // absent: loopback needs none

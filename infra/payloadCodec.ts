@@ -4,8 +4,8 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { readFileSync } from 'node:fs';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
-import { decodeText, NotText } from '../core/encoding.js';
-import { GauntletError } from '../core/errors.js';
+import { decodeText, NotText } from '../core/base/encoding.js';
+import { GauntletError } from '../core/base/errors.js';
 
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 const ENCODING = 'binary/encrypted';

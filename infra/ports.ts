@@ -2,7 +2,7 @@
 // own are those to which browsers refuse to connect.
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 
 export interface Ports {
   port: number;

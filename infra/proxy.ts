@@ -5,7 +5,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { isLoopback } from './httpServer.js';
 import type { ConnectionSettings } from './temporalTarget.js';
 

@@ -144,7 +144,7 @@ function buildWithGo(scratch, made, env, log) {
   });
 }
 
-/** As core/cacheFolder.ts, which is not built yet when this runs. */
+/** As core/base/cacheFolder.ts, which is not built yet when this runs. */
 export function cacheDir(env = process.env) {
   return env.GAUNTLET_CACHE || join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'gauntlet');
 }

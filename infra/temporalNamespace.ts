@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
-import { GauntletError } from '../core/errors.js';
-import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
+import { GauntletError } from '../core/base/errors.js';
+import { SEARCH_ATTRIBUTES } from '../core/temporal/searchAttributes.js';
 import { forClient } from './proxy.js';
 import type { ConnectionSettings } from './temporalTarget.js';
 

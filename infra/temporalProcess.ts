@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { GauntletError } from '../core/errors.js';
-import { SEARCH_ATTRIBUTES } from '../core/searchAttributes.js';
+import { GauntletError } from '../core/base/errors.js';
+import { SEARCH_ATTRIBUTES } from '../core/temporal/searchAttributes.js';
 import type { HiddenPorts } from './ports.js';
 
 // Without these an empty activity takes 100 ms (two 50 ms ticks of the stock server) instead of 15 ms.

@@ -1,7 +1,7 @@
 // The address and credentials of the Temporal server: from the environment, or from a profile of the Temporal CLI's
 // configuration file. Never from both: the key of one could be sent to the address of the other.
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 
 /** For both Connection and NativeConnection. */
 export interface ConnectionSettings {

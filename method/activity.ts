@@ -1,10 +1,10 @@
 // What an activity is: a value that a workflow calls and that a worker finds the code for. `effect`, `result` and `sequence`
 // declare one. The files beside this one declare them all, with the types of their inputs and outputs.
-import type { Usage } from '../core/budget.js';
-import type { Ref } from '../core/ref.js';
+
+import type { Ref } from '../core/base/ref.js';
+import type { Shard } from '../core/run/shards.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { EnvironmentPart } from '../core/schema/environment.js';
-import type { Shard } from '../core/shards.js';
 
 /** Which workers run an activity: those with a model, those with a sandbox, or any. */
 export type Queue = 'gpu' | 'sandbox' | 'cpu';
@@ -78,18 +78,3 @@ export const sequence = <I, O>(
   plan: Plan<I, Timed<O>>,
   run: (call: Call, input: I) => Promise<Timed<O>>,
 ): Sequence<I, Timed<O>> => ({ ...plan, name, run });
-
-/**
- * Nests layers around a function; the first one is outside. A layer gets the next inner function, and returns one of the same
- * type.
- */
-export const compose =
-  <F>(...layers: ((next: F) => F)[]) =>
-  (inner: F): F =>
-    layers.reduceRight((next, layer) => layer(next), inner);
-
-/** The usage that an output reports. */
-export function usageOf(output: object): Usage {
-  const { tokens = 0, seconds = 0, executions = 0 } = output as Partial<Usage>;
-  return { tokens, seconds, executions };
-}

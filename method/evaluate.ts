@@ -1,19 +1,18 @@
 // Evaluations: what the models write for one, the verdicts on it, and the checkpoint that keeps its result.
+
+import type { Ref } from '../core/base/ref.js';
 import type { MetricName } from '../core/evaluation/metrics.js';
-import type { Ref } from '../core/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import { checkpointScore } from '../core/rl/scores.js';
-import type { PlannedStep } from '../core/schedule.js';
+import type { PlannedStep } from '../core/run/schedule.js';
 import type { Chain, Role, Stage, TestBatch } from '../core/schema/chain.js';
 import type { ProblemResult } from '../core/schema/evaluation.js';
-import type { Rejected } from '../core/schema/problem.js';
 import type { EvaluationRates } from '../core/schema/run.js';
-import type { SolveProblemsInput } from '../core/schema/solving.js';
+import type { PolicyState, RunRef, SamplingPolicy, StandardErrors } from '../core/schema/runRef.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import { effect, result, sequence, type Timed } from './activity.js';
 import { type ExecuteSuiteInput, executeSuite } from './judge.js';
 import { recordMetrics } from './records.js';
-import type { PolicyState, RunRef, SamplingPolicy, StandardErrors } from './run.js';
 import { type ChainBatch, type CountAnswersOutput, countAnswers, generateChains, generateTests } from './sample.js';
 
 export interface GenerateEvaluationInput {
@@ -171,22 +170,3 @@ export interface MeasureEvaluationOutput {
 export const measureEvaluation = result<MeasureEvaluationInput, MeasureEvaluationOutput>('measureEvaluation', 4, {
   queue: 'cpu',
 });
-
-/** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
-export interface EvaluateCheckpointInput extends Omit<SolveProblemsInput, 'tests'> {
-  gateOf?: string | undefined; // the run whose health gate leaves problems out; default: that of the checkpoint
-}
-
-export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
-  problems: number;
-  samples: number; // of each problem
-  temperature: number;
-  tokens: number; // sampled with the policy
-  /** What was measured: chains and their verdicts on hidden tests. */
-  artifacts: Pick<RunRef, 'config' | 'problems'> & {
-    chains: Ref<Chain[]>;
-    verdicts: Ref<SuiteVerdicts[]>;
-    tests?: Ref<TestBatch>;
-  };
-  skipped?: Ref<Rejected[]>; // problems that do not fit
-}

@@ -1,13 +1,13 @@
 // What the sandbox says about programs and tests.
-import type { Ref } from '../core/ref.js';
+
+import type { Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Chain, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { ChainView } from '../core/schema/chainView.js';
-import type { Rejected } from '../core/schema/problem.js';
+import type { Position, RunRef } from '../core/schema/runRef.js';
 import type { Solution } from '../core/schema/solving.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import { result } from './activity.js';
-import type { Position, RunRef } from './run.js';
 
 export interface SelectChainsInput {
   run: RunRef;
@@ -65,15 +65,3 @@ export interface CollectSolutionsOutput {
 export const collectSolutions = result<CollectSolutionsInput, CollectSolutionsOutput>('collectSolutions', 4, {
   queue: 'cpu',
 });
-
-/** Result of the workflow solveProblems. */
-export interface SolveProblemsResult {
-  solved: number; // problems with a sample that passes all its tests
-  problems: number;
-  solutions: Ref<Solution[]>;
-  skipped?: Ref<Rejected[]>; // problems that do not fit
-  chains: Ref<Chain[]>;
-  verdicts: Ref<SuiteVerdicts[]>;
-  views: Ref<ChainView[]>; // for people
-  tests?: Ref<TestBatch>;
-}

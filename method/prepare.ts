@@ -1,14 +1,14 @@
 // Before and between the steps: the run is prepared, its problems are examined, and its configuration may change.
-import type { Ref } from '../core/ref.js';
+import type { Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
-import type { PlannedStep } from '../core/schedule.js';
+import type { PlannedStep } from '../core/run/schedule.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { ProblemSet, Rejected } from '../core/schema/problem.js';
+import type { PolicyState, RunRef, SamplingPolicy } from '../core/schema/runRef.js';
 import type { SolveProblemsInput } from '../core/schema/solving.js';
 import { effect } from './activity.js';
-import type { PolicyState, RunRef, SamplingPolicy } from './run.js';
 
 export interface PrepareRunInput {
   runId: string;

@@ -1,10 +1,10 @@
 // What a run writes down for people.
-import type { Ref } from '../core/ref.js';
+import type { Ref } from '../core/base/ref.js';
 import type { ChainView } from '../core/schema/chainView.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import type { RunResult } from '../core/schema/run.js';
+import type { RunRef } from '../core/schema/runRef.js';
 import { effect } from './activity.js';
-import type { RunRef } from './run.js';
 
 export interface RecordMetricsInput {
   run: RunRef;

@@ -1,12 +1,11 @@
 // What is sampled and judged for one policy update of each role, as functions of the call.
-import type { Ref } from '../core/ref.js';
+import type { Ref } from '../core/base/ref.js';
 import { type Draw, refills } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
-import type { Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
+import type { PolicyState, Position, RoleState, RunRef } from '../core/schema/runRef.js';
 import type { Call } from './activity.js';
 import { executeSuite, selectChains } from './judge.js';
-import type { PolicyState, Position, RoleState, RunRef, SamplingPolicy } from './run.js';
 import { completeBatch, type DrawnProblems, generateChains, generateTests } from './sample.js';
 import type { TrainPolicyInput } from './train.js';
 
@@ -94,12 +93,3 @@ export async function discriminatorRollout(
 
 /** The adapters of a role to sample with. */
 export const samplingPolicy = ({ adapter, frozen }: RoleState) => ({ adapter, frozen });
-
-/** The adapters of both roles after an update of one. The adapter that is being trained is still missing. */
-export function policiesAfter({ policy, config }: Pick<RolloutState, 'policy' | 'config'>, trained: Role) {
-  const policyOf = (role: Role): SamplingPolicy => {
-    const { adapter, ...frozen } = samplingPolicy(policy[role]);
-    return role === trained || config.mode === 'unified' ? frozen : { adapter, ...frozen };
-  };
-  return { generator: policyOf('generator'), discriminator: policyOf('discriminator') };
-}

@@ -1,12 +1,12 @@
 // What the models write: the chains of a batch, stage by stage, and tests for them.
-import type { Digest, Ref } from '../core/ref.js';
+import type { Digest, Ref } from '../core/base/ref.js';
 import type { Draw } from '../core/rewards/liveGroups.js';
+import type { Shard } from '../core/run/shards.js';
 import type { Chain, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { StepMetrics } from '../core/schema/metrics.js';
+import type { Position, RunRef, SamplingPolicy } from '../core/schema/runRef.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
-import type { Shard } from '../core/shards.js';
 import { effect, result, type ShardResult, sequence, type Timed } from './activity.js';
-import type { Position, RunRef, SamplingPolicy } from './run.js';
 
 /** Which chains to sample: a training batch, a fixed evaluation batch, or all problems to solve. */
 export type ChainBatch =

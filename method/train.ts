@@ -1,19 +1,20 @@
 // Rewards and PPO: the part of a step that follows the execution of its programs.
-import { type AlarmState, watchStep } from '../core/alarms.js';
-import { nothingTrained } from '../core/answerShares.js';
-import type { Digest, Ref } from '../core/ref.js';
+
+import type { Digest, Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Mismatch } from '../core/rl/importance.js';
 import { countMinibatches } from '../core/rl/schedules.js';
+import { type AlarmState, watchStep } from '../core/run/alarms.js';
+import { nothingTrained } from '../core/run/answerShares.js';
+import { countSharedMinibatches, type Shard } from '../core/run/shards.js';
 import type { Chain, Role, TestBatch } from '../core/schema/chain.js';
 import type { RewardMetrics, StepFigures, StepMetrics } from '../core/schema/metrics.js';
+import type { Position, RoleState, RunRef, SamplingPolicy, UpdatePosition } from '../core/schema/runRef.js';
 import type { PolicyStats, TokenNumbers, TokenScores, Trajectory } from '../core/schema/trajectory.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
-import { countSharedMinibatches, type Shard } from '../core/shards.js';
 import { effect, result, type ShardResult, sequence, type Timed } from './activity.js';
 import { type EvaluationSamples, type GenerateEvaluationInput, generateEvaluation } from './evaluate.js';
 import { recordMetrics } from './records.js';
-import type { Position, RoleState, RunRef, SamplingPolicy, UpdatePosition } from './run.js';
 import { type CountAnswersInput, countAnswers } from './sample.js';
 
 export interface ComputeRewardsInput {

@@ -1,12 +1,13 @@
 // The warm start: supervised steps on examples from reference solutions.
-import type { FreshTests } from '../core/freshInputs.js';
-import type { Digest, Ref } from '../core/ref.js';
+
+import type { Digest, Ref } from '../core/base/ref.js';
+import type { FreshTests } from '../core/inputs/freshInputs.js';
 import type { Role } from '../core/schema/chain.js';
 import type { SupervisedMetrics } from '../core/schema/metrics.js';
+import type { RunRef } from '../core/schema/runRef.js';
 import type { Trajectory } from '../core/schema/trajectory.js';
 import { result, sequence } from './activity.js';
 import { recordMetrics } from './records.js';
-import type { RunRef } from './run.js';
 import { removeUpdateFiles, type UpdatePolicyInput, type UpdatePolicyOutput, updatePolicy } from './train.js';
 
 /** Reference answers on fresh inputs, for tests that the warm start teaches. */

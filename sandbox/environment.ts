@@ -1,5 +1,5 @@
 // What programs of a sandbox meet: its backend, and the Python with its packages as a program sees them.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import type { Environment } from '../core/schema/environment.js';
 import type { Sandbox } from './sandbox.js';
 

@@ -1,9 +1,9 @@
 // The health gate: a problem is used only if its reference passes the problem's own tests in two runs with the same
 // answers. Otherwise every reward for it would be noise. Answers may be large, so only what decides is kept of each.
 import { createHash } from 'node:crypto';
-import { equalValues, parses, truthTests } from '../core/compare.js';
+import { GauntletError } from '../core/base/errors.js';
+import { equalValues, parses, truthTests } from '../core/comparison/compare.js';
 import { strictKey } from '../core/comparison/strictKey.js';
-import { GauntletError } from '../core/errors.js';
 import { formatValue } from '../core/parse/format.js';
 import { type CallResult, type Limits, limitsSchema, type TestRun } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';

@@ -1,7 +1,7 @@
 // Judges programs by their tests, for `gauntlet sandbox run` and the catalogue of hostile programs.
 import type { z } from 'zod';
-import { comparesWith, judgeProgram, verdictOf } from '../core/compare.js';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
+import { comparesWith, judgeProgram, verdictOf } from '../core/comparison/compare.js';
 import { type Limits, limitsSchema, type TestJob, type Verdict } from '../core/schema/execution.js';
 import { type ProgramRow, parseProgramRow, type programRowSchema, type SourceRow } from './programRows.js';
 import type { RunOptions, Sandbox } from './sandbox.js';

@@ -1,6 +1,6 @@
 // Judges programs by suites. Answers are compared here, or judged by the problem's checker in a process of its own; tests of
 // the source run in two processes. So no process holds a program together with a test, an expected value or a checker.
-import { comparesWith, judgeProgram, parses, truthTests, verdictOf } from '../core/compare.js';
+import { comparesWith, judgeProgram, parses, truthTests, verdictOf } from '../core/comparison/compare.js';
 import { definitionsOf, importsOf } from '../core/parse/definitions.js';
 import type { GivenTest } from '../core/rewards/suite.js';
 import type { CallResult, ExecutionJob, Limits, TestJob, TestRun, Verdict } from '../core/schema/execution.js';

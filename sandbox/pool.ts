@@ -1,7 +1,7 @@
 // Spreads jobs over guests and replaces guests that ended. Keeps verdicts independent of the machine's load: a job that
 // hits the wall clock runs once more with nothing else in flight. Independent of the backend.
 import { setTimeout } from 'node:timers/promises';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { type CallResult, type ExecutionJob, type ExecutionResult, limitsSchema } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 import { BATCH_BYTES, keepWithin, PROGRAM_BYTES } from './answers.js';

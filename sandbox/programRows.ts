@@ -1,6 +1,6 @@
 // The rows that `gauntlet sandbox run` reads: a program with tests, as values or as Python source.
 import { z } from 'zod';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { callingSchema } from '../core/schema/calling.js';
 import { comparisonSchema } from '../core/schema/comparison.js';
 import { someLimitsSchema, type TestStyle } from '../core/schema/execution.js';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { cacheFolder } from '../core/cacheFolder.js';
+import { cacheFolder } from '../core/base/cacheFolder.js';
 import { digestBytes, hexOf } from './canonicalJson.js';
 import type { Digest } from './store.js';
 

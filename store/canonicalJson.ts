@@ -1,6 +1,6 @@
 // One text per value, so that equal values have equal digests on every machine and in every process.
 import { createHash } from 'node:crypto';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import type { Digest } from './store.js';
 
 export function digestBytes(bytes: Uint8Array | string): Digest {

@@ -1,6 +1,6 @@
 // Checkpoints of a run. The files are written first, metadata.json with all digests last, then the pointers. So a kill at
 // any point leaves a complete checkpoint or none, and a damaged one is refused by name.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import type { Role, Stage } from '../core/schema/chain.js';
 import {
   type CheckpointMetadata,

@@ -1,6 +1,6 @@
 // Checks of names, and error codes of a failing file system. Names come from users and workflow ids; none may lead out of
 // the store's folder.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 
 const RUN_ID = /^[A-Za-z0-9_][A-Za-z0-9_.:@=+-]{0,199}$/;
 const MEMO_KEY = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$/;

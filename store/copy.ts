@@ -1,7 +1,7 @@
 // Copies a store into another one, which may hold some of it already: what is there is skipped, unless it is damaged or
 // older. So a copy that was interrupted continues, and a backup can repair a store that went on. Whatever names an object
 // is copied after it, and the manifest of a run comes last.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { digestBytes } from './canonicalJson.js';
 import { CHECKPOINTS, hasCheckpointFile, isMetadataPath, isPointer, movePointers } from './checkpoints.js';
 import { inParallel } from './inParallel.js';

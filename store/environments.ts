@@ -1,5 +1,5 @@
 // The environments of a run: the first worker of each part records its own, later ones are compared with it.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import {
   type Environment,
   type EnvironmentPart,

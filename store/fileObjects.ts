@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { isAlive } from '../infra/lock.mjs';
 import { isHere, PLACE } from '../infra/place.mjs';
 import { errnoOf, faultOf } from './checks.js';

@@ -1,5 +1,5 @@
 // Lists and reads the files of a store for checks and sweeps, without changing anything.
-import type { GauntletError } from '../core/errors.js';
+import type { GauntletError } from '../core/base/errors.js';
 import { digestBytes } from './canonicalJson.js';
 import { isInTheWay, isMemoKey } from './checks.js';
 import { BLOBS, layout, MEMO, parseMemo } from './layout.js';

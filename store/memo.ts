@@ -2,7 +2,7 @@
 // contains a version that is raised whenever the output would change. Beside each row is a record of name, version and
 // inputs: it shows that a row was lost, and how to compute a lost result again.
 import { z } from 'zod';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { canonicalJson, digestJson, hexOf } from './canonicalJson.js';
 import { deferWrites } from './deferredWrites.js';
 import { digestsIn } from './references.js';

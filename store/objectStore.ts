@@ -1,7 +1,7 @@
 // The store: which object holds what, and what is checked when it is read. Where the objects are is behind a port
 // (objects.ts).
 import { randomBytes } from 'node:crypto';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import type { BlobCache } from './blobCache.js';
 import { canonicalJson, digestBytes, hexOf } from './canonicalJson.js';
 import { checkDigest, isMemoKey, isRunId, isRunPath } from './checks.js';

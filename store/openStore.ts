@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { refuseNetworkFolder } from '../infra/sharedFolder.js';
 import { BlobCache, blobCacheFolder } from './blobCache.js';
 import { FileObjects } from './fileObjects.js';

@@ -2,7 +2,7 @@
 // changed digit of a number is still JSON and a deleted file leaves no trace. A kill at any point leaves a digest file
 // that matches the record: a new record is written first; before a record is replaced, the digest file names both.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { digestBytes } from './canonicalJson.js';
 import type { Digest, Store } from './store.js';
 

@@ -2,8 +2,8 @@
 // result and the report.
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { GauntletError } from '../core/errors.js';
-import { parseAs } from '../core/issues.js';
+import { GauntletError } from '../core/base/errors.js';
+import { parseAs } from '../core/base/issues.js';
 import { type ChainView, chainViewSchema } from '../core/schema/chainView.js';
 import type { CheckpointMetadata } from '../core/schema/checkpoint.js';
 import { type RunConfig, runConfigSchema, runIdentity } from '../core/schema/config.js';

@@ -1,5 +1,5 @@
 // What errors of S3 mean for a store: nothing there, somebody was first, a fault to retry, or a mistake of the user.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import type { S3Place } from './s3Place.js';
 
 interface S3Error {

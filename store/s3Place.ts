@@ -1,6 +1,6 @@
 // The URL of a store in a bucket: s3://bucket/prefix?endpoint=…&region=…&cache=…
 import { z } from 'zod';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 
 export interface S3Place {
   url: string;

@@ -1,7 +1,7 @@
 // The interface of the artifact store: immutable blobs by digest, a memo table, and files of runs.
-import type { Digest, Ref } from '../core/ref.js';
+import type { Digest, Ref } from '../core/base/ref.js';
 
-export type { Digest, Ref } from '../core/ref.js';
+export type { Digest, Ref } from '../core/base/ref.js';
 
 /** 'recorded': the row has a record of its inputs (store/memo.ts). Each names the other, so the loss of either shows. */
 export type MemoKind = 'plain' | 'recorded';

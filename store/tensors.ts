@@ -2,7 +2,7 @@
 // header length, header (canonical JSON, padded), then the values, sorted by name, in the byte order of the machine, which
 // is little-endian wherever ONNX Runtime runs.
 import { z } from 'zod';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import { canonicalJson, parseJson } from './canonicalJson.js';
 
 const MAGIC = 'GTNSR1\n\0'; // 8 bytes

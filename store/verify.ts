@@ -1,7 +1,7 @@
 // Reads every byte of a store and reports what is damaged or missing: records of runs, checkpoints, memo rows, blobs, and
 // whatever these refer to. Changes nothing.
-import { GauntletError } from '../core/errors.js';
-import { isTooDeep } from '../core/nesting.js';
+import { GauntletError } from '../core/base/errors.js';
+import { isTooDeep } from '../core/base/nesting.js';
 import { digestBytes, parseJson } from './canonicalJson.js';
 import { CHECKPOINT_FILES, CHECKPOINTS, isMetadataPath, listCheckpoints, verifyCheckpoints } from './checkpoints.js';
 import { isInTheWay, isUnreadable } from './checks.js';

@@ -1,5 +1,5 @@
 // Numbers in the environment of a worker.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 
 /** @throws GauntletError BAD_CONFIG */
 export function secondsOf(variable: string, env: NodeJS.ProcessEnv, otherwise: number): number {

@@ -1,7 +1,7 @@
 // Structured logs on standard error or in a file. GAUNTLET_LOG sets the level.
 import pino, { type Logger } from 'pino';
-import { GauntletError } from '../core/errors.js';
-import { visibleJson } from '../core/visible.js';
+import { GauntletError } from '../core/base/errors.js';
+import { visibleJson } from '../core/base/visible.js';
 
 export type { Logger };
 

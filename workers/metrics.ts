@@ -3,8 +3,8 @@
 import type { MetricMeter } from '@temporalio/common';
 import { Runtime } from '@temporalio/worker';
 import type { Deps } from '../chains/scope.js';
-import { ALARM_KINDS, ALARMS } from '../core/alarms.js';
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
+import { ALARM_KINDS, ALARMS } from '../core/run/alarms.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
 import { allocatedMemory, memoryBudget } from '../ml/engine/budget.js';
 import { batchOf, type Observer } from './observe.js';

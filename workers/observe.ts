@@ -1,8 +1,9 @@
 // Tells observers about every call of an activity into what it depends on: traces, metrics, and the watch for activities that
 // hang. A new method of a port is observed like the others.
-import { currentProgress } from '../activities/hangs.js';
+
 import type { Deps } from '../chains/scope.js';
 import type { ExecutionJob } from '../core/schema/execution.js';
+import { currentProgress } from './hangs.js';
 
 /** One call. An observer may replace its arguments before it is made. */
 export interface PortCall {

@@ -1,5 +1,5 @@
 // Decides whether traces are sent. Nothing of OpenTelemetry is loaded unless a standard variable names a collector.
-import { GauntletError } from '../core/errors.js';
+import { GauntletError } from '../core/base/errors.js';
 import type { Tracing } from './tracing.js';
 
 let opened: Promise<Tracing> | undefined;

@@ -21,8 +21,8 @@ import {
   OpenTelemetryWorkflowClientInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { isIn, type Shard } from '../core/shards.js';
-import { visible } from '../core/visible.js';
+import { visible } from '../core/base/visible.js';
+import { isIn, type Shard } from '../core/run/shards.js';
 import type { Generated, GenerateOptions, GenerateRequest } from '../ml/engine/engine.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { batchOf, type Observer, type Outcome } from './observe.js';

@@ -1,5 +1,5 @@
 // The decision of a person about an activity that failed: the run waits for it, up to a limit.
-import { type Decision, type RequestQueue, validateDecision } from '../core/control.js';
+import { type Decision, type RequestQueue, validateDecision } from '../core/run/control.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure, RunProgress } from '../core/schema/run.js';
 import type { ProgressUpdate } from './runState.js';

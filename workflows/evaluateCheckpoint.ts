@@ -1,14 +1,39 @@
 // Measures a checkpoint or a base model on held-out problems: several chains of each problem, tests for one of them, and
 // tests for a program of the base model.
 
+import type { Ref } from '../core/base/ref.js';
+import type { Chain, TestBatch } from '../core/schema/chain.js';
+import type { Rejected } from '../core/schema/problem.js';
+import type { RunRef } from '../core/schema/runRef.js';
+import type { SolveProblemsInput } from '../core/schema/solving.js';
+import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import type { Call } from '../method/activity.js';
-import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../method/evaluate.js';
+import type { MeasureEvaluationOutput } from '../method/evaluate.js';
 import { measureEvaluation } from '../method/evaluate.js';
 import { executeSuite } from '../method/judge.js';
 import { prepareSolving } from '../method/prepare.js';
 import { generateChains, generateTests } from '../method/sample.js';
 import { unwrapFailure } from './failures.js';
 import { temporalCall } from './layers.js';
+
+/** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
+export interface EvaluateCheckpointInput extends Omit<SolveProblemsInput, 'tests'> {
+  gateOf?: string | undefined; // the run whose health gate leaves problems out; default: that of the checkpoint
+}
+
+export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
+  problems: number;
+  samples: number; // of each problem
+  temperature: number;
+  tokens: number; // sampled with the policy
+  /** What was measured: chains and their verdicts on hidden tests. */
+  artifacts: Pick<RunRef, 'config' | 'problems'> & {
+    chains: Ref<Chain[]>;
+    verdicts: Ref<SuiteVerdicts[]>;
+    tests?: Ref<TestBatch>;
+  };
+  skipped?: Ref<Rejected[]>; // problems that do not fit
+}
 
 const SAMPLES = 5; // of each problem
 const MUTANTS = 20; // of each reference

@@ -2,13 +2,13 @@
 // the validation split and its checkpoint is committed with the result. The models write first; the sandbox judges
 // while the next step samples. Every part is memoised, so what did not change since the last evaluation costs nothing.
 
-import { endsEpoch, planOf } from '../core/schedule.js';
+import { endsEpoch, planOf } from '../core/run/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
+import type { PolicyState } from '../core/schema/runRef.js';
 import type { EvaluationSamples, JudgeEvaluationInput } from '../method/evaluate.js';
 import { generateEvaluation, judgeEvaluation } from '../method/evaluate.js';
 import { samplingPolicy } from '../method/rollouts.js';
-import type { PolicyState } from '../method/run.js';
 import { modelCall, type OpeningState, type RunContext, type RunState } from './runState.js';
 
 interface Evaluation {

@@ -1,6 +1,6 @@
 // Failures of activities: what a person reads about them, and a step that a person skips after one.
 import { ActivityFailure, ApplicationFailure, isCancellation, TemporalFailure } from '@temporalio/workflow';
-import { NO_USAGE } from '../core/budget.js';
+import { NO_USAGE } from '../core/run/budget.js';
 import type { RunFailure } from '../core/schema/run.js';
 
 /** A person decided to skip the current step: nothing that it computed is kept. */

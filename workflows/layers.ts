@@ -6,13 +6,14 @@
 //   sticky     keeps the model work of a run on one worker
 //   scheduled  task queue, time limits, retries, and what the Web UI shows
 import { type ActivityOptions, isCancellation, scheduleActivity } from '@temporalio/workflow';
-import { addUsage, NO_USAGE, type SandboxAttempts } from '../core/budget.js';
-import type { Decision } from '../core/control.js';
-import { MAX_DECLINES, TASK_QUEUES } from '../core/queues.js';
+import { compose } from '../core/base/compose.js';
+import { addUsage, NO_USAGE, type SandboxAttempts, usageOf } from '../core/run/budget.js';
+import type { Decision } from '../core/run/control.js';
+import { type Shard, shardsOf } from '../core/run/shards.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure } from '../core/schema/run.js';
-import { type Shard, shardsOf } from '../core/shards.js';
-import { type Activity, type Call, compose, usageOf } from '../method/activity.js';
+import { MAX_DECLINES, TASK_QUEUES } from '../core/temporal/queues.js';
+import type { Activity, Call } from '../method/activity.js';
 import { describeFailure, StepSkipped } from './failures.js';
 import type { Destination, ModelWorker } from './modelWorker.js';
 

@@ -9,7 +9,7 @@ import {
   type TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
-import { DEPLOYMENT, type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
+import { DEPLOYMENT, type ModelWorkerClaim, TASK_QUEUES } from '../core/temporal/queues.js';
 
 export interface Destination extends Pick<ActivityOptions, 'taskQueue' | 'scheduleToStartTimeout'> {
   maxAttempts?: number; // default: without limit

@@ -1,6 +1,6 @@
 // The method: N discriminator steps, N generator steps and K alternating steps, stage after stage. This is pure
 // orchestration over calls of activities. The workflow runs it; tests and benchmarks run it without Temporal.
-import { nextStep, remainingStages } from '../core/schedule.js';
+import { nextStep, remainingStages } from '../core/run/schedule.js';
 import type { RunResult } from '../core/schema/run.js';
 import { settleEvaluation } from './evaluation.js';
 import { finishRun } from './finishRun.js';

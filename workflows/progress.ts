@@ -1,10 +1,10 @@
 // What a run shows while it is running: the `progress` query, search attributes, and details in the Web UI.
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import type { RequestQueue } from '../core/control.js';
-import { progressDetails } from '../core/progressDetails.js';
+import type { RequestQueue } from '../core/run/control.js';
+import { progressDetails } from '../core/run/progressDetails.js';
 import type { RunProgress } from '../core/schema/run.js';
-import { SEARCH_ATTRIBUTES, type SearchAttribute } from '../core/searchAttributes.js';
+import { SEARCH_ATTRIBUTES, type SearchAttribute } from '../core/temporal/searchAttributes.js';
 import type { ProgressUpdate } from './runState.js';
 
 const progressQuery = defineQuery<RunProgress>('progress');

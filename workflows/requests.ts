@@ -1,9 +1,9 @@
 // Applies what people requested since the last step, and ends a run that is out of budget. Each request is recorded with
 // its position. A run that is started again applies its recorded requests at the same positions.
 
-import { addUsage, exhaustedBudget, NO_USAGE } from '../core/budget.js';
-import { isRecordedAt } from '../core/control.js';
-import { endsEpoch, nextStep, planOf, replan } from '../core/schedule.js';
+import { addUsage, exhaustedBudget, NO_USAGE } from '../core/run/budget.js';
+import { isRecordedAt } from '../core/run/control.js';
+import { endsEpoch, nextStep, planOf, replan } from '../core/run/schedule.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import { reviseRun } from '../method/prepare.js';
 import { recordMetrics } from '../method/records.js';

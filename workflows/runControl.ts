@@ -1,6 +1,6 @@
 // How people control a run: updates with validators. What is decided about an activity that failed: decisions.ts.
 import { defineUpdate, metricMeter, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { Decision, Request, RequestQueue } from '../core/control.js';
+import type { Decision, Request, RequestQueue } from '../core/run/control.js';
 import type { Decisions } from './decisions.js';
 import type { RunMonitor } from './progress.js';
 

@@ -1,18 +1,19 @@
 // What a run carries from step to step, and what the code that trains it is given.
-import type { AlarmState } from '../core/alarms.js';
-import type { Usage } from '../core/budget.js';
-import type { RequestQueue } from '../core/control.js';
-import type { Ref } from '../core/ref.js';
-import type { SchedulePosition } from '../core/schedule.js';
+
+import type { Ref } from '../core/base/ref.js';
+import type { AlarmState } from '../core/run/alarms.js';
+import type { Usage } from '../core/run/budget.js';
+import type { RequestQueue } from '../core/run/control.js';
+import type { SchedulePosition } from '../core/run/schedule.js';
+import type { WarmStart } from '../core/run/warmStart.js';
 import type { Chain, Role } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { ControlMetrics } from '../core/schema/metrics.js';
 import type { EvaluationRates, RunProgress } from '../core/schema/run.js';
-import type { WarmStart } from '../core/warmStart.js';
+import type { PolicyState, RoleState } from '../core/schema/runRef.js';
 import type { Call } from '../method/activity.js';
 import type { EvaluationSamples } from '../method/evaluate.js';
 import type { RolloutState } from '../method/rollouts.js';
-import type { PolicyState, RoleState } from '../method/run.js';
 import { type RunShards, shared } from './layers.js';
 
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */

@@ -1,10 +1,10 @@
 // A training run. The workflow id is the run id. Without input it trains the embedded model with the tiny preset. Each
 // stage is one execution: the run continues as new between stages, and earlier if the server suggests it.
 import { ContinueAsNew, condition, continueAsNew, isCancellation, workflowInfo } from '@temporalio/workflow';
-import { RequestQueue } from '../core/control.js';
-import type { ModelWorkerClaim } from '../core/queues.js';
-import { stepsLeft } from '../core/schedule.js';
+import { RequestQueue } from '../core/run/control.js';
+import { stepsLeft } from '../core/run/schedule.js';
 import type { RunProgress, RunResult } from '../core/schema/run.js';
+import type { ModelWorkerClaim } from '../core/temporal/queues.js';
 import { Decisions } from './decisions.js';
 import { describeFailure, unwrapFailure } from './failures.js';
 import { type CallSettings, temporalCall } from './layers.js';

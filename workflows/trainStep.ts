@@ -1,12 +1,12 @@
 // One policy update of one role: sample, write tests, judge, and train. Training includes rewards, advantages and PPO.
 
-import { addUsage } from '../core/budget.js';
 import { learningRateFactor } from '../core/rl/schedules.js';
-import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/schedule.js';
-import type { Stage } from '../core/schema/chain.js';
+import { addUsage } from '../core/run/budget.js';
+import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/run/schedule.js';
+import type { Role, Stage } from '../core/schema/chain.js';
+import type { Position, SamplingPolicy } from '../core/schema/runRef.js';
 import type { Call } from '../method/activity.js';
-import { discriminatorRollout, generatorRollout, policiesAfter } from '../method/rollouts.js';
-import type { Position } from '../method/run.js';
+import { discriminatorRollout, generatorRollout, samplingPolicy } from '../method/rollouts.js';
 import { trainPolicy } from '../method/train.js';
 import { advance, evaluationBatch } from './evaluation.js';
 import { Meter, metered } from './layers.js';
@@ -81,4 +81,13 @@ function trainingInput(state: RunState, position: Position) {
     learningRate: config.ppo.learningRate * learningRateFactor(updates, countSteps(config), config.ppo),
     ...(endsEpoch(planOf(state), state.next) && { evaluation }),
   };
+}
+
+/** The adapters of both roles after an update of one. The adapter that is being trained is still missing. */
+function policiesAfter({ policy, config }: RunState, trained: Role) {
+  const policyOf = (role: Role): SamplingPolicy => {
+    const { adapter, ...frozen } = samplingPolicy(policy[role]);
+    return role === trained || config.mode === 'unified' ? frozen : { adapter, ...frozen };
+  };
+  return { generator: policyOf('generator'), discriminator: policyOf('discriminator') };
 }

@@ -1,11 +1,11 @@
 // The warm start: supervised steps of each role before the first stage, on reference solutions and on tests whose expected
 // values the references computed.
 
-import { type PlannedStep, planOf } from '../core/schedule.js';
+import { type PlannedStep, planOf } from '../core/run/schedule.js';
+import { countWarmStartStep, warmStartResult } from '../core/run/warmStart.js';
 import type { Role } from '../core/schema/chain.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { EvaluationRates } from '../core/schema/run.js';
-import { countWarmStartStep, warmStartResult } from '../core/warmStart.js';
 import type { Call } from '../method/activity.js';
 import { answerFreshInputs, trainOnExamples } from '../method/warmStart.js';
 import { evaluate } from './evaluation.js';

@@ -1,5 +1,5 @@
 // Validates generated tests with the reference, then runs every candidate on its suite in the sandbox.
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { entriesOf } from '../../core/rewards/mistakeBook.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import type { RunConfig } from '../../core/schema/config.js';

@@ -1,8 +1,8 @@
 // Who says what is right for the input of a generated test: the problem's reference, or, without one, the programs that were
 // sampled for the problem.
 
-import { truthTests } from '../../core/compare.js';
-import { groupBy } from '../../core/groups.js';
+import { groupBy } from '../../core/base/groups.js';
+import { truthTests } from '../../core/comparison/compare.js';
 import { type Ballot, takeVote, type Vote } from '../../core/rewards/agreement.js';
 import { inputKey } from '../../core/rewards/suite.js';
 import type { RunConfig } from '../../core/schema/config.js';

@@ -1,7 +1,8 @@
 // What a problem says about generated tests: its reference answers them, its validator says which inputs are legal, and its
 // checker which answers are right. A test on which one of them fails cannot be used.
-import { judge } from '../../core/compare.js';
-import { groupBy } from '../../core/groups.js';
+
+import { groupBy } from '../../core/base/groups.js';
+import { judge } from '../../core/comparison/compare.js';
 import type { CallResult, Limits } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';

@@ -1,7 +1,7 @@
 // Selects the chains that the discriminator writes tests for. For each problem: a chain that fails a known test, if
 // there is one; otherwise, with some probability, a faulty chain from the archive. So there are bugs to find even if the
 // generator is good.
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { chooseTargetChain } from '../../core/rewards/archive.js';
 import { poolOf } from '../../core/rewards/suite.js';
 import type { Stage, TestTarget } from '../../core/schema/chain.js';

@@ -1,7 +1,8 @@
 // Inputs beside those that a discriminator wrote (`discriminator.writer: hybrid`): its inputs are seeds, which a dictionary changes.
-import { constantsIn, dictionaryInputs } from '../../core/dictionaryInputs.js';
-import { knownInputs } from '../../core/freshInputs.js';
-import { RandomStream } from '../../core/random.js';
+
+import { RandomStream } from '../../core/base/random.js';
+import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
+import { knownInputs } from '../../core/inputs/freshInputs.js';
 import type { Verdict } from '../../core/schema/execution.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 

@@ -3,8 +3,8 @@
 import { ROLES, type Role, STAGES } from '../../core/schema/chain.js';
 import { checkpointName } from '../../core/schema/checkpoint.js';
 import { adapterRole } from '../../core/schema/config.js';
+import type { BaseRef, RoleState } from '../../core/schema/runRef.js';
 import type { CommitCheckpointInput } from '../../method/evaluate.js';
-import type { BaseRef, RoleState } from '../../method/run.js';
 import { ADAPTER_FILES } from '../../ml/hf/peft.js';
 import { digestBytes, renderedJson } from '../../store/canonicalJson.js';
 import { CHECKPOINT_FILES, commitCheckpoint as commit, stageAdapterFile } from '../../store/checkpoints.js';

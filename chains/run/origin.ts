@@ -1,18 +1,18 @@
 // Starts a run from a checkpoint of another run: a fork continues that run, a nightly run continues from the best
 // checkpoint so far. The manifest fixes the checkpoint when the run is first prepared.
 import { z } from 'zod';
-import { GauntletError } from '../../core/errors.js';
-import { parseAs } from '../../core/issues.js';
-import { isTooDeep } from '../../core/nesting.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { parseAs } from '../../core/base/issues.js';
+import { isTooDeep } from '../../core/base/nesting.js';
 import type { MistakeBook } from '../../core/rewards/mistakeBook.js';
 import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
-import { PHASES, planStage, replan } from '../../core/schedule.js';
+import { PHASES, planStage, replan } from '../../core/run/schedule.js';
 import { ROLES, type Role, roleSchema, STAGES } from '../../core/schema/chain.js';
 import { digestSchema } from '../../core/schema/checkpoint.js';
 import { adapterRole, type RunConfig } from '../../core/schema/config.js';
 import { testCaseSchema } from '../../core/schema/problem.js';
+import type { FrozenAdapters, PolicyState, RoleState, RunRef } from '../../core/schema/runRef.js';
 import type { Origin } from '../../method/prepare.js';
-import type { FrozenAdapters, PolicyState, RoleState, RunRef } from '../../method/run.js';
 import { canonicalJson } from '../../store/canonicalJson.js';
 import {
   CHECKPOINT_FILES,

@@ -1,16 +1,16 @@
 // Fixes everything that a run depends on: configuration, problems, model, initial adapters and optimizer states. The
 // manifest of the run records their digests. The same id with a different configuration is refused.
-import { GauntletError } from '../../core/errors.js';
-import { resolveConfig } from '../../core/presets.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { deriveKey } from '../../core/base/random.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { knowsMarkers } from '../../core/prompts/prompts.js';
-import { deriveKey } from '../../core/random.js';
 import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
 import type { Role } from '../../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
 import { type ProblemSet, type Rejected, SPLITS } from '../../core/schema/problem.js';
+import type { BaseRef, RoleState, RunRef } from '../../core/schema/runRef.js';
 import { commitOf } from '../../data/modelFolder.js';
 import type { PrepareRunInput, PrepareRunOutput } from '../../method/prepare.js';
-import type { BaseRef, RoleState, RunRef } from '../../method/run.js';
 import { createRun, type RunFacts, readControls, writeInput } from '../../store/runs.js';
 import { adapterShape, encodeOptimizerState, modelDigests, writeAdapter } from '../artifacts.js';
 import { partByFit, readersOf } from '../sample/problemFit.js';

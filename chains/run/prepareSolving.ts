@@ -1,15 +1,15 @@
 // Problems, model and adapters for solving: from a checkpoint, or the base model with the settings of a preset.
 import { z } from 'zod';
-import { GauntletError } from '../../core/errors.js';
-import { resolveConfig } from '../../core/presets.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { RandomStream } from '../../core/base/random.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { knowsMarkers } from '../../core/prompts/prompts.js';
-import { RandomStream } from '../../core/random.js';
 import type { Role } from '../../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
 import { isBuiltIn } from '../../core/schema/problem.js';
+import type { BaseRef, RunRef, SamplingPolicy } from '../../core/schema/runRef.js';
 import { solveProblemsInputSchema } from '../../core/schema/solving.js';
 import type { PrepareSolvingInput, PrepareSolvingOutput } from '../../method/prepare.js';
-import type { BaseRef, RunRef, SamplingPolicy } from '../../method/run.js';
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../../store/checkpoints.js';
 import { readConfigAt } from '../../store/runs.js';
 import { adapterShape, readProblems, writeAdapter } from '../artifacts.js';

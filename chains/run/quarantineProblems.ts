@@ -3,8 +3,8 @@
 // reason. The gate runs once per run, and once per store for equal problems in an equal sandbox: what it says is stored, unless a
 // limit decided it. With `healthGate: again`, what the store has does not count.
 import { z } from 'zod';
-import { GauntletError } from '../../core/errors.js';
-import { type Ref, refTo } from '../../core/ref.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { type Ref, refTo } from '../../core/base/ref.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import {
   isBuiltIn,

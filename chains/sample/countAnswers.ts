@@ -1,8 +1,8 @@
 // How many answers of a step or an evaluation are cut, empty or missing because their prompt does not fit.
-import { countAnswersOf, sharesOf, warningsOf } from '../../core/answerShares.js';
+import { countAnswersOf, sharesOf, warningsOf } from '../../core/run/answerShares.js';
 import { ROLES, type Role, type SampledTurn } from '../../core/schema/chain.js';
 import { isModel } from '../../core/schema/config.js';
-import type { RunRef } from '../../method/run.js';
+import type { RunRef } from '../../core/schema/runRef.js';
 import type { CountAnswersInput, CountAnswersOutput } from '../../method/sample.js';
 import type { Ref, Store } from '../../store/store.js';
 import { readConfig } from '../artifacts.js';

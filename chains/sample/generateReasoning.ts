@@ -1,9 +1,9 @@
 // Samples the next stage of every chain of a batch with the current policy or the base model.
-import { deriveKey, RandomStream } from '../../core/random.js';
+import { deriveKey, RandomStream } from '../../core/base/random.js';
+import { type Shard, sliceOf } from '../../core/run/shards.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
-import { type Shard, sliceOf } from '../../core/shards.js';
 import type { ShardResult } from '../../method/activity.js';
 import type { ChainBatch, GenerateReasoningInput, GenerateReasoningOutput } from '../../method/sample.js';
 import { openRole, problemOf, readProblems } from '../artifacts.js';

@@ -1,14 +1,15 @@
 // The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
-import { constantsIn, dictionaryInputs } from '../../core/dictionaryInputs.js';
-import { freshInputs, knownInputs } from '../../core/freshInputs.js';
-import { groupBy } from '../../core/groups.js';
+
+import { groupBy } from '../../core/base/groups.js';
+import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/base/random.js';
+import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
+import { freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { testRequest } from '../../core/prompts/prompts.js';
-import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/random.js';
+import { sliceOf } from '../../core/run/shards.js';
 import type { Chain, TestBatch, TestTarget } from '../../core/schema/chain.js';
 import { isModel, type RunConfig } from '../../core/schema/config.js';
-import { sliceOf } from '../../core/shards.js';
 import type { ShardResult } from '../../method/activity.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from '../../method/sample.js';
 import { openRole, problemOf, readConfig, readProblems } from '../artifacts.js';

@@ -1,4 +1,6 @@
 // Samples one turn for every row of a batch. A prompt that fills the context gives a truncated, empty answer.
+
+import { extendKey } from '../../core/base/random.js';
 import {
   discriminatorPrompt,
   generatorContinuation,
@@ -6,7 +8,6 @@ import {
   type PromptProblem,
   testRequest,
 } from '../../core/prompts/prompts.js';
-import { extendKey } from '../../core/random.js';
 import { promptOf, sampledRanges, type TokenTurn } from '../../core/rl/trajectories.js';
 import type { Chain, SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';

@@ -1,4 +1,4 @@
-// Figures of a step that no reward depends on. The alarms watch them (core/alarms.ts).
+// Figures of a step that no reward depends on. The alarms watch them (core/run/alarms.ts).
 import { tellingLiterals, tellingValues } from '../../core/parse/telling.js';
 import { countGroups, type SampleResult } from '../../core/rewards/liveGroups.js';
 import { turnOutcome } from '../../core/rewards/outcomes.js';

@@ -1,5 +1,5 @@
 // The minibatches of a policy update, and the step of AdamW after each.
-import { deriveKey } from '../../core/random.js';
+import { deriveKey } from '../../core/base/random.js';
 import { planMinibatches } from '../../core/rl/schedules.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { PolicyStats, TokenNumbers, Trajectory } from '../../core/schema/trajectory.js';

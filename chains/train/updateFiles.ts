@@ -2,9 +2,9 @@
 // exchange. They are large and no digest names them, so they are removed as soon as they are used. Each begins with the
 // hash of the rest. A file that is missing or damaged is computed again, so losing one costs time only.
 import { createHash } from 'node:crypto';
+import type { Shard } from '../../core/run/shards.js';
+import type { RunRef } from '../../core/schema/runRef.js';
 import type { PolicyStats, TokenNumbers } from '../../core/schema/trajectory.js';
-import type { Shard } from '../../core/shards.js';
-import type { RunRef } from '../../method/run.js';
 import { type UpdatePolicyInput, updatePolicy } from '../../method/train.js';
 import { UPDATES } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';

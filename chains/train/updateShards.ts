@@ -1,5 +1,5 @@
 // An update whose gradients several workers compute. They exchange gradients and states through files of the run.
-import { type Shard, shardsOf } from '../../core/shards.js';
+import { type Shard, shardsOf } from '../../core/run/shards.js';
 import type { Timed } from '../../method/activity.js';
 import type {
   ApplyGradientsInput,

@@ -1,7 +1,8 @@
 // Examples of the warm start: for the generator reference solutions, and reasoning if the problem has some; for the
 // discriminator tests about the reference solution, whose expected values the reference computed on fresh inputs.
-import { GauntletError } from '../../core/errors.js';
-import { type FreshTests, freshInputs, knownInputs } from '../../core/freshInputs.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { RandomStream } from '../../core/base/random.js';
+import { type FreshTests, freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';
 import { stageAnswer, testAnswer } from '../../core/prompts/answers.js';
 import {
   discriminatorPrompt,
@@ -9,7 +10,6 @@ import {
   generatorOpening,
   testRequest,
 } from '../../core/prompts/prompts.js';
-import { RandomStream } from '../../core/random.js';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import type { Stage } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';

@@ -1,7 +1,7 @@
 // `gauntlet config schema`: the JSON Schema of gauntlet.config.json, for editors. docs/gauntlet.config.schema.json is its output.
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { PRESET_NAMES } from '../../core/presets.js';
+import { PRESET_NAMES } from '../../core/config/presets.js';
 import { runConfigSchema } from '../../core/schema/config.js';
 import { CONFIG_FILE } from '../input/config.js';
 import { jsonOption } from '../input/options.js';

@@ -4,18 +4,21 @@ import { type Command, Option } from 'commander';
 import { countAnswers } from '../../chains/sample/countAnswers.js';
 import { type Comparison, compare, type Estimate, estimate } from '../../core/evaluation/bootstrap.js';
 import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
-import { TASK_QUEUES } from '../../core/queues.js';
 import { type ProblemResult, problemResultSchema } from '../../core/schema/evaluation.js';
 import { SPLITS, type Split } from '../../core/schema/problem.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { portableName } from '../../data/modelFolder.js';
-import type { EvaluateCheckpointInput, EvaluateCheckpointResult } from '../../method/evaluate.js';
 import type { CountAnswersOutput } from '../../method/sample.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import { readRun, writeEvaluation } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
-import type { evaluateCheckpoint } from '../../workflows/evaluateCheckpoint.js';
+import type {
+  EvaluateCheckpointInput,
+  EvaluateCheckpointResult,
+  evaluateCheckpoint,
+} from '../../workflows/evaluateCheckpoint.js';
 import { samplesOf } from '../export/samples.js';
 import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../input/naming.js';
 import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../input/options.js';

@@ -1,7 +1,7 @@
 // `gauntlet export`: writes the records of a run for tools that users already have.
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { CachedStore } from '../../dashboard/data/cachedStore.js';
 import { readRunRecords } from '../../dashboard/data/records.js';
 import { openStore } from '../../store/openStore.js';

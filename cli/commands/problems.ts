@@ -6,7 +6,7 @@ import { type Entries, type Entry, openEntries, type ReadingOptions } from '../.
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { examineProblem, type Health } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { type LimitFlags, limitsOf, withLimits } from '../input/limitFlags.js';
 import { ANY_SANDBOX, jsonOption, sandboxOption } from '../input/options.js';
 import { inOrder } from '../input/ordered.js';

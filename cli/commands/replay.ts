@@ -1,7 +1,7 @@
 // `gauntlet replay`: recomputes the rewards of a run from its recorded artifacts and compares them with the record.
 import type { Command } from 'commander';
 import { recordedSteps, replayStep, type StepReplay } from '../../chains/replayStep.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { openStore } from '../../store/openStore.js';
 import { chooseRun, RUN } from '../input/naming.js';
 import { integer, jsonOption, OF_RUN, sandboxOption } from '../input/options.js';
@@ -34,7 +34,7 @@ export function addReplay(program: Command): void {
       const which = flags.step === undefined ? 'no step' : `no step ${flags.step}`;
       throw new GauntletError('NOT_FOUND', `${which} of run '${id}' is recorded: ${known}`);
     }
-    const { openDeps } = await import('../../workers/deps.js'); // loading it takes a moment
+    const { openDeps } = await import('../../workers/deps/deps.js'); // loading it takes a moment
     const { deps, close } = await openDeps({ store: flags.store, sandbox: flags.sandbox, say: output.note });
     try {
       const replays: StepReplay[] = [];

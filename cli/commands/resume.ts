@@ -1,6 +1,6 @@
 // `gauntlet resume ID`: does the right thing whatever the state of the run is, and says what it did.
 import { type Command, Option } from 'commander';
-import type { Decision } from '../../core/control.js';
+import type { Decision } from '../../core/run/control.js';
 import { openStore } from '../../store/openStore.js';
 import { deviceOption, jsonOption, OF_RUN, sandboxOption, watchOption } from '../input/options.js';
 import { resumeRun } from '../run/resuming.js';

@@ -1,12 +1,12 @@
 // `gauntlet sandbox run`: judges programs by tests, without a model. A failed test is a result, so the exit code is 0.
 import { type Command, Option } from 'commander';
-import { OUTCOME_ORDER } from '../../core/compare.js';
+import { OUTCOME_ORDER } from '../../core/comparison/compare.js';
 import type { SandboxKind } from '../../core/schema/config.js';
 import { type Limits, type Packages, packagesSchema, type Verdict } from '../../core/schema/execution.js';
 import { judgePrograms, judgeSources, type ProgramOutcome } from '../../sandbox/judgePrograms.js';
 import { MODES, type Mode, parseProgramRow, parseSourceRow } from '../../sandbox/programRows.js';
 import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { openRows } from '../input/jsonLines.js';
 import { limitsOf, withLimits } from '../input/limitFlags.js';
 import { ANY_SANDBOX, integer, jsonOption, sandboxOption } from '../input/options.js';

@@ -2,9 +2,9 @@
 // the earlier runs. `temporal schedule` manages the same schedules.
 import { type Client, ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
-import { TASK_QUEUES } from '../../core/queues.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { checkRunId } from '../../store/checks.js';
 import { readConfig } from '../input/config.js';
 import { type ConfigFlags, jsonOption, withConfig } from '../input/options.js';

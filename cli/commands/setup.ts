@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from 'n
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { Argument, type Command } from 'commander';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { cardFault, NVIDIA, PROVIDER, PROVIDER_FILES, type Wheel } from '../../infra/cudaPackages.js';
 import { FetchError, withPackage } from '../../infra/pypi.mjs';
 import { ROOT } from '../../infra/root.mjs';

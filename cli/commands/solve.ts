@@ -1,8 +1,8 @@
 // `gauntlet solve`: programs for problems of your own, from a checkpoint or a base model. Stages and tests appear as soon
 // as they are written, on standard error; programs go to standard output.
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
-import { visible } from '../../core/visible.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { visible } from '../../core/base/visible.js';
 import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTask } from '../../inference/solver.js';
 import { integer } from '../input/options.js';
 import { PROBLEM_SOURCE, type ReadingFlags, readSource, withReading } from '../input/problemSource.js';

@@ -1,8 +1,8 @@
 // `gauntlet status [RUN]`: lists the runs of this store, or shows one. It never starts a server.
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
-import { type RecordedWarning, recordedWarnings, warningText } from '../../core/answerShares.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { type RecordedWarning, recordedWarnings, warningText } from '../../core/run/answerShares.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
 import { readEnvironments } from '../../store/environments.js';
 import { openStore } from '../../store/openStore.js';

@@ -1,6 +1,6 @@
 // `gauntlet store`: verifies every byte of a store, copies it, or frees the space of what nothing needs.
 import type { Command } from 'commander';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { copyStore } from '../../store/copy.js';
 import { openStore, storeExists } from '../../store/openStore.js';
 import { type Finding, type Verified, verifyStore } from '../../store/verify.js';

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { runningAddress } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';

@@ -1,8 +1,8 @@
 // `gauntlet worker`: workers of some roles, for a server that runs already. It never starts one: a host that forgot
 // TEMPORAL_ADDRESS would serve an empty server of its own.
 import { type Command, InvalidArgumentError } from 'commander';
-import { GauntletError } from '../../core/errors.js';
-import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { WORKER_ROLES, type WorkerRole } from '../../core/temporal/queues.js';
 import { deviceOption, jsonOption, metricsOption, OF_RUN, sandboxOption } from '../input/options.js';
 import { hasServer, openSession, type SessionFlags, serve, withStore } from '../run/session.js';
 import { commandLine } from '../terminal/commandLine.js';

@@ -2,7 +2,7 @@
 // inspect_ai.log.
 import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
 import { codeOf, groupByProblem } from '../../chains/chainLists.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { generatorContinuation, generatorOpening, textOf } from '../../core/prompts/prompts.js';
 import { countPassed } from '../../core/rewards/rule.js';
 import type { Chain } from '../../core/schema/chain.js';

@@ -1,8 +1,8 @@
 // The programs of an evaluation as EvalPlus reads samples: one line for each program, with the id of its problem.
 import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
 import { codeOf } from '../../chains/chainLists.js';
-import type { EvaluateCheckpointResult } from '../../method/evaluate.js';
 import type { Store } from '../../store/store.js';
+import type { EvaluateCheckpointResult } from '../../workflows/evaluateCheckpoint.js';
 
 type Artifacts = Pick<EvaluateCheckpointResult['artifacts'], 'config' | 'problems' | 'chains'>;
 

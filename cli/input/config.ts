@@ -1,18 +1,18 @@
 // The configuration of a new run: a file, then flags, then --set. It is checked before anything starts.
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeText, NotText } from '../../core/encoding.js';
-import { GauntletError } from '../../core/errors.js';
-import { isTooDeep, overflowOf } from '../../core/nesting.js';
-import { merged } from '../../core/objects.js';
-import { resolveConfig } from '../../core/presets.js';
+import { decodeText, NotText } from '../../core/base/encoding.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { isTooDeep, overflowOf } from '../../core/base/nesting.js';
+import { merged } from '../../core/config/objects.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import type { RunConfigInput, TemplateArguments } from '../../core/schema/config.js';
 import { portableName } from '../../data/modelFolder.js';
 import { absoluteSource } from '../../data/source.js';
 import { loadChatFormat } from '../../ml/hf/chat.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../../ml/hf/tokenizer.js';
-import { rolloutTarget } from '../../workers/rolloutTarget.js';
+import { rolloutTarget } from '../../workers/deps/rolloutTarget.js';
 import { note } from '../terminal/output.js';
 import type { ConfigFlags, FieldFlags } from './options.js';
 import { noteProblems, type ReadingFlags, sourceWith } from './problemSource.js';

@@ -5,8 +5,8 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { NotText } from '../../core/encoding.js';
-import { GauntletError } from '../../core/errors.js';
+import { NotText } from '../../core/base/encoding.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { MARK, parseExactJson, parseJson, taggedOfJson } from '../../data/exactJson.js';
 import { linesOf } from '../../data/lines.js';
 

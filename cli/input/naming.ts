@@ -1,5 +1,5 @@
 // How commands name things: RUN is a run id, RUN/NAME is a checkpoint of that run.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { checkpointNameSchema } from '../../core/schema/checkpoint.js';
 import { MANIFEST } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';

@@ -2,7 +2,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-import { PRESET_NAMES } from '../../core/presets.js';
+import { PRESET_NAMES } from '../../core/config/presets.js';
 import { DEVICES, type RunConfig, SANDBOXES } from '../../core/schema/config.js';
 import type { Device } from '../../ml/engine/engine.js';
 import { PROBLEM_SOURCE, type ReadingFlags, withReading } from './problemSource.js';

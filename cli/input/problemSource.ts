@@ -2,8 +2,8 @@
 // say about them.
 import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
-import type { Ref } from '../../core/ref.js';
+import { GauntletError } from '../../core/base/errors.js';
+import type { Ref } from '../../core/base/ref.js';
 import { isBuiltIn, type Problem, type Rejected } from '../../core/schema/problem.js';
 import { type ReadingOptions, readReferences } from '../../data/entries.js';
 import { FORMATS, type FormatName } from '../../data/formats/format.js';

@@ -1,12 +1,12 @@
 // A run on the GPU of this machine: its settings are those for this card from its start on, and what it needs is printed first.
 import { join } from 'node:path';
-import { CARDS, DEFAULT_GIGABYTES, type PresetName, resolveConfig } from '../../core/presets.js';
+import { CARDS, DEFAULT_GIGABYTES, type PresetName, resolveConfig } from '../../core/config/presets.js';
 import { modelOf, type RunConfigInput } from '../../core/schema/config.js';
 import { describeGpu, findGpu, type Gpu } from '../../ml/device/gpuMemory.js';
 import { checkCard, describePlan, planCard, sumOf } from '../../ml/engine/cardPlan.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { readJson } from '../../ml/hf/tokenizer.js';
-import { engineOptions } from '../../workers/deps.js';
+import { engineOptions } from '../../workers/deps/deps.js';
 import { provideModel } from '../input/provideModel.js';
 
 /** The size by which a card is known: 24 for one of 24,564 MiB, also for one of 23,028 MiB, which has kept up to 8 % for ECC. */

@@ -1,7 +1,7 @@
 // The controls of the dashboard: the functions of `gauntlet status`, `pause`, `stop` and `resume` over one connection. It opens
 // when a page first asks, and again after a fault.
 import type { Client } from '@temporalio/client';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import type { ControlAnswer, ControlRequest, LiveState, LiveStates, LiveView } from '../../dashboard/api.js';
 import type { Controls } from '../../dashboard/controls.js';

@@ -2,7 +2,7 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { commandLine } from '../terminal/commandLine.js';
 
 const UNIMPLEMENTED = 12; // gRPC

@@ -1,6 +1,6 @@
 // What a run that starts at a checkpoint of another run is given.
-import { merged } from '../../core/objects.js';
-import { resolveConfig } from '../../core/presets.js';
+import { merged } from '../../core/config/objects.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';

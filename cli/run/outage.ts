@@ -2,7 +2,7 @@
 // a call for twenty seconds before it fails, and waits up to a minute on a dead connection.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ScheduleDescription, ScheduleHandle } from '@temporalio/client';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { isUnanswered } from '../terminal/output.js';
 

@@ -1,8 +1,8 @@
 // What `gauntlet resume` does with a run in each state. Finished work is never lost: it is in the store.
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import proto, { type temporal } from '@temporalio/proto';
-import type { Decision } from '../../core/control.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
+import type { Decision } from '../../core/run/control.js';
 import type { Store } from '../../store/store.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { checkIsRun, describeExecution, heldActivities, inWords, isOpen, unpause } from './executions.js';
@@ -155,7 +155,7 @@ export function resetPoint({ events }: History): EventId | undefined {
 
 /** Why the current workflow code cannot replay a history; undefined if it can. */
 async function historyMismatch(history: History, id: string): Promise<string | undefined> {
-  const { replayError } = await import('../../workers/replay.js');
+  const { replayError } = await import('./replayHistory.js');
   const error = await replayError(history, id);
   return error && `its history does not match this version: ${error}`;
 }

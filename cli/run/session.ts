@@ -9,9 +9,9 @@ import {
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
-import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { SandboxKind } from '../../core/schema/config.js';
+import { TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../../core/temporal/queues.js';
 import { isAlive } from '../../infra/lock.mjs';
 import { dataConverter } from '../../infra/payloadCodec.js';
 import { isHere } from '../../infra/place.mjs';

@@ -3,12 +3,12 @@
 import { basename } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../../core/errors.js';
-import { groupBy } from '../../core/groups.js';
-import { TASK_QUEUES } from '../../core/queues.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { groupBy } from '../../core/base/groups.js';
 import { passAtK } from '../../core/rl/scores.js';
 import { type ChainView, chainViewSchema } from '../../core/schema/chainView.js';
 import type { SolveProblemsInput } from '../../core/schema/solving.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { portableName } from '../../data/modelFolder.js';
 import type { Solver } from '../../inference/policies.js';
 import type { ProgramEvent } from '../../inference/solver.js';
@@ -109,7 +109,7 @@ export async function withSolver(
   work: (solver: Solver, name: string, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const { policy, name } = await choosePolicy(checkpointId, flags);
-  const { openDeps } = await import('../../workers/deps.js'); // loading both takes a moment
+  const { openDeps } = await import('../../workers/deps/deps.js'); // loading both takes a moment
   const { openSolver } = await import('../../inference/policies.js');
   const { store, sandbox, device } = flags;
   const { deps, close } = await openDeps({ store, sandbox, device, say: (line) => output.note(line) });

@@ -1,7 +1,7 @@
 // The state of a run, as the server and the store know it.
 import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
-import type { RecordedWarning } from '../../core/answerShares.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
+import type { RecordedWarning } from '../../core/run/answerShares.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
 import type { Store } from '../../store/store.js';

@@ -8,11 +8,11 @@ import {
 } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { GauntletError } from '../../core/errors.js';
-import { resolveConfig } from '../../core/presets.js';
-import { TASK_QUEUES } from '../../core/queues.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { type RunConfigInput, runIdentity } from '../../core/schema/config.js';
 import { type RunResult, runResultSchema } from '../../core/schema/run.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { bandsOf, readRunRecords } from '../../dashboard/data/records.js';
 import { differingKeys } from '../../store/canonicalJson.js';
 import { openStore } from '../../store/openStore.js';

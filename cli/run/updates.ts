@@ -1,9 +1,9 @@
 // Requests to a running run, as Temporal updates of its workflow.
 import { type WorkflowHandle, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import type { Decision } from '../../core/control.js';
-import { GauntletError } from '../../core/errors.js';
-import { applyConfigPatch } from '../../core/liveConfig.js';
-import { resolveConfig } from '../../core/presets.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { applyConfigPatch } from '../../core/config/liveConfig.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import type { Decision } from '../../core/run/control.js';
 import { openStore } from '../../store/openStore.js';
 import { parseAssignments } from '../input/config.js';
 import { commandLine } from '../terminal/commandLine.js';

@@ -1,5 +1,5 @@
 // Exit codes of the command line. docs/errors.md lists the same tables; a test compares them.
-import type { ErrorCode } from '../../core/errors.js';
+import type { ErrorCode } from '../../core/base/errors.js';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, unavailable: 3, interrupted: 130 } as const;
 

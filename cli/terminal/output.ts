@@ -5,8 +5,8 @@ import { getSystemErrorMap, styleText } from 'node:util';
 import { isGrpcServiceError, NamespaceNotFoundError, WorkflowFailedError } from '@temporalio/client';
 import Table from 'cli-table3';
 import { CommanderError } from 'commander';
-import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
-import { visible, visibleJson } from '../../core/visible.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
+import { visible, visibleJson } from '../../core/base/visible.js';
 import { commandLine, isInStore } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 

@@ -1,5 +1,5 @@
 // The progress of a run as one line, and an estimate of the time left.
-import { topicOf } from '../../core/answerShares.js';
+import { topicOf } from '../../core/run/answerShares.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';

@@ -1,5 +1,5 @@
 // Intervals and p-values by resampling problems (Efron 1979): problems differ more than samples of one problem.
-import { RandomStream } from '../random.js';
+import { RandomStream } from '../base/random.js';
 
 const DRAWS = 2000;
 const LEVEL = 0.95;

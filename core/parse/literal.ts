@@ -1,5 +1,5 @@
 // Reads one Python literal as a Value.
-import { GauntletError } from '../errors.js';
+import { GauntletError } from '../base/errors.js';
 import type { Value } from '../schema/value.js';
 import { LiteralProblem } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';

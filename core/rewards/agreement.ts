@@ -2,7 +2,7 @@
 // agree than ever did on a wrong answer to the problem's given tests, whose right answers are known. Programs and tests weigh
 // each other: a program by the tests that it passes, a test by the programs that agree on it (as the pass counts of CoSPlay,
 // arXiv 2605.23491).
-import { equalValues, judge } from '../compare.js';
+import { equalValues, judge } from '../comparison/compare.js';
 import type { CallResult } from '../schema/execution.js';
 import type { Problem, TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';

@@ -1,6 +1,6 @@
 // The bug archive stores faulty chains. The discriminator sees them again when the generator makes no new mistakes, so
 // that it does not forget how to find bugs.
-import type { RandomStream } from '../random.js';
+import type { RandomStream } from '../base/random.js';
 import type { RunConfig } from '../schema/config.js';
 
 /** `chain` identifies a chain, for example by a digest and an index. */

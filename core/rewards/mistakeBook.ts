@@ -1,5 +1,5 @@
 // The mistake book keeps tests that programs failed. Later programs are judged on them too, so that old bugs stay fixed.
-import { type RandomStream, weightedSample } from '../random.js';
+import { type RandomStream, weightedSample } from '../base/random.js';
 import type { TestCase } from '../schema/problem.js';
 import { type SuiteTest, testKey } from './suite.js';
 

@@ -1,5 +1,5 @@
 // The order of minibatches and the learning rate.
-import { type KeyPart, RandomStream } from '../random.js';
+import { type KeyPart, RandomStream } from '../base/random.js';
 
 /** Each epoch uses every row once, in an order drawn from (…path, epoch). The last minibatch may be smaller. */
 export function planMinibatches<T>(rows: readonly T[], epochs: number, size: number, path: readonly KeyPart[]): T[][] {

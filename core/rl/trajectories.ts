@@ -1,5 +1,5 @@
 // Converts rewarded chains to PPO training rows: one sequence each, with a mask over the tokens that get credit.
-import { assertNever } from '../errors.js';
+import { assertNever } from '../base/errors.js';
 import type { Stage, Turn } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
 import type { Trajectory } from '../schema/trajectory.js';

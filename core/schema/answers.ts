@@ -17,7 +17,7 @@ export const warningSchema = z.strictObject({
   role: roleSchema,
   /**
    * Answers are cut by a limit or by the end of the context, prompts do not fit, answers are empty, or no row is trained. The
-   * others are alarms, see core/alarms.ts.
+   * others are alarms, see core/run/alarms.ts.
    */
   kind: z.enum(['cut', 'context', 'unfit', 'empty', 'untrained', 'literal', 'length', 'term', 'validity', 'faults']),
   field: z.string(), // of the configuration, to change

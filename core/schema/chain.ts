@@ -1,6 +1,6 @@
 // One chain of reasoning: an append-only conversation, stored as the sampled tokens.
 import { z } from 'zod';
-import type { Ref } from '../ref.js';
+import type { Ref } from '../base/ref.js';
 
 export const STAGES = [1, 2, 3, 4, 5] as const;
 export type Stage = (typeof STAGES)[number];

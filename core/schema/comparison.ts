@@ -1,4 +1,4 @@
-// How answers are compared with expected values. core/compare.ts implements it.
+// How answers are compared with expected values. core/comparison/compare.ts implements it.
 import { z } from 'zod';
 
 export const comparisonSpecSchema = z.strictObject({

@@ -1,7 +1,7 @@
 // The configuration of a run. docs/configuration.md describes every field.
 import { z } from 'zod';
 import { countMinibatches } from '../rl/schedules.js';
-import { countStepActivities, MAX_STEP_ACTIVITIES } from '../shards.js';
+import { countStepActivities, MAX_STEP_ACTIVITIES } from '../run/shards.js';
 import { type Role, STAGES, stageSchema } from './chain.js';
 import { containersSchema, runLimitsSchema } from './execution.js';
 import { identityOf } from './identity.js';

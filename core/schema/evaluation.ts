@@ -1,6 +1,6 @@
 // The result of `gauntlet evaluate` for one problem, and its record in the folder of the run.
 import { z } from 'zod';
-import { refTo } from '../ref.js';
+import { refTo } from '../base/ref.js';
 import type { Chain, TestBatch } from './chain.js';
 import { digestSchema } from './checkpoint.js';
 import type { RunConfig } from './config.js';

@@ -1,6 +1,6 @@
 // The identity of a configuration: the part that results depend on. Its digest is in the keys of finished work, so equal
 // configurations must have equal identities in all versions.
-import { isPlainObject, merged } from '../objects.js';
+import { isPlainObject, merged } from '../config/objects.js';
 
 export type Fields = Record<string, unknown>;
 

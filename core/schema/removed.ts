@@ -1,6 +1,6 @@
 // Fields and values that were removed. Configurations of older versions have them.
 import { z } from 'zod';
-import { isPlainObject, merged } from '../objects.js';
+import { isPlainObject, merged } from '../config/objects.js';
 import { type Fields, FROZEN, FROZEN_ROLLOUTS, isSame } from './identity.js';
 
 /** With the removed fields that a configuration may leave out. */

@@ -1,6 +1,6 @@
 // The progress of a run (the `progress` query) and its result.
 import { z } from 'zod';
-import { PHASES } from '../schedule.js';
+import { PHASES } from '../run/schedule.js';
 import { warningSchema } from './answers.js';
 import { stageSchema } from './chain.js';
 

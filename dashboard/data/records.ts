@@ -1,7 +1,7 @@
 // The records of one run, parsed, and its summary in the list of runs.
-import { withRecordedChanges } from '../../core/liveConfig.js';
+import { withRecordedChanges } from '../../core/config/liveConfig.js';
 import { mean } from '../../core/rewards/rates.js';
-import { PHASES, type Phase, type PlannedStep, planStage, planWarmStart } from '../../core/schedule.js';
+import { PHASES, type Phase, type PlannedStep, planStage, planWarmStart } from '../../core/run/schedule.js';
 import type { ChainView } from '../../core/schema/chainView.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import { type RunMetrics, recordsOf, type StepMetrics } from '../../core/schema/metrics.js';

@@ -1,5 +1,5 @@
 // The read-only API of the server: a path → the JSON of a resource (api.ts). A report embeds some of the same resources.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readRun } from '../../store/runs.js';
 import { CachedStore } from './cachedStore.js';

@@ -9,7 +9,7 @@ import {
   judgedTurns,
   judgeTurn,
 } from '../../chains/train/computeRewards.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { countsOf, programReason, testReason } from '../../core/rewards/explain.js';
 import { isTrained } from '../../core/rewards/liveGroups.js';

@@ -1,7 +1,8 @@
 // One run: its schedule, its curves, its control requests and its checkpoints.
-import { firstAlarms } from '../../core/alarms.js';
-import { recordedWarnings, warningText } from '../../core/answerShares.js';
-import { fieldsText, leaves } from '../../core/liveConfig.js';
+
+import { fieldsText, leaves } from '../../core/config/liveConfig.js';
+import { firstAlarms } from '../../core/run/alarms.js';
+import { recordedWarnings, warningText } from '../../core/run/answerShares.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { ControlMetrics } from '../../core/schema/metrics.js';
 import { evaluationRatesSchema, type RunResult } from '../../core/schema/run.js';

@@ -1,7 +1,7 @@
 // The tests of a public set, in any of the shapes that trainers exchange: `{inputs, outputs, fn_name}`, a list of `{input, output,
 // type}`, assert strings, or Python source (also as `{functional: source}`); each as it is or as JSON text. A test without a function
 // is one of a whole program.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { parsePythonLiteral } from '../../core/parse/literal.js';
 import { intValue } from '../../core/parse/numbers.js';
 import type { Signature } from '../../core/parse/signature.js';

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { HubApiError } from '@huggingface/hub';
 import { z } from 'zod';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import {
   asFault,
   cacheFolder,

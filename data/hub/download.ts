@@ -7,7 +7,7 @@ import { lstat, mkdir, open, readdir, rename, rm, stat, statfs, symlink, writeFi
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HubApiError } from '@huggingface/hub';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { isAlive } from '../../infra/lock.mjs';
 import { isHere, PLACE } from '../../infra/place.mjs';
 import { proxiedFetch, proxyFor, refusalOfProxy, throughProxy } from '../../infra/proxy.js';

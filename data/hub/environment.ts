@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { HUB_URL } from '@huggingface/hub';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 
 const home = (): string => {
   const { HF_HOME, XDG_CACHE_HOME, HOME } = process.env;

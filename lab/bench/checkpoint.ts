@@ -1,7 +1,7 @@
 // Writes safetensors files of any size with seeded random numbers, block by block, to load, map, quantize and train like a
 // downloaded model.
 import { writeSync } from 'node:fs';
-import { deriveKey } from '../../core/random.js';
+import { deriveKey } from '../../core/base/random.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { withFile } from '../../ml/hf/files.js';
 import { safetensorsHeader } from '../../ml/hf/safetensors.js';

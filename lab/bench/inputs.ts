@@ -1,5 +1,5 @@
 // The inputs of every contender. Each round has new tokens, so that no cache of an earlier run helps.
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Work } from './cases.js';
 import { makeStep, type StepJob } from './step.js';

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { ROOT } from '../../infra/root.mjs';
 import { scriptArguments } from '../../infra/scripts.js';
 import { LabError } from '../flags.js';

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { ROOT } from '../../infra/root.mjs';
 import type { Adapter, Engine } from '../../ml/engine/engine.js';
 import { estimateMemory } from '../../ml/engine/memory.js';

@@ -1,8 +1,9 @@
 // A training step on real text: the prompts of chains in five stages and of the discriminator, as tokens of a model. Answers
 // are greedy, so that every contender writes the same ones. From stage 2 on, the number of the chain in the prompt makes the
 // chains of one problem different.
+
+import { RandomStream } from '../../core/base/random.js';
 import { discriminatorPrompt, generatorContinuation, generatorOpening, textOf } from '../../core/prompts/prompts.js';
-import { RandomStream } from '../../core/random.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { EngineFiles } from '../../ml/engine/engineFiles.js';
 import { describeModel } from '../../ml/hf/model.js';

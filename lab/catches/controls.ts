@@ -1,7 +1,8 @@
 // Writers of inputs without a model. Each yields inputs for one wrong program, without an end.
-import { changedInputs, constantsIn, countNumbers, mutate, withNumber } from '../../core/dictionaryInputs.js';
-import { freshInputs } from '../../core/freshInputs.js';
-import type { RandomStream } from '../../core/random.js';
+
+import type { RandomStream } from '../../core/base/random.js';
+import { changedInputs, constantsIn, countNumbers, mutate, withNumber } from '../../core/inputs/dictionaryInputs.js';
+import { freshInputs } from '../../core/inputs/freshInputs.js';
 import type { Value } from '../../core/schema/value.js';
 import type { Args, FrozenProblem, Step, WrongProgram } from './programs.js';
 

@@ -1,5 +1,5 @@
 // The families of frozen wrong programs.
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import type { Split } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { type KeyholeArgs, type KeyholeSpec, STRATA } from '../families/keyhole/family.js';

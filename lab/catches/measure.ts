@@ -1,5 +1,5 @@
 // Which frozen programs an arm catches, and after how many inputs.
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import type { Value } from '../../core/schema/value.js';
 import type { FrozenProblem, WrongProgram } from './programs.js';
 

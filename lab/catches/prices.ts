@@ -1,9 +1,9 @@
 // What the units of the measurement cost in CPU seconds: calls of a program, and inputs drawn by each control.
 import { spawnSync } from 'node:child_process';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { LabError } from '../flags.js';
 import { CONTROLS } from './controls.js';
 import { FROZEN } from './frozen.js';

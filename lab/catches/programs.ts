@@ -1,5 +1,5 @@
 // Frozen wrong programs as the measurement sees them, whatever their family.
-import type { RandomStream } from '../../core/random.js';
+import type { RandomStream } from '../../core/base/random.js';
 import type { Value } from '../../core/schema/value.js';
 
 export type Args = readonly Value[];

@@ -1,6 +1,7 @@
 // Measures one arm with one seed on one split.
-import { freshInputs } from '../../core/freshInputs.js';
-import { RandomStream } from '../../core/random.js';
+
+import { RandomStream } from '../../core/base/random.js';
+import { freshInputs } from '../../core/inputs/freshInputs.js';
 import type { Split } from '../../core/schema/problem.js';
 import { FROZEN, type FrozenFamily } from './frozen.js';
 import { type Arm, type Caught, catchesOf, chanceOf, decadeOf, GRID } from './measure.js';

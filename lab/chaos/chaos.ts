@@ -2,8 +2,8 @@
 // of everything that both wrote.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TASK_QUEUES } from '../../core/queues.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { type ChaosFigures, spreadOf } from './figures.js';
 import { executionsOf, recovery, repeatedWork } from './histories.js';
 import { damageOf, differences, outcomeOf } from './outcome.js';

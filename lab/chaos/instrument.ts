@@ -1,8 +1,8 @@
 // The dependencies of activities in a chaos run: the real ones, with reports of what they do, random write failures, and
 // a death in the middle of a write.
 import type { Deps } from '../../chains/scope.js';
-import { GauntletError } from '../../core/errors.js';
-import { RandomStream } from '../../core/random.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { RandomStream } from '../../core/base/random.js';
 import type { Engine } from '../../ml/engine/engine.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { Store } from '../../store/store.js';

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { FLAG, readFlags, TEXT } from '../flags.js';
 import { type ChaosOptions, chaos } from './chaos.js';

@@ -1,7 +1,8 @@
 // Plans the strikes of a chaos run as a pure function of the seed. Their times depend on the progress of the run, so that
 // all of them fall into it, whatever the speed of the machine.
-import { WORKER_ROLES } from '../../core/queues.js';
-import { RandomStream } from '../../core/random.js';
+
+import { RandomStream } from '../../core/base/random.js';
+import { WORKER_ROLES } from '../../core/temporal/queues.js';
 
 export const VICTIMS = [...WORKER_ROLES, 'server', 'everything', 'guest', 'container', 'daemon', 'disk'] as const;
 export type Victim = (typeof VICTIMS)[number];

@@ -6,7 +6,7 @@ import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { createCall } from '../../activities/index.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { kindOfRow } from '../../store/memo.js';
-import { openDeps } from '../../workers/deps.js';
+import { openDeps } from '../../workers/deps/deps.js';
 import { runPipeline } from '../../workflows/pipeline.js';
 import { localHost } from '../../workflows/runState.js';
 import { instrumented } from './instrument.js';

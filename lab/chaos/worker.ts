@@ -1,9 +1,10 @@
 // A worker process for one role of a chaos run: the usual worker over instrumented dependencies. Reports to its parent
 // and dies on command. Arguments: role, sandbox. GAUNTLET_CHAOS_FAULTS: share of failing writes, GAUNTLET_CHAOS_SEED.
-import type { WorkerRole } from '../../core/queues.js';
+
 import type { RunConfig } from '../../core/schema/config.js';
+import type { WorkerRole } from '../../core/temporal/queues.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
-import { openDeps } from '../../workers/deps.js';
+import { openDeps } from '../../workers/deps/deps.js';
 import { createLogger } from '../../workers/logger.js';
 import { startWorkers } from '../../workers/start.js';
 import { instrumented, type Notice } from './instrument.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { interceptorsUntil } from '../../cli/run/session.js';
-import { WORKER_ROLES, type WorkerRole } from '../../core/queues.js';
+import { WORKER_ROLES, type WorkerRole } from '../../core/temporal/queues.js';
 import { forClient } from '../../infra/proxy.js';
 import { scriptArguments } from '../../infra/scripts.js';
 import { ensureServer, type TemporalServer } from '../../infra/temporalServer.js';

@@ -2,8 +2,8 @@
 // everything that both wrote.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TASK_QUEUES } from '../../core/queues.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { ROOT } from '../../infra/root.mjs';
 import { kindOfRow } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';

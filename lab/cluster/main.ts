@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { scriptArguments } from '../../infra/scripts.js';
 import { provideMoto } from '../../test/support/s3Server.js';

@@ -1,5 +1,5 @@
 // The faults of a cluster run: which host, what, and when. Depends only on the seed.
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 
 // cut: the network is unplugged for a while. kill: the worker process. crash: the host is off for a while.
 const KINDS = ['cut', 'kill', 'crash'] as const;

@@ -1,6 +1,6 @@
 // The arms of the experiments: what each changes in the method. All arms update the generator equally often, except
 // `untrained` and those with a long warm start.
-import { deriveKey } from '../../core/random.js';
+import { deriveKey } from '../../core/base/random.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 
 export interface Arm {

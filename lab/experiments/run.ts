@@ -3,9 +3,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { merged } from '../../core/config/objects.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
-import { merged } from '../../core/objects.js';
-import { resolveConfig } from '../../core/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import { runResultSchema } from '../../core/schema/run.js';

@@ -1,6 +1,6 @@
 // The train and validation problems of a built-in family as a problem file in which a share of the training problems has the
 // reference of another problem, like carelessly collected data. The health gate should find them.
-import { deriveKey, uniformAt } from '../../core/random.js';
+import { deriveKey, uniformAt } from '../../core/base/random.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { splitByHash } from '../../data/problems.js';

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deriveKey } from '../../core/random.js';
+import { deriveKey } from '../../core/base/random.js';
 import { CUDA_ACTIVATION_MEGABYTES } from '../../core/schema/config.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { DecodeSession } from '../../ml/decode/decodeSession.js';

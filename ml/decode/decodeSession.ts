@@ -1,7 +1,7 @@
 // Generation on one thread. Sequences step together and leave the batch when they finish, which makes room for the next
 // ones; prompts are read in between. The tokens of a sequence depend on weights, prompt, key and options only, not on the
 // rest of the batch (see decodeGraph.ts).
-import { uniformAt } from '../../core/random.js';
+import { uniformAt } from '../../core/base/random.js';
 import { OpenGraphs } from '../device/openGraphs.js';
 import { CPU, GraphSession, type SessionOptions, type Tensor, tensor } from '../device/runtime.js';
 import type { SessionModel } from '../engine/base.js';

@@ -1,6 +1,6 @@
 // Samples one token. Sampling is exact: it inverts the cumulative distribution, in token order, at one uniform number. So
 // the same key gives the same token in every run.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { OutputKind } from '../nn/decodeGraph.js';
 import type { GraphSampling } from '../nn/samplingGraph.js';
 

@@ -2,8 +2,8 @@
 // the host sets the state of all rows and reads prompts into free ones; after it, it takes the tokens. A row that ends
 // within a chunk waits for its end. Every run has the same sizes, so the tokens of a sequence depend on weights, prompt, key
 // and options only.
-import { GauntletError } from '../../core/errors.js';
-import { uniformAt } from '../../core/random.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { uniformAt } from '../../core/base/random.js';
 import type { GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
 import { NOT_FINITE } from '../nn/samplingGraph.js';
 import type { DecodeHooks, DecodeOptions } from './decodeSession.js';

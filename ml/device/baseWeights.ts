@@ -1,6 +1,6 @@
 // The weights of a base model, once in the memory of a device, for decoding and for training. Decoding takes matrices that multiply
 // the same rows as one (FusedWeights); training takes their parts, which are views of rows.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { isQuantized, type SessionModel } from '../engine/base.js';
 import { Graph } from '../ir/graph.js';
 import type { CacheType } from '../nn/cacheAttention.js';

@@ -1,6 +1,6 @@
 // What a message of ONNX Runtime or of CUDA means for a run.
 import { readFileSync } from 'node:fs';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 
 export const LESS_MEMORY =
   'a new run takes less with a smaller preset, engine.decoderRows=16 or engine.activationMegabytes=4000; ' +

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type * as Koffi from 'koffi';
 import { env } from 'onnxruntime-node';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { hasLibrary, loadCudaLibraries } from './cudaLibraries.js';
 import { exclusively } from './exclusive.js';
 import { runtimeFault } from './faults.js';

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { env } from 'onnxruntime-node';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { scriptArguments } from '../../infra/scripts.js';
 import type { Device } from '../engine/engine.js';
 import type { Half } from '../ir/half.js';

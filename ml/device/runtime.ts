@@ -1,7 +1,7 @@
 // The only place that opens ONNX Runtime sessions. All options that can change bits (prepacking does, threads do not) are
 // the same in every process. A run blocks its thread, so sessions live in worker threads.
 import ort from 'onnxruntime-node';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { bfloat16Bits, float16Bits } from '../ir/bits16.js';
 import type { Graph } from '../ir/graph.js';
 import type { Half } from '../ir/half.js';

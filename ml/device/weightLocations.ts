@@ -1,7 +1,7 @@
 // The files that hold the parameters, as ONNX Runtime names them, and how to read from them.
 import { closeSync, openSync, readSync, realpathSync } from 'node:fs';
 import { join, parse, relative, sep } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { StoredParameter } from '../hf/checkpoint.js';
 import { DTYPE_NAMES, toFloat32 } from '../hf/safetensors.js';
 import { bytesOf } from '../ir/op.js';

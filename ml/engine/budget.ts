@@ -2,7 +2,7 @@
 // stays open, and how many workers train at a time.
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 
 export interface MemoryBudget {
   bytes: number;

@@ -1,6 +1,6 @@
 // The memory of a card that a run needs, from the shapes of its model: nothing is loaded. `npm run check:cuda` compares it with
 // what a CUDA runtime counts. All numbers are bytes.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { DECODER_ROWS, deviceDecoderBytes } from '../decode/deviceDecoder.js';
 import { LESS_MEMORY } from '../device/faults.js';
 import type { ModelConfig } from '../hf/config.js';

@@ -1,9 +1,9 @@
 // The engine's port: one base model on disk, any adapter, generation and training. The implementation runs
 // onnxruntime-node in worker threads. On the caller's event loop it only copies and hashes adapters and adds gradients.
 import type { Content } from '../../core/prompts/prompts.js';
+import type { Shard } from '../../core/run/shards.js';
 import type { DEVICES, PRECISIONS, TemplateArguments } from '../../core/schema/config.js';
 import type { PolicyStats, TokenScores, Trajectory } from '../../core/schema/trajectory.js';
-import type { Shard } from '../../core/shards.js';
 import type { ChatMessage } from '../hf/chat.js';
 import type { GenerationDefaults } from '../hf/config.js';
 import type { Quantization } from '../hf/packed.js';

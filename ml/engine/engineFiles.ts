@@ -1,7 +1,7 @@
 // The methods of an engine that only read and write data: text as tokens, new adapters, and adapters in files.
 import { basename } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
-import { RandomStream } from '../../core/random.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { RandomStream } from '../../core/base/random.js';
 import type { TemplateArguments } from '../../core/schema/config.js';
 import { type ChatFormat, loadChatFormat } from '../hf/chat.js';
 import type { ModelFiles } from '../hf/model.js';

@@ -3,7 +3,7 @@
 // measured. All numbers are bytes.
 import { freemem, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { CONSTANT_FOLDED_PARAMETERS, generationBytes, hasStepGraph } from '../decode/decodeSession.js';
 import { cacheWidth } from '../decode/kvCaches.js';
 import type { ModelFiles } from '../hf/model.js';

@@ -1,9 +1,9 @@
 // The engine over ONNX Runtime. It splits every request into parts that depend on the request only, lets any worker compute
 // any part, and combines the results in order. So the number of workers changes no result.
 import { createHash } from 'node:crypto';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { isIn, type Shard } from '../../core/run/shards.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
-import { isIn, type Shard } from '../../core/shards.js';
 import { KvStore } from '../decode/kvStore.js';
 import { rangesFault, segmentsOf } from '../decode/segments.js';
 import { ortApi } from '../device/ortApi.js';

@@ -1,6 +1,6 @@
 // Entry of the thread that quantizes a model. It takes seconds to minutes and must not block an event loop.
 import { parentPort, workerData } from 'node:worker_threads';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { StoredParameter } from '../hf/checkpoint.js';
 import type { PackedLayout } from '../hf/packed.js';
 import { quantizeModel } from '../hf/quantize.js';

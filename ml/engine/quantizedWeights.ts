@@ -1,7 +1,7 @@
 // The quantized weights of a model: computed once and cached in a file whose name identifies model and format.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { type ErrorCode, GauntletError } from '../../core/errors.js';
+import { type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { locateWeights, locationOf } from '../device/weightLocations.js';
 import { cacheFolder } from '../hf/files.js';
 import type { ModelFiles } from '../hf/model.js';

@@ -1,5 +1,5 @@
 // Checks of inputs. The messages name the field; the engine adds the row.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { SamplingOptions } from '../decode/sampler.js';
 

@@ -1,5 +1,5 @@
 // Rounds f32 weights to the types that we write, like ggml and the gguf package.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { bfloat16Bits, float16Bits } from '../ir/bits16.js';
 
 export type EncodedType = 'F32' | 'F16' | 'BF16' | 'Q8_0';

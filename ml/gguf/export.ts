@@ -1,5 +1,5 @@
 // Writes a model with a merged adapter as a GGUF file for llama.cpp: the opposite of import.ts.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { writeAll, writeAtomically } from '../hf/files.js';
 import type { MergedModel } from '../hf/mergedModel.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';

@@ -1,7 +1,7 @@
 // The tokenizer of a model folder as metadata of a GGUF file: the opposite of tokenizer.ts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { templateSource, tokenText } from '../hf/chat.js';
 import type { ModelFiles } from '../hf/model.js';
 import { readJson } from '../hf/tokenizer.js';

@@ -1,7 +1,7 @@
 // GGUF, the format of llama.cpp: metadata, then a table of tensors, then their data. The file is untrusted: every length is
 // checked against the file and a limit before anything is allocated.
 import { closeSync, readSync } from 'node:fs';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { openForReading, readAll } from '../hf/files.js';
 import { BLOCKS, type BlockType, dequantize } from './blocks.js';
 

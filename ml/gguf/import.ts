@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, fsyncSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { parseModelConfig } from '../hf/config.js';
 import { readWhole, withFile, writeAll } from '../hf/files.js';
 import { DTYPE_NAMES, safetensorsHeader } from '../hf/safetensors.js';

@@ -1,6 +1,6 @@
 // The tokenizer of a GGUF file as tokenizer.json and tokenizer_config.json of the Hugging Face libraries. GGUF names the
 // rule that splits text before byte-pair encoding, so each rule is written out here, as in the original tokenizer.json.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { GgufFile, GgufValue } from './file.js';
 import { SPECIAL_TOKENS, TOKEN } from './names.js';
 

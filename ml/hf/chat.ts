@@ -3,7 +3,7 @@
 // may only leave out the thinking of earlier answers.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { Content } from '../../core/prompts/prompts.js';
 import type { TemplateArguments } from '../../core/schema/config.js';
 import { unmarked } from './controlTokens.js';

@@ -2,7 +2,7 @@
 // unknown or of another shape is reported before any weight is read. Weights can then be read or mapped one by one.
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { parameterLayout } from '../nn/layout.js';
 import { EMBEDDING, HEAD } from '../nn/tensorNames.js';

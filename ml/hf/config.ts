@@ -2,7 +2,7 @@
 // and is not supported gives an error that names it, before any weight is read.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { Architecture } from '../nn/architectures/architecture.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';
 import { type DecoderConfig, PROJECTIONS, type RopeScaling } from '../nn/config.js';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync, realpathSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { weightFiles } from './checkpoint.js';
 import { cacheFolder, writeAtomically } from './files.js';
 

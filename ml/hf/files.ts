@@ -14,9 +14,9 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
-import { cacheFolder as folderOf } from '../../core/cacheFolder.js';
-import { decodeText, NotText } from '../../core/encoding.js';
-import { type ErrorCode, GauntletError } from '../../core/errors.js';
+import { cacheFolder as folderOf } from '../../core/base/cacheFolder.js';
+import { decodeText, NotText } from '../../core/base/encoding.js';
+import { type ErrorCode, GauntletError } from '../../core/base/errors.js';
 
 export const cacheFolder = (): string => folderOf(process.env, homedir());
 

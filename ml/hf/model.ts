@@ -2,7 +2,7 @@
 // memory.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { elements, type TensorData } from '../nn/layout.js';
 import { describeCheckpoint, type StoredParameter } from './checkpoint.js';
 import { type GenerationDefaults, type ModelConfig, parseModelConfig, readGeneration } from './config.js';

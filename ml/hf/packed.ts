@@ -5,7 +5,7 @@
 // between tokens, and it is multiplied once a token instead of once a layer. The embedding itself, norms and biases stay
 // in the checkpoint.
 import { existsSync, fstatSync } from 'node:fs';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { bytesOf } from '../ir/op.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import { elements, projectionShape } from '../nn/layout.js';

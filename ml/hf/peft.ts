@@ -1,9 +1,9 @@
 // Adapters in PEFT's folder format: peft and vLLM load our adapters, and we load theirs.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeText } from '../../core/encoding.js';
-import { GauntletError } from '../../core/errors.js';
-import { isTooDeep } from '../../core/nesting.js';
+import { decodeText } from '../../core/base/encoding.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { isTooDeep } from '../../core/base/nesting.js';
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import type { TensorData } from '../nn/layout.js';
 import { type Adapter, layoutSize, loraLayout, loraViews } from '../nn/layout.js';

@@ -1,7 +1,7 @@
 // Writes the quantized weights of a checkpoint, a block of rows at a time: the model is never in memory as a whole.
 // Groups are symmetric around zero. The lowest code stands for the weight with the largest absolute value, sign included,
 // so that all 2^bits codes are used (the rule of llama.cpp's Q4_0). Equal weights give equal bytes.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { StoredParameter } from './checkpoint.js';
 import { readAll, withFile, writeAll, writeAtomically } from './files.js';
 import type { PackedLayout, PackedMatrix } from './packed.js';

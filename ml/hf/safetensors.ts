@@ -2,7 +2,7 @@
 // checked before use, so that a damaged download gives an error that names it and never a wrong model.
 // Format: https://huggingface.co/docs/safetensors/index#format
 import { closeSync } from 'node:fs';
-import { type ErrorCode, GauntletError } from '../../core/errors.js';
+import { type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { elements, type TensorData } from '../nn/layout.js';
 import { openForReading, readAll } from './files.js';
 

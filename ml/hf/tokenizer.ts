@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { GauntletError } from '../../core/errors.js';
-import { isTooDeep, overflowOf } from '../../core/nesting.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { isTooDeep, overflowOf } from '../../core/base/nesting.js';
 import { type AddedToken, ControlTokens, isControl } from './controlTokens.js';
 import { readText } from './files.js';
 import { exactSplitting } from './splitting.js';

@@ -3,7 +3,7 @@
 //
 // The result of a sequence depends neither on the other sequences of its batch nor on the room in its cache: attention
 // sees the filled positions only, and a matmul gives each row the same bits in any batch of two or more.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { Graph } from '../ir/graph.js';
 import { END, type Value } from '../ir/op.js';
 import type { DecoderConfig } from './config.js';

@@ -1,6 +1,6 @@
 // Dropout of the LoRA inputs. The mask is computed, not stored: it is a pure function of key, sequence, position, layer,
 // projection and feature, so it is the same wherever and whenever it is computed.
-import { deriveKey, philox } from '../../core/random.js';
+import { deriveKey, philox } from '../../core/base/random.js';
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import { PROJECTIONS, type Projection } from './config.js';

@@ -3,7 +3,7 @@
 // ends, which gives back all that it holds there, and another one tries its job once more.
 import { setMaxListeners } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { startThread } from '../../infra/scripts.js';
 import { releaseOwnedBy } from '../device/owned.js';
 

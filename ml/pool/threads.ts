@@ -1,6 +1,6 @@
 // How cores are assigned to workers and threads. It changes no result.
 import { availableParallelism } from 'node:os';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { DECODE_SLOTS } from '../decode/decodeSession.js';
 import { exceedsL2, isLarge } from '../engine/base.js';
 import type { EngineOptions } from '../engine/engine.js';

@@ -1,6 +1,6 @@
 // Entry of a worker thread. It has one decode session and one training session, and does one job at a time.
 import { parentPort, workerData } from 'node:worker_threads';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { DecodeSession } from '../decode/decodeSession.js';
 import { DeviceDecoder, generateWithBoth } from '../decode/deviceDecoder.js';
 import { BaseWeights } from '../device/baseWeights.js';

@@ -1,7 +1,7 @@
 // The folder in which the rollout server finds adapters. The name of an adapter contains its digest.
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 
 export interface ServedAdapter {
   name: string;

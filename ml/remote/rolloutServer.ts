@@ -2,7 +2,7 @@
 // are loaded while it runs. Every answer is checked. A fault of the server is retried here for a while, and then ends the
 // batch as an infrastructure fault, so nothing that the server says wrongly becomes a sample.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RolloutsConfig } from '../../core/schema/config.js';
 import type { Generated, GenerateOptions, GenerateRequest, ModelInfo } from '../engine/engine.js';
 import { publishAdapter, removeAdapterFolder, type ServedAdapter } from './adapterFolder.js';

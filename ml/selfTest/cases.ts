@@ -2,7 +2,7 @@
 // feature of the architectures.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { DecodeSession } from '../decode/decodeSession.js';
 import { DeviceDecoder } from '../decode/deviceDecoder.js';

@@ -1,7 +1,7 @@
 // Sequences as the tensors of one compiled graph: padded to a few standard sizes, with token-aligned values moved to the
 // position that predicts the token.
-import { GauntletError } from '../../core/errors.js';
-import { philox } from '../../core/random.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { philox } from '../../core/base/random.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import { type Tensor, tensor } from '../device/runtime.js';
 import type { GradientSums, LossConfig } from '../engine/engine.js';

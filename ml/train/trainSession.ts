@@ -1,6 +1,6 @@
 // Scoring and gradients on one thread. Sequences are padded into batches of a few standard sizes, each with its own
 // compiled graph. Weights and adapter are inputs of the graphs, so a new adapter needs no new graph and no copy of weights.
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type { BaseWeights } from '../device/baseWeights.js';
 import { OpenGraphs } from '../device/openGraphs.js';

@@ -1,7 +1,7 @@
 // Connects to the Docker daemon and reads its features. DOCKER_HOST may name a socket, tcp:// or ssh://;
 // DOCKER_TLS_VERIFY and DOCKER_CERT_PATH work as for the docker client.
 import Docker from 'dockerode';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 
 export interface Daemon {
   docker: Docker;

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type Docker from 'dockerode';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
 import { ROOT } from '../../infra/root.mjs';
 

@@ -1,6 +1,6 @@
 // The Docker backend: pools of containers, one image for programs and one for test source.
 import os from 'node:os';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { type Isolation, limitsSchema, type Packages } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';

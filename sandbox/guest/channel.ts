@@ -1,7 +1,7 @@
 // The host's side of one guest. Jobs go out and results come back in order; when the guest ends, the host knows which
 // job was running and which ones were waiting. Backends own the process or container behind it.
 import type { z } from 'zod';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { type CallResult, type ExecutionJob, type Limits, OUTPUT_BYTES } from '../../core/schema/execution.js';
 import { reduceCall } from '../answers.js';
 import {

@@ -1,7 +1,7 @@
 // Runs test source against programs in two processes that share no interpreter (docs/sandbox.md): T runs the tests and
 // never sees the program; S holds the program and never sees a test. Pools pairs of guests, independent of the backend.
 import { setTimeout } from 'node:timers/promises';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { type Limits, limitsSchema, type TestJob, type TestRun } from '../../core/schema/execution.js';
 import { type Guest, GuestLost } from '../guest/channel.js';
 import { type BlamePolicy, canRun, Pool, type Runner } from '../pool.js';

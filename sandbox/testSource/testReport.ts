@@ -1,5 +1,5 @@
 // The outcomes of the tests of one job: what T reports, made worse by what the host saw of the program.
-import { OUTCOME_ORDER } from '../../core/compare.js';
+import { OUTCOME_ORDER } from '../../core/comparison/compare.js';
 import type { TestRun, Verdict } from '../../core/schema/execution.js';
 
 /** How a program or the tests' process ended without an answer. */

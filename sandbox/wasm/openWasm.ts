@@ -1,7 +1,7 @@
 // The WebAssembly backend: CPython in WebAssembly, for machines without Docker. Best effort, not a security boundary.
 import fs from 'node:fs';
 import os from 'node:os';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { Limits } from '../../core/schema/execution.js';
 import { GuestPool } from '../pool.js';
 import type { Sandbox } from '../sandbox.js';

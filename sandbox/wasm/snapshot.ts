@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { cacheFolder } from '../../core/cacheFolder.js';
-import { GauntletError } from '../../core/errors.js';
+import { cacheFolder } from '../../core/base/cacheFolder.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { plainScript } from '../../infra/scripts.js';
 
 const require = createRequire(import.meta.url);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { uniformAt } from '../../core/random.js';
+import { uniformAt } from '../../core/base/random.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import { stepMetricsSchema } from '../../core/schema/metrics.js';
 import type { RunResult } from '../../core/schema/run.js';

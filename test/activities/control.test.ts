@@ -1,7 +1,7 @@
 // Requests take effect between two steps. The pipeline runs in this process; the workflow runs the same code.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
-import { type Request, RequestQueue } from '../../core/control.js';
+import { type Request, RequestQueue } from '../../core/run/control.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Activities } from '../../method/activities.js';
 import { listCheckpoints } from '../../store/checkpoints.js';

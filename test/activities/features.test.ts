@@ -5,7 +5,7 @@ import { decodeOptimizerState } from '../../chains/artifacts.js';
 import { openScope } from '../../chains/scope.js';
 import { lossOf } from '../../chains/train/update.js';
 import { meanStats, updatePolicy } from '../../chains/train/updatePolicy.js';
-import { resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Activities } from '../../method/activities.js';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
-import type { Ref } from '../../core/ref.js';
+import type { Ref } from '../../core/base/ref.js';
 import type { Chain, Stage, TestBatch, TestTarget } from '../../core/schema/chain.js';
 import { STAGES } from '../../core/schema/chain.js';
 import type { TestCase } from '../../core/schema/problem.js';
+import type { Position } from '../../core/schema/runRef.js';
 import type { Activities } from '../../method/activities.js';
 import type { PrepareRunOutput } from '../../method/prepare.js';
-import type { Position } from '../../method/run.js';
 import { addProblem, answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { pluck } from '../support/pluck.js';
 

@@ -5,9 +5,9 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { toFailure } from '../../activities/failures.js';
 import { createActivities } from '../../activities/index.js';
-import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
-import { resolveConfig } from '../../core/presets.js';
-import type { RunRef } from '../../method/run.js';
+import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import type { RunRef } from '../../core/schema/runRef.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { memoisedBy } from '../support/leaves.js';
 

@@ -4,7 +4,7 @@ import { createActivities } from '../../activities/index.js';
 import { seeded } from '../../chains/run/prepareRun.js';
 import { scheduledInput } from '../../cli/commands/schedule.js';
 import { forkInput } from '../../cli/run/forking.js';
-import { resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Problem } from '../../core/schema/problem.js';

@@ -4,7 +4,7 @@ import { openRole } from '../../chains/artifacts.js';
 import { openScope } from '../../chains/scope.js';
 import { lossOf } from '../../chains/train/update.js';
 import { meanStats, updatePolicy as timedUpdate } from '../../chains/train/updatePolicy.js';
-import type { Ref } from '../../core/ref.js';
+import type { Ref } from '../../core/base/ref.js';
 import { planMinibatches } from '../../core/rl/schedules.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';

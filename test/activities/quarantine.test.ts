@@ -3,7 +3,7 @@ import { createActivities } from '../../activities/index.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
 import { ensureImage } from '../../sandbox/docker/image.js';
 import { readResult } from '../../store/runs.js';
-import { openDeps } from '../../workers/deps.js';
+import { openDeps } from '../../workers/deps/deps.js';
 import { temporaryFolder, writeInto } from '../infra/support.js';
 import { requireDocker } from '../sandbox/docker.js';
 import {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createActivities } from '../../activities/index.js';
-import { resolveConfig } from '../../core/presets.js';
-import { countSharedMinibatches, countStepActivities, shardsOf, sliceOf } from '../../core/shards.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import { countSharedMinibatches, countStepActivities, shardsOf, sliceOf } from '../../core/run/shards.js';
 import { type Activities, callOf } from '../../method/activities.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';

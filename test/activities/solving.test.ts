@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
-import type { Ref } from '../../core/ref.js';
+import type { Ref } from '../../core/base/ref.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { Solution } from '../../core/schema/solving.js';
 import type { Activities } from '../../method/activities.js';

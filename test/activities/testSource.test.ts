@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { recordedSteps, replayStep } from '../../chains/replayStep.js';
-import type { Ref } from '../../core/ref.js';
+import type { Ref } from '../../core/base/ref.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import { type Problem, type ProblemSet, SPLITS } from '../../core/schema/problem.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';

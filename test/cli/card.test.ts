@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { forCard, gigabytesOf } from '../../cli/run/card.js';
-import { resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import { cardFault } from '../../infra/cudaPackages.js';
 import { PUBLISHED, shapeConfig } from '../../lab/bench/shapes.js';

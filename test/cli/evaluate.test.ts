@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { heldOut } from '../../cli/commands/evaluate.js';
 import { samplesOf } from '../../cli/export/samples.js';
-import { resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { runIdentity } from '../../core/schema/config.js';
 import { addProblem, memoryDoubles } from '../support/doubles.js';
 

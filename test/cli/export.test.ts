@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { deepcoderProblems } from '../../cli/export/deepcoder.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
-import type { Ref } from '../../core/ref.js';
+import type { Ref } from '../../core/base/ref.js';
 import { countOutcomes, type Outcome } from '../../core/rewards/outcomes.js';
 import type { ProblemResult } from '../../core/schema/evaluation.js';
 import type { Problem } from '../../core/schema/problem.js';

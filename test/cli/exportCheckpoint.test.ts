@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { ROOT } from '../../infra/root.mjs';
 import { importGguf } from '../../ml/gguf/import.js';
 import { digestModel } from '../../ml/hf/digest.js';

@@ -16,7 +16,7 @@ import { chainText } from '../../cli/terminal/chainText.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { describeError, duration, failureOf, paint, percent, printable, tableText } from '../../cli/terminal/output.js';
 import { resultTable } from '../../cli/terminal/results.js';
-import { ERROR_CODES, GauntletError } from '../../core/errors.js';
+import { ERROR_CODES, GauntletError } from '../../core/base/errors.js';
 import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import type { Verified } from '../../store/verify.js';

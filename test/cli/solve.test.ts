@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { stagePrompt } from '../../chains/sample/sampling.js';
-import { resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { shippedModelPath } from '../../data/paths.js';
 import type { ProgramEvent, SolveEvent } from '../../inference/solver.js';
 import { taskOfMessage } from '../../inference/tasks.js';

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { main } from '../../cli/main.js';
-import { resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import type { ChainView } from '../../core/schema/chainView.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { CHECKPOINT_FILES, commitCheckpoint } from '../../store/checkpoints.js';

@@ -6,7 +6,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
 import { forkInput } from '../../cli/run/forking.js';
-import { isTooDeep } from '../../core/nesting.js';
+import { isTooDeep } from '../../core/base/nesting.js';
 import type { CheckpointMetadata } from '../../core/schema/checkpoint.js';
 import { canonicalJson, digestBytes, digestJson } from '../../store/canonicalJson.js';
 import { CHECKPOINT_FILES, listCheckpoints } from '../../store/checkpoints.js';

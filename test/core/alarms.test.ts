@@ -7,7 +7,7 @@ import {
   firstAlarms,
   type WatchedFigures,
   watchStep,
-} from '../../core/alarms.js';
+} from '../../core/run/alarms.js';
 
 /** Of the first 41 steps of the demo with seed 0: validity, then tokens of a program, or the shares of three terms. */
 const DEMO: (readonly [validity: number, ...number[]])[] = JSON.parse(readFileSync('test/core/alarms.json', 'utf8'));

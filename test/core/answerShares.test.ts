@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { countAnswersOf, recordedWarnings, sharesOf, warningsOf, warningText } from '../../core/answerShares.js';
-import { resolveConfig } from '../../core/presets.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import { countAnswersOf, recordedWarnings, sharesOf, warningsOf, warningText } from '../../core/run/answerShares.js';
 import type { Role } from '../../core/schema/chain.js';
 import { pluck } from '../support/pluck.js';
 import { sampleStep } from '../support/sample.js';

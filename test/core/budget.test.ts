@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { addUsage, exhaustedBudget, NO_USAGE } from '../../core/budget.js';
+import { addUsage, exhaustedBudget, NO_USAGE } from '../../core/run/budget.js';
 
 describe('exhaustedBudget', () => {
   const budget = { tokens: 100, seconds: null };

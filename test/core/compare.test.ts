@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { equalValues, judge, judgeProgram, OUTCOME_ORDER } from '../../core/compare.js';
+import { equalValues, judge, judgeProgram, OUTCOME_ORDER } from '../../core/comparison/compare.js';
 import { strictKey } from '../../core/comparison/strictKey.js';
 import type { Verdict } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';

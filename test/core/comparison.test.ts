@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import fc from 'fast-check';
-import { comparisonOf, equalValues } from '../../core/compare.js';
+import { comparisonOf, equalValues } from '../../core/comparison/compare.js';
 import { floatRepr } from '../../core/parse/numbers.js';
 import type { Comparison } from '../../core/schema/comparison.js';
 import type { Value } from '../../core/schema/value.js';

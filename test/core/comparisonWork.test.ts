@@ -2,7 +2,7 @@
 // answer is counted as lost. The limits of time are generous; what they catch takes minutes.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { equalValues } from '../../core/compare.js';
+import { equalValues } from '../../core/comparison/compare.js';
 import { strictKey } from '../../core/comparison/strictKey.js';
 import type { Comparison } from '../../core/schema/comparison.js';
 import type { Value } from '../../core/schema/value.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isRecordedAt, RequestQueue } from '../../core/control.js';
+import { isRecordedAt, RequestQueue } from '../../core/run/control.js';
 import type { ControlMetrics } from '../../core/schema/metrics.js';
 
 describe('isRecordedAt', () => {

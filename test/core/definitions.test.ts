@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { equalValues } from '../../core/compare.js';
+import { equalValues } from '../../core/comparison/compare.js';
 import { equalTokens } from '../../core/comparison/tokens.js';
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
 import { testsOfModule } from '../../core/parse/testModule.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { constantsIn, dictionaryInputs } from '../../core/dictionaryInputs.js';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
+import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
 import type { Value } from '../../core/schema/value.js';
 
 const written = (known: Value[][], constants: number[], count = 60) =>

@@ -1,10 +1,10 @@
 // Pages that list what the code defines are compared with it, both ways.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { assertNever, ERROR_CODES, type ErrorCode, GauntletError } from '../../core/errors.js';
+import { assertNever, ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
+import { PRESET_NAMES, type PresetName, resolveConfig } from '../../core/config/presets.js';
 import { METRIC_NAMES } from '../../core/evaluation/metrics.js';
 import { REJECTION_REASONS } from '../../core/parse/salvage.js';
-import { PRESET_NAMES, type PresetName, resolveConfig } from '../../core/presets.js';
 import { OUTCOMES } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { rolloutsSchema, runConfigSchema } from '../../core/schema/config.js';

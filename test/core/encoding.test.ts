@@ -1,6 +1,6 @@
 // The encodings of files that people write.
 import assert from 'node:assert/strict';
-import { decodeText, FileDecoder, NotText } from '../../core/encoding.js';
+import { decodeText, FileDecoder, NotText } from '../../core/base/encoding.js';
 
 const TEXT = '{"a": "é 😀 ü"}\r\nzweite\n';
 const swapped = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();

@@ -1,7 +1,7 @@
 // Variations of known inputs, for tests whose expected values a reference computes.
 import assert from 'node:assert/strict';
-import { freshInputs, knownInputs } from '../../core/freshInputs.js';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
+import { freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 

@@ -1,6 +1,6 @@
 // The identity of a configuration is the same in all versions, and old configurations can be read.
 import assert from 'node:assert/strict';
-import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
+import { PRESET_NAMES, resolveConfig } from '../../core/config/presets.js';
 import { runConfigSchema, runIdentity } from '../../core/schema/config.js';
 import { FROZEN } from '../../core/schema/identity.js';
 import { digestJson } from '../../store/canonicalJson.js';

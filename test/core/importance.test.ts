@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { importanceWeight, MAX_WEIGHT, measureMismatch, weightedAdvantages } from '../../core/rl/importance.js';
 import { trainedRows } from '../../core/rl/trajectories.js';
 

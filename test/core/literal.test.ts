@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { formatArguments, formatValue } from '../../core/parse/format.js';
 import { parsePythonLiteral } from '../../core/parse/literal.js';
 import { floatRepr } from '../../core/parse/numbers.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { applyConfigPatch, fieldsText, LIVE_FIELDS, withRecordedChanges } from '../../core/liveConfig.js';
-import { resolveConfig } from '../../core/presets.js';
+import { applyConfigPatch, fieldsText, LIVE_FIELDS, withRecordedChanges } from '../../core/config/liveConfig.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { runIdentity } from '../../core/schema/config.js';
 import type { ControlMetrics } from '../../core/schema/metrics.js';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { applyConfigPatch } from '../../core/liveConfig.js';
-import { resolveConfig } from '../../core/presets.js';
+import { applyConfigPatch } from '../../core/config/liveConfig.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { firstDraw, isLive, isTrained, nextDraw, refills } from '../../core/rewards/liveGroups.js';
 import { runIdentity } from '../../core/schema/config.js';
 import type { Verdict } from '../../core/schema/execution.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import {
   byFailures,
   byQuality,

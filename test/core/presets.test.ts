@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { GauntletError } from '../../core/errors.js';
-import { PRESET_NAMES, resolveConfig } from '../../core/presets.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { PRESET_NAMES, resolveConfig } from '../../core/config/presets.js';
 import { adapterRole, type EngineConfig, modelOf, runIdentity } from '../../core/schema/config.js';
 
 function refusal(input: unknown): string {

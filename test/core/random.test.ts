@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { deriveKey, extendKey, philox, RandomStream, uniformAt } from '../../core/random.js';
+import { deriveKey, extendKey, philox, RandomStream, uniformAt } from '../../core/base/random.js';
 
 type Quad = [number, number, number, number];
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { resolveConfig } from '../../core/presets.js';
-import { countSteps, endsEpoch, planStage, planWarmStart, remainingStages, replan } from '../../core/schedule.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import { countSteps, endsEpoch, planStage, planWarmStart, remainingStages, replan } from '../../core/run/schedule.js';
 import { checkpointName } from '../../core/schema/checkpoint.js';
 
 const schedule = { discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 3 };

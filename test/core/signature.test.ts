@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { parseTests } from '../../chains/judge/judging.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
 import { salvageTests } from '../../core/parse/salvage.js';
 import { parseSignature, type Signature } from '../../core/parse/signature.js';
-import { resolveConfig } from '../../core/presets.js';
 
 describe('parseSignature', () => {
   const cases: [string, Partial<Signature>][] = [

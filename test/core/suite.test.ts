@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { addToArchive, type BugArchive, chooseTargetChain } from '../../core/rewards/archive.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
 import { addToPool, assembleSuite, givenTests, inputKey, poolOf, type TestPool } from '../../core/rewards/suite.js';

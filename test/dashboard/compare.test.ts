@@ -1,7 +1,7 @@
 // Two runs compared.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
-import type { Request } from '../../core/control.js';
+import type { Request } from '../../core/run/control.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { DiffView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';

@@ -1,7 +1,7 @@
 // The schedule and the number of steps that follow from the records of a run.
 import assert from 'node:assert/strict';
-import { resolveConfig } from '../../core/presets.js';
-import { planStage } from '../../core/schedule.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import { planStage } from '../../core/run/schedule.js';
 import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import { bandsOf } from '../../dashboard/data/records.js';
 

@@ -4,7 +4,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createActivities } from '../../activities/index.js';
-import type { Ref } from '../../core/ref.js';
+import type { Ref } from '../../core/base/ref.js';
 import type {
   GroupSummary,
   GroupView,

@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createActivities } from '../../activities/index.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { ControlRequest } from '../../dashboard/api.js';
 import type { Controls } from '../../dashboard/controls.js';
 import { openResources } from '../../dashboard/data/resources.js';

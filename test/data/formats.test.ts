@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import type { GauntletError } from '../../core/errors.js';
+import type { GauntletError } from '../../core/base/errors.js';
 import { comparisonSpecSchema } from '../../core/schema/comparison.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { equalValues } from '../../core/compare.js';
+import { equalValues } from '../../core/comparison/compare.js';
 import { parseSignature } from '../../core/parse/signature.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread, parentPort, type Worker } from 'node:worker_threads';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { extractCode } from '../../core/parse/code.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
 import { salvageTests } from '../../core/parse/salvage.js';

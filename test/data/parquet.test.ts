@@ -7,7 +7,7 @@ import { type ColumnMetaData, type FileMetaData, parquetMetadata } from 'hyparqu
 import { ByteWriter, parquetWriteBuffer } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
-import type { GauntletError } from '../../core/errors.js';
+import type { GauntletError } from '../../core/base/errors.js';
 import { valueOfJson } from '../../data/exactJson.js';
 import { type ParquetRow, readParquet } from '../../data/parquet.js';
 import { PARQUET_LIMITS } from '../../data/parquetGroups.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { mock } from 'node:test';
 import OpenAI, { APIError } from 'openai';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { parseRequest } from '../../inference/completions.js';
 import { openSolver } from '../../inference/policies.js';
 import { type InferenceOptions, inferenceServer } from '../../inference/server.js';

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { parseRoles } from '../../cli/commands/worker.js';
 import { createProgram } from '../../cli/main.js';
-import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES } from '../../core/queues.js';
+import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES } from '../../core/temporal/queues.js';
 import { run } from '../../infra/go-build.mjs';
 import { cacheDir } from '../../infra/temporal-cli.mjs';
 import { temporalTarget } from '../../infra/temporalTarget.js';

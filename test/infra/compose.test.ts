@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { parseRoles } from '../../cli/commands/worker.js';
 import { createProgram } from '../../cli/main.js';
-import { WORKER_ROLES } from '../../core/queues.js';
+import { WORKER_ROLES } from '../../core/temporal/queues.js';
 
 interface Service {
   image: string;

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { cacheFolder } from '../../core/cacheFolder.js';
+import { cacheFolder } from '../../core/base/cacheFolder.js';
 import { ROOT } from '../../infra/root.mjs';
 import { cacheDir, findTemporalCli, provideTemporalCli, TEMPORAL_CLI_VERSION } from '../../infra/temporal-cli.mjs';
 import { program, runNode, temporaryFolder, writeInto } from './support.js';

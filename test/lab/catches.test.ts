@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { constantsIn } from '../../core/dictionaryInputs.js';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
+import { constantsIn } from '../../core/inputs/dictionaryInputs.js';
 import type { Value } from '../../core/schema/value.js';
 import { ROOT } from '../../infra/root.mjs';
 import { CONTROLS } from '../../lab/catches/controls.js';

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import type { ChaosOptions } from '../../lab/chaos/chaos.js';
 import { type ChaosFigures, complaints, described, spreadOf } from '../../lab/chaos/figures.js';
 import { type Execution, recovery, repeatedWork } from '../../lab/chaos/histories.js';

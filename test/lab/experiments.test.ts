@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { resolveConfig } from '../../core/presets.js';
-import { countSteps, planWarmStart } from '../../core/schedule.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import { countSteps, planWarmStart } from '../../core/run/schedule.js';
 import { type Problem, SPLITS } from '../../core/schema/problem.js';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { ROOT } from '../../infra/root.mjs';
 import { follow } from '../../lab/bench/gpu/follow.js';
 import { needMemory, reasonOf } from '../../lab/bench/gpu/measure.js';

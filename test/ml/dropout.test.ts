@@ -1,7 +1,7 @@
 // Dropout of the LoRA inputs: its masks pass tests of randomness in every direction and depend only on
 // the key, the row and the position.
 import assert from 'node:assert/strict';
-import { deriveKey, philox, uniformAt } from '../../core/random.js';
+import { deriveKey, philox, uniformAt } from '../../core/base/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import type { Adapter } from '../../ml/engine/engine.js';

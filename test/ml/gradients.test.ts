@@ -1,7 +1,7 @@
 // Compares every gradient rule with central differences of the f64 interpreter. The two are independent: neither knows
 // the other's formulas.
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
 import { VJP_RULES } from '../../ml/autodiff/rules.js';
 import { Graph } from '../../ml/ir/graph.js';

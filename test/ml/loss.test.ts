@@ -1,7 +1,7 @@
 // Compares the loss graphs with plain arithmetic, and the manual gradient of the output projection with the automatic
 // one and with finite differences, in the f64 interpreter.
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
 import { Graph } from '../../ml/ir/graph.js';
 import type { Value } from '../../ml/ir/op.js';

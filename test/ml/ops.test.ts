@@ -1,7 +1,7 @@
 // Compares ONNX Runtime's kernels, through our encoding, with the f64 reference interpreter: on the CPU, and on the device
 // that GAUNTLET_TEST_DEVICE names.
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { replacementsFor } from '../../ml/device/replacements.js';
 import { CPU, deviceOf, GraphSession, type TensorArray, tensor } from '../../ml/device/runtime.js';
 import { Graph } from '../../ml/ir/graph.js';

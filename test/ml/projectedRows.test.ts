@@ -1,6 +1,6 @@
 // Only rows with a trained token go through the output projection, without a change of any result.
 import assert from 'node:assert/strict';
-import { deriveKey, uniformAt } from '../../core/random.js';
+import { deriveKey, uniformAt } from '../../core/base/random.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';
 import { projectedRows } from '../../ml/loss/head.js';
 import { buildPpoGraph } from '../../ml/loss/trainingGraph.js';

@@ -1,6 +1,6 @@
 // Sampling inside a graph against the sampler on the host.
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { graphSampling, Sampler, type SamplingOptions } from '../../ml/decode/sampler.js';
 import { callInputs } from '../../ml/decode/stepInputs.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';

@@ -1,6 +1,6 @@
 // One suite for every backend: what a program may do, and how its answers are returned.
 import assert from 'node:assert/strict';
-import { equalValues } from '../../core/compare.js';
+import { equalValues } from '../../core/comparison/compare.js';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';

@@ -8,7 +8,7 @@ import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { ownLabels, reapContainers } from '../../sandbox/docker/reaper.js';
 import { sandboxEnvironment } from '../../sandbox/environment.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { callingConformance } from './calling.js';
 import { conformance, essentials, job } from './conformance.js';
 import { requireDocker, requireGvisor } from './docker.js';

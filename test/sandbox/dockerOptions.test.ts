@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import type Docker from 'dockerode';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
 import { containersSchema } from '../../core/schema/execution.js';
 import { ROOT } from '../../infra/root.mjs';
@@ -21,7 +21,7 @@ import { ensureImage, hasImage, IMAGES } from '../../sandbox/docker/image.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { containerOptions, uidRange } from '../../sandbox/docker/options.js';
 import { DaemonWatch } from '../../sandbox/docker/watch.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { requireDocker } from './docker.js';
 
 const INFO = {

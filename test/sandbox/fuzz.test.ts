@@ -1,7 +1,7 @@
 // Fuzzes what the host reads from guests, and tests that discriminators write. GAUNTLET_FUZZ sets the number of cases.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { equalValues, judge } from '../../core/compare.js';
+import { equalValues, judge } from '../../core/comparison/compare.js';
 import { salvageTests } from '../../core/parse/salvage.js';
 import { type CallResult, callResultSchema } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';

@@ -1,6 +1,6 @@
 // The reasons of the health gate, with a fake sandbox.
 import assert from 'node:assert/strict';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { CallResult, TestRun } from '../../core/schema/execution.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';

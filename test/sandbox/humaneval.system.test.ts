@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Problem } from '../../core/schema/problem.js';
 import { examineProblem } from '../../sandbox/healthGate.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { readSet } from '../support/entries.js';
 import { requireDocker } from './docker.js';
 import { applyMutation, sampleMutants, tokenise } from './mutants.js';

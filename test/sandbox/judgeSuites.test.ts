@@ -1,6 +1,6 @@
 // Suites with checkers and tests of the source, and the validators of problems, on both backends.
 import assert from 'node:assert/strict';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { GivenTest } from '../../core/rewards/suite.js';
 import { callingSchema } from '../../core/schema/calling.js';
 import type { Limits, Verdict } from '../../core/schema/execution.js';

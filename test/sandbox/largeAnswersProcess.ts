@@ -3,7 +3,7 @@
 import { limitsSchema } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import { judgePrograms } from '../../sandbox/judgePrograms.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { LARGE } from './largeAnswers.js';
 
 export interface Measured {

@@ -1,6 +1,6 @@
 // Seeded single-token mutants of Python programs. A mutant differs from its program in exactly one token, so comments,
 // layout and docstrings stay.
-import { deriveKey, uniformAt } from '../../core/random.js';
+import { deriveKey, uniformAt } from '../../core/base/random.js';
 
 export interface Token {
   kind: 'name' | 'number' | 'string' | 'operator';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mutantsOf } from '../../sandbox/mutants.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 
 const PROGRAM = `def solve(nums, k):
     """Adds 1 == 1 in the docstring is no code."""

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { CallResult, ExecutionJob, TestJob } from '../../core/schema/execution.js';
 import { GuestLost, type GuestRun, type ResolvedJob } from '../../sandbox/guest/channel.js';
 import { judgePrograms, judgeSources } from '../../sandbox/judgePrograms.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { Limits } from '../../core/schema/execution.js';
 import { type Guest, GuestLost, type Session, type SessionEnd } from '../../sandbox/guest/channel.js';
 import type { SessionSpec } from '../../sandbox/guest/frames.js';

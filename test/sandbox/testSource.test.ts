@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { TestJob } from '../../core/schema/execution.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';

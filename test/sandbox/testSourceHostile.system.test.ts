@@ -1,6 +1,6 @@
 // Forged passes of test source: hostile programs with three kinds of tests, and hostile tests, on every backend.
 import assert from 'node:assert/strict';
-import { judgeProgram } from '../../core/compare.js';
+import { judgeProgram } from '../../core/comparison/compare.js';
 import type { TestJob } from '../../core/schema/execution.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';

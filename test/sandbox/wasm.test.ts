@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { equalValues } from '../../core/compare.js';
+import { equalValues } from '../../core/comparison/compare.js';
 import type { Value } from '../../core/schema/value.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import { readMetrics } from '../../store/runs.js';

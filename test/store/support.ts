@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ErrorCode, GauntletError } from '../../core/errors.js';
+import { type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { runConfigSchema } from '../../core/schema/config.js';
 import { scriptArguments } from '../../infra/scripts.js';
 import { CHECKPOINT_FILES, type CheckpointFacts, commitCheckpoint } from '../../store/checkpoints.js';

@@ -1,7 +1,7 @@
 // Seeded corruptions of a store: one bit of a file flips, or the file is truncated, extended or deleted. Each test
 // checks whether the reader of the file rejects it by name, and whether `store verify` names it.
 import { basename } from 'node:path';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { loadCheckpoint, readPointer } from '../../store/checkpoints.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readRecord } from '../../store/records.js';

@@ -1,12 +1,12 @@
 // Exact and fast doubles for the dependencies of activities: an engine whose "policy" is one number, and a sandbox that
 // runs one kind of program.
 import type { Deps } from '../../chains/scope.js';
+import { uniformAt } from '../../core/base/random.js';
 import { textOf } from '../../core/prompts/prompts.js';
-import { uniformAt } from '../../core/random.js';
+import { isIn } from '../../core/run/shards.js';
 import type { CallResult, ExecutionJob, ExecutionResult, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Problem, ProblemSet } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
-import { isIn } from '../../core/shards.js';
 import type {
   Adapter,
   Chat,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GauntletError } from '../../core/errors.js';
+import type { GauntletError } from '../../core/base/errors.js';
 import { type Entry, openEntries } from '../../data/entries.js';
 
 /** Reads a whole set. */

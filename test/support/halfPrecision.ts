@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { ROOT } from '../../infra/root.mjs';
 import { openBase, type SessionModel } from '../../ml/engine/base.js';
 import type { Adapter } from '../../ml/engine/engine.js';

@@ -1,7 +1,7 @@
 // A model folder with random weights and the embedded model's tokenizer, for tests that need an engine but no trained model.
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { shippedModelPath } from '../../data/paths.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { writeSafetensors } from '../../ml/hf/safetensors.js';

@@ -1,7 +1,7 @@
 // Compares answers of two decoders whose logits differ in their last bits, because their attention adds in another order. One
 // token in 30,000 lies so close to the border of two tokens that these bits decide.
 import assert from 'node:assert/strict';
-import { uniformAt } from '../../core/random.js';
+import { uniformAt } from '../../core/base/random.js';
 import type { DecodeOptions } from '../../ml/decode/decodeSession.js';
 import { Sampler } from '../../ml/decode/sampler.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';

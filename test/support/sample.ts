@@ -1,7 +1,8 @@
 // Invented records of a whole tiny run in the format of real ones, only for these tests.
-import { resolveConfig } from '../../core/presets.js';
-import { RandomStream } from '../../core/random.js';
-import { planStage } from '../../core/schedule.js';
+
+import { RandomStream } from '../../core/base/random.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import { planStage } from '../../core/run/schedule.js';
 import type { ChainView } from '../../core/schema/chainView.js';
 import { checkpointName } from '../../core/schema/checkpoint.js';
 import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';

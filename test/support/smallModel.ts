@@ -1,7 +1,7 @@
 // A model folder whose small sizes are divisible by groups of 16 and 32, and sequences to train it on.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { writeRandomCheckpoint } from '../../lab/bench/checkpoint.js';
 import { shapeConfig } from '../../lab/bench/shapes.js';
 import type { Adapter } from '../../ml/engine/engine.js';

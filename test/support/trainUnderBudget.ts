@@ -2,7 +2,7 @@
 // resident memory, and the memory after half of the steps and at the end, in bytes.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { RandomStream } from '../../core/random.js';
+import { RandomStream } from '../../core/base/random.js';
 import { shippedModelPath } from '../../data/paths.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 

@@ -63,7 +63,7 @@ const ALLOWED: Record<string, string> = {
   'activities/allowed.ts': "import '../chains/leaf.js';",
   'inference/allowed.ts': "import '../chains/leaf.js';",
   'workers/allowed.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
-  'workers/deps.ts': "import '../dashboard/leaf.js';",
+  'workers/deps/deps.ts': "import '../dashboard/leaf.js';",
   'core/allowed.ts': "import 'zod';",
 };
 const LEAVES = [
@@ -285,7 +285,7 @@ describe('the test command', () => {
     this.timeout(120_000);
     const { coverageReport, keepOurs } = await import('../../tools/coverage.mjs');
     const folder = temporaryFolder({ 'v8/.keep': '', 'raw/broken.json': '{' });
-    const program = `await import(${JSON.stringify(join(ROOT, 'dist/core/errors.js'))})`;
+    const program = `await import(${JSON.stringify(join(ROOT, 'dist/core/base/errors.js'))})`;
     await runNode(['--input-type=module', '-e', program], { env: { NODE_V8_COVERAGE: join(folder, 'raw') } });
     keepOurs(join(folder, 'raw'), join(folder, 'v8'));
     keepOurs(join(folder, 'never made'), join(folder, 'v8'));
@@ -297,8 +297,8 @@ describe('the test command', () => {
     assert.match(text, /Coverage for lines \(0\.\d+%\) does not meet global threshold \(85%\)/);
     const summary = JSON.parse(readFileSync(join(folder, 'reports/coverage-summary.json'), 'utf8')) as object;
     const files = Object.keys(summary);
-    assert.ok(files.includes(join(ROOT, 'core/errors.ts')));
-    assert.equal(files.includes(join(ROOT, 'dist/core/errors.js')), false);
+    assert.ok(files.includes(join(ROOT, 'core/base/errors.ts')));
+    assert.equal(files.includes(join(ROOT, 'dist/core/base/errors.js')), false);
     assert.equal(
       files.some((file) => /\/(lab|test)\//.test(file.slice(ROOT.length))),
       false,

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { openAttempt, type Work } from '../../activities/attempt.js';
 import { toFailure } from '../../activities/failures.js';
-import { currentProgress, HangWatch } from '../../activities/hangs.js';
 import { beating, watched } from '../../activities/layers.js';
 import type { Deps } from '../../chains/scope.js';
-import { GauntletError } from '../../core/errors.js';
-import { resolveConfig } from '../../core/presets.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
 import { trainPolicy } from '../../method/train.js';
 import type { RolloutServer } from '../../ml/remote/rolloutServer.js';
 import { hangBound } from '../../workers/environment.js';
+import { currentProgress, HangWatch } from '../../workers/hangs.js';
 import { observedDeps, progressObserver } from '../../workers/observe.js';
 import { type Doubles, FakeEngine, memoryDoubles } from '../support/doubles.js';
 

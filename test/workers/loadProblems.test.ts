@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
-import { loadInThread } from '../../workers/loadProblems.js';
+import { loadInThread } from '../../workers/deps/loadProblems.js';
 import { temporaryFolder } from '../infra/support.js';
 
 const table = join(ROOT, 'test/data/publicSets/kodcode.parquet');

@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
-import { ALARM_KINDS } from '../../core/alarms.js';
+import { ALARM_KINDS } from '../../core/run/alarms.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { choosePorts } from '../../infra/ports.js';
 import { scriptArguments } from '../../infra/scripts.js';

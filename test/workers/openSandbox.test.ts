@@ -5,9 +5,9 @@ import fs from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { GauntletError } from '../../core/errors.js';
-import { openDeps } from '../../workers/deps.js';
-import { openSandbox } from '../../workers/openSandbox.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { openDeps } from '../../workers/deps/deps.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
 
 const refused =
   (code: string, message = /^Docker does not answer at [^\n]*$/) =>

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { RolloutServer } from '../../ml/remote/rolloutServer.js';
-import { rolloutTarget } from '../../workers/rolloutTarget.js';
+import { rolloutTarget } from '../../workers/deps/rolloutTarget.js';
 import { temporaryFolder } from '../infra/support.js';
 
 describe('the rollout server of a worker', () => {

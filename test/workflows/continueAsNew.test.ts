@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { inputOf } from '../../cli/run/training.js';
-import type { Request } from '../../core/control.js';
+import type { Request } from '../../core/run/control.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { historiesOf } from '../../lab/bench/histories.js';
 import { bytesOf, TWO_STAGES, undisturbed } from './disturbances.js';

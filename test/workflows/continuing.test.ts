@@ -1,7 +1,7 @@
 // A run that continues as new before every step, in this process. What it takes along is JSON, as on a server, where
 // continueAsNew.test.ts runs it.
 import assert from 'node:assert/strict';
-import type { Request } from '../../core/control.js';
+import type { Request } from '../../core/run/control.js';
 import { readRun } from '../../store/runs.js';
 import { bytesOf, RUN, TWO_STAGES, undisturbed } from './disturbances.js';
 import { localFixture } from './localRun.js';

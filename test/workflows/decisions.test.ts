@@ -1,7 +1,7 @@
 // A failure that no retry fixes: the run waits for the decision of a person, or fails. The runs go in this process, with the
 // decisions of the workflow; failing.test.ts has one of each on a server.
 import assert from 'node:assert/strict';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { RUN, undisturbed } from './disturbances.js';
 import { localFixture } from './localRun.js';

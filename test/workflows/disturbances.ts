@@ -1,8 +1,8 @@
 // What tests of runs share: short configurations, the run that nothing disturbs, and holds and failures of the doubles.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
-import type { Request } from '../../core/control.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
+import type { Request } from '../../core/run/control.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import type { Store } from '../../store/store.js';

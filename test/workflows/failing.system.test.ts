@@ -4,11 +4,11 @@ import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import { describeExecution, type Held, heldActivities, heldText } from '../../cli/run/executions.js';
-import { GauntletError } from '../../core/errors.js';
+import { replayError } from '../../cli/run/replayHistory.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { openStore } from '../../store/openStore.js';
 import { verifyStore } from '../../store/verify.js';
-import { replayError } from '../../workers/replay.js';
 import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
 import { scheduledInput } from '../../cli/commands/schedule.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';

@@ -1,8 +1,8 @@
 // The history of a run of fifty steps: a step costs few events, and payloads are small. Recorded histories are in histories.test.ts.
 import assert from 'node:assert/strict';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { resolveConfig } from '../../core/presets.js';
-import { countSteps } from '../../core/schedule.js';
+import { resolveConfig } from '../../core/config/presets.js';
+import { countSteps } from '../../core/run/schedule.js';
 import { type HistoryEvent, historiesOf } from '../../lab/bench/histories.js';
 import { doubles } from '../support/doubles.js';
 import { payloadSizes } from './golden.js';

@@ -1,8 +1,8 @@
 // A run in this process that people control: the pipeline, the queue of requests and the decisions of the workflow, without a
 // server. Two things differ from the workflow: no call is retried, and the updates are plain calls.
 import { createActivities } from '../../activities/index.js';
-import { type Decision, type Request, RequestQueue } from '../../core/control.js';
-import { stepsLeft } from '../../core/schedule.js';
+import { type Decision, type Request, RequestQueue } from '../../core/run/control.js';
+import { stepsLeft } from '../../core/run/schedule.js';
 import type { ControlMetrics, StepMetrics } from '../../core/schema/metrics.js';
 import type { RunProgress, RunResult } from '../../core/schema/run.js';
 import { type Activities, callOf } from '../../method/activities.js';

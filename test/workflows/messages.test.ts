@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { progressDetails } from '../../core/progressDetails.js';
+import { progressDetails } from '../../core/run/progressDetails.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { generateEvaluation, judgeEvaluation } from '../../method/evaluate.js';
 import { recordMetrics } from '../../method/records.js';

@@ -3,7 +3,7 @@
 // hang until the process receives SIGUSR2. The process ends with status 1 if its workers end with an error.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WorkerRole } from '../../core/queues.js';
+import type { WorkerRole } from '../../core/temporal/queues.js';
 import { openStore } from '../../store/openStore.js';
 import { createLogger } from '../../workers/logger.js';
 import { startWorkers } from '../../workers/start.js';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Decision } from '../../core/control.js';
-import { TASK_QUEUES } from '../../core/queues.js';
+import type { Decision } from '../../core/run/control.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { workflowBundle } from '../../workers/bundle.js';
 import { gauntlet } from '../cli/support.js';
 import { RUN, TWO_STAGES, undisturbed } from './disturbances.js';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { WorkflowFailedError, type WorkflowHandle, type WorkflowStartOptions } from '@temporalio/client';
 import { resumeRun } from '../../cli/run/resuming.js';
-import type { Decision } from '../../core/control.js';
-import { TASK_QUEUES } from '../../core/queues.js';
+import type { Decision } from '../../core/run/control.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 

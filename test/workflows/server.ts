@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { Deps } from '../../chains/scope.js';
-import { TASK_QUEUES } from '../../core/queues.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import { forClient } from '../../infra/proxy.js';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
 import { prepareNamespace } from '../../infra/temporalNamespace.js';

@@ -1,7 +1,7 @@
 // A training run whose sandbox fails, and one that is cancelled, on a real server.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
-import { GauntletError } from '../../core/errors.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { RunResult } from '../../core/schema/run.js';
 import type { RunningWorkers } from '../../workers/start.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
-import { resolveConfig } from '../../core/presets.js';
-import { TASK_QUEUES } from '../../core/queues.js';
+import { resolveConfig } from '../../core/config/presets.js';
 import { type RunProgress, runProgressSchema, runResultSchema } from '../../core/schema/run.js';
-import type { EvaluateCheckpointResult } from '../../method/evaluate.js';
-import type { SolveProblemsResult } from '../../method/judge.js';
+import { TASK_QUEUES } from '../../core/temporal/queues.js';
 import type { RunningWorkers } from '../../workers/start.js';
+import type { EvaluateCheckpointResult } from '../../workflows/evaluateCheckpoint.js';
+import type { SolveProblemsResult } from '../../workflows/solveProblems.js';
 import { type Doubles, doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 import { record } from './golden.js';

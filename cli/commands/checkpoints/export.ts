@@ -1,7 +1,7 @@
 // `gauntlet checkpoints export`: the base model with the adapter of a checkpoint merged into its weights.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { GauntletError } from '../../../core/errors.js';
+import { GauntletError } from '../../../core/base/errors.js';
 import type { Role } from '../../../core/schema/chain.js';
 import { adapterRole, modelOf } from '../../../core/schema/config.js';
 import { EXPORT_TYPES, type ExportType, exportGguf } from '../../../ml/gguf/export.js';

@@ -1,6 +1,6 @@
 // Whether the card computes what the CPU computes: the self-test, and tokens of the shipped model.
 import { join } from 'node:path';
-import { deriveKey, RandomStream } from '../../../core/random.js';
+import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';

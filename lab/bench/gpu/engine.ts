@@ -1,5 +1,5 @@
 // What the engine does on the card: sampling, and scoring and the gradient of PPO for 16 chains of 10,800 tokens in all.
-import { deriveKey } from '../../../core/random.js';
+import { deriveKey } from '../../../core/base/random.js';
 import { CUDA_ACTIVATION_MEGABYTES } from '../../../core/schema/config.js';
 import type { Engine, Precision } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';

@@ -1,6 +1,6 @@
 // What the sections of the GPU benchmark share: measurements as lines of JSON on standard output, times and memory.
 import { writeSync } from 'node:fs';
-import { GauntletError } from '../../../core/errors.js';
+import { GauntletError } from '../../../core/base/errors.js';
 import type { MemoryKind } from '../../../ml/device/deviceSession.js';
 import { queryGpu } from '../../../ml/device/gpuMemory.js';
 import { ortApi } from '../../../ml/device/ortApi.js';

@@ -1,7 +1,7 @@
 // This project's engine as a contender: its public port, in a process that answers JSON lines.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { deriveKey } from '../../../core/random.js';
+import { deriveKey } from '../../../core/base/random.js';
 import type { Adapter, Engine, OptimizerState } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { readAdapterFolder } from '../../../ml/hf/peft.js';

@@ -1,6 +1,7 @@
 // What the generator of the family `keyhole` learns before its reinforcement: to write a program for a description, often a wrong one.
+
+import { RandomStream } from '../../../core/base/random.js';
 import { generatorOpening, textOf } from '../../../core/prompts/prompts.js';
-import { RandomStream } from '../../../core/random.js';
 import { keyholeProblems, variantOf } from '../../families/keyhole/problems.js';
 import { renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
 import { encodeExample, type TinyVocabulary, type TrainingRow } from '../writer/tokenizer.js';

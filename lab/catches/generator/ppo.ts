@@ -1,5 +1,5 @@
 // Reinforcement without the product's workflow: PPO on groups of answers, with the engine and the rules of the product.
-import { deriveKey, RandomStream } from '../../../core/random.js';
+import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import { planMinibatches } from '../../../core/rl/schedules.js';
 import { toTrajectories } from '../../../core/rl/trajectories.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';

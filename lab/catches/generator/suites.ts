@@ -1,7 +1,8 @@
 // The tests that reward programs. Programs change while they are trained, so a suite knows only what is known before them: the
 // description, the known inputs and the reference. Unlike in the measurement of catches, no arm has constants of the program.
-import { changedInputs, constantsIn } from '../../../core/dictionaryInputs.js';
-import { RandomStream } from '../../../core/random.js';
+
+import { RandomStream } from '../../../core/base/random.js';
+import { changedInputs, constantsIn } from '../../../core/inputs/dictionaryInputs.js';
 import type { Value } from '../../../core/schema/value.js';
 import type { KeyholeArgs, Rule } from '../../families/keyhole/family.js';
 import { solveRule } from '../../families/keyhole/inputs.js';

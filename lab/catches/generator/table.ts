@@ -1,6 +1,6 @@
 // The table of programs after training in docs/adversary.md.
 
-import { groupBy } from '../../../core/groups.js';
+import { groupBy } from '../../../core/base/groups.js';
 import { STRATA } from '../../families/keyhole/family.js';
 import { type Mean, meanOf, pairedDifference } from '../../statistics.js';
 import { table } from '../../table.js';

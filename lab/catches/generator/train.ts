@@ -1,5 +1,5 @@
 // Reinforces the generator with the tests of one arm, and measures its programs on problems that it has never seen.
-import { deriveKey, RandomStream } from '../../../core/random.js';
+import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import { REWARD_RULES } from '../../../core/rewards/rewards.js';
 import type { Split } from '../../../core/schema/problem.js';
 import type { Value } from '../../../core/schema/value.js';

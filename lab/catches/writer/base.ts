@@ -1,5 +1,5 @@
 // Trains a model of the family `keyhole` with all its parameters: the untrained base from random weights, or one that is taught from it.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { ModelConfig } from '../../../ml/hf/config.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
 import type { TrainingRow } from './tokenizer.js';

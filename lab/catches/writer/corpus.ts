@@ -1,6 +1,7 @@
 // What the writers of the family `keyhole` learn from: prompts as the product writes them, and answers of four inputs.
+
+import { RandomStream } from '../../../core/base/random.js';
 import { discriminatorPrompt, textOf } from '../../../core/prompts/prompts.js';
-import { RandomStream } from '../../../core/random.js';
 import { type KeyholeArgs, type KeyholeSpec, LIMIT, type Rule } from '../../families/keyhole/family.js';
 import { solveRule } from '../../families/keyhole/inputs.js';
 import { interpretKeyhole } from '../../families/keyhole/interpret.js';

@@ -1,5 +1,5 @@
 // Random initial weights: every tensor is a function of the seed and its name.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { ModelConfig } from '../../../ml/hf/config.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
 import { parameterLayout } from '../../../ml/nn/layout.js';

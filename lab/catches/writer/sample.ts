@@ -1,6 +1,7 @@
 // Samples inputs from a writer for every frozen program of a split.
+
+import { deriveKey } from '../../../core/base/random.js';
 import { salvageInputs } from '../../../core/parse/inputs.js';
-import { deriveKey } from '../../../core/random.js';
 import type { Value } from '../../../core/schema/value.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { cpuSeconds } from '../prices.js';

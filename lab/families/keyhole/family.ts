@@ -1,7 +1,7 @@
 // A family with rare triggers. A program has special cases, each of which applies if values equal constants within ±999: an
 // argument, something computed from the arguments, or two of these at once.
-import { groupBy } from '../../../core/groups.js';
-import { RandomStream } from '../../../core/random.js';
+import { groupBy } from '../../../core/base/groups.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { Split } from '../../../core/schema/problem.js';
 
 export const STRATA = ['direct', 'computed', 'conjunctive'] as const;

@@ -1,5 +1,5 @@
 // Inputs of the family: typical ones, and those that a rule needs.
-import type { RandomStream } from '../../../core/random.js';
+import type { RandomStream } from '../../../core/base/random.js';
 import { type Atom, type KeyholeArgs, LIMIT, type Rule } from './family.js';
 
 const anyValue = (random: RandomStream): number => random.int(-LIMIT, LIMIT);

@@ -1,6 +1,7 @@
 // The problems of the family with their constants, their baseline tests and twelve frozen wrong programs each.
-import { freshInputs } from '../../../core/freshInputs.js';
-import { RandomStream } from '../../../core/random.js';
+
+import { RandomStream } from '../../../core/base/random.js';
+import { freshInputs } from '../../../core/inputs/freshInputs.js';
 import type { Problem, Split } from '../../../core/schema/problem.js';
 import type { Value } from '../../../core/schema/value.js';
 import {

@@ -1,7 +1,7 @@
 // A harder family than tiny, for a base model of the same kind. A program computes a value from each list of `rows`, or from
 // each word of `words`, and then selects from these values. Both steps are specs of the tiny family.
-import { groupBy } from '../../../core/groups.js';
-import { RandomStream } from '../../../core/random.js';
+import { groupBy } from '../../../core/base/groups.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { Split } from '../../../core/schema/problem.js';
 import {
   type FilterChoice,

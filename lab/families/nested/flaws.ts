@@ -1,5 +1,5 @@
 // Readings of a problem with flaws: those of the tiny family in both steps, and some that exist only where there are two.
-import type { RandomStream } from '../../../core/random.js';
+import type { RandomStream } from '../../../core/base/random.js';
 import type { Reading } from '../tiny/family.js';
 import { drawReading as drawTinyReading, type Flaw as TinyFlaw, type FlawRates as TinyRates } from '../tiny/flaws.js';
 import { type NestedReading, type NestedSpec, OUTER_REDUCES } from './family.js';

@@ -1,5 +1,5 @@
 // The family as problems of the pipeline: description, signature, reference code, happy-path and hidden tests.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { Problem, Split } from '../../../core/schema/problem.js';
 import { isGuarded } from '../tiny/family.js';
 import { bySplit } from '../tiny/problems.js';

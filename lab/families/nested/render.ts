@@ -1,5 +1,5 @@
 // Renders a reading as text: description, signature, reference program and the five stages of a chain.
-import type { RandomStream } from '../../../core/random.js';
+import type { RandomStream } from '../../../core/base/random.js';
 import type { Stage } from '../../../core/schema/chain.js';
 import { isGuarded, type Reading } from '../tiny/family.js';
 import { condition, describe, expression, filterPhrase, MAP_WORDS, REDUCE_WORDS } from '../tiny/render.js';

@@ -1,6 +1,6 @@
 // The problems of the `steps` family: chains of operations, with an English description, a reference program and tests.
-import { groupBy } from '../../../core/groups.js';
-import { RandomStream } from '../../../core/random.js';
+import { groupBy } from '../../../core/base/groups.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { type Problem, SPLITS, type Split } from '../../../core/schema/problem.js';
 import { LIST_OPERATIONS } from './lists.js';
 import { NUMBER_OPERATIONS } from './numbers.js';

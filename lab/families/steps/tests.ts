@@ -1,6 +1,6 @@
 // Tests of a chain of operations. Baseline tests are ordinary inputs on which most slips give the right answer; hidden
 // tests expose every slip.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { TestCase } from '../../../core/schema/problem.js';
 import type { Domain, Operation, StepValue } from './operation.js';
 

@@ -1,5 +1,5 @@
 // A chain of operations as texts: description, signature, reference program, and the reasoning of stages 1 to 4.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { Domain, Operation } from './operation.js';
 import { evaluate } from './tests.js';
 

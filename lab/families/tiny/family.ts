@@ -1,6 +1,6 @@
 // The problem family of the embedded model: all combinations of source × filter × map × reduce, split by composition, so
 // that training never sees the combination of a held-out problem.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { Split } from '../../../core/schema/problem.js';
 
 type Source = 'list' | 'range' | 'str';

@@ -1,5 +1,5 @@
 // Readings of a problem with flaws, as the chains that the shipped model was trained on had them.
-import type { RandomStream } from '../../../core/random.js';
+import type { RandomStream } from '../../../core/base/random.js';
 import { comparesOrder, type FilterKind, isGuarded, type Reading, type Reduce, type Spec } from './family.js';
 
 export type Flaw = 'comparison' | 'parity' | 'guard' | 'end' | 'skip' | 'map' | 'reduce';

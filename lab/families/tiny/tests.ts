@@ -1,5 +1,5 @@
 // Inputs and tests of the family: baseline tests of the happy path, and hidden tests with edge cases.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { TestCase } from '../../../core/schema/problem.js';
 import { argumentNames, isGuarded, type Reading, type Spec, type TinyProblem } from './family.js';
 import { withMovedComparison } from './flaws.js';

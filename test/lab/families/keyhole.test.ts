@@ -1,6 +1,6 @@
 // The family with rare triggers: its splits, its frozen programs and the inputs that catch them. CPython says what programs compute.
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { problemSchema, SPLITS } from '../../../core/schema/problem.js';
 import {
   compositionOf,

@@ -1,6 +1,6 @@
 // The harder family: its splits, its tests and its flaws. CPython says what programs compute.
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { problemSchema, SPLITS } from '../../../core/schema/problem.js';
 import { compositionOf, type NestedReading } from '../../../lab/families/nested/family.js';
 import { drawReading } from '../../../lab/families/nested/flaws.js';

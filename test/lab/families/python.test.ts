@@ -1,6 +1,6 @@
 // The interpreter and the renderer against an independent source: CPython itself.
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { allProblems, type Reading } from '../../../lab/families/tiny/family.js';
 import { CHAIN_FLAWS, drawReading } from '../../../lab/families/tiny/flaws.js';
 import { type Args, interpret } from '../../../lab/families/tiny/interpret.js';

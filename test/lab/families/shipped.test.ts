@@ -12,7 +12,7 @@ import { linesOf, PROBLEMS } from '../../../lab/families/index.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { digestJson } from '../../../store/canonicalJson.js';
 import { openStore } from '../../../store/openStore.js';
-import { openSandbox } from '../../../workers/openSandbox.js';
+import { openSandbox } from '../../../workers/deps/openSandbox.js';
 import { temporaryFolder } from '../../infra/support.js';
 
 describe('the shipped problems', function () {

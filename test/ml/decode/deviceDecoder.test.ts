@@ -1,7 +1,7 @@
 // The decoder of a GPU, on the host: which requests it takes, and what it does with adapters and kinds of weights.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { deriveKey, RandomStream } from '../../../core/random.js';
+import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { type DecodeOptions, DecodeSession } from '../../../ml/decode/decodeSession.js';
 import { DeviceDecoder, deviceDecoderBytes, generateWithBoth } from '../../../ml/decode/deviceDecoder.js';

@@ -1,7 +1,7 @@
 // Cached keys and values never change a result: tokens and recomputed keys and values stay equal bit for bit.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { deriveKey, RandomStream } from '../../../core/random.js';
+import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import type { CachedPrefix } from '../../../ml/decode/decodeBatch.js';
 import { DecodeSession } from '../../../ml/decode/decodeSession.js';

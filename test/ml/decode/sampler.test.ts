@@ -1,6 +1,6 @@
 // Compares the sampler with the definition: sort all tokens, cut, renormalize and walk the cumulative sum.
 import assert from 'node:assert/strict';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { outputKindFor, Sampler, type SamplingOptions } from '../../../ml/decode/sampler.js';
 
 const LOGITS = Float32Array.of(0.5, 2, -1, 2, 0, -8);

@@ -1,6 +1,6 @@
 // Slots against the engine with the weights of SmolLM2-135M-Instruct, on real prompts. With CI set, the model is downloaded;
 // else the test skips without it.
-import { deriveKey } from '../../../core/random.js';
+import { deriveKey } from '../../../core/base/random.js';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import { DeviceWeights } from '../../../ml/decode/deviceWeights.js';
 import { Slots } from '../../../ml/decode/slots.js';

@@ -1,7 +1,7 @@
 // Slots against the engine: the same tokens for every row, whatever the device does at a time.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { deriveKey, RandomStream } from '../../../core/random.js';
+import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import type { DecodeOptions } from '../../../ml/decode/decodeSession.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { DeviceDecoder } from '../../../ml/decode/deviceDecoder.js';
 import { BaseWeights } from '../../../ml/device/baseWeights.js';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CARDS, type PresetName, resolveConfig } from '../../../core/presets.js';
+import { CARDS, type PresetName, resolveConfig } from '../../../core/config/presets.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { PUBLISHED, SHAPES, shapeConfig } from '../../../lab/bench/shapes.js';
 import { arena, type CardUse, checkCard, planCard, sumOf } from '../../../ml/engine/cardPlan.js';
@@ -12,7 +12,7 @@ import { parseModelConfig } from '../../../ml/hf/config.js';
 import { describeModel } from '../../../ml/hf/model.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import { peakBytes } from '../../../ml/ir/liveBytes.js';
-import { engineOptions } from '../../../workers/deps.js';
+import { engineOptions } from '../../../workers/deps/deps.js';
 
 const GIB = 2 ** 30;
 const USABLE = 0.92; // of a card: a screen and other programs need the rest

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { openTrainer } from '../../../lab/catches/writer/trainer.js';

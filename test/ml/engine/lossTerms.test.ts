@@ -1,7 +1,7 @@
 // The optional terms of the loss do not depend on how the work is divided between workers.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PRESET_NAMES, resolveConfig } from '../../../core/presets.js';
+import { PRESET_NAMES, resolveConfig } from '../../../core/config/presets.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { PUBLISHED as SHAPES, shapeConfig } from '../../../lab/bench/shapes.js';
 import { estimateMemory } from '../../../ml/engine/memory.js';

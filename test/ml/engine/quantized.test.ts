@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync, readdirSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { GraphSession, tensor } from '../../../ml/device/runtime.js';
 import { isLarge, openBase } from '../../../ml/engine/base.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';

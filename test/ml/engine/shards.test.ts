@@ -1,7 +1,7 @@
 // Shards give the bits of the whole: a small model in memory, and one that is large enough for rows with several sequences.
 import assert from 'node:assert/strict';
+import { shardsOf } from '../../../core/run/shards.js';
 import type { TokenScores } from '../../../core/schema/trajectory.js';
-import { shardsOf } from '../../../core/shards.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { planRows } from '../../../ml/train/branches.js';

@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFolder } from '../../../cli/export/folder.js';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { dequantize } from '../../../ml/gguf/blocks.js';

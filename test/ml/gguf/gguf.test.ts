@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../../core/errors.js';
-import { RandomStream } from '../../../core/random.js';
+import { GauntletError } from '../../../core/base/errors.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { type BlockType, dequantize } from '../../../ml/gguf/blocks.js';
 import { GgufFile } from '../../../ml/gguf/file.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../../core/errors.js';
+import { GauntletError } from '../../../core/base/errors.js';
 import { describeCheckpoint, weightFiles } from '../../../ml/hf/checkpoint.js';
 import { parameterLayout } from '../../../ml/nn/layout.js';
 import { temporaryFolder } from '../../infra/support.js';

@@ -1,6 +1,6 @@
 // Reads config.json of all three families as transformers 4 and 5 write it, and refuses invalid files.
 import assert from 'node:assert/strict';
-import { GauntletError } from '../../../core/errors.js';
+import { GauntletError } from '../../../core/base/errors.js';
 import { type ModelConfig, parseModelConfig } from '../../../ml/hf/config.js';
 
 const SIZES = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { GauntletError } from '../../../core/errors.js';
-import { RandomStream } from '../../../core/random.js';
+import { GauntletError } from '../../../core/base/errors.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
 import { readPeft, writePeft } from '../../../ml/hf/peft.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';

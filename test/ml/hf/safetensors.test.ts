@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GauntletError } from '../../../core/errors.js';
+import { GauntletError } from '../../../core/base/errors.js';
 import { parseSafetensors, SafetensorsFile, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import { temporaryFolder } from '../../infra/support.js';
 

@@ -3,7 +3,7 @@
 // an adapter with random values to ADAPTER.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { readAdapterFolder } from '../../../ml/hf/peft.js';
 

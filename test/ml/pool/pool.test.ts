@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { GauntletError } from '../../../core/errors.js';
+import { GauntletError } from '../../../core/base/errors.js';
 import { NODE_FLAGS } from '../../../infra/scripts.js';
 import { WorkerPool } from '../../../ml/pool/pool.js';
 

@@ -1,5 +1,5 @@
 // Calls of every operation, for tests that compare ONNX Runtime and the gradient rules with a reference interpreter. The table is complete: an operation without a case does not compile.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 import { Graph } from '../../../ml/ir/graph.js';
 import type { DType, Op, OpAttributes } from '../../../ml/ir/op.js';
 import { sizeOf } from '../../../ml/ir/op.js';

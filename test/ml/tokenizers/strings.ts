@@ -1,6 +1,6 @@
 // Strings on which tokenizers differ: code, Unicode, blanks, numbers, and text that looks like control tokens. Prints them
 // as JSON lines for record_tokenizers.py.
-import { RandomStream } from '../../../core/random.js';
+import { RandomStream } from '../../../core/base/random.js';
 
 export const COUNT = 10_000;
 

@@ -1,6 +1,6 @@
 // Sequences with the same opening share a row. The results change by rounding only.
 import assert from 'node:assert/strict';
-import { deriveKey, uniformAt } from '../../../core/random.js';
+import { deriveKey, uniformAt } from '../../../core/base/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import type { LossConfig } from '../../../ml/engine/engine.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';

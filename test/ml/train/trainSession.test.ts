@@ -1,7 +1,7 @@
 // Guarantees of a training session besides its numbers (parity.test.ts): padding and other rows do not matter, runs agree
 // bit for bit, and bad rows are refused.
 import assert from 'node:assert/strict';
-import { deriveKey, uniformAt } from '../../../core/random.js';
+import { deriveKey, uniformAt } from '../../../core/base/random.js';
 import { OpenGraphs } from '../../../ml/device/openGraphs.js';
 import type { Adapter } from '../../../ml/engine/engine.js';
 import type { DecoderConfig } from '../../../ml/nn/config.js';

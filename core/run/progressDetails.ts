@@ -1,5 +1,5 @@
 // The progress of a run as Markdown, shown in the Web UI of Temporal.
-import type { RunProgress } from './schema/run.js';
+import type { RunProgress } from '../schema/run.js';
 
 export function progressDetails(progress: RunProgress): string {
   const {

@@ -1,9 +1,9 @@
 // The thread that renders the report of a run: reading and drawing a long run would block the event loop of a worker. Errors
 // lose their class between threads, so an error is part of the answer.
 import { parentPort, workerData } from 'node:worker_threads';
-import { type ErrorCode, GauntletError } from '../core/errors.js';
-import { renderReport } from '../dashboard/report.js';
-import { openStore } from '../store/openStore.js';
+import { type ErrorCode, GauntletError } from '../../core/base/errors.js';
+import { renderReport } from '../../dashboard/report.js';
+import { openStore } from '../../store/openStore.js';
 
 export interface ReportTask {
   store: string;

@@ -1,8 +1,9 @@
 // New inputs of a function from those of its tests and from a dictionary: the whole numbers in what is known of the problem, and
 // those beside them. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
+
+import type { RandomStream } from '../base/random.js';
+import type { Value } from '../schema/value.js';
 import { freshInputs } from './freshInputs.js';
-import type { RandomStream } from './random.js';
-import type { Value } from './schema/value.js';
 
 const MOST_CHANGES = 3; // of an input
 const TRIES = 20; // draws for each wanted input

@@ -1,6 +1,6 @@
 // The plan of a run as data: the order of its policy updates. Nothing else decides the order.
-import type { Role, Stage } from './schema/chain.js';
-import { isModel, type RunConfig, trainsDiscriminator } from './schema/config.js';
+import type { Role, Stage } from '../schema/chain.js';
+import { isModel, type RunConfig, trainsDiscriminator } from '../schema/config.js';
 
 export const PHASES = ['warm-start', 'discriminator', 'generator', 'alternating'] as const;
 export type Phase = (typeof PHASES)[number];

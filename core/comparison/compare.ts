@@ -3,14 +3,15 @@
 // expected, at any depth, the answer may differ by a tolerance. Other numbers are compared exactly (1 == 1.0 == True;
 // an int of any size with a float as Python does). Strict: the same types at every depth and equal numbers;
 // nan equals nan, -0.0 equals 0.0. In both, sets and dicts have no order, and set and frozenset are the same type.
-import { Matcher } from './comparison/matching.js';
-import { Forest, type Node } from './comparison/nodes.js';
-import { equalTokens } from './comparison/tokens.js';
-import { isClose, isLoose, isNumber, Malformed, numberKey, type View, view } from './comparison/views.js';
-import { TooManySteps, Work } from './comparison/work.js';
-import { type Comparison, type ComparisonSpec, comparisonSpecSchema } from './schema/comparison.js';
-import type { CallResult, Verdict } from './schema/execution.js';
-import type { Value } from './schema/value.js';
+
+import { type Comparison, type ComparisonSpec, comparisonSpecSchema } from '../schema/comparison.js';
+import type { CallResult, Verdict } from '../schema/execution.js';
+import type { Value } from '../schema/value.js';
+import { Matcher } from './matching.js';
+import { Forest, type Node } from './nodes.js';
+import { equalTokens } from './tokens.js';
+import { isClose, isLoose, isNumber, Malformed, numberKey, type View, view } from './views.js';
+import { TooManySteps, Work } from './work.js';
 
 const byName: Record<ComparisonSpec['mode'], ComparisonSpec> = {
   lenient: comparisonSpecSchema.parse({ mode: 'lenient' }),

@@ -2,9 +2,9 @@
 // runs, the environment from whoever runs the worker. So the environment decides who gets its key and which folders change.
 import { realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve, sep } from 'node:path';
-import { GauntletError } from '../core/errors.js';
-import type { RolloutsConfig } from '../core/schema/config.js';
-import { localFolder } from '../store/openStore.js';
+import { GauntletError } from '../../core/base/errors.js';
+import type { RolloutsConfig } from '../../core/schema/config.js';
+import { localFolder } from '../../store/openStore.js';
 
 export interface RolloutTarget {
   endpoint: string;

@@ -1,8 +1,8 @@
 // Presets, and the validation of untrusted input: a RunConfig is a preset with overridden fields.
-import { GauntletError } from './errors.js';
-import { parseAs } from './issues.js';
+import { GauntletError } from '../base/errors.js';
+import { parseAs } from '../base/issues.js';
+import { CUDA_ACTIVATION_MEGABYTES, type RunConfig, type RunConfigInput, runConfigSchema } from '../schema/config.js';
 import { isPlainObject, merged, refusePrototypes } from './objects.js';
-import { CUDA_ACTIVATION_MEGABYTES, type RunConfig, type RunConfigInput, runConfigSchema } from './schema/config.js';
 
 /** Trains the embedded model in minutes on a CPU. docs/notebook.md has the measurements behind every value. */
 const TINY: RunConfigInput = {

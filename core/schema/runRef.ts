@@ -1,9 +1,9 @@
 // What identifies a run, and what its policy is between two steps: ids, digests and a few numbers, never tensors or texts.
-import type { Digest, Ref } from '../core/ref.js';
-import type { PlannedStep } from '../core/schedule.js';
-import type { Role, Stage } from '../core/schema/chain.js';
-import type { EngineConfig, RunConfig } from '../core/schema/config.js';
-import type { ProblemSet } from '../core/schema/problem.js';
+import type { Digest, Ref } from '../base/ref.js';
+import type { PlannedStep } from '../run/schedule.js';
+import type { Role, Stage } from './chain.js';
+import type { EngineConfig, RunConfig } from './config.js';
+import type { ProblemSet } from './problem.js';
 
 /** The base of a role and the shape of its adapters. */
 export interface BaseRef {

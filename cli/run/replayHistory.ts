@@ -2,10 +2,10 @@
 import type { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
-import { dataConverter } from '../infra/payloadCodec.js';
-import { workflowBundle } from './bundle.js';
-import { createLogger } from './logger.js';
-import { installRuntime } from './start.js';
+import { dataConverter } from '../../infra/payloadCodec.js';
+import { workflowBundle } from '../../workers/bundle.js';
+import { createLogger } from '../../workers/logger.js';
+import { installRuntime } from '../../workers/start.js';
 
 type History = temporal.api.history.v1.IHistory;
 

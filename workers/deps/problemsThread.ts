@@ -2,9 +2,9 @@
 // minutes. It sends them in batches, so that no copy of the whole set is made. Errors lose their class between threads, so an
 // error is a message.
 import { parentPort, workerData } from 'node:worker_threads';
-import { type ErrorCode, GauntletError } from '../core/errors.js';
-import { type Entry, openEntries } from '../data/entries.js';
-import { parseSource, readingOptions } from '../data/source.js';
+import { type ErrorCode, GauntletError } from '../../core/base/errors.js';
+import { type Entry, openEntries } from '../../data/entries.js';
+import { parseSource, readingOptions } from '../../data/source.js';
 
 export interface ProblemsTask {
   source: string;

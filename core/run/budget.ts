@@ -1,5 +1,5 @@
 // What a run has used, and the budgets that limit it.
-import type { RunConfig } from './schema/config.js';
+import type { RunConfig } from '../schema/config.js';
 
 export interface Usage {
   tokens: number; // sampled
@@ -33,4 +33,10 @@ export function exhaustedBudget(budget: RunConfig['budget'], used: Usage, next: 
     }
   }
   return undefined;
+}
+
+/** The usage that an output reports. */
+export function usageOf(output: object): Usage {
+  const { tokens = 0, seconds = 0, executions = 0 } = output as Partial<Usage>;
+  return { tokens, seconds, executions };
 }

@@ -2,9 +2,9 @@
 // such a call reports tokens, rows, verdicts or bytes. One that does not advance for too long fails, so that Temporal tries it
 // again elsewhere, and its worker must end: nothing can stop a call into a device that never returns.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { GauntletError } from '../core/errors.js';
-import type { Attempt, Work } from './attempt.js';
-import { toFailure } from './failures.js';
+import type { Attempt, Work } from '../activities/attempt.js';
+import { toFailure } from '../activities/failures.js';
+import { GauntletError } from '../core/base/errors.js';
 
 const LONGEST_GAPS = 3; // the bound, in longest gaps that were seen
 const MAX_TICK_MS = 1000;

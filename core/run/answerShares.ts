@@ -1,9 +1,9 @@
 // Answers that look like a lack of skill, but are cut, empty or not there at all. Every step counts them, and a warning names
 // the field of the configuration to change.
-import type { AnswerShares, Warning } from './schema/answers.js';
-import type { Role, SampledTurn } from './schema/chain.js';
-import type { RunConfig } from './schema/config.js';
-import type { RunMetrics } from './schema/metrics.js';
+import type { AnswerShares, Warning } from '../schema/answers.js';
+import type { Role, SampledTurn } from '../schema/chain.js';
+import type { RunConfig } from '../schema/config.js';
+import type { RunMetrics } from '../schema/metrics.js';
 
 const WARN_ABOVE = 0.2; // share of the answers
 

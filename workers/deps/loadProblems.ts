@@ -1,10 +1,10 @@
 // The problems of a run, read in a thread of their own.
-import { GauntletError } from '../core/errors.js';
-import { isBuiltIn, type ProblemSet } from '../core/schema/problem.js';
-import type { Entry } from '../data/entries.js';
-import { loadProblems, setOf } from '../data/problems.js';
-import { parseSource, provideSource, sourceText } from '../data/source.js';
-import { startThread } from '../infra/scripts.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { isBuiltIn, type ProblemSet } from '../../core/schema/problem.js';
+import type { Entry } from '../../data/entries.js';
+import { loadProblems, setOf } from '../../data/problems.js';
+import { parseSource, provideSource, sourceText } from '../../data/source.js';
+import { startThread } from '../../infra/scripts.js';
 import type { ProblemsMessage, ProblemsTask } from './problemsThread.js';
 
 type Options = Partial<{

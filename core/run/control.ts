@@ -1,9 +1,9 @@
 // What people can ask of a training run while it is running: pause, resume, stop, change fields, decide after a failure.
-import { GauntletError } from './errors.js';
-import { applyConfigPatch, withRecordedChanges } from './liveConfig.js';
-import type { RunConfig } from './schema/config.js';
-import type { ControlMetrics } from './schema/metrics.js';
-import type { RunFailure } from './schema/run.js';
+import { GauntletError } from '../base/errors.js';
+import { applyConfigPatch, withRecordedChanges } from '../config/liveConfig.js';
+import type { RunConfig } from '../schema/config.js';
+import type { ControlMetrics } from '../schema/metrics.js';
+import type { RunFailure } from '../schema/run.js';
 
 /** A request takes effect between two steps; requests are handled in the order in which they were made. */
 export type Request = { at: string } & ( // `at`: ISO 8601

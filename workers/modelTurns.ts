@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { MAX_DECLINES, type ModelWorkerClaim, TASK_QUEUES } from '../core/queues.js';
+import { MAX_DECLINES, type ModelWorkerClaim, TASK_QUEUES } from '../core/temporal/queues.js';
 import { Turns } from '../infra/turns.js';
 
 const DECLINE_DELAY_MS = 200;

@@ -1,11 +1,11 @@
 // Chooses the sandbox of a worker. Only this file imports both backends.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GauntletError } from '../core/errors.js';
-import { SANDBOXES, type SandboxKind } from '../core/schema/config.js';
-import type { Isolation, Packages } from '../core/schema/execution.js';
-import { openDocker } from '../sandbox/docker/openDocker.js';
-import type { Sandbox } from '../sandbox/sandbox.js';
-import { openWasm } from '../sandbox/wasm/openWasm.js';
+import { GauntletError } from '../../core/base/errors.js';
+import { SANDBOXES, type SandboxKind } from '../../core/schema/config.js';
+import type { Isolation, Packages } from '../../core/schema/execution.js';
+import { openDocker } from '../../sandbox/docker/openDocker.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { openWasm } from '../../sandbox/wasm/openWasm.js';
 
 export interface OpenSandboxOptions {
   log?: ((line: string) => void) | undefined;

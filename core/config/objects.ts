@@ -1,5 +1,5 @@
 // Objects of fields, such as configurations.
-import { GauntletError } from './errors.js';
+import { GauntletError } from '../base/errors.js';
 
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

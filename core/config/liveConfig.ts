@@ -1,11 +1,11 @@
 // Changes to the configuration of a running run. A change becomes part of the configuration and of the memo keys of
 // everything computed after it. A change of a budget or of `failure` changes no result.
-import { GauntletError } from './errors.js';
-import { isTooDeep } from './nesting.js';
+import { GauntletError } from '../base/errors.js';
+import { isTooDeep } from '../base/nesting.js';
+import type { RunConfig } from '../schema/config.js';
+import type { ControlMetrics } from '../schema/metrics.js';
 import { isPlainObject, merged } from './objects.js';
 import { resolveConfig } from './presets.js';
-import type { RunConfig } from './schema/config.js';
-import type { ControlMetrics } from './schema/metrics.js';
 
 /** Fields that can change while a run is running, including all fields below them. */
 export const LIVE_FIELDS = [

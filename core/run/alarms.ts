@@ -1,9 +1,9 @@
 // Alarms: figures that show a run going wrong while its rewards may still rise. Each rule looks at means over some steps, so one
-// odd step raises none. An alarm is a warning of the step (core/answerShares.ts has the others).
-import { mean } from './rewards/rates.js';
-import type { Warning } from './schema/answers.js';
-import type { Role } from './schema/chain.js';
-import type { StepMetrics } from './schema/metrics.js';
+// odd step raises none. An alarm is a warning of the step (core/run/answerShares.ts has the others).
+import { mean } from '../rewards/rates.js';
+import type { Warning } from '../schema/answers.js';
+import type { Role } from '../schema/chain.js';
+import type { StepMetrics } from '../schema/metrics.js';
 
 /** How many steps a mean covers. No rule applies before so many steps have its figure. */
 export const ALARM_STEPS = 5;

@@ -1,11 +1,12 @@
 // New inputs of a function, made from those of its tests: neighbours of known values, among them edge cases. Whether an
 // input is valid is for the reference solution to say.
-import { isTuple } from './parse/arithmetic.js';
-import { salvageInputs } from './parse/inputs.js';
-import { floatValue, toFloat } from './parse/numbers.js';
-import type { RandomStream } from './random.js';
-import type { Problem, TestCase } from './schema/problem.js';
-import type { Value } from './schema/value.js';
+
+import type { RandomStream } from '../base/random.js';
+import { isTuple } from '../parse/arithmetic.js';
+import { salvageInputs } from '../parse/inputs.js';
+import { floatValue, toFloat } from '../parse/numbers.js';
+import type { Problem, TestCase } from '../schema/problem.js';
+import type { Value } from '../schema/value.js';
 
 /** Problem id → tests: fresh inputs, and what the reference answers. */
 export type FreshTests = Record<string, TestCase[]>;

@@ -1,7 +1,8 @@
 // Writes the result of a run, one example chain and the HTML report to the run's folder.
-import type { Scope } from '../chains/scope.js';
-import type { RenderReportInput } from '../method/records.js';
-import { writeReport, writeResult } from '../store/runs.js';
+
+import type { RenderReportInput } from '../../method/records.js';
+import { writeReport, writeResult } from '../../store/runs.js';
+import type { Scope } from '../scope.js';
 
 export async function renderReport(
   { deps, store, signal }: Scope,

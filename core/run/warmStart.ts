@@ -1,11 +1,12 @@
 // When the warm start of a role ends, and which adapter it keeps. A role stops early if its validation loss no longer falls,
 // and keeps its best adapter. If the validation split gives no example, it keeps the latest one.
-import type { FreshTests } from './freshInputs.js';
-import type { Digest, Ref } from './ref.js';
+
+import type { Digest, Ref } from '../base/ref.js';
+import type { FreshTests } from '../inputs/freshInputs.js';
+import type { Role } from '../schema/chain.js';
+import type { RunConfig } from '../schema/config.js';
+import type { EvaluationRates } from '../schema/run.js';
 import { planOf, type SchedulePosition } from './schedule.js';
-import type { Role } from './schema/chain.js';
-import type { RunConfig } from './schema/config.js';
-import type { EvaluationRates } from './schema/run.js';
 
 /** What the warm start carries from step to step. */
 export interface WarmStart {
