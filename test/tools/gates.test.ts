@@ -63,7 +63,7 @@ const ALLOWED: Record<string, string> = {
   'activities/allowed.ts': "import '../chains/leaf.js';",
   'inference/allowed.ts': "import '../chains/leaf.js';",
   'workers/allowed.ts': "import '../activities/leaf.js';\nimport '../sandbox/docker/leaf.js';",
-  'workers/deps/deps.ts': "import '../dashboard/leaf.js';",
+  'workers/deps/deps.ts': "import '../../dashboard/leaf.js';",
   'core/allowed.ts': "import 'zod';",
 };
 const LEAVES = [

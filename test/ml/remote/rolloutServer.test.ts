@@ -14,7 +14,7 @@ const EOS = 0;
 
 describe('RolloutServer', () => {
   const engine = new FakeEngine();
-  const files = engine.exportAdapter(engine.initAdapter({ rank: 1, alpha: 2 }, 1));
+  const files = engine.exportAdapter(engine.initAdapter({ rank: 2, alpha: 2 }, 1));
   let folder: string;
   let double: RolloutDouble;
 
