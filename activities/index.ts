@@ -12,7 +12,6 @@ import { quarantineProblems } from '../chains/run/quarantineProblems.js';
 import { recordMetrics } from '../chains/run/recordMetrics.js';
 import { renderReport } from '../chains/run/renderReport.js';
 import { reviseRun } from '../chains/run/reviseRun.js';
-import { completeBatch } from '../chains/sample/completeBatch.js';
 import { countAnswers } from '../chains/sample/countAnswers.js';
 import { generateReasoning } from '../chains/sample/generateReasoning.js';
 import { generateTests } from '../chains/sample/generateTests.js';
@@ -35,7 +34,6 @@ const IMPLEMENTATIONS: { [N in LeafName]: Implementation<Input<N>, Output<N>> } 
   applyGradients,
   collectSolutions,
   commitCheckpoint,
-  completeBatch,
   computeGradients,
   computeRewards,
   countAnswers,

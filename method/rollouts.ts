@@ -1,12 +1,11 @@
 // What is sampled and judged for one policy update of each role, as functions of the call.
 import type { Ref } from '../core/base/ref.js';
-import { type Draw, refills } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyState, Position, RoleState, RunRef } from '../core/schema/runRef.js';
 import type { Call } from './activity.js';
 import { executeSuite, selectChains } from './judge.js';
-import { completeBatch, type DrawnProblems, generateChains, generateTests } from './sample.js';
+import { generateChains, generateTests } from './sample.js';
 import type { TrainPolicyInput } from './train.js';
 
 /** What a rollout depends on. */
@@ -19,34 +18,18 @@ export interface RolloutState {
 
 /** What the models wrote, and the verdicts on it. */
 export interface Rollout
-  extends Pick<TrainPolicyInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer' | 'refillRounds'>,
+  extends Pick<TrainPolicyInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'>,
     Required<Pick<TrainPolicyInput, 'sampled'>> {}
 
-/** A batch of judged chains. With `batch.refill`, further problems replace those that teach nothing. */
-export async function generatorRollout(call: Call, state: RolloutState, position: Position): Promise<Rollout> {
-  const { run, config, replayBuffer } = state;
-  const draws = [await drawProblems(call, state, position)];
-  let batch = refills(config) ? undefined : draws[0];
-  while (batch === undefined) {
-    const completed = await call(completeBatch, { run, draws });
-    batch = completed.batch;
-    if (batch === undefined) draws.push(await drawProblems(call, state, position, completed.next));
-  }
-  const { chains, tests } = batch;
-  const sampled = { chains: [chains], tests: tests ? [tests] : [] };
-  return { ...batch, replayBuffer, sampled, ...(refills(config) && { refillRounds: draws.length - 1 }) };
-}
-
 /** Chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
-async function drawProblems(
+export async function generatorRollout(
   call: Call,
   { run, config, policy, replayBuffer }: RolloutState,
   position: Position,
-  draw?: Draw,
-): Promise<DrawnProblems> {
+): Promise<Rollout> {
   const input = {
     run,
-    batch: { kind: 'train', role: 'generator', position, draw },
+    batch: { kind: 'train', role: 'generator', position },
     stages: config.stages,
     ...samplingPolicy(policy.generator),
     tests: config.discriminator.enabled
@@ -54,15 +37,9 @@ async function drawProblems(
       : undefined,
   } as const;
   const { chains, tests } = await call(generateChains, input);
-  const { verdicts } = await call(executeSuite, {
-    run,
-    per: 'problem',
-    suite: 'baseline',
-    chains,
-    tests,
-    replayBuffer,
-  });
-  return { chains, tests, verdicts };
+  const judged = { run, per: 'problem', suite: 'baseline', chains, tests, replayBuffer } as const;
+  const { verdicts } = await call(executeSuite, judged);
+  return { verdicts, chains, tests, replayBuffer, sampled: { chains: [chains], tests: tests ? [tests] : [] } };
 }
 
 /** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */

@@ -1,16 +1,14 @@
 // What the models write: the chains of a batch, stage by stage, and tests for them.
 import type { Digest, Ref } from '../core/base/ref.js';
-import type { Draw } from '../core/rewards/liveGroups.js';
 import type { Shard } from '../core/run/shards.js';
 import type { Chain, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import type { Position, RunRef, SamplingPolicy } from '../core/schema/runRef.js';
-import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import { effect, result, type ShardResult, sequence, type Timed } from './activity.js';
 
 /** Which chains to sample: a training batch, a fixed evaluation batch, or all problems to solve. */
 export type ChainBatch =
-  | { kind: 'train'; role: Role; position: Position; draw?: Draw } // draw: further problems of a refilled batch
+  | { kind: 'train'; role: Role; position: Position }
   | { kind: 'evaluation'; split: 'validation' | 'test'; problems: number; greedy: boolean }
   | { kind: 'solve'; samples: number; temperature: number };
 
@@ -132,26 +130,6 @@ export const generateChains = sequence<GenerateChainsInput, GenerateChainsOutput
     return { ...done, tests: written.tests, tokens: tokens + written.tokens, seconds: seconds + written.seconds };
   },
 );
-
-/** Some problems of a generator step: their chains, the tests for them, and the verdicts. */
-export interface DrawnProblems {
-  chains: Ref<Chain[]>;
-  tests?: Ref<TestBatch>;
-  verdicts: Ref<SuiteVerdicts[]>;
-}
-
-export interface CompleteBatchInput {
-  run: RunRef;
-  draws: DrawnProblems[]; // so far
-}
-
-/** One of both: what to draw next, or all draws as one. */
-export interface CompleteBatchOutput {
-  next?: Draw;
-  batch?: DrawnProblems;
-}
-
-export const completeBatch = result<CompleteBatchInput, CompleteBatchOutput>('completeBatch', 1, { queue: 'cpu' });
 
 /** What was sampled for a step or an evaluation. */
 export interface CountAnswersInput {

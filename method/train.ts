@@ -126,8 +126,7 @@ export const updatePolicy = result<UpdatePolicyInput, UpdatePolicyOutput>('updat
   /** Rows with thinking can make more minibatches than the history has room for. `updatePolicy` computes the others. */
   async share({ again, call, perShard, shards, config }, { rows = 0, ...input }) {
     const { run, ...update } = input;
-    const { ppo, batch } = config;
-    const count = Math.min(countMinibatches(rows, ppo), countSharedMinibatches(shards.length, batch.refill));
+    const count = Math.min(countMinibatches(rows, config.ppo), countSharedMinibatches(shards.length));
     for (let minibatch = 0; minibatch < count; minibatch++) {
       const times = await perShard((shard) => call(computeGradients, { run, update, minibatch, shard }));
       const seconds = Math.max(...times.map((each) => each.seconds));
@@ -150,7 +149,6 @@ export interface TrainPolicyInput
   rolloutSeconds: number; // generation included
   /** All that was sampled for the step, by either role. Absent in steps that an earlier version planned. */
   sampled?: Omit<CountAnswersInput, 'run'>;
-  refillRounds?: number; // of a generator step with `batch.refill`
   sandboxFaultRate?: number | undefined; // absent if no attempt failed
   alarms?: AlarmState | undefined; // after the step before
   /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
@@ -182,7 +180,7 @@ export const trainPolicy = sequence<TrainPolicyInput, TrainPolicyOutput>(
     const seconds = rewarded.seconds + scored.seconds + updated.seconds;
     const figures = await call(measureStep, { run, role, verdicts, chains });
     const counted = input.sampled && (await call(countAnswers, { run, ...input.sampled }));
-    const { refillRounds, sandboxFaultRate } = input;
+    const { sandboxFaultRate } = input;
     const watched = watchStep(input.alarms ?? {}, { role, ...rewarded.metrics, ...figures, sandboxFaultRate });
     const untrained = rows === 0 ? [nothingTrained(role)] : [];
     const warnings = [...(counted?.warnings ?? []), ...untrained, ...watched.alarms];
@@ -196,7 +194,6 @@ export const trainPolicy = sequence<TrainPolicyInput, TrainPolicyOutput>(
       ...rewarded.metrics,
       ...figures,
       ...counted,
-      refillRounds,
       sandboxFaultRate,
       ...(warnings.length > 0 && { warnings }),
       update: { ...updated.stats, ...scored.mismatch },

@@ -66,7 +66,7 @@ export type RunShards = <T>(calls: (() => Promise<T>)[]) => Promise<T[]>;
  * Shards run as activities of their own, on whichever workers are free. Then the ordinary activity joins what they stored, and
  * computes what is missing. So the results are those of one worker, bit for bit, whatever happens to the workers.
  */
-export function shared(config: Pick<RunConfig, 'engine' | 'ppo' | 'batch'>, together: RunShards): Layer {
+export function shared(config: Pick<RunConfig, 'engine' | 'ppo'>, together: RunShards): Layer {
   const shards = shardsOf(config.engine.shards);
   const perShard = <T>(work: (shard: Shard) => Promise<T>): Promise<T[]> =>
     together(shards.map((shard) => () => work(shard)));

@@ -68,10 +68,8 @@ function openChains(
   }
   if (batch.kind === 'solve') return groups(set.test, batch.samples);
   const { problems, samples } = config.batch[batch.role];
-  const { position, draw = { from: 0, count: problems } } = batch;
-  const random = new RandomStream(config.seed, 'problems', position.stage, position.step);
-  const end = draw.from + draw.count; // the first problems of a longer draw are those of a shorter one
-  return groups(random.sample(set.train, end).slice(draw.from), samples);
+  const { stage, step } = batch.position;
+  return groups(new RandomStream(config.seed, 'problems', stage, step).sample(set.train, problems), samples);
 }
 
 /** Evaluation keys do not contain the run's seed, so every policy is measured with the same random draws. */

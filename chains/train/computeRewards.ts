@@ -1,5 +1,4 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
-import { firstDraw, isTrained } from '../../core/rewards/liveGroups.js';
 import type { BookRule } from '../../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
@@ -28,23 +27,21 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
   const judged = await scope.store.getJson(input.verdicts);
   const reward = input.role === 'generator' ? rewardGenerator : rewardDiscriminator;
   const { groups, replayBuffer, outcomes } = await reward(scope, input, config, judged);
-  const trained = groups.filter((_, i) => isTrained(judged[i]!, input.role, config));
-  const trajectories = toTrajectories(trained, {
+  const trajectories = toTrajectories(groups, {
     trainedStage: input.position.stage,
     // a discriminator sample is one turn, which is trained whole
     credit: input.role === 'generator' ? config.credit : 'suffix',
     negativeWeight: config.advantage.negativeWeight,
     regularised: config.ppo.klCoefficient > 0 || config.ppo.entropyBonus > 0,
   });
-  const drawn = [firstDraw(groups, input.role, config), firstDraw(judged, input.role, config), input.role] as const;
   return {
     trajectories: await scope.store.putJson(trajectories),
     replayBuffer,
     rows: trajectories.length,
     metrics: {
-      ...rewardMetrics(...drawn),
+      ...rewardMetrics(groups, judged, input.role),
       outcomes,
-      standardErrors: errorsOf(...drawn),
+      standardErrors: errorsOf(groups, judged, input.role),
     },
   };
 }
@@ -64,9 +61,7 @@ async function rewardGenerator(
     return chains.get(one.problemId)!.map(({ turns }, c) => ({ turns, reward: rewards[c]! }));
   });
   const outcomes = countOutcomes(
-    firstDraw(judged, 'generator', config).flatMap(({ candidates, verdicts }) =>
-      candidates.map((one, c) => programOutcome(one, verdicts[c] ?? [])),
-    ),
+    judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
   );
   if (!rule.book) return { groups, replayBuffer: input.replayBuffer, outcomes };
   const buffer = withBook(await scope.store.getJson(input.replayBuffer), rule.book, judged);

@@ -1,6 +1,6 @@
 // Figures of a step that no reward depends on. The alarms watch them (core/run/alarms.ts).
 import { tellingLiterals, tellingValues } from '../../core/parse/telling.js';
-import { countGroups, type SampleResult } from '../../core/rewards/liveGroups.js';
+import { countGroups, type SampleResult } from '../../core/rewards/groups.js';
 import { turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean } from '../../core/rewards/rates.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';

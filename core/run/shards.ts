@@ -24,12 +24,12 @@ export const isIn = (i: number, { index, of }: Shard): boolean => i % of === ind
 export const MAX_STEP_ACTIVITIES = 5_000;
 
 /** How many activities a step plans at most, with the evaluations before the first step and after the last one. */
-export const countStepActivities = (shards: number, minibatches: number, refill = 0): number =>
-  minibatches * (shards + 1) + stepOverhead(shards, refill);
+export const countStepActivities = (shards: number, minibatches: number): number =>
+  minibatches * (shards + 1) + stepOverhead(shards);
 
 /** How many minibatches of a step can be shared. */
-export const countSharedMinibatches = (shards: number, refill = 0): number =>
-  Math.floor((MAX_STEP_ACTIVITIES - stepOverhead(shards, refill)) / (shards + 1));
+export const countSharedMinibatches = (shards: number): number =>
+  Math.floor((MAX_STEP_ACTIVITIES - stepOverhead(shards)) / (shards + 1));
 
-/** Rollouts with tests, and those of each round of refill; scores, and evaluations. */
-const stepOverhead = (shards: number, refill: number): number => 10 * shards + 40 + refill * (2 * shards + 8);
+/** Rollouts with tests, scores, and evaluations. */
+const stepOverhead = (shards: number): number => 10 * shards + 40;

@@ -14,7 +14,6 @@ const positiveInt = z.int().positive();
 const share = z.number().min(0).max(1);
 const batchSchema = (problems: number) =>
   z.strictObject({ problems: positiveInt.default(problems), samples: positiveInt.default(4) }).prefault({});
-const MAX_REFILL = 10;
 const stagesSchema = z
   .array(stageSchema)
   .min(1)
@@ -151,7 +150,6 @@ const fieldsSchema = z.strictObject({
     .strictObject({
       generator: batchSchema(32),
       discriminator: batchSchema(16),
-      refill: z.int().min(0).max(MAX_REFILL).optional(), // rounds of further problems; absent: 0
     })
     .prefault({}),
   // null: the model's, from generation_config.json
@@ -251,7 +249,7 @@ function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undef
   const roles: Role[] = trainsDiscriminator(config) ? ['generator', 'discriminator'] : ['generator'];
   const counts = roles.map((role) => countMinibatches(batch[role].problems * batch[role].samples, ppo));
   const most = Math.max(...counts);
-  const activities = countStepActivities(engine.shards, most, batch.refill);
+  const activities = countStepActivities(engine.shards, most);
   if (activities <= MAX_STEP_ACTIVITIES) return undefined;
   const fields = `ppo.epochs × batch.${roles[counts.indexOf(most)]} / ppo.minibatch`;
   return `${engine.shards} shards of ${most} minibatches (${fields}) make ${activities} activities in a step, more than ${MAX_STEP_ACTIVITIES}: lower it, or raise ppo.minibatch`;

@@ -105,7 +105,6 @@ export const FROZEN = {
  */
 const UNWRITTEN = new Map<string, unknown>([
   ['healthGate', 'again'],
-  ['batch.refill', 0],
   ['discriminator.tests', 'values'],
   ['engine.precision', 'f32'],
 ]);

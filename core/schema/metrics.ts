@@ -42,7 +42,7 @@ export type RewardMetrics = z.infer<typeof rewardMetricsSchema>;
 /** What else a step shows about its samples. No reward depends on it. Records of earlier versions have none of it. */
 const stepFiguresSchema = z
   .strictObject({
-    groups: z.int().nonnegative(), // problems, or targets of tests; further ones of refilled batches included
+    groups: z.int().nonnegative(), // problems, or targets of tests
     allRightGroups: z.int().nonnegative(), // every program passes its suite, or every turn catches the program
     allWrongGroups: z.int().nonnegative(), // no program does, or no turn
     allEqualGroups: z.int().nonnegative(), // all samples have the same results, test by test
@@ -70,7 +70,7 @@ export const stepMetricsSchema = z.strictObject({
   ...rewardMetricsSchema.shape,
   ...stepFiguresSchema.shape,
   ...answerFields,
-  refillRounds: z.int().nonnegative().optional(), // of further problems; absent without `batch.refill`
+  refillRounds: z.int().nonnegative().optional(), // only in records of 0.3.0: how often a step drew further problems
   sandboxFaultRate: rate.optional(), // attempts of calls of the sandbox that failed; absent if none did
   update: policyStatsSchema,
   rows: z.int(), // sequences in the update

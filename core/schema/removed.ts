@@ -4,7 +4,7 @@ import { isPlainObject, merged } from '../config/objects.js';
 import { type Fields, FROZEN, FROZEN_ROLLOUTS, isSame } from './identity.js';
 
 /** With the removed fields that a configuration may leave out. */
-const OLD = merged(FROZEN, { rollouts: FROZEN_ROLLOUTS, discriminator: { tests: 'values' } });
+const OLD = merged(FROZEN, { rollouts: FROZEN_ROLLOUTS, discriminator: { tests: 'values' }, batch: { refill: 0 } });
 
 /**
  * Drops the fields that were removed, with the value that all runs have now. Another value is refused, because it asks

@@ -25,7 +25,6 @@ const TITLES: Readonly<Record<string, string>> = {
   'step.allRightGroups': 'Groups that are all right',
   'step.allWrongGroups': 'Groups that are all wrong',
   'step.allEqualGroups': 'Groups with equal results',
-  'step.refillRounds': 'Rounds of refill',
   'step.programTokens': 'Length of a program (tokens)',
   'step.literalRate': 'Programs with a value of their tests',
   'step.voteAgreement': 'Agreement of programs',

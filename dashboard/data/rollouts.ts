@@ -12,7 +12,6 @@ import {
 import { GauntletError } from '../../core/base/errors.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { countsOf, programReason, testReason } from '../../core/rewards/explain.js';
-import { isTrained } from '../../core/rewards/liveGroups.js';
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { countPassed, type Term } from '../../core/rewards/rule.js';
@@ -61,9 +60,7 @@ export async function readRollouts(store: Store, record: StepMetrics, withTests 
   const batch = artifacts.tests === undefined || !withTests ? undefined : await store.getJson(artifacts.tests);
   const rewardsOf = role === 'generator' ? generatorRewards : discriminatorRewards;
   const rewards_P_G = judged.map((one) => rewardsOf(one, config));
-  const advantages_P_G = rewards_P_G.map((rewards_G, i) =>
-    isTrained(judged[i]!, role, config) ? groupAdvantages(rewards_G, config.advantage) : rewards_G.map(() => 0),
-  );
+  const advantages_P_G = rewards_P_G.map((rewards_G) => groupAdvantages(rewards_G, config.advantage));
   return {
     record,
     config,

@@ -9,7 +9,7 @@ import { listCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
 import { shared as sharing } from '../../workflows/layers.js';
 import { localHost } from '../../workflows/runState.js';
-import { type Doubles, memoryDoubles, REFILLED, SMALL_RUN, TINIEST_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles, SMALL_RUN, TINIEST_RUN } from '../support/doubles.js';
 import { type RunHooks, runPipeline } from '../support/runs.js';
 
 describe('slices', () => {
@@ -60,7 +60,6 @@ describe('a run in shards', () => {
     'several test turns': { ...SMALL_RUN, testTurns: 2 },
     'small minibatches': { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } },
     'adapters of each stage': { ...SMALL_RUN, adapters: 'per-stage' },
-    'refilled batches': REFILLED,
   };
   for (const [name, config] of Object.entries(features))
     it(`leaves the same records, checkpoints and adapters, and computes every row once: ${name}`, async () => {
@@ -106,7 +105,7 @@ describe('a run in shards', () => {
   });
 
   it('plans at most as many activities in a step as were counted, with every feature', async () => {
-    for (const features of [{ testTurns: 2 }, REFILLED, {}]) {
+    for (const features of [{ testTurns: 2 }, {}]) {
       const config = { ...SMALL_RUN, ...features, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } };
       const { deps } = await world();
       const whole = createActivities(deps) as unknown as Record<string, (input: object) => Promise<unknown>>;
@@ -126,7 +125,7 @@ describe('a run in shards', () => {
       ]);
       await trained(worlds.at(-1)!, { ...config, engine: { shards: 3 } }, Object.fromEntries(counting));
       const minibatches = config.ppo.epochs * Math.ceil(16 / 5);
-      const most = countStepActivities(3, minibatches, resolveConfig(config).batch.refill);
+      const most = countStepActivities(3, minibatches);
       assert.ok(counts.length >= 4);
       for (const count of [...counts, planned]) assert.ok(count <= most, `${count} are more than ${most}`);
     }
@@ -147,9 +146,9 @@ describe('a run in shards', () => {
     };
     const shards = 330; // more than a configuration may have, so that few minibatches fit
     assert.equal(countSharedMinibatches(shards), 5);
-    const { ppo, batch } = resolveConfig(config);
+    const { ppo } = resolveConfig(config);
     const host = localHost(callOf(watching));
-    const call = sharing({ engine: { shards } as never, ppo, batch }, host.runShards)(host.call());
+    const call = sharing({ engine: { shards } as never, ppo }, host.runShards)(host.call());
     const calm = await trained(await world(), config);
     assert.deepEqual(await trained(worlds[0]!, config, watching, { call: () => call }), calm);
     assert.equal(Math.max(...shared), 4);

@@ -22,7 +22,6 @@ const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
   ['e88cd6a4f357ecdf', { healthGate: 'again' }],
   ['3c1466344b32ea1d', { healthGate: false }],
   ['e88cd6a4f357ecdf', { batch: { refill: 0 } }],
-  ['506cdeb3e8454cdb', { batch: { refill: 2, generator: { samples: 8 } } }],
   ['e88cd6a4f357ecdf', { discriminator: { tests: 'values' } }],
   ['e88cd6a4f357ecdf', { engine: { precision: 'f32' } }],
   ['5ed14113c14ee336', { engine: { precision: 'f16', quantization: 'int8', groupSize: 32 } }],

@@ -335,11 +335,3 @@ export const TINIEST_RUN = {
   stages: [5],
   schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
 } as const;
-
-/** Groups of two samples often have one outcome only, so that generator steps draw further problems. */
-export const REFILLED = {
-  ...SMALL_RUN,
-  stages: [5],
-  schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 2, alternatingSteps: 1 },
-  batch: { ...SMALL_RUN.batch, generator: { problems: 4, samples: 2 }, refill: 2 },
-} as const;
