@@ -24,39 +24,49 @@ import { updatePolicy } from '../chains/train/updatePolicy.js';
 import { applyGradients, computeGradients } from '../chains/train/updateShards.js';
 import { answerFreshInputs, scoreExamples, writeExamples } from '../chains/train/warmStart.js';
 import { compose } from '../core/base/compose.js';
-import { ACTIVITIES, type Activities, callOf, type Input, type LeafName, type Output } from '../method/activities.js';
+import { ACTIVITIES, type Activities, callOf } from '../method/activities.js';
 import type { Activity, Call } from '../method/activity.js';
+import * as evaluate from '../method/evaluate.js';
+import * as judge from '../method/judge.js';
+import * as prepare from '../method/prepare.js';
+import * as records from '../method/records.js';
+import * as sample from '../method/sample.js';
+import * as train from '../method/train.js';
+import * as warmStart from '../method/warmStart.js';
 import { type Attempt, type Layer, openAttempt, type Work } from './attempt.js';
 import { delivered, type Implementation, openLeaves } from './layers.js';
 
-const IMPLEMENTATIONS: { [N in LeafName]: Implementation<Input<N>, Output<N>> } = {
-  answerFreshInputs,
-  applyGradients,
-  collectSolutions,
-  commitCheckpoint,
-  computeGradients,
-  computeRewards,
-  countAnswers,
-  executeSuite,
-  generateReasoning,
-  generateTests,
-  measureEvaluation,
-  measureStep,
-  prepareRun,
-  prepareSolving,
-  quarantineProblems,
-  recordMetrics,
-  removeUpdateFiles,
-  renderReport,
-  reviseRun,
-  scoreExamples,
-  scoreOldPolicy,
-  scoreShard,
-  selectChains,
-  summariseEvaluation,
-  updatePolicy,
-  writeExamples,
-};
+/** An activity that is no sequence, and its function. */
+const implement = <I, O>(activity: Activity<I, O>, run: Implementation<I, O>) => ({ activity, run });
+
+const IMPLEMENTATIONS = [
+  implement(prepare.prepareRun, prepareRun),
+  implement(prepare.quarantineProblems, quarantineProblems),
+  implement(prepare.reviseRun, reviseRun),
+  implement(prepare.prepareSolving, prepareSolving),
+  implement(sample.generateReasoning, generateReasoning),
+  implement(sample.generateTests, generateTests),
+  implement(sample.countAnswers, countAnswers),
+  implement(judge.selectChains, selectChains),
+  implement(judge.executeSuite, executeSuite),
+  implement(judge.collectSolutions, collectSolutions),
+  implement(train.computeRewards, computeRewards),
+  implement(train.measureStep, measureStep),
+  implement(train.scoreShard, scoreShard),
+  implement(train.scoreOldPolicy, scoreOldPolicy),
+  implement(train.computeGradients, computeGradients),
+  implement(train.applyGradients, applyGradients),
+  implement(train.updatePolicy, updatePolicy),
+  implement(train.removeUpdateFiles, removeUpdateFiles),
+  implement(warmStart.answerFreshInputs, answerFreshInputs),
+  implement(warmStart.writeExamples, writeExamples),
+  implement(warmStart.scoreExamples, scoreExamples),
+  implement(evaluate.summariseEvaluation, summariseEvaluation),
+  implement(evaluate.commitCheckpoint, commitCheckpoint),
+  implement(evaluate.measureEvaluation, measureEvaluation),
+  implement(records.recordMetrics, recordMetrics),
+  implement(records.renderReport, renderReport),
+] as { activity: Activity<unknown, object>; run: Implementation<unknown, object> }[];
 
 /**
  * The activities that a worker registers. They throw Temporal failures.
@@ -69,14 +79,18 @@ export function createActivities(deps: Deps, ...outer: Layer[]): Activities {
     (attempt: Attempt): Call =>
     <I, O>(activity: Activity<I, O>, input: I) =>
       work.get(activity.name)!({ ...attempt, activity, input }) as Promise<O>;
+  for (const { activity, run } of IMPLEMENTATIONS) work.set(activity.name, leaf(activity, run));
   const registered: Record<string, (input: unknown) => Promise<object>> = {};
   for (const [name, activity] of Object.entries<Activity<unknown, object>>(ACTIVITIES)) {
     const { run } = activity;
-    const own = run
-      ? delivered((attempt) => run(callWithin(attempt), attempt.input))
-      : leaf(activity, IMPLEMENTATIONS[name as LeafName] as Implementation<unknown, object>);
+    if (run)
+      work.set(
+        name,
+        delivered((attempt) => run(callWithin(attempt), attempt.input)),
+      );
+    const own = work.get(name);
+    if (own === undefined) throw new TypeError(`IMPLEMENTATIONS has no function for the activity ${name}`);
     const called = compose(...outer)(own);
-    work.set(name, own);
     registered[name] = (input) => called(openAttempt(deps, activity, input));
   }
   return registered as Activities;

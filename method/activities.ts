@@ -1,5 +1,5 @@
 // All activities, by name. A worker registers one function for each.
-import type { Activity, Call, Sequence } from './activity.js';
+import type { Activity, Call } from './activity.js';
 import * as evaluate from './evaluate.js';
 import * as judge from './judge.js';
 import * as prepare from './prepare.js';
@@ -12,8 +12,6 @@ export const ACTIVITIES = { ...prepare, ...sample, ...judge, ...train, ...warmSt
 
 type Table = typeof ACTIVITIES;
 export type Name = keyof Table;
-/** The names of the activities that are no sequence of others. */
-export type LeafName = { [N in Name]: Table[N] extends Sequence<never, unknown> ? never : N }[Name];
 export type Input<N extends Name> = Table[N] extends Activity<infer I, unknown> ? I : never;
 export type Output<N extends Name> = Table[N] extends Activity<infer _, infer O> ? O : never;
 
