@@ -1,7 +1,6 @@
 // Public sets as their users have them: Parquet files in the columns of the hub, checked, imported and loaded for training.
 
 import assert from 'node:assert/strict';
-import { existsSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadProblems } from '../../data/problems.js';
 import { readRecords } from '../../data/records.js';
