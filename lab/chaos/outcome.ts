@@ -10,6 +10,13 @@ const CLOCKED = ['seconds', 'tokensPerSecond', 'trainingSeconds', 'report', 'san
 const timeless = (record: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !CLOCKED.includes(name)));
 
+/** A run with kills also raises the alarm that attempts to use the sandbox fail. */
+function withoutFaults(record: object): object {
+  const { warnings = [], ...rest } = record as { warnings?: { kind: string }[] };
+  const others = warnings.filter(({ kind }) => kind !== 'faults');
+  return others.length > 0 ? { ...rest, warnings: others } : rest;
+}
+
 /**
  * Name → value: every artifact digest of checkpoints, every metric with the digests it names, the result, and the digest
  * of each activity's result.
@@ -22,7 +29,7 @@ export async function outcomeOf(folder: string, runId: string): Promise<Map<stri
     for (const [path, digest] of Object.entries(files)) outcome.set(`${name}/${path}`, digest);
   }
   for (const [index, record] of (await readMetrics(store, runId)).entries()) {
-    for (const [field, value] of Object.entries(timeless(record)))
+    for (const [field, value] of Object.entries(timeless(withoutFaults(record))))
       outcome.set(`metrics ${index} ${field}`, JSON.stringify(value));
   }
   const { result } = await readResult(store, runId);

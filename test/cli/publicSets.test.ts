@@ -1,6 +1,6 @@
 // Public sets as their users have them: Parquet files in the columns of the hub, checked, imported and loaded for training.
-
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadProblems } from '../../data/problems.js';
 import { readRecords } from '../../data/records.js';
@@ -31,7 +31,10 @@ describe('a public set', function () {
       const file = existsSync(fileOf(format)) ? fileOf(format) : join(folder, `${format}.jsonl`);
       const ended = await inProcess('problems', 'import', file, ...importing);
       assert.equal(ended.code, 0, ended.err);
-      assert.match(ended.err, new RegExp(`${format}\\.(parquet|jsonl): ${records.length} problems, format ${format}$`, 'm'));
+      assert.match(
+        ended.err,
+        new RegExp(`${format}\\.(parquet|jsonl): ${records.length} problems, format ${format}$`, 'm'),
+      );
       const result = JSON.parse(ended.out) as { healthy: number; quarantined: { id: string; reason: string }[] };
       const reasons = Object.fromEntries(result.quarantined.map(({ id, reason }) => [id, reason]));
       assert.deepEqual(Object.keys(reasons).sort(), Object.keys(quarantined).sort(), JSON.stringify(reasons));
