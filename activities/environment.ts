@@ -17,7 +17,7 @@ const TRAINING = 'trainFullPipeline';
 export function environmentCheck(
   deps: Deps,
 ): (input: unknown, part: EnvironmentPart, workflowType?: string) => Promise<Facts> {
-  const entered = new Set<string>(); // runs and parts that this worker has compared
+  const entered = new Set<string>(); // keys of the runs and parts that this worker has compared
   return async (input, part, workflowType = TRAINING) => {
     const run = runOf(input);
     if (run === undefined || deps.environment === undefined) return undefined;

@@ -1,4 +1,4 @@
-// What is sampled and judged for one policy update of each role, as functions of the call.
+// Samples and judges what one policy update of a role needs. Each function gets the call that runs activities.
 import type { Ref } from '../core/base/ref.js';
 import { type Draw, refills } from '../core/rewards/liveGroups.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
@@ -37,7 +37,7 @@ export async function generatorRollout(call: Call, state: RolloutState, position
   return { ...batch, replayBuffer, sampled, ...(refills(config) && { refillRounds: draws.length - 1 }) };
 }
 
-/** Chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
+/** Samples chains, and tests for one chain of each problem. All samples of a problem are judged by the same suite. */
 async function drawProblems(
   call: Call,
   { run, config, policy, replayBuffer }: RolloutState,
@@ -65,7 +65,7 @@ async function drawProblems(
   return { chains, tests, verdicts };
 }
 
-/** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */
+/** Samples chains, selects one of each problem (a faulty one if possible), and samples a group of tests for it. */
 export async function discriminatorRollout(
   call: Call,
   { run, config, policy, replayBuffer }: RolloutState,

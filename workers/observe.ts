@@ -1,6 +1,5 @@
 // Tells observers about every call of an activity into what it depends on: traces, metrics, and the watch for activities that
 // hang. A new method of a port is observed like the others.
-
 import type { Deps } from '../chains/scope.js';
 import type { ExecutionJob } from '../core/schema/execution.js';
 import { currentProgress } from './hangs.js';

@@ -12,7 +12,7 @@ import {
 import { DEPLOYMENT, type ModelWorkerClaim, TASK_QUEUES } from '../core/temporal/queues.js';
 
 export interface Destination extends Pick<ActivityOptions, 'taskQueue' | 'scheduleToStartTimeout'> {
-  maxAttempts?: number; // default: without limit
+  maxAttempts?: number; // default: no limit
 }
 
 const CLAIMED_ATTEMPTS = 3; // a fault may belong to the worker, e.g. if its GPU is broken or its disk is full

@@ -1,6 +1,5 @@
 // Who says what is right for the input of a generated test: the problem's reference, or, without one, the programs that were
 // sampled for the problem.
-
 import { groupBy } from '../../core/base/groups.js';
 import { truthTests } from '../../core/comparison/compare.js';
 import { type Ballot, takeVote, type Vote } from '../../core/rewards/agreement.js';

@@ -1,6 +1,5 @@
 // What a problem says about generated tests: its reference answers them, its validator says which inputs are legal, and its
 // checker which answers are right. A test on which one of them fails cannot be used.
-
 import { groupBy } from '../../core/base/groups.js';
 import { judge } from '../../core/comparison/compare.js';
 import type { CallResult, Limits } from '../../core/schema/execution.js';

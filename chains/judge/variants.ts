@@ -1,5 +1,4 @@
 // Inputs beside those that a discriminator wrote (`discriminator.writer: hybrid`): its inputs are seeds, which a dictionary changes.
-
 import { RandomStream } from '../../core/base/random.js';
 import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
 import { knownInputs } from '../../core/inputs/freshInputs.js';

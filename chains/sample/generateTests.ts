@@ -1,6 +1,5 @@
 // The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
-
 import { groupBy } from '../../core/base/groups.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/base/random.js';
 import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';

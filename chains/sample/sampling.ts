@@ -1,5 +1,4 @@
 // Samples one turn for every row of a batch. A prompt that fills the context gives a truncated, empty answer.
-
 import { extendKey } from '../../core/base/random.js';
 import {
   discriminatorPrompt,

@@ -14,9 +14,9 @@ import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import type { Stage } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem, ProblemSet, TestCase } from '../../core/schema/problem.js';
+import type { RunRef } from '../../core/schema/runRef.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type {
-  AnswerFreshInputsInput,
   AnswerFreshInputsOutput,
   ScoreExamplesInput,
   ScoreExamplesOutput,
@@ -33,10 +33,7 @@ const FRESH_TESTS = 16; // of a problem
 const VALIDATION_PROBLEMS = 16;
 
 /** Runs the references of all problems that the discriminator may learn from. An input without a value makes no test. */
-export async function answerFreshInputs(
-  scope: Scope,
-  { run }: AnswerFreshInputsInput,
-): Promise<AnswerFreshInputsOutput> {
+export async function answerFreshInputs(scope: Scope, { run }: { run: RunRef }): Promise<AnswerFreshInputsOutput> {
   const config = await readConfig(scope.store, run);
   const { set } = await readProblems(scope.store, run.problems);
   const steps = stepProblems(set, config).slice(0, config.warmStart.discriminatorSteps);

@@ -47,7 +47,7 @@ export const PRESETS = {
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
   nested: NESTED,
   'nested-hybrid': { ...NESTED, discriminator: { writer: 'hybrid' } },
-  // too small to reason in stages; docs/results.md has its figures
+  // this model is too small to reason in stages; docs/results.md has its figures
   'smollm2-135m': {
     ...PUBLIC,
     model: 'HuggingFaceTB/SmolLM2-135M-Instruct',
@@ -86,7 +86,7 @@ export const CARDS: Partial<Record<PresetName, Record<number, NonNullable<RunCon
 };
 export const DEFAULT_GIGABYTES = 24;
 
-/** The size of card, among those of CARDS, whose settings suit a card of so many GB. Undefined: it is too small. */
+/** The largest size in CARDS that a card of so many GB has. Undefined: the card is too small. */
 export const cardFor = (preset: PresetName, gigabytes: number): number | undefined =>
   Object.keys(CARDS[preset] ?? {})
     .map(Number)

@@ -2,7 +2,7 @@
 import { passAtK } from '../rl/scores.js';
 import type { ProblemResult } from '../schema/evaluation.js';
 
-export const ATTEMPTS = 5; // of pass@5, and tests of the mutation score
+export const ATTEMPTS = 5; // the samples that pass@5 draws, and the tests that the mutation score counts
 
 /** A statistic of some problems; undefined if they cannot have one. */
 export type Metric = (problems: readonly ProblemResult[]) => number | undefined;
@@ -78,7 +78,7 @@ export const METRICS = {
 export type MetricName = keyof typeof METRICS;
 export const METRIC_NAMES = Object.keys(METRICS) as MetricName[];
 
-/** The share of words of `later` that `earlier` has too, from 0 to 1: how much of a stage follows from the one before. */
+/** The share (0 to 1) of the words of `later` that `earlier` has, too: how much a stage follows from the one before. */
 export function overlap(earlier: string, later: string): number {
   const [known, words] = [wordsOf(earlier), wordsOf(later)];
   return words.size === 0 ? 0 : [...words].filter((word) => known.has(word)).length / words.size;

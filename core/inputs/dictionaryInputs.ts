@@ -1,14 +1,13 @@
-// New inputs of a function from those of its tests and from a dictionary: the whole numbers in what is known of the problem, and
-// those beside them. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
-
+// Makes new inputs of a function from the inputs of its tests and from a dictionary: the whole numbers in the texts of the problem,
+// and their neighbours. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
 import type { RandomStream } from '../base/random.js';
 import type { Value } from '../schema/value.js';
 import { freshInputs } from './freshInputs.js';
 
-const MOST_CHANGES = 3; // of an input
+const MOST_CHANGES = 3; // changes of one input
 const TRIES = 20; // draws for each wanted input
 
-/** The whole numbers in the texts, and those beside them. */
+/** The whole numbers in the texts, and their neighbours. */
 export function constantsIn(...texts: string[]): number[] {
   const found = texts.flatMap((text) => (text.match(/-?\d+/g) ?? []).map(Number)).filter(Number.isSafeInteger);
   return [...new Set(found.flatMap((constant) => [constant, constant - 1, constant + 1]))];
@@ -34,7 +33,7 @@ export function dictionaryInputs(
   return found;
 }
 
-/** Inputs without an end: one of the seeds with one to three changes, each a mutation or a constant at a random place. */
+/** Gives inputs without end: seeds with one to three changes, which are mutations, or constants at random places. */
 export function* changedInputs(
   seeds: readonly Value[][],
   constants: readonly number[],

@@ -1,6 +1,5 @@
-// New inputs of a function, made from those of its tests: neighbours of known values, among them edge cases. Whether an
-// input is valid is for the reference solution to say.
-
+// Makes new inputs of a function from the inputs of its tests: neighbours of known values, among them edge cases. The reference
+// solution decides whether an input is valid.
 import type { RandomStream } from '../base/random.js';
 import { isTuple } from '../parse/arithmetic.js';
 import { salvageInputs } from '../parse/inputs.js';
@@ -8,12 +7,11 @@ import { floatValue, toFloat } from '../parse/numbers.js';
 import type { Problem, TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
 
-/** Problem id → tests: fresh inputs, and what the reference answers. */
+/** Problem id → tests with fresh inputs and the answers of the reference. */
 export type FreshTests = Record<string, TestCase[]>;
 
 const TRIES = 20; // draws for each wanted input
-
-const MOST_CALLS = 32; // that are read in test source
+const MOST_CALLS = 32; // calls that are read in test source
 
 /** The arguments of a problem's baseline tests; without any, those of the calls in its test source whose arguments are literals. */
 export function knownInputs({ baselineTests, testSource = '', entry }: Problem): Value[][] {

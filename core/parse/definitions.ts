@@ -8,7 +8,7 @@ export interface Definition {
   /** 'def f(a, b=1) -> int:', or 'class A:', with its line breaks. */
   header: string;
   decorators: string[];
-  methods: Definition[]; // of a class
+  methods: Definition[]; // empty for a function
 }
 
 /** In the order of the text; a name that is defined twice occurs twice. */

@@ -31,7 +31,7 @@ export class Evaluation {
   constructor(
     private readonly text: string,
     private readonly maxNodes: number = MAX_NODES,
-    private readonly names: ReadonlyMap<string, Value> = new Map(), // bound to literals by the test
+    private readonly names: ReadonlyMap<string, Value> = new Map(), // names that the test has bound to literals
     private readonly makers: readonly string[] = [], // functions of one argument, which stand for the argument
   ) {}
 
@@ -164,7 +164,7 @@ export class Evaluation {
     return fail('not-literal', `a call of ${name}`);
   }
 
-  /** The elements that list(…) would give, of a range or of a literal that has an order. */
+  /** The elements that list(…) would give for a range, or for a literal that has an order. */
   private elements(node: SyntaxNode, depth: number): Value[] {
     if (node.name === 'CallExpression') {
       const [callee, list] = children(node) as [SyntaxNode, SyntaxNode];

@@ -8,7 +8,7 @@ import { formatValue } from './format.js';
 import { parsePython } from './tree.js';
 
 const LITERAL = /^(?:Number|String|ContinuedString|UnaryExpression|(?:Array|Tuple|Set|Dictionary)Expression)$/;
-const LEAST = { number: 100, text: 4, items: 3 }; // honest programs contain smaller ones, too
+const LEAST = { number: 100, text: 4, items: 3 }; // smaller values are in honest programs, too
 
 /** A value, and all values in it, as text. A list is a tuple. Small values are left out, see LEAST. */
 export function tellingValues(value: Value): string[] {
@@ -35,7 +35,7 @@ function itemsOf(value: Exclude<Value, null | boolean | number | string>): Value
 export function tellingLiterals(code: string, entry?: string): Set<string> {
   const found = new Set<string>();
   const name = entry?.split('.').at(-1);
-  let definitions = entry === undefined ? 1 : 0; // around the node
+  let definitions = entry === undefined ? 1 : 0; // how many are around the node
   const isDefinition = (node: SyntaxNodeRef): boolean => /^(?:Function|Class)Definition$/.test(node.name);
   const parsed = attempt(() => parsePython(code));
   if (parsed) {

@@ -1,4 +1,4 @@
-// The assertions of a test function, once for each row of its parametrize list. Parsed, never run.
+// Reads the assertions of a test function, once for each row of its parametrize list. Nothing runs.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';

@@ -44,7 +44,7 @@ interface PromptRules {
 const GENERATOR_SYSTEM =
   'You are an expert Python programmer. You solve a problem in stages, each building on the ones before: informal reasoning, structured reasoning, pseudocode, constraints and invariants, and finally executable code. Answer only the stage you are asked for, and be concise.';
 
-/** Of chains without reasoning. */
+/** The prompts of chains without reasoning. */
 const CODE_ONLY = {
   system: 'You are an expert Python programmer.',
   request: (noun: string): string =>
@@ -171,7 +171,7 @@ export function generatorContinuation(style: PromptStyle, problem: PromptProblem
   return RULES[style].continuation(problem, stage);
 }
 
-/** A separate conversation, independent of the discriminator's turns for other stages. `work` absent: tests are blind. */
+/** A conversation of its own for each stage. Without `work`, the discriminator writes tests without seeing a program. */
 export function discriminatorPrompt(
   style: PromptStyle,
   problem: PromptProblem,

@@ -7,7 +7,7 @@ import type { CallResult } from '../schema/execution.js';
 import type { Problem, TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
 
-/** What one sampled program answers to the given tests, and to the inputs of generated ones. */
+/** The answers of one sampled program to the given tests and to the inputs of generated tests. */
 export interface Ballot {
   given: readonly CallResult[];
   inputs: readonly CallResult[];
@@ -18,7 +18,7 @@ export interface Vote {
   answers: (Value | undefined)[];
   /** By input: the weight of the programs that agree on the most common answer, 0..1. */
   agreement: number[];
-  /** On given tests, where a program has no say in its own weight. */
+  /** The votes on given tests. A program's answer to a test does not count for its weight in the vote on that test. */
   given: { votes: number; wrong: number };
 }
 

@@ -2,9 +2,9 @@
 import type { Verdict } from '../schema/execution.js';
 import type { Term } from './rule.js';
 
-/** Of the tests of one sample. */
+/** How many tests of one sample there are, by what they achieve. */
 export interface TestCounts {
-  written: number; // also unreadable and missing ones
+  written: number; // unreadable and missing tests count, too
   valid: number;
   caught: number; // valid tests that the program fails
 }

@@ -28,7 +28,7 @@ export function isLive({ verdicts }: Judged): boolean {
  * What a generator step draws after `draws` draws; undefined if it has its live groups, has done its rounds, or has no
  * further problem.
  * @param judged all groups so far
- * @param available problems in the training split
+ * @param available the number of problems in the training split
  */
 export function nextDraw(
   judged: readonly Judged[],

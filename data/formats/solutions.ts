@@ -1,5 +1,4 @@
 // The reference of a set that has several solutions, in several languages, or answers of models with text around the code.
-
 import { programOf } from '../../core/parse/code.js';
 
 interface Candidate {
