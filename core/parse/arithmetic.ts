@@ -116,7 +116,7 @@ function repeat(value: Value, times: bigint): Value | undefined {
   const count = length > 0 && times > 0n ? Number(times) : 0;
   if (weightOf(value) * count > 2 * MAX_LENGTH) throw tooLarge('a sequence');
   if (typeof value === 'string') return value.repeat(count);
-  const items = Array.isArray(value) ? value : (value as { t: Value[] }).t;
+  const items = itemsOf(value)!;
   const out: Value[] = [];
   for (let i = 0; i < count; i++) out.push(...items);
   return Array.isArray(value) ? out : { t: out };
@@ -135,6 +135,10 @@ export function isTuple(value: Value): value is { t: Value[] } {
   return value !== null && typeof value === 'object' && !Array.isArray(value) && 't' in value;
 }
 
+/** The items of a list or a tuple; undefined for another value. */
+export const itemsOf = (value: Value): Value[] | undefined =>
+  Array.isArray(value) ? value : isTuple(value) ? value.t : undefined;
+
 /** Approximate size of a computed value: 1 per scalar, more for long texts and ints. */
 export function weightOf(value: Value): number {
   if (typeof value === 'string') return 1 + value.length / 8;
@@ -149,6 +153,5 @@ export function weightOf(value: Value): number {
 }
 
 function sequenceLength(value: Value): number | undefined {
-  if (typeof value === 'string' || Array.isArray(value)) return value.length;
-  return isTuple(value) ? value.t.length : undefined;
+  return typeof value === 'string' ? value.length : itemsOf(value)?.length;
 }

@@ -2,7 +2,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
-import { isTuple, LiteralProblem, type LiteralReason } from './arithmetic.js';
+import { itemsOf, LiteralProblem, type LiteralReason } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';
 import type { Signature } from './signature.js';
 import { children, elements, parsePython, singleExpression } from './tree.js';
@@ -149,7 +149,7 @@ class ClaimReader {
     const named: [string, Value][] = [];
     for (let i = 0; i < given.length; i++) {
       const node = given[i]!;
-      if (node.name === '*') args.push(...itemsOf(this.evaluation.value(given[++i]!)));
+      if (node.name === '*') args.push(...starred(this.evaluation.value(given[++i]!)));
       else if (node.name === '**') named.push(...entriesOf(this.evaluation.value(given[++i]!)));
       else if (given[i + 1]?.name === 'AssignOp') {
         named.push([this.text.slice(node.from, node.to), this.evaluation.value(given[i + 2]!)]);
@@ -193,9 +193,9 @@ class ClaimReader {
   }
 }
 
-function itemsOf(value: Value): Value[] {
-  if (Array.isArray(value)) return value;
-  if (isTuple(value)) return value.t;
+function starred(value: Value): Value[] {
+  const items = itemsOf(value);
+  if (items) return items;
   throw new SalvageProblem('unsupported-assert');
 }
 

@@ -1,7 +1,7 @@
 // Converts literal nodes of a syntax tree to Values. Evaluates constant arithmetic only, within caps.
 import type { SyntaxNode } from '@lezer/common';
 import type { Value } from '../schema/value.js';
-import { binary, isTuple, LiteralProblem, MAX_LENGTH, unary, weightOf } from './arithmetic.js';
+import { binary, isTuple, itemsOf, LiteralProblem, MAX_LENGTH, unary, weightOf } from './arithmetic.js';
 import { floatRepr, parseNumber, toBigInt, toFloat } from './numbers.js';
 import { parseText, toBase64 } from './text.js';
 import { children, elements } from './tree.js';
@@ -173,10 +173,8 @@ export class Evaluation {
       }
     }
     const value = this.value(node, depth);
-    if (Array.isArray(value)) return value;
-    if (isTuple(value)) return value.t;
     if (typeof value === 'string') return [...value];
-    return fail('not-literal', 'values that cannot be listed');
+    return itemsOf(value) ?? fail('not-literal', 'values that cannot be listed');
   }
 }
 

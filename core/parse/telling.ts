@@ -2,6 +2,7 @@
 // contain.
 import type { SyntaxNodeRef } from '@lezer/common';
 import type { Value } from '../schema/value.js';
+import { itemsOf } from './arithmetic.js';
 import { attempt } from './asserts.js';
 import { Evaluation } from './evaluation.js';
 import { formatValue } from './format.js';
@@ -15,17 +16,15 @@ export function tellingValues(value: Value): string[] {
   if (value === null || typeof value === 'boolean') return [];
   if (typeof value === 'number') return Math.abs(value) >= LEAST.number ? [String(value)] : [];
   if (typeof value === 'string') return value.length >= LEAST.text ? [JSON.stringify(value)] : [];
-  const items = itemsOf(value);
+  const items = allItemsOf(value);
   if (items === undefined) return formatValue(value).length >= LEAST.text ? [formatValue(value)] : [];
   const own = items.length >= LEAST.items ? [`[${items.map(formatValue).join()}]`] : [];
   return [...own, ...items.flatMap(tellingValues)];
 }
 
-function itemsOf(value: Exclude<Value, null | boolean | number | string>): Value[] | undefined {
-  if (Array.isArray(value)) return value;
-  if ('t' in value) return value.t;
+function allItemsOf(value: Exclude<Value, null | boolean | number | string>): Value[] | undefined {
   if ('s' in value) return value.s;
-  return 'd' in value ? value.d.flat() : undefined;
+  return 'd' in value ? value.d.flat() : itemsOf(value);
 }
 
 /**
