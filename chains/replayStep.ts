@@ -12,8 +12,8 @@ import { measureStep } from './train/measureStep.js';
 export interface StepReplay {
   step: number;
   role: StepMetrics['role'];
-  reward: number; // recomputed mean
-  recorded: number;
+  reward: number; // the recomputed mean
+  recorded: number; // the recorded mean
   matches: boolean;
   differs: string[]; // the names of differences: verdicts, trajectories or metrics
 }

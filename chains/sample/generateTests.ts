@@ -94,7 +94,7 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
   );
 }
 
-/** Inputs near those of the problem's tests, perhaps with constants of what is known, as many as a prompt asks for. Nothing is sampled. */
+/** Draws inputs near those of the problem's tests, as many as a prompt asks for; a dictionary adds known constants. Nothing is sampled. */
 async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
   const { byId } = await readProblems(scope.store, input.run.problems);
   const request = testRequest(config);
@@ -108,10 +108,7 @@ async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunCon
       config.discriminator.writer === 'dictionary'
         ? dictionaryInputs(known, constants(), request.testsPerTurn, random)
         : freshInputs(known, request.testsPerTurn, random);
-    const tests = inputs.map((args) => ({
-      args,
-      expected: null,
-    }));
+    const tests = inputs.map((args) => ({ args, expected: null }));
     const text = testAnswer(config.prompts, request, entry, tests);
     return { promptTokens: [], answerTokens: [], text, truncated: false };
   });

@@ -29,7 +29,7 @@ export function withModelDefaults(config: RunConfig, { generation }: ModelInfo):
   };
 }
 
-/** `prepareRun` has replaced null. */
+/** The temperature of training samples. `prepareRun` has replaced null. */
 export const trainingTemperature = ({ sampling }: RunConfig): number => sampling.temperature ?? 1;
 
 /** The filters of evaluation and solving. Disabled filters are absent. */

@@ -41,11 +41,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
     trajectories: await scope.store.putJson(trajectories),
     replayBuffer,
     rows: trajectories.length,
-    metrics: {
-      ...rewardMetrics(...drawn),
-      outcomes,
-      standardErrors: errorsOf(...drawn),
-    },
+    metrics: { ...rewardMetrics(...drawn), outcomes, standardErrors: errorsOf(...drawn) },
   };
 }
 

@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto';
 import type { Shard } from '../../core/run/shards.js';
 import type { RunRef } from '../../core/schema/runRef.js';
-import type { PolicyStats, TokenNumbers } from '../../core/schema/trajectory.js';
 import { type UpdatePolicyInput, updatePolicy } from '../../method/train.js';
 import { UPDATES } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
@@ -57,17 +56,10 @@ export async function readState(files: UpdateFiles, update: Update, done: number
   const file = await files.read(stateFile(done));
   if (file === undefined) return undefined;
   const { tensors, meta }: TensorFile = decodeTensors(file);
-  const { step, stats, ratios, seconds } = meta as {
-    step: number;
-    stats: PolicyStats[];
-    ratios: TokenNumbers;
-    seconds: number;
-  };
+  const { step, ...numbers } = meta as Pick<Progress, 'stats' | 'ratios' | 'seconds'> & { step: number };
   return {
+    ...numbers,
     done,
-    stats,
-    ratios,
-    seconds,
     adapter: { ...(await update.adapter()), values: tensors.values! },
     optimizer: { step, m: tensors.m!, v: tensors.v! },
   };
