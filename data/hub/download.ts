@@ -17,13 +17,13 @@ import { type Pace, watchPace } from './pace.js';
 
 export interface DownloadProgress {
   file: string;
-  done: number; // bytes of all files
-  total: number;
+  done: number; // bytes of all files so far
+  total: number; // bytes of all files
 }
 
-const ATTEMPTS = 4; // to continue a file whose transfer broke off
-const RETRY_MS = 500; // doubles
-const ABANDONED_MS = 600_000; // without a write by a process elsewhere
+const ATTEMPTS = 4; // transfers of a file, if they break off
+const RETRY_MS = 500; // doubles with each attempt
+const ABANDONED_MS = 600_000; // after so long without a write, a process elsewhere has ended
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 const running = new Map<string, Promise<unknown>>(); // by repository: one download at a time in this process
@@ -265,10 +265,10 @@ export function asFault(error: unknown, { kind }: Repository, model: string): Ga
   return new GauntletError('HUB_FAULT', `${model}: ${hub} sent an invalid answer${detail}`);
 }
 
-/** How fetch reports a connection that fails or ends. */
+/** Whether a connection failed or ended, as fetch reports it. */
 const isOfNetwork = (error: unknown): boolean =>
   error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
 
-/** Errors of open files have no path. */
+/** Whether the disk failed. Errors of open files have no path. */
 const isOfDisk = ({ path, code = '' }: NodeJS.ErrnoException): boolean =>
   path !== undefined || ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'].includes(code);
