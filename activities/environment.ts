@@ -26,7 +26,7 @@ export function environmentCheck(
     const key = `${part} ${run.runId}`;
     // other workflows only read a run
     if (workflowType !== TRAINING || entered.has(key)) return facts;
-    if ((await readRecord(deps.store, run.runId, MANIFEST)) === undefined) return facts; // not a run of the store
+    if ((await readRecord(deps.store, run.runId, MANIFEST)) === undefined) return facts; // the store has no such run
     try {
       await enterEnvironment(deps.store, run.runId, { part, facts, details }, deps.acceptsEnvironment ?? false);
     } catch (error) {

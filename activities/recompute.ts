@@ -42,9 +42,8 @@ export async function withRecomputation<T>(
         continue;
       }
       const hint = run === undefined ? '' : `: continue with \`gauntlet resume ${run.runId}\``;
-      throw new GauntletError('CORRUPT_ARTIFACT', `${message}, and it cannot be recomputed here${hint}`, {
-        cause: error,
-      });
+      const told = `${message}, and it cannot be recomputed here${hint}`;
+      throw new GauntletError('CORRUPT_ARTIFACT', told, { cause: error });
     }
   }
 }

@@ -62,11 +62,8 @@ export class ApiError extends Error {
   }
 
   get body(): { error: object } {
-    const {
-      code = null,
-      param = null,
-      type = this.status < 500 ? 'invalid_request_error' : 'server_error',
-    } = this.details;
+    const usual = this.status < 500 ? 'invalid_request_error' : 'server_error';
+    const { code = null, param = null, type = usual } = this.details;
     return { error: { message: this.message, type, param, code } };
   }
 }
@@ -156,10 +153,7 @@ export class Completion {
     else this.programs.push(event);
     // the reasoning of several samples waits until one is selected
     const isReasoning = event.event === 'stage' && event.stage !== 5 && this.request.options.samples === 1;
-    return {
-      ...this.chunk(isReasoning ? { reasoning_content: reasoning(event) } : {}),
-      gauntlet: event,
-    };
+    return { ...this.chunk(isReasoning ? { reasoning_content: reasoning(event) } : {}), gauntlet: event };
   }
 
   /** The last chunks of a stream. */
@@ -218,10 +212,8 @@ export class Completion {
   private chunk(delta: object, finish_reason: string | null = null): object {
     const first = this.isStarted ? {} : { role: 'assistant' };
     this.isStarted = true;
-    return {
-      ...this.head('chat.completion.chunk'),
-      choices: [{ index: 0, delta: { ...first, ...delta }, finish_reason }],
-    };
+    const choice = { index: 0, delta: { ...first, ...delta }, finish_reason };
+    return { ...this.head('chat.completion.chunk'), choices: [choice] };
   }
 }
 

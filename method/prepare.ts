@@ -45,7 +45,7 @@ export interface QuarantineProblemsInput {
 }
 
 export interface QuarantineProblemsOutput {
-  problems: Ref<ProblemSet>; // the healthy ones
+  problems: Ref<ProblemSet>; // the healthy problems
   total: number;
   quarantined: number;
 }

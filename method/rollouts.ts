@@ -54,14 +54,8 @@ async function drawProblems(
       : undefined,
   } as const;
   const { chains, tests } = await call(generateChains, input);
-  const { verdicts } = await call(executeSuite, {
-    run,
-    per: 'problem',
-    suite: 'baseline',
-    chains,
-    tests,
-    replayBuffer,
-  });
+  const judged = { run, per: 'problem', suite: 'baseline', chains, tests, replayBuffer } as const;
+  const { verdicts } = await call(executeSuite, judged);
   return { chains, tests, verdicts };
 }
 

@@ -37,7 +37,7 @@ export const generateReasoning = result<GenerateReasoningInput, GenerateReasonin
 export interface SampleChainsInput extends SamplingPolicy, Pick<GenerateReasoningInput, 'run' | 'batch'> {
   stages: Stage[]; // the stages of a chain, in their order
   shard?: Shard; // then only the chains of some problems are sampled
-  shards?: ShardResult<Chain[]>[][]; // by stage, what all shards sampled; then they are only joined
+  shards?: ShardResult<Chain[]>[][]; // what all shards sampled in each stage; then they are only joined
 }
 
 export interface SampleChainsOutput extends GenerateReasoningOutput {

@@ -17,7 +17,7 @@ interface Call {
 
 /** What one activity does, and for how long it has not advanced. */
 class Progress {
-  private readonly calls: Call[] = []; // the latest one last
+  private readonly calls: Call[] = []; // the latest call is the last one
   private silentMs = 0;
   private scale = 1; // multiplies the bound
 

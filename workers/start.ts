@@ -207,9 +207,8 @@ async function connect(settings: ConnectionSettings): Promise<NativeConnection> 
   try {
     return await NativeConnection.connect(forWorker(settings));
   } catch (error) {
-    throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server answers at ${settings.address}`, {
-      cause: error,
-    });
+    const message = `no Temporal server answers at ${settings.address}`;
+    throw new GauntletError('SERVER_UNAVAILABLE', message, { cause: error });
   }
 }
 

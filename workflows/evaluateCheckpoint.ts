@@ -52,11 +52,8 @@ export async function measure(call: Call, input: EvaluateCheckpointInput): Promi
   const batch = { kind: 'solve', samples, temperature } as const;
   const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
   const own = await call(generateChains, chosen);
-  const frozen = await call(generateChains, {
-    run,
-    stages,
-    batch: { kind: 'evaluation', split: 'test', problems, greedy: false },
-  });
+  const fixed = { kind: 'evaluation', split: 'test', problems, greedy: false } as const;
+  const frozen = await call(generateChains, { run, stages, batch: fixed });
   const targets = { kind: 'evaluation', chains: frozen.chains } as const;
   const attack = await call(generateTests, { run, targets, samples: 1, ...discriminator });
   const { chains, tests } = own;
@@ -64,21 +61,10 @@ export async function measure(call: Call, input: EvaluateCheckpointInput): Promi
   const hidden = await call(executeSuite, { ...shared, suite: 'hidden', tests, mutants: MUTANTS });
   const baseline = await call(executeSuite, { ...shared, suite: 'baseline' });
   const attacks = await call(executeSuite, { run, per: 'target', suite: 'hidden', tests: attack.tests });
-  const measured = await call(measureEvaluation, {
-    run,
-    chains,
-    hidden: hidden.verdicts,
-    baseline: baseline.verdicts,
-    attacks: attacks.verdicts,
-  });
-  const { results, metrics } = measured;
-  const artifacts = {
-    config: run.config,
-    problems: run.problems,
-    chains,
-    verdicts: hidden.verdicts,
-    ...(tests && { tests }),
-  };
+  const verdicts = { hidden: hidden.verdicts, baseline: baseline.verdicts, attacks: attacks.verdicts };
+  const { results, metrics } = await call(measureEvaluation, { run, chains, ...verdicts });
+  const { config, problems: set } = run;
+  const artifacts = { config, problems: set, chains, verdicts: hidden.verdicts, ...(tests && { tests }) };
   return {
     problems,
     samples,

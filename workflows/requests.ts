@@ -15,7 +15,7 @@ type Action = Pick<ControlMetrics, 'action' | 'fields' | 'reason' | 'spent'>;
 
 export async function applyRequests(context: RunContext, before: RunState): Promise<RunState> {
   const { requests, onProgress, waitForRequest } = context;
-  let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // throws its failure
+  let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // this throws the failure of the evaluation
   let isResting = false;
   while (state.stopped === undefined) {
     const record = state.recordedRequests.find((each) => isRecordedAt(each, state));

@@ -22,7 +22,7 @@ export function handleUpdates(monitor: RunMonitor, queue: RequestQueue, decision
   for (const kind of ['pause', 'resume', 'stop'] as const) {
     setHandler(defineUpdate<string>(kind), () => accept({ kind }), { validator: () => queue.validate(kind) });
   }
-  const changeUpdate = defineUpdate<string, [Record<string, unknown>]>('change'); // {ppo: {learningRate: 0.001}}
+  const changeUpdate = defineUpdate<string, [Record<string, unknown>]>('change'); // e.g. {ppo: {learningRate: 0.001}}
   setHandler(changeUpdate, (fields) => accept({ kind: 'change', fields } as Request), {
     validator: (fields) => queue.validate('change', fields),
   });

@@ -99,13 +99,8 @@ function jobsOf({ problem, votes, programs, inputs, turns }: Question, { limits 
   const common = { entry, calling, limits: timeOfTurns(limits, turns) };
   if (!votes) return [{ ...common, id: `reference:${id}`, code: referenceSolution!, inputs }];
   const all = [...given.map(({ args }) => args), ...inputs];
-  return distinct(programs).map((code, p) => ({
-    ...common,
-    id: `vote:${id}:${p}`,
-    code,
-    inputs: all,
-    truth: truthTests(given),
-  }));
+  const job = { ...common, inputs: all, truth: truthTests(given) };
+  return distinct(programs).map((code, p) => ({ ...job, id: `vote:${id}:${p}`, code }));
 }
 
 export const distinct = (programs: readonly string[]): string[] => [...new Set(programs)].filter((code) => code !== '');

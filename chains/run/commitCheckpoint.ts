@@ -43,23 +43,19 @@ export async function commitCheckpoint(
     run,
     metrics: { kind: 'evaluation', step, split: 'validation', checkpoint, ...measured },
   });
-  const { name, digest } = await commit(
-    store,
-    run.runId,
-    {
-      stage,
-      epoch,
-      step,
-      score,
-      validation: rates,
-      configDigest: run.config,
-      ...modelDigests(run),
-      splitDigest: digestBytes(split),
-      codeVersion: scope.deps.codeVersion,
-      seed: config.seed,
-    },
-    files,
-  );
+  const metadata = {
+    stage,
+    epoch,
+    step,
+    score,
+    validation: rates,
+    configDigest: run.config,
+    ...modelDigests(run),
+    splitDigest: digestBytes(split),
+    codeVersion: scope.deps.codeVersion,
+    seed: config.seed,
+  };
+  const { name, digest } = await commit(store, run.runId, metadata, files);
   return { name, digest };
 }
 

@@ -28,7 +28,7 @@ const PART = 256; // problems whose verdicts are stored together
 const GATE_VERSION = 3; // the version of stored verdicts; raise it whenever the gate would give others
 
 const recordSchema = z.strictObject({
-  problems: refTo<ProblemSet>(), // the original set
+  problems: refTo<ProblemSet>(), // the set before problems were left out
   total: z.int(),
   quarantined: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
 });

@@ -79,19 +79,17 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
     key: extendKey(batchKey, t, target.problemId, target.stage, sample),
   }));
   const weights = jobs.map(({ target }) => input.frozen?.[target.stage] ?? input.adapter);
-  return sampleByAdapter(rows, weights, async (some, own) =>
-    sampleTurns(
-      scope,
-      { engine, chat, sampler: isTraining(input.targets) ? rolloutSampler(scope, role, own) : engine },
-      some,
-      {
-        adapter: own === undefined ? undefined : await adapter(own),
-        temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
-        maxNewTokens: config.sampling.maxTestTokens,
-        ...(isTraining(input.targets) ? {} : samplingFilters(config)),
-      },
-    ),
-  );
+  const isTrained = isTraining(input.targets);
+  return sampleByAdapter(rows, weights, async (some, own) => {
+    const sampler = isTrained ? rolloutSampler(scope, role, own) : engine;
+    const options = {
+      adapter: own === undefined ? undefined : await adapter(own),
+      temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
+      maxNewTokens: config.sampling.maxTestTokens,
+      ...(isTrained ? {} : samplingFilters(config)),
+    };
+    return sampleTurns(scope, { engine, chat, sampler }, some, options);
+  });
 }
 
 /** Draws inputs near those of the problem's tests, as many as a prompt asks for; a dictionary adds known constants. Nothing is sampled. */

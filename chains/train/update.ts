@@ -10,7 +10,7 @@ import { trainingTemperature } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
 
 const ADAM_EPS = 1e-8;
-const SUPERVISED_MINIBATCH = 8; // examples
+const SUPERVISED_MINIBATCH = 8; // examples per minibatch
 
 /** An update after some of its minibatches. */
 export interface Progress {

@@ -18,20 +18,17 @@ export const gradientsFile = (minibatch: number, { index, of }: Shard): string =
 const stateFile = (done: number): string => `state-${done}`;
 const minibatchOf = (name: string): number => Number(/\d+/.exec(name)?.[0]);
 
-export interface UpdateFiles {
-  write(name: string, bytes: Uint8Array): Promise<void>;
-  read(name: string): Promise<Uint8Array | undefined>; // undefined: missing or damaged
-  names(): Promise<string[]>;
-  remove(name: string): Promise<void>;
-}
+type UpdateFiles = ReturnType<typeof filesOf>;
 
-export function filesOf(store: Store, update: UpdatePolicyInput): UpdateFiles {
+export function filesOf(store: Store, update: UpdatePolicyInput) {
   const { runId } = update.run;
   const prefix = `${UPDATES}/${keyOf(updatePolicy, update)}.`;
   const hashOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
   return {
-    write: (name, bytes) => store.writeRunFile(runId, prefix + name, Buffer.concat([hashOf(bytes), bytes])),
-    async read(name) {
+    write: (name: string, bytes: Uint8Array) =>
+      store.writeRunFile(runId, prefix + name, Buffer.concat([hashOf(bytes), bytes])),
+    /** Undefined if the file is missing or damaged. */
+    async read(name: string) {
       const file = await store.readRunFile(runId, prefix + name);
       const bytes = file?.subarray(HASH_BYTES);
       return bytes && hashOf(bytes).equals(file!.subarray(0, HASH_BYTES)) ? bytes : undefined;
@@ -40,7 +37,7 @@ export function filesOf(store: Store, update: UpdatePolicyInput): UpdateFiles {
       const paths = await store.listRunFiles(runId, UPDATES);
       return paths.filter((path) => path.startsWith(prefix)).map((path) => path.slice(prefix.length));
     },
-    remove: (name) => store.removeRunFile(runId, prefix + name),
+    remove: (name: string) => store.removeRunFile(runId, prefix + name),
   };
 }
 

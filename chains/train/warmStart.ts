@@ -24,7 +24,7 @@ import { openRole, readConfig, readProblems } from '../artifacts.js';
 import { batchOptions, type Scope } from '../scope.js';
 
 const STEP_PROBLEMS = 32;
-const FRESH_TESTS = 16; // of a problem
+const FRESH_TESTS = 16; // tests per problem
 const VALIDATION_PROBLEMS = 16;
 
 /** Runs the references of all problems that the discriminator may learn from. An input without a value makes no test. */

@@ -56,7 +56,7 @@ export class FileDecoder {
         this.head = bytes.slice();
         return '';
       }
-      this.decoder = new TextDecoder(encodingOf(bytes), { fatal: true }); // leaves out the mark
+      this.decoder = new TextDecoder(encodingOf(bytes), { fatal: true }); // it leaves out the byte order mark
     }
     let text: string;
     try {

@@ -5,7 +5,7 @@ import { isLoose, isNumber, type NumberView, numberKey, realPart, view } from '.
 import type { Work } from './work.js';
 
 interface ForestOptions {
-  mode: 'lenient' | 'strict'; // strict: types count
+  mode: 'lenient' | 'strict'; // in mode strict, types count
   loose: boolean; // whether there is a tolerance
   unordered: boolean; // whether lists have no order, at every depth
 }
@@ -62,11 +62,8 @@ export class Forest {
 
   /** The values as a collection without order. @throws Malformed | TooManySteps */
   bag(values: readonly Value[]): Node {
-    return this.group(
-      'bag',
-      'list',
-      values.map((x) => this.node(x)),
-    );
+    const items = values.map((x) => this.node(x));
+    return this.group('bag', 'list', items);
   }
 
   private group(type: 'row' | 'bag', tag: string, items: Node[]): Node {

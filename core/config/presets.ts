@@ -10,7 +10,7 @@ const TINY: RunConfigInput = {
   problems: 'tiny',
   prompts: 'tiny',
   schedule: { discriminatorSteps: 3, generatorSteps: 3, alternatingSteps: 4 },
-  sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 128, topP: 1 }, // 0.8 explores too little
+  sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 128, topP: 1 }, // a temperature of 0.8 explores too little
   testsPerTurn: 2,
   testTurns: 4, // with fewer, tests seldom show an error at a boundary
   lora: { rank: 8, alpha: 16, dropout: 0 },

@@ -15,7 +15,7 @@ type MetricOf<T> = (problems: readonly T[]) => number | undefined;
 
 /** The difference `b` − `a` on the same problems. */
 export interface Comparison extends Estimate {
-  p: number; // two-sided; at least 1 / DRAWS
+  p: number; // the two-sided p-value, at least 1 / DRAWS
 }
 
 /** Undefined if the metric is. The interval lies between percentiles, and is always the same for the same problems. */

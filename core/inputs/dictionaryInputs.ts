@@ -2,10 +2,9 @@
 // and their neighbours. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
 import type { RandomStream } from '../base/random.js';
 import type { Value } from '../schema/value.js';
-import { freshInputs } from './freshInputs.js';
+import { distinctInputs, freshInputs } from './freshInputs.js';
 
 const MOST_CHANGES = 3; // changes of one input
-const TRIES = 20; // draws for each wanted input
 
 /** The whole numbers in the texts, and their neighbours. */
 export function constantsIn(...texts: string[]): number[] {
@@ -20,17 +19,8 @@ export function dictionaryInputs(
   count: number,
   random: RandomStream,
 ): Value[][] {
-  const seen = new Set(known.map((args) => JSON.stringify(args)));
-  const found: Value[][] = [];
-  if (known.length === 0) return found;
-  let tries = 0;
-  for (const input of changedInputs(known, constants, random)) {
-    const key = JSON.stringify(input);
-    if (!seen.has(key)) found.push(input);
-    seen.add(key);
-    if (found.length === count || ++tries === TRIES * count) break;
-  }
-  return found;
+  const changed = changedInputs(known, constants, random);
+  return distinctInputs(known, count, () => changed.next().value);
 }
 
 /** Gives inputs without end: seeds with one to three changes, which are mutations, or constants at random places. */
@@ -38,7 +28,7 @@ export function* changedInputs(
   seeds: readonly Value[][],
   constants: readonly number[],
   random: RandomStream,
-): Iterable<Value[]> {
+): Generator<Value[], never> {
   for (;;) {
     let input = random.choice(seeds);
     for (let left = random.int(1, MOST_CHANGES); left > 0; left--) {

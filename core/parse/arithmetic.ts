@@ -35,9 +35,8 @@ export function unary(op: string, value: Value): Value {
   }
   const float = toFloat(value);
   if (float !== undefined && (op === '-' || op === '+')) return op === '-' ? floatValue(-float) : value;
-  if (value !== null && typeof value === 'object' && 'c' in value && (op === '-' || op === '+')) {
+  if (isComplex(value) && (op === '-' || op === '+'))
     return op === '+' ? value : { c: [negate(value.c[0]), negate(value.c[1])] };
-  }
   throw unsupported(op);
 }
 
@@ -60,7 +59,7 @@ export function binary(op: string, left: Value, right: Value): Value {
   if (x !== undefined && y !== undefined) return floatArithmetic(op, x, y);
   if (y === undefined && x !== undefined && (op === '+' || op === '-') && isComplex(right)) {
     const imaginary = op === '+' ? right.c[1] : negate(right.c[1]);
-    return { c: [floatRepr(x), imaginary] }; // 1 + 2j
+    return { c: [floatRepr(x), imaginary] }; // such as 1 + 2j
   }
   throw unsupported(op);
 }

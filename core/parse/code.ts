@@ -110,16 +110,13 @@ const ASSIGNMENT = new RegExp(`^${NAME}\\s*=(?!=)`, 'u');
 /** The names that functions, classes, imports and assignments at the top level bind. */
 function boundNames(code: string): string[] {
   const found = [...code.matchAll(DEFINITION)].slice(0, 100);
+  const lastName = (part: string): string =>
+    part
+      .replace(/#.*/g, '')
+      .match(/[\p{L}\p{M}\p{N}_]+/gu)
+      ?.at(-1) ?? '';
   return found.flatMap(([, defined, imported, assigned]) =>
-    imported === undefined
-      ? (defined ?? assigned!).split(',').map((name) => name.trim())
-      : imported.split(',').map(
-          (part) =>
-            part
-              .replace(/#.*/g, '')
-              .match(/[\p{L}\p{M}\p{N}_]+/gu)
-              ?.at(-1) ?? '',
-        ),
+    (imported ?? defined ?? assigned!).split(',').map(lastName),
   );
 }
 
@@ -220,13 +217,10 @@ function isStub(code: string): boolean {
  */
 function bareProgram(given: string, entry: string | undefined): string {
   const lines = withoutPrompts(given.replace(OPENING_TAG, '').replace(CLOSING_TAG, '\n```')).split('\n');
-  const programAt = (start: number): string =>
-    upToProse(
-      lines
-        .slice(start)
-        .join('\n')
-        .replace(/^[ \t]*(?:```|~~~)[\s\S]*/m, ''),
-    );
+  const programAt = (start: number): string => {
+    const rest = lines.slice(start).join('\n');
+    return upToProse(rest.replace(/^[ \t]*(?:```|~~~)[\s\S]*/m, ''));
+  };
   const first = lines.findIndex((line) => PROGRAM_START.test(line));
   if (first >= 0) return programAt(firstOfProgram(lines, first, entry === MAIN));
   const isStart = (line: string): boolean =>

@@ -40,7 +40,7 @@ export interface SalvageOptions {
 }
 
 export interface Salvage {
-  tests: TestCase[]; // in the order of the text
+  tests: TestCase[]; // sorted as in the text
   rejected: RejectedTest[];
 }
 
@@ -112,7 +112,7 @@ class Salvager {
     if (char === '(' && this.startsTest(at)) return this.takeTuple(at);
     const bullet = this.before === '\n' ? BULLET.exec(this.text.slice(at, at + 6)) : null;
     if (bullet) {
-      this.lineBlank = true; // the line starts after it
+      this.lineBlank = true; // the line starts after the bullet
       return at + bullet[0].length;
     }
     if (char === '[' && (this.listDepth > 0 ? '[,' : '\n=').includes(this.before)) this.listDepth++;
@@ -191,7 +191,7 @@ class Salvager {
   private attempt(source: string, meantAsTest: boolean, parse: () => TestCase | undefined): boolean {
     try {
       const test = parse();
-      if (test === undefined) return false; // prose in brackets
+      if (test === undefined) return false; // the brackets hold prose
       if (this.tests.length >= this.options.limit) this.reject('over-limit', source);
       else this.tests.push(test);
       return true;

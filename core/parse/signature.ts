@@ -22,7 +22,7 @@ export const fixedArity = ({ required, most }: Signature): number | undefined =>
 
 const HEAD = /^([ \t]*)((?:async\s+)?def\s+([\p{L}_][\p{L}\p{M}\p{N}_]*))/gmu;
 
-const MAX_HEADER = 20_000; // characters
+const MAX_HEADER = 20_000; // characters of a header that are read
 
 /** The names before an opening bracket, in the order of a text that need not parse. */
 export const calledNames = (text: string): string[] =>
@@ -55,12 +55,10 @@ export function signatureAt(text: string, from: number): Signature | undefined {
   const list = definition?.getChild('ParamList');
   if (!definition || !list || list.lastChild?.name !== ')' || hasError(list)) return undefined;
   const slice = (node: SyntaxNode): string => header.slice(node.from, node.to);
-  const annotation = (node: SyntaxNode | null | undefined): string =>
-    node
-      ? slice(node)
-          .replace(/^(?:->|:)\s*/, '')
-          .trim()
-      : '';
+  const annotation = (node: SyntaxNode | null | undefined): string => {
+    const text = node ? slice(node) : '';
+    return text.replace(/^(?:->|:)\s*/, '').trim();
+  };
   const at = text.lastIndexOf('\n', from - 1) + 1;
   const { owner, decorators } = surroundings(text, at, from - at);
   const signature: Signature = {
@@ -117,13 +115,8 @@ function parametersOf(list: SyntaxNode, header: string): { nodes: SyntaxNode[]; 
       if (child.name !== 'Comment') nodes.push(child);
       continue;
     }
-    out.push({
-      nodes,
-      between: header
-        .slice(from, child.from)
-        .replace(/#[^\n]*/g, '')
-        .trim(),
-    });
+    const text = header.slice(from, child.from).replace(/#[^\n]*/g, '');
+    out.push({ nodes, between: text.trim() });
     nodes = [];
     from = child.to;
   }

@@ -64,7 +64,7 @@ export function takeVote(
 interface Winner {
   answer?: Value; // absent: a failure has the most weight, or no program has any
   agreement: number;
-  agrees: boolean[]; // by program
+  agrees: boolean[]; // whether each program gives this answer
 }
 
 /** The answer with the most weight. All failures of a kind are one answer, of which no test can be made. */
@@ -82,10 +82,7 @@ function countVotes(
     group.weight += weights[p]!;
   }
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const best = groups.reduce<(typeof groups)[number] | undefined>(
-    (one, other) => (one === undefined || other.weight > one.weight ? other : one),
-    undefined,
-  );
+  const [best] = groups.toSorted((one, other) => other.weight - one.weight); // of equal groups, the first one wins
   if (best === undefined || total === 0) return { agreement: 0, agrees: calls.map(() => false) };
   return {
     ...(best.first.kind === 'value' && { answer: best.first.value }),

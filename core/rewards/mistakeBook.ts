@@ -5,7 +5,7 @@ import { type SuiteTest, testKey } from './suite.js';
 
 export interface BookEntry {
   test: TestCase;
-  weight: number; // > 0
+  weight: number; // always positive
 }
 
 /** Problem id → entries, in the order in which they joined. */
@@ -13,7 +13,7 @@ export type MistakeBook = Record<string, BookEntry[]>;
 
 /** A test of a judged suite. */
 export interface ExecutedTest extends SuiteTest {
-  failed: boolean; // by at least one program
+  failed: boolean; // whether at least one program fails it
 }
 
 export interface BookRule {

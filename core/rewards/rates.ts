@@ -11,14 +11,8 @@ export interface JudgedProgram {
   verdicts: readonly Verdict[];
 }
 
-export interface PassRates {
-  combined: number | undefined;
-  baseline: number | undefined;
-  generated: number | undefined; // counts valid generated tests only
-}
-
 /** The mean pass rate of programs by the origin of the tests. Each program counts once, whatever the size of its suite. */
-export function passRates(programs: readonly JudgedProgram[]): PassRates {
+export function passRates(programs: readonly JudgedProgram[]) {
   const rate = (includes: (test: SuiteTest) => boolean): number | undefined => {
     const rates = programs.flatMap(({ suite, verdicts }) => {
       const included = verdicts.filter((_, i) => includes(suite[i]!));
@@ -29,30 +23,26 @@ export function passRates(programs: readonly JudgedProgram[]): PassRates {
   return {
     combined: rate(() => true),
     baseline: rate(({ origin }) => origin === 'baseline'),
-    generated: rate(({ origin }) => origin === 'generated'),
+    generated: rate(({ origin }) => origin === 'generated'), // those that joined the suite
   };
 }
 
-export interface TestRates {
-  validity: number | undefined; // share of valid tests among all, lost ones included
-  uniqueInputs: number | undefined; // distinct inputs of each group / all tests, lost ones included
-  bugCatchRate: number | undefined; // share of turns with a valid test that the program fails
-}
-
-/** @param groups the turns of each group, whose tests are for the same problem */
-export function testRates(groups: readonly JudgedTurn[][]): TestRates {
+/**
+ * The shares of valid tests and of distinct inputs among all tests, lost ones included, and the share of turns with a valid test that
+ * the program fails.
+ * @param groups the turns of each group, whose tests are for the same problem
+ */
+export function testRates(groups: readonly JudgedTurn[][]) {
   const turns = groups.flat();
   const tests = turns.flatMap((turn) => turn.tests);
   const unique = (group: JudgedTurn[]): number =>
     new Set(group.flatMap((turn) => turn.tests.map((t) => t.inputs))).size;
+  const catching = turns.filter((turn) => turn.tests.some((test) => test.valid && test.caught));
   const written = tests.length + sumOf(turns.map((turn) => turn.lost));
   return {
     validity: ratio(tests.filter((test) => test.valid).length, written),
     uniqueInputs: ratio(sumOf(groups.map(unique)), written),
-    bugCatchRate: ratio(
-      turns.filter((turn) => turn.tests.some((test) => test.valid && test.caught)).length,
-      turns.length,
-    ),
+    bugCatchRate: ratio(catching.length, turns.length),
   };
 }
 

@@ -17,7 +17,7 @@ export interface ScoredTokens {
   mask_T: readonly number[];
 }
 
-export const MAX_WEIGHT = 2; // C
+export const MAX_WEIGHT = 2; // the bound C above
 
 export const importanceWeight = (engine: number, server: number): number =>
   Math.min(MAX_WEIGHT, Math.exp(engine - server));

@@ -89,12 +89,10 @@ const sampledLogprobs = (turns: readonly TokenTurn[]): number[] =>
  * which nothing predicts.
  */
 export function creditMask(turns: readonly TokenTurn[], trainedStage: Stage, credit: Credit): number[] {
-  const mask: number[] = [];
-  for (const { stage, promptTokens, answerTokens } of turns) {
+  const mask = turns.flatMap(({ stage, promptTokens, answerTokens }): number[] => {
     const trained = isTrained(stage, trainedStage, credit) ? 1 : 0;
-    for (let i = 0; i < promptTokens.length; i++) mask.push(0);
-    for (let i = 0; i < answerTokens.length; i++) mask.push(trained);
-  }
+    return [...promptTokens.map(() => 0), ...answerTokens.map(() => trained)];
+  });
   if (mask.length > 0) mask[0] = 0;
   return mask.slice(0, mask.lastIndexOf(1) + 1);
 }

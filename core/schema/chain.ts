@@ -28,7 +28,7 @@ export interface Turn extends SampledTurn {
 export interface Chain {
   problemId: string;
   sample: number; // 0..G-1 in its group
-  turns: Turn[]; // in the order of stages
+  turns: Turn[]; // sorted by stage
 }
 
 /** Identifies a chain in the store. */

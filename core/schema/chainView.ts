@@ -11,7 +11,7 @@ const termsSchema = z.array(z.strictObject({ name: z.string(), weight: z.number(
 export const shownTestSchema = z.strictObject({
   call: z.string(), // 'solve([1, 2], 3)', or the name of a test of the source
   expected: z.string(), // a Python literal, 'illegal input' or 'pass'
-  valid: z.boolean(), // the reference solution agrees
+  valid: z.boolean(), // whether the reference solution agrees
   verdict: verdictSchema.optional(), // absent: the test is not valid, so it was not executed
 });
 export type ShownTest = z.infer<typeof shownTestSchema>;

@@ -36,7 +36,7 @@ const ppoSchema = z.strictObject({
   entropyBonus: z.number().nonnegative().default(0),
   klCoefficient: z.number().nonnegative().default(0), // weight of the KL penalty against the base
   epochs: positiveInt.default(2),
-  minibatch: positiveInt.default(32), // sequences
+  minibatch: positiveInt.default(32), // sequences per minibatch
   learningRate: z.number().positive().default(1e-5),
   schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // how the rate falls to 0 after the warm-up
   warmupSteps: z.int().nonnegative().default(3),
@@ -162,8 +162,8 @@ const fieldsSchema = z.strictObject({
       maxTestTokens: positiveInt.default(512), // limit per discriminator turn
       // evaluation and solving use these filters; training samples from the whole tempered distribution
       topP: z.number().positive().max(1).nullable().default(0.9),
-      topK: z.int().nonnegative().nullable().default(0), // 0: all
-      repetitionPenalty: z.number().min(1).nullable().default(1), // 1: none
+      topK: z.int().nonnegative().nullable().default(0), // 0: no limit
+      repetitionPenalty: z.number().min(1).nullable().default(1), // 1: no penalty
     })
     .prefault({}),
   testsPerTurn: positiveInt.max(5).default(3),
@@ -179,7 +179,7 @@ const fieldsSchema = z.strictObject({
     .prefault({}),
   discriminator: z
     .strictObject({
-      enabled: z.boolean().default(true), // false: baseline tests only
+      enabled: z.boolean().default(true), // false: only baseline tests judge programs
       model: z.string().nullable().default(null), // null: the generator's base
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),

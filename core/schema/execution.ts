@@ -113,6 +113,6 @@ export interface TestJob {
 
 export interface TestRun {
   id: string;
-  tests: { name: string; outcome: Verdict; message: string | null }[]; // in source order
+  tests: { name: string; outcome: Verdict; message: string | null }[]; // sorted as in the source
   ms: number;
 }

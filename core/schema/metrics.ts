@@ -44,7 +44,7 @@ const stepFiguresSchema = z
   .strictObject({
     groups: z.int().nonnegative(), // problems, or targets of tests; further ones of refilled batches included
     allRightGroups: z.int().nonnegative(), // every program passes its suite, or every turn catches the program
-    allWrongGroups: z.int().nonnegative(), // no program does, or no turn
+    allWrongGroups: z.int().nonnegative(), // no program passes its suite, or no turn catches the program
     allEqualGroups: z.int().nonnegative(), // all samples have the same results, test by test
     // only in generator steps:
     programTokens: z.number(), // mean answer with a program, cut ones left out; absent if all are cut

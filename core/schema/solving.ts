@@ -14,7 +14,7 @@ export const solveProblemsInputSchema = z.strictObject({
   checkpoint: z.strictObject({ runId: z.string(), name: z.string() }).optional(),
   untrained: z.boolean().optional(), // the settings of the checkpoint's run, without its adapters
   samples: z.int().positive().optional(), // programs per problem; default 1
-  temperature: z.number().nonnegative().optional(), // default 0 = greedy
+  temperature: z.number().nonnegative().optional(), // default: 0, which is greedy
   tests: z.boolean().optional(), // the discriminator writes tests for every stage
   seed: z.int().nonnegative().optional(),
 });

@@ -136,7 +136,7 @@ function argumentsOf(input: unknown, signature: Signature, type: string): Value[
     const value = literal(input);
     return Array.isArray(value) ? value : [value];
   };
-  const written = (): Value[] => literal(`[${input}]`) as Value[]; // as in a call: `1, 'a'`
+  const written = (): Value[] => literal(`[${input}]`) as Value[]; // arguments may be written as in a call: `1, 'a'`
   const forms = LISTS_FIRST.test(type) ? [list, lines, written] : [lines, list, written];
   for (const form of forms) {
     const args = attempt(form);

@@ -56,7 +56,8 @@ async function choose(
     const replaceable = kind === 'auto' && absent && !feature;
     if (!replaceable || !fallback) {
       const shown = replaceable ? new GauntletError(error.code, `${error.message}; ${NO_FALLBACK}`) : error;
-      throw daemonTimeoutMs > 0 && isUnanswered(error) ? retryable(shown as GauntletError) : shown;
+      if (daemonTimeoutMs === 0 || !isUnanswered(error)) throw shown;
+      throw new GauntletError('SANDBOX_FAULT', (shown as GauntletError).message, { cause: shown }); // the daemon may come back
     }
     log(`sandbox: ${error.message}; using WebAssembly`);
     return openWasm({ ...count, log });
@@ -92,10 +93,6 @@ function isUnanswered(error: unknown): error is GauntletError {
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
   return code !== undefined && NO_ANSWER.includes(code);
 }
-
-/** Docker was requested, and the daemon may come back. */
-const retryable = (error: GauntletError): GauntletError =>
-  new GauntletError('SANDBOX_FAULT', error.message, { cause: error });
 
 /** The requested feature that only Docker has; undefined if there is none. */
 function dockerFeature({ isolation, packages, image, runtime }: OpenSandboxOptions): string | undefined {
