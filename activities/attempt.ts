@@ -11,7 +11,7 @@ export interface Attempt {
   scope: Scope;
   /** What Temporal says about the attempt. Absent in a process without Temporal. */
   info?: Context['info'] | undefined;
-  /** What the activity is computed with, if it needs a certain environment. */
+  /** The facts of the environment that the activity needs, if it needs one. */
   facts?: Environment['facts'] | undefined;
 }
 

@@ -17,7 +17,7 @@ const TRAINING = 'trainFullPipeline';
 export function environmentCheck(
   deps: Deps,
 ): (input: unknown, part: EnvironmentPart, workflowType?: string) => Promise<Facts> {
-  const entered = new Set<string>(); // runs and parts that this worker has compared
+  const entered = new Set<string>(); // keys of the runs and parts that this worker has compared
   return async (input, part, workflowType = TRAINING) => {
     const run = runOf(input);
     if (run === undefined || deps.environment === undefined) return undefined;
@@ -26,7 +26,7 @@ export function environmentCheck(
     const key = `${part} ${run.runId}`;
     // other workflows only read a run
     if (workflowType !== TRAINING || entered.has(key)) return facts;
-    if ((await readRecord(deps.store, run.runId, MANIFEST)) === undefined) return facts; // not a run of the store
+    if ((await readRecord(deps.store, run.runId, MANIFEST)) === undefined) return facts; // the store has no such run
     try {
       await enterEnvironment(deps.store, run.runId, { part, facts, details }, deps.acceptsEnvironment ?? false);
     } catch (error) {

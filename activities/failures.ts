@@ -1,5 +1,5 @@
-// Converts errors to Temporal failures and decides which are retryable. Infrastructure faults are; faults of input or
-// logic are not. A cancelled attempt reports its cancellation.
+// Converts errors to Temporal failures. Infrastructure faults are retryable; faults of input or logic are not. A cancelled
+// attempt reports its cancellation.
 import { ApplicationFailure, CancelledFailure, TemporalFailure } from '@temporalio/common';
 import { ZodError } from 'zod';
 import { GauntletError } from '../core/base/errors.js';

@@ -1,12 +1,12 @@
-// Everything around the function of an activity on a worker. `createActivities` nests these layers, in this order:
+// The layers around the function of an activity on a worker. `createActivities` nests them in this order:
 //
 //   beating          heartbeats at fixed times
 //   inTurn           one model activity at a time
 //   watched          an activity without progress fails, and its worker ends
-//   delivered        inputs as Temporal delivers them, failures as Temporal knows them
+//   delivered        inputs become JSON, and errors become failures of Temporal
 //   healed           lost artifacts are computed again
-//   sameEnvironment  the environment of the run, or one that a person accepted
-//   memoised         the result that is stored already
+//   sameEnvironment  the worker must have the environment of the run, or one that a person accepted
+//   memoised         a result that is stored already is not computed again
 //
 // The first three need Temporal. With traces, the interceptor of workers/tracing.ts is around them.
 import { keyInputs } from '../chains/memoKey.js';
@@ -25,7 +25,7 @@ const SHORTEST_BEAT_MS = 200;
 
 /**
  * A long call into the engine or the sandbox sends no heartbeats, and an activity learns of its cancellation only through
- * them. Others report progress many times a second: sending each report took a quarter of their own time.
+ * them. Other calls report progress many times a second: sending each report took a quarter of their own time.
  */
 export const beating: Layer = (next) => async (attempt) => {
   const { scope, info } = attempt;
@@ -113,13 +113,13 @@ const memoised: Layer = (next) => async (attempt) => {
   return { ...output, seconds, ...(failedAttempts > 0 && { failedAttempts }) };
 };
 
-/** The function of an activity. `earlierSeconds`: what earlier attempts spent on parts that it did not compute again. */
+/** The function of an activity. `earlierSeconds` is the time that earlier attempts spent on parts which it reused. */
 export type Implementation<I, O> = (
   scope: Scope,
   input: I,
 ) => Promise<Omit<O, 'seconds'> & { seconds?: number; earlierSeconds?: number }>;
 
-/** Gives the work of an activity that is no sequence. Such activities can compute each other's lost artifacts again. */
+/** Wraps the functions of activities in their layers. The activities can compute each other's lost artifacts again. */
 export function openLeaves(deps: Deps) {
   const producers: ArtifactProducers = new Map();
   const kept = compose(sameEnvironment(deps), memoised);

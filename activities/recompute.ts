@@ -15,7 +15,7 @@ export const RECOMPUTE_WITHIN_SECONDS = 120;
 
 /** An activity that can be called again with recorded inputs. */
 export interface ArtifactProducer {
-  version: number; // 0: not memoised
+  version: number; // 0: its result is not stored
   call(input: unknown): Promise<unknown>;
 }
 export type ArtifactProducers = Map<string, ArtifactProducer>;
@@ -42,9 +42,8 @@ export async function withRecomputation<T>(
         continue;
       }
       const hint = run === undefined ? '' : `: continue with \`gauntlet resume ${run.runId}\``;
-      throw new GauntletError('CORRUPT_ARTIFACT', `${message}, and it cannot be recomputed here${hint}`, {
-        cause: error,
-      });
+      const told = `${message}, and it cannot be recomputed here${hint}`;
+      throw new GauntletError('CORRUPT_ARTIFACT', told, { cause: error });
     }
   }
 }
@@ -60,17 +59,18 @@ async function recompute(
     const record = await unlessLost(() => readMemoRecord(store, key));
     const producer = record && producers.get(record.name);
     if (!record || producer?.version !== record.version || record.seconds > RECOMPUTE_WITHIN_SECONDS) continue;
-    if (digestsIn(record.inputs).includes(lost)) continue; // it passed the artifact on, and cannot make it
+    if (digestsIn(record.inputs).includes(lost)) continue; // the activity only passed the artifact on
     const input = withRun(record.inputs, run);
-    if (input !== undefined) await ignoreErrors(() => producer.call(input));
+    // a failure leaves the artifact missing, which the caller reports
+    if (input !== undefined) await producer.call(input).catch(() => undefined);
     if (await store.hasBlob(lost)) return true;
   }
   // no memo row refers to the initial artifacts of a run
   const prepare = producers.get('prepareRun');
   if (prepare && run && (await store.readRunFile(run.runId, MANIFEST)) !== undefined) {
-    await ignoreErrors(async () =>
-      prepare.call({ runId: run.runId, input: await initialConfig(store, run), keepsInput: true }),
-    );
+    const again = async () =>
+      prepare.call({ runId: run.runId, input: await initialConfig(store, run), keepsInput: true });
+    await again().catch(() => undefined);
   }
   return store.hasBlob(lost);
 }
@@ -109,9 +109,4 @@ async function initialConfig(store: Store, run: RunRef): Promise<unknown> {
     discriminator: { ...discriminator, model },
     engine: { ...config.engine, ...run.engine },
   };
-}
-
-/** Ignores recomputation errors; the caller reports the missing artifact. */
-async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
-  await work().catch(() => undefined);
 }

@@ -16,12 +16,12 @@ export type { EvaluationRates, RunProgress, RunResult } from '../core/schema/run
 export { type ErrorCode, GauntletError };
 
 export interface PipelineOptions {
-  id: string; // of the run in its store: 1–200 of A–Z a–z 0–9 _ . : @ = + -
+  id: string; // names the run in its store: 1–200 characters of A–Z a–z 0–9 _ . : @ = + -
   config?: RunConfigInput; // fields that differ from the defaults; default: the preset 'tiny'
   store: string; // a folder, a file: URL or s3://BUCKET/PREFIX
   sandbox?: SandboxKind; // overrides the configuration, as do the next two
   device?: Device;
-  threads?: number; // of the engine
+  threads?: number; // threads of the engine
   /** Called with the fields that change, at least once per step. */
   onProgress?: (progress: Partial<RunProgress>) => void;
 }

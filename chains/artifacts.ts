@@ -71,11 +71,11 @@ export async function openRole(scope: Scope, run: Omit<RunRef, 'problems'>, role
       `model '${model}' has digest ${engine.info.digest}, but run '${run.runId}' started with ${modelDigest}`,
     );
   }
-  const adapter: OpenRole['adapter'] = (weights) =>
-    readAdapter(scope.store, engine, { config: adapterConfig, weights });
+  const filesOf = (weights: Digest) => readAdapterFiles(scope.store, { config: adapterConfig, weights });
+  const adapter: OpenRole['adapter'] = async (weights) => engine.importAdapter(await filesOf(weights));
   const served: OpenRole['served'] = async (weights) => ({
     name: `gauntlet-${hexOf(weights)}-${hexOf(adapterConfig).slice(0, 8)}`,
-    files: await readAdapterFiles(scope.store, { config: adapterConfig, weights }),
+    files: await filesOf(weights),
   });
   const chat = engine.chat(config.templateArguments);
   return { config, engine, chat, adapter, served };
@@ -103,9 +103,6 @@ export async function writeAdapter(store: Store, engine: Engine, adapter: Adapte
   const [configDigest, weightsDigest] = await Promise.all([store.putBlob(config), store.putBlob(weights)]);
   return { config: configDigest, weights: weightsDigest };
 }
-
-const readAdapter = async (store: Store, engine: Engine, stored: StoredAdapter): Promise<Adapter> =>
-  engine.importAdapter(await readAdapterFiles(store, stored));
 
 async function readAdapterFiles(store: Store, stored: StoredAdapter): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();

@@ -1,5 +1,4 @@
 // What the result of an activity depends on, and the key of its memo row.
-
 import type { RunRef } from '../core/schema/runRef.js';
 import type { Activity } from '../method/activity.js';
 import type { ScoreOldPolicyInput } from '../method/train.js';

@@ -12,8 +12,8 @@ import { measureStep } from './train/measureStep.js';
 export interface StepReplay {
   step: number;
   role: StepMetrics['role'];
-  reward: number; // recomputed mean
-  recorded: number;
+  reward: number; // the recomputed mean
+  recorded: number; // the recorded mean
   matches: boolean;
   differs: string[]; // the names of differences: verdicts, trajectories or metrics
 }
@@ -42,15 +42,9 @@ export async function replayStep(
     const again = await executeSuite(scope, { run, per, suite: 'baseline', chains, tests, replayBuffer });
     if (again.verdicts !== verdicts) differs.push('verdicts');
   }
-  const rewarded = await computeRewards(scope, {
-    run,
-    role,
-    verdicts,
-    chains,
-    tests,
-    replayBuffer,
-    position: { stage, phase, epoch, step, role },
-  });
+  const position = { stage, phase, epoch, step, role };
+  const input = { run, role, verdicts, chains, tests, replayBuffer, position };
+  const rewarded = await computeRewards(scope, input);
   if (rewarded.trajectories !== artifacts.trajectories) differs.push('trajectories');
   // records of earlier versions have no counts of groups
   const measured = recorded.groups === undefined ? {} : await measureStep(scope, { run, role, verdicts, chains });

@@ -1,5 +1,5 @@
-// How a program is called, derived from its signature: a method, arguments of the usual interview classes (linked lists
-// and trees), an argument that is changed in place.
+// Derives from a signature how a program is called: as a method, with arguments of the usual interview classes (linked lists and
+// trees), or to change an argument in place.
 import { definitionsOf } from '../core/parse/definitions.js';
 import { parseSignature, type Signature } from '../core/parse/signature.js';
 import { type Calling, callingSchema, type Shape } from '../core/schema/calling.js';
@@ -55,7 +55,7 @@ export function inShape(test: TestCase, calling: Calling | undefined): TestCase 
 /** An argument that a function can change. */
 const MUTABLE = /\b(?:[Ll]ist|[Dd]ict|[Ss]et|bytearray|ListNode|TreeNode)\b/;
 
-/** Of a class whose constructor is `init`. */
+/** How a class of operations with the constructor `init` is called. */
 export const callingOfClass = (init: Signature): Calling =>
   callingSchema.parse({ style: 'operations', parameters: init.annotations.map(shapeOf) });
 

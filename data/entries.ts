@@ -16,7 +16,7 @@ import { FIELDS, formatOf, recogniseFormat } from './formats/index.js';
 import { MAY_HOLD_TESTS, type Wanted } from './parquetGroups.js';
 import { printable, readRecords, refuse, type SourceRecord } from './records.js';
 
-/** What a record gives. */
+/** The problem of a record, or why the record cannot be used. */
 export type Entry = { problem: Problem } | Rejected;
 
 export interface ReadingOptions {
@@ -37,7 +37,7 @@ export async function openEntries(files: string | readonly string[], options: Re
 
 /** The entries of a set of problems. They are read again from the files each time, and none is kept. */
 export class Entries implements AsyncIterable<Entry> {
-  /** Fields that may hold tests and are not read, of the records that were. */
+  /** The fields of the records so far that may hold tests and are not read. */
   readonly unread = new Set<string>();
   private readonly styles: ListStyles = { certain: new Set() };
   private isStyleSought = false;
@@ -52,7 +52,7 @@ export class Entries implements AsyncIterable<Entry> {
     return this.known.name;
   }
 
-  /** @throws GauntletError BAD_INPUT, one line that names file and place: of one entry, or after the last one */
+  /** @throws GauntletError BAD_INPUT, one line that names file and place, at an entry or after the last one */
   async *[Symbol.asyncIterator](): AsyncGenerator<Entry> {
     const { references } = this.options;
     const ids = new Ids();
@@ -112,18 +112,15 @@ export class Entries implements AsyncIterable<Entry> {
     } catch (error) {
       if (!(error instanceof UnusableRecord && error.isAmbiguous) || this.isStyleSought) throw error;
       this.isStyleSought = true;
-      for await (const other of this.records()) this.noteStyles(other);
+      for await (const other of this.records())
+        try {
+          this.problemOf(other); // notes its style
+        } catch (fault) {
+          if (!(fault instanceof UnusableRecord)) throw fault;
+        }
       const [style, ...more] = this.styles.certain;
       if (more.length === 0) this.styles.chosen = style;
       return this.problemOf(record);
-    }
-  }
-
-  private noteStyles(record: SourceRecord): void {
-    try {
-      this.problemOf(record);
-    } catch (error) {
-      if (!(error instanceof UnusableRecord)) throw error;
     }
   }
 
@@ -142,7 +139,7 @@ export class Entries implements AsyncIterable<Entry> {
   }
 }
 
-/** The format that is named; else that of the first record that has one, since a record may lack a field. */
+/** The named format; else the format of the first record that has one, since a record may lack a field. */
 async function formatFor(
   files: readonly string[],
   { format = 'auto', map, references }: ReadingOptions,
@@ -155,7 +152,7 @@ async function formatFor(
   throw new GauntletError('BAD_INPUT', `--map: the format ${format} has fixed fields; leave out --format`);
 }
 
-/** @param isOwn if nothing tells: problems that are only solved may lack all that tells */
+/** @param isOwn whether the format is gauntlet's if no field tells: problems that are only solved may lack such fields */
 async function recognise(files: readonly string[], isOwn: boolean): Promise<ProblemFormat> {
   let first: SourceRecord | undefined;
   for await (const record of recordsOf(files, FIELDS)) {
@@ -183,9 +180,9 @@ async function* recordsOf(files: readonly string[], wanted: Wanted): AsyncGenera
 
 /** The ids of a set. Sets that were joined may count from 0 each: another problem with the same id gets a number. */
 class Ids {
-  readonly places = new Map<string, Map<string, string>>(); // by id and digest of the description
+  readonly places = new Map<string, Map<string, string>>(); // the place of each problem, by id and digest of the description
 
-  /** @returns the id, or where it was before if it is the same problem, or if ids may not be numbered */
+  /** @returns the id; or where it was before, if that is the same problem, or if ids may not be numbered */
   take({ id, description }: Problem, place: string, isNumbered: boolean): { id?: string; before?: string } {
     const digest = createHash('sha256').update(description).digest('base64');
     const known = this.places.get(id) ?? new Map<string, string>();
@@ -200,7 +197,7 @@ class Ids {
   }
 }
 
-/** By their names; a record without tests in them does not count. */
+/** The fields of a record that are not read, but hold tests by their names. Empty fields do not count. */
 function unreadTests(json: unknown, format: ProblemFormat): string[] {
   const named = Object.entries(Object(json)).filter(([name]) => MAY_HOLD_TESTS.test(name));
   const filled = named.filter(([, value]) => (typeof value === 'string' ? value : Object.keys(Object(value)).length));

@@ -33,7 +33,7 @@ export const parseExactJson = (text: string): unknown =>
 export function ofJsonText(given: unknown, parse: (text: string) => unknown = parseExactJson): unknown {
   if (typeof given !== 'string' || !/^\s*[[{]/.test(given)) return given;
   try {
-    parseJson(given); // bounds lists and nesting
+    parseJson(given); // refuses too many lists and too deep nesting
     return parse(given);
   } catch {
     return given;

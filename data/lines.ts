@@ -4,16 +4,16 @@ import type { Readable } from 'node:stream';
 import { FileDecoder } from '../core/base/encoding.js';
 import { GauntletError } from '../core/base/errors.js';
 
-/** Characters of a line, and of a JSON text over many lines. A string of JavaScript can have twice as many. */
+/** The most characters of a line, and of a JSON text over many lines. A string of JavaScript can have twice as many. */
 export const MAX_LINE = 1 << 28;
 
 export type Line = [number: number, text: string];
 
-/** Without blank lines, since a few bytes can hold millions. @throws NotText, and BAD_INPUT, with the name, for a line that is too long */
+/** All lines but blank ones, of which a few bytes can hold millions. @throws NotText, and BAD_INPUT, with the name, for a line that is too long */
 export async function* linesOf(input: Readable, name: string, most = MAX_LINE): AsyncGenerator<Line> {
   const decoder = new FileDecoder();
-  let pieces: string[] = []; // of a line that has not ended yet
-  let length = 0; // of the pieces
+  let pieces: string[] = []; // the pieces of a line that has not ended yet
+  let length = 0; // how many characters the pieces have
   let number = 1;
   const line = (): Line[] => {
     const text = length === 0 ? '' : pieces.join('').replace(/\r$/, '');

@@ -18,7 +18,7 @@ export interface ParquetRow {
 /** @throws ParquetFault, or an error of the file system */
 export async function* readParquet(file: string, wanted?: Wanted, limits = PARQUET_LIMITS): AsyncGenerator<ParquetRow> {
   const task: GroupsTask = { file, limits, wanted };
-  let left = 1000 * limits.seconds + (await stat(file)).size / 1000; // milliseconds that this waits for the thread
+  let left = 1000 * limits.seconds + (await stat(file)).size / 1000; // milliseconds of waiting for the thread that are left
   const thread = startThread(new URL('./parquetThread.js', import.meta.url), task);
   const isLate = new AbortController();
   try {

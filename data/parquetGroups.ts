@@ -17,11 +17,11 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import { ZSTDDecoder } from 'zstddec/stream';
 import { mostBytes } from './unpacked.js';
 
-/** Of a row group, whose values count four times more for each list or struct around them; of the footer; of the time for a file. */
+/** Limits of a row group, of the footer, and of the time for a file. Values count four times more for each list or struct around them. */
 export const PARQUET_LIMITS = { bytes: 1 << 30, values: 20_000_000, footerBytes: 16 << 20, seconds: 120 };
 export type ParquetLimits = typeof PARQUET_LIMITS;
 
-const MAX_NESTING = 64; // of columns
+const MAX_NESTING = 64; // the depth of columns
 
 /** What is wrong with a file, in words that continue its name. */
 export class ParquetFault extends Error {}
@@ -34,7 +34,7 @@ export const MAY_HOLD_TESTS = /test|input_output/i;
 /** Some rows of a group as the reader gives them: ints of 64 bits are bigints, times are dates. */
 export interface SomeRows {
   rows: Record<string, unknown>[];
-  schema: SchemaTree; // of the columns that are read
+  schema: SchemaTree; // has the columns that are read
 }
 const BATCH = { rows: 1000, bytes: 1 << 24 }; // a row may be larger
 
@@ -62,7 +62,7 @@ export async function* readGroups({ file, limits, wanted }: GroupsTask): AsyncGe
     const isRead = (name: string): boolean => wanted === undefined || wanted.has(name) || MAY_HOLD_TESTS.test(name);
     const names = whole.children.map(({ element }) => element.name);
     const schema = { ...whole, children: whole.children.filter(({ element }) => isRead(element.name)) };
-    let unread = Object.fromEntries(names.filter((name) => !isRead(name)).map((name) => [name, null])); // names for messages
+    let unread = Object.fromEntries(names.filter((name) => !isRead(name)).map((name) => [name, null])); // messages name these columns
     const most = mostBytes(size);
     const own = { ...limits, bytes: Math.min(limits.bytes, most), values: Math.min(limits.values, most / 8) };
     let bytes = 0;
@@ -149,7 +149,7 @@ async function checkGroup({ columns, num_rows }: RowGroup, source: AsyncBuffer, 
       );
   };
   const sizes = columns.map(({ meta_data: column }) => Number(column?.total_uncompressed_size ?? 0));
-  for (const size of sizes) take(size, 0); // what the footer says, before anything is read
+  for (const size of sizes) take(size, 0); // checks what the footer says before anything is read
   [bytes, values] = [0, 0];
   take(0, Number(num_rows));
   for (const { meta_data: column, file_path, crypto_metadata, encrypted_column_metadata } of columns) {
@@ -160,7 +160,7 @@ async function checkGroup({ columns, num_rows }: RowGroup, source: AsyncBuffer, 
     const view = new DataView(await source.slice(from, from + Number(column.total_compressed_size)));
     const reader = { view, offset: 0 };
     const weight = 4 * column.path_in_schema.length - 3;
-    let rows = 0; // at most: a row has one value of a column or more
+    let rows = 0; // an upper bound, because a row has one value of a column or more
     while (reader.offset < view.byteLength - 1) {
       const header = parquetHeader(reader);
       const { data_page_header: first, data_page_header_v2: second, dictionary_page_header: dictionary } = header;
@@ -179,7 +179,7 @@ const zstd = new ZSTDDecoder();
 const COMPRESSORS: Compressors = {
   GZIP: (packed, length) => gunzipSync(packed, { maxOutputLength: Math.max(1, length) }),
   BROTLI: (packed, length) => brotliDecompressSync(packed, { maxOutputLength: Math.max(1, length) }),
-  ZSTD: (packed, length) => (length === 0 ? new Uint8Array() : zstd.decode(packed, length)), // 0: what the page says
+  ZSTD: (packed, length) => (length === 0 ? new Uint8Array() : zstd.decode(packed, length)), // the page says that it is empty
 };
 const CODECS = new Set(['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)]);
 
@@ -194,6 +194,6 @@ export const textOf = (bytes: Uint8Array): string => {
 
 /** JSON columns stay text, as in files of JSON lines. */
 const PARSERS = {
-  stringFromBytes: (bytes: Uint8Array) => bytes && textOf(bytes), // undefined for null
+  stringFromBytes: (bytes: Uint8Array) => bytes && textOf(bytes), // null has no bytes
   jsonFromBytes: (bytes: Uint8Array) => bytes && textOf(bytes),
 };

@@ -78,7 +78,7 @@ export function setOf(entries: readonly Entry[]): ProblemSet {
 
 export interface CheckedProblems {
   format: FormatName;
-  unread: ReadonlySet<string>; // fields that may hold tests
+  unread: ReadonlySet<string>; // fields that may hold tests and are not read
   total: number;
   rejected: Rejected[]; // the records that cannot be used
   untested: number; // problems without a test

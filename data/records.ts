@@ -12,15 +12,15 @@ import { containerOf, unpacked } from './unpacked.js';
 export interface SourceRecord {
   file: string;
   place: string; // 'line 3', 'problem 3' of a JSON list, or 'row 3' of a Parquet file
-  index?: number; // from 1, over all files of a set
+  index?: number; // counts from 1, over all files of a set
   /** The solution that --references gives. null: the problem is only solved, so solution and tests may be missing. */
   reference?: string | null;
   json: unknown;
-  /** The same with numbers and the order of keys as written (exactJson.ts): 1.0 is a float, long ints keep their digits. */
+  /** The record with numbers and the order of keys as written (exactJson.ts): 1.0 is a float, long ints keep their digits. */
   exact(): unknown;
 }
 
-/** @param file empty if the message names it */
+/** @param file the name of the file; empty if the message has it already */
 export const refuse = (file: string, message: string): GauntletError =>
   new GauntletError('BAD_INPUT', `${file && `${basename(file)}: `}${printable(message)}`);
 
@@ -86,16 +86,13 @@ function lineRecord(file: string, number: number, line: string): SourceRecord {
 async function* recordsOfText(file: string): AsyncGenerator<SourceRecord> {
   const lines: string[] = [];
   let length = 0;
-  let at: number | undefined; // of the first line
+  let at: number | undefined; // the number of the first line
   for await (const [number, text] of linesOfFile(file)) {
     at ??= number;
     lines.push(text);
     length += text.length + 1;
-    if (length > MAX_LINE)
-      throw refuse(
-        file,
-        `is one JSON text of more than ${MAX_LINE} characters; write JSON lines, one problem per line`,
-      );
+    const hint = 'write JSON lines, one problem per line';
+    if (length > MAX_LINE) throw refuse(file, `is one JSON text of more than ${MAX_LINE} characters; ${hint}`);
   }
   const content = lines.join('\n');
   let list: unknown[];

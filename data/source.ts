@@ -1,4 +1,4 @@
-// Where problems come from, in one text: a problem file, a folder of such files, or a data set of the Hugging Face hub, with options
+// One text says where problems come from: a problem file, a folder of such files, or a data set of the Hugging Face hub, with options
 // after a question mark: `sets/mine.parquet?map=description:question,tests:cases`, `hf:owner/name?config=taco&split=train`. The
 // configuration of a run keeps this text, so every worker reads the same problems.
 import { existsSync } from 'node:fs';
@@ -62,7 +62,7 @@ function decoded(value: string): string {
   }
 }
 
-/** The same problems from every folder: with absolute paths. */
+/** The source with absolute paths, which names the same problems from every folder. */
 export function absoluteSource(text: string, others: Source['options'] = {}): string {
   if (isBuiltIn(text)) return text;
   const { place, options } = parseSource(text, others);
@@ -99,7 +99,7 @@ function datasetOf({ place, options: { config, split, revision } }: Source): Dat
   return { id, config, split, revision };
 }
 
-/** @param source is provided from here on: a data set of the hub is downloaded, with its commit as revision */
+/** The files of a source. A data set of the hub is downloaded, and its commit becomes the revision of the source. */
 export async function provideSource(
   source: Source,
   onProgress?: (progress: DownloadProgress) => void,
@@ -112,10 +112,8 @@ export async function provideSource(
   if (!(await stat(place).catch(() => undefined))?.isDirectory()) return { files: [place], source };
   const names = (await readdir(place)).filter((name) => PROBLEM_FILE.test(name)).sort();
   if (names.length > 0) return { files: names.map((name) => join(place, name)), source };
-  throw new GauntletError(
-    'BAD_INPUT',
-    `${place}: has no problem files (*.json, *.jsonl, also with .gz or .zst, *.parquet)`,
-  );
+  const what = '*.json, *.jsonl, also with .gz or .zst, *.parquet';
+  throw new GauntletError('BAD_INPUT', `${place}: has no problem files (${what})`);
 }
 
 /** How the files of a source are read. */

@@ -1,8 +1,6 @@
-// Reads one entry of `baseline_tests` or `hidden_tests` that is JSON structure; assert strings are read by assertions.ts.
-import { z } from 'zod';
+// Reads one entry of `baseline_tests` or `hidden_tests` that is a list or an object. assertions.ts reads assert strings.
 import type { Signature } from '../core/parse/signature.js';
-import type { TestCase } from '../core/schema/problem.js';
-import { valueSchema } from '../core/schema/value.js';
+import { type TestCase, testCaseSchema } from '../core/schema/problem.js';
 import { taggedOfJson, valueOfJson } from './exactJson.js';
 import { type ListStyle, UnusableRecord } from './formats/format.js';
 
@@ -42,18 +40,12 @@ function fromList(list: unknown[], signature: Signature, preferred: ListStyle | 
   return toCase(style === 'nested' ? (list[0] as unknown[]) : list.slice(0, -1), list.at(-1), signature);
 }
 
-const taggedSchema = z.strictObject({
-  args: z.array(valueSchema),
-  expected: valueSchema,
-  truth: z.literal(true).optional(),
-});
-
 /**
  * `{args, expected}` in the tagged codec, which loses nothing: `gauntlet problems import` writes tests so. Plain numbers
  * are read as they are written.
  */
 function fromTagged(entry: object, signature: Signature): TestCase {
-  const parsed = taggedSchema.safeParse(taggedOfJson(entry));
+  const parsed = testCaseSchema.safeParse(taggedOfJson(entry));
   if (!parsed.success) throw new UnusableRecord('has `args`, but is not {args, expected} of tagged values');
   requireArity(signature, parsed.data.args.length);
   return parsed.data;

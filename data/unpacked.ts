@@ -1,4 +1,4 @@
-// The bytes of a problem file: as they are, or unpacked from gzip or zstd. A packed file that unpacks to far more than problems
+// Reads the bytes of a problem file, as they are or unpacked from gzip or zstd. A packed file that unpacks to far more than problems
 // do is refused, because a bomb of a few kilobytes could fill the disk or the memory.
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -10,7 +10,7 @@ export type Container = 'plain' | 'gzip' | 'zstd' | 'parquet';
 
 const MAGIC: readonly [Container, RegExp][] = [
   ['gzip', /^1f8b/],
-  ['zstd', /^(28b52ffd|5.2a4d18)/], // or a frame to skip
+  ['zstd', /^(28b52ffd|5.2a4d18)/], // the second form is a frame to skip
   ['parquet', /^50415231/],
 ];
 
@@ -63,7 +63,7 @@ const CHUNK = 1 << 16;
 function* unzstd(file: string, fault: (message: string) => Error): Generator<Uint8Array> {
   const handle = openSync(file, 'r');
   const chunk = Buffer.alloc(CHUNK);
-  let empty = 0; // pieces of a chunk
+  let empty = 0; // empty pieces since the last chunk
   const chunks = function* (): Generator<Uint8Array> {
     for (let count = 1; count > 0; empty = 0) {
       count = readSync(handle, chunk, 0, CHUNK, null);

@@ -1,4 +1,4 @@
-// The chat completions of OpenAI's API: what a request asks for, and the answers to it. The program is the content, the
+// Reads requests for chat completions of OpenAI's API, and writes the answers. The program is the content, the
 // stages before it are the reasoning, and everything that solving found out is in the field `gauntlet`.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ import {
 import { taskOfMessage } from './tasks.js';
 
 const MAX_SAMPLES = 16;
-/** Characters. Reading text takes time on the event loop. */
+/** The next three limit characters, because reading text takes time on the event loop. */
 const MAX_MESSAGE = 20_000;
 const MAX_SIGNATURE = 2_000;
 const MAX_TESTS = 20_000;
@@ -36,12 +36,12 @@ const requestSchema = z.object({
   max_tokens: limit,
   max_completion_tokens: limit,
   temperature: z.number().min(0).max(2).nullish(),
-  seed: z.number().refine(Number.isInteger, 'must be an integer').nullish(), // of 64 bits, and negative ones too
+  seed: z.number().refine(Number.isInteger, 'must be an integer').nullish(), // it may be negative, or have 64 bits
   n: z.literal(1, 'must be 1: gauntlet.samples sets how many programs to choose from').nullish(),
   gauntlet: z
     .strictObject({
       samples: z.int().min(1).max(MAX_SAMPLES).optional(),
-      // as in a problem file
+      // the fields of a problem file
       function_signature: z.string().max(MAX_SIGNATURE).optional(),
       entry: z.string().max(MAX_SIGNATURE).optional(),
       baseline_tests: z.array(z.unknown()).refine(isShort, `must have at most ${MAX_TESTS} characters`).optional(),
@@ -62,11 +62,8 @@ export class ApiError extends Error {
   }
 
   get body(): { error: object } {
-    const {
-      code = null,
-      param = null,
-      type = this.status < 500 ? 'invalid_request_error' : 'server_error',
-    } = this.details;
+    const usual = this.status < 500 ? 'invalid_request_error' : 'server_error';
+    const { code = null, param = null, type = usual } = this.details;
     return { error: { message: this.message, type, param, code } };
   }
 }
@@ -81,7 +78,7 @@ export interface CompletionRequest {
 export const otherModel = (model: string): ApiError =>
   new ApiError(404, `model: '${model}' is served here`, { param: 'model', code: 'model_not_found' });
 
-/** @param path of the value in the body */
+/** @param path where the value is in the body */
 function checked<T>(schema: z.ZodType<T>, value: unknown, ...path: PropertyKey[]): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -90,7 +87,7 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, ...path: PropertyKey[]
   throw new ApiError(400, `${param || 'the body'}: ${issue.message}`, { param: param || undefined });
 }
 
-/** @param samples programs to choose from, unless the request says. @throws ApiError */
+/** @param samples programs to choose from, unless the request says how many. @throws ApiError */
 export function parseRequest(text: string, model: string, samples: number): CompletionRequest {
   const { messages, gauntlet, ...request } = checked(requestSchema, jsonOf(text));
   if (request.model !== model) throw otherModel(model);
@@ -142,7 +139,7 @@ export class Completion {
   private readonly stages: StageEvent[] = [];
   private readonly programs: ProgramEvent[] = [];
   private tests: TestsEvent | undefined;
-  private isStarted = false; // the stream
+  private isStarted = false; // whether the stream has begun
 
   constructor(
     private readonly model: string,
@@ -156,10 +153,7 @@ export class Completion {
     else this.programs.push(event);
     // the reasoning of several samples waits until one is selected
     const isReasoning = event.event === 'stage' && event.stage !== 5 && this.request.options.samples === 1;
-    return {
-      ...this.chunk(isReasoning ? { reasoning_content: reasoning(event) } : {}),
-      gauntlet: event,
-    };
+    return { ...this.chunk(isReasoning ? { reasoning_content: reasoning(event) } : {}), gauntlet: event };
   }
 
   /** The last chunks of a stream. */
@@ -218,10 +212,8 @@ export class Completion {
   private chunk(delta: object, finish_reason: string | null = null): object {
     const first = this.isStarted ? {} : { role: 'assistant' };
     this.isStarted = true;
-    return {
-      ...this.head('chat.completion.chunk'),
-      choices: [{ index: 0, delta: { ...first, ...delta }, finish_reason }],
-    };
+    const choice = { index: 0, delta: { ...first, ...delta }, finish_reason };
+    return { ...this.head('chat.completion.chunk'), choices: [choice] };
   }
 }
 

@@ -1,4 +1,4 @@
-// Tests of the discriminator, and the choice of a program by them. Nobody knows the correct answers here, so the expected value
+// The discriminator writes tests, and a program is chosen by them. Nobody knows the correct answers here, so the expected value
 // of a test counts as it is written. A test without one expects the answer that the programs vote for, as in training.
 import { parseTests, runPrograms } from '../chains/judge/judging.js';
 import { askOracle } from '../chains/judge/oracle.js';
@@ -32,13 +32,13 @@ export interface TestReport {
   stage: Stage;
   call: string; // 'solve([1, 2], 3)'
   expected: string | null; // a Python literal; null: what the programs vote for
-  verdicts: Verdict[]; // of the program of each sample; none if no answer has enough votes
+  verdicts: Verdict[]; // one for the program of each sample; empty if no answer has enough votes
 }
 
 export interface Written {
   tests: WrittenTest[]; // without duplicates
   unreadable: number;
-  tokens: number; // sampled
+  tokens: number; // how many were sampled
   turns: SampledTurn[];
 }
 
@@ -81,9 +81,9 @@ export async function writeTests(
 
 /** What the program of a sample does. */
 interface JudgedProgram {
-  baseline: number; // tests that it passes
-  written: number;
-  agreement: number; // inputs for which it gives the answer that the programs vote for
+  baseline: number; // how many baseline tests it passes
+  written: number; // how many written tests it passes
+  agreement: number; // how many inputs there are for which it gives the answer that the programs vote for
 }
 
 /**
@@ -127,7 +127,7 @@ export async function judgeSamples(
   return { programs: counts, tests };
 }
 
-/** How good a program is; a number counts if those before it are equal. */
+/** How good a program is. A later number counts if the numbers before it are equal. */
 export type Score = readonly [exists: number, baseline: number, written: number, agreement: number];
 
 /** @returns the index of the best program, the first one of equals */

@@ -12,14 +12,14 @@ export interface InferenceOptions {
   solver: Solver;
   model: string; // the name that clients use
   host: string;
-  samples: number; // programs to choose from, unless a request says
-  queue: number; // most requests that wait
-  timeoutSeconds: number; // of a request, its wait included
+  samples: number; // programs to choose from, unless a request says how many
+  queue: number; // how many requests may wait
+  timeoutSeconds: number; // the longest time of a request, its wait included
   log: (line: string) => void;
 }
 
 const MAX_BODY = 256 * 1024;
-const BODY_SECONDS = 30; // to send a request
+const BODY_SECONDS = 30; // a client has this long to send a request
 const MAX_CONNECTIONS = 256; // each may hold a body
 const RETRY_AFTER_S = 5;
 const HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };

@@ -15,8 +15,8 @@ import { bestProgram, judgeSamples, type TestReport, writeTests } from './select
 export interface SolveOptions {
   samples: number;
   temperature: number; // 0: greedy
-  seed?: number | undefined; // default: that of the run
-  maxTokens?: number | undefined; // of one chain
+  seed?: number | undefined; // default: the seed of the run
+  maxTokens?: number | undefined; // the most tokens of one chain
   tests: boolean; // whether the discriminator writes tests
   /** Whether baseline tests select the program, before those of the discriminator. False if they measure it. */
   trustBaseline: boolean;
@@ -35,7 +35,7 @@ export interface StageEvent {
   text: string;
   truncated: boolean;
   promptTokens: number;
-  tokens: number; // sampled
+  tokens: number; // how many were sampled
   seconds: number;
 }
 
@@ -45,9 +45,9 @@ export interface TestsEvent {
   tests: TestReport[];
   unreadable: number;
   answers: number;
-  truncated: number; // of them
+  truncated: number; // how many answers are cut
   tokens: number;
-  seconds: number; // to write and to run them
+  seconds: number; // time to write and to run the tests
 }
 
 /** One for each sample, in order. */
@@ -56,14 +56,14 @@ export interface ProgramEvent {
   problemId: string;
   sample: number;
   code: string; // '' if the chain has none
-  passed: number; // baseline tests
-  tests: number;
-  writtenPassed: number; // tests of the discriminator
-  writtenTests: number;
+  passed: number; // how many baseline tests it passes
+  tests: number; // how many baseline tests there are
+  writtenPassed: number; // how many tests of the discriminator it passes
+  writtenTests: number; // how many of these tests ran
   selected: boolean; // the best program, exactly one of the samples
 }
 
-/** A single program is greedy; several must differ. */
+/** A single program is sampled greedily; several must differ. */
 export const defaultTemperature = (samples: number): number => (samples > 1 ? 0.8 : 0);
 
 /** @throws GauntletError BAD_INPUT at once if the model cannot read the whole problem; later the reason of `signal` */

@@ -1,6 +1,5 @@
-// What an activity is: a value that a workflow calls and that a worker finds the code for. `effect`, `result` and `sequence`
-// declare one. The files beside this one declare them all, with the types of their inputs and outputs.
-
+// An activity is a value: a workflow calls it, and a worker finds its code. `effect`, `result` and `sequence` declare one. The
+// other files of this folder declare all activities, with the types of their inputs and outputs.
 import type { Ref } from '../core/base/ref.js';
 import type { Shard } from '../core/run/shards.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -11,11 +10,11 @@ export type Queue = 'gpu' | 'sandbox' | 'cpu';
 
 export interface Plan<I, O> {
   queue: Queue;
-  /** Compared with the records of the run before the activity works for it. */
+  /** The part of a worker's environment that is compared with the run's records first (activities/environment.ts). */
   needs?: EnvironmentPart;
-  /** From 1 to 5; default 3. Of the activities that wait for a worker, those with the lowest number start first. */
+  /** From 1 to 5; default 3. Among the waiting activities, those with the lowest number start first. */
   priority?: number;
-  /** One line for the timeline of the Web UI, beside the name. */
+  /** The line that the timeline of the Web UI shows beside the name. */
   summary?(input: I): string;
   /** True if the input asks for one shard of a batch. Any free worker takes it, not only the one that the run claimed. */
   isShard?(input: I): boolean;
@@ -26,11 +25,11 @@ export interface Plan<I, O> {
 }
 
 export interface Activity<I, O> extends Plan<I, O> {
-  /** In histories, and in the keys of stored results. */
+  /** Histories and the keys of stored results contain it. */
   name: string;
-  /** Its result is stored, and computed once for equal inputs. Raise it whenever equal inputs give another output. */
+  /** With a version, the result is stored, and computed once for equal inputs. Raise it if equal inputs give another output. */
   version?: number;
-  /** Only of a sequence: calls its parts. A worker runs it, or the workflow if several workers share the parts. */
+  /** Only a sequence has it: it calls the parts. A worker runs it, or the workflow if several workers share the parts. */
   run?(call: Call, input: I): Promise<O>;
 }
 
@@ -55,11 +54,11 @@ export interface Sharing<I, O> {
 /** What one shard of a batch computed. */
 export interface ShardResult<T> {
   part: Ref<T>;
-  tokens: number; // sampled
+  tokens: number; // how many were sampled
   seconds: number;
 }
 
-/** `seconds` of the attempt that computed the result. They are stored outside of digested artifacts. */
+/** An output with the seconds of the attempt that computed it. They are no part of a digested artifact. */
 export type Timed<O> = O & { seconds: number };
 
 /** Runs on every call, because it writes a file of the run, or is as fast as the look-up of a result. */

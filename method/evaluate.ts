@@ -1,5 +1,4 @@
-// Evaluations: what the models write for one, the verdicts on it, and the checkpoint that keeps its result.
-
+// The activities of an evaluation: the models write, the sandbox judges, and a checkpoint keeps the result.
 import type { Ref } from '../core/base/ref.js';
 import type { MetricName } from '../core/evaluation/metrics.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
@@ -19,16 +18,16 @@ export interface GenerateEvaluationInput {
   run: RunRef;
   split: 'validation' | 'test';
   problems: number;
-  stages: Stage[]; // of a chain, in order
+  stages: Stage[]; // the stages of a chain, in their order
   greedy: boolean; // also sample the chains greedily
-  policies?: Record<Role, SamplingPolicy> | undefined; // absent: the base model
-  base?: Ref<Chain[]> | 'sampled' | undefined; // chains to write tests for, if they are known; sampled: those of this policy
+  policies?: Record<Role, SamplingPolicy> | undefined; // default: the base model
+  base?: Ref<Chain[]> | 'sampled' | undefined; // the chains that tests are written for, if known; 'sampled': this policy's
 }
 
 export interface GenerateEvaluationOutput {
   sampled: Ref<Chain[]>;
   greedy?: Ref<Chain[]>;
-  base: Ref<Chain[]>; // that the discriminator writes tests for
+  base: Ref<Chain[]>; // the chains that the discriminator writes tests for
   tests: Ref<TestBatch>;
 }
 
@@ -63,12 +62,12 @@ export const generateEvaluation = sequence<GenerateEvaluationInput, GenerateEval
 
 export interface SummariseEvaluationInput {
   run: RunRef;
-  sampled?: Ref<SuiteVerdicts[]>; // on hidden tests
+  sampled?: Ref<SuiteVerdicts[]>; // verdicts on hidden tests
   greedy?: Ref<SuiteVerdicts[]>;
-  tests?: Ref<SuiteVerdicts[]>; // of the frozen chains with the tests of the policy
+  tests?: Ref<SuiteVerdicts[]>; // verdicts on the frozen chains, with the tests of the policy
 }
 
-/** Rates of the given verdicts. `reward` is the mean pass rate on hidden tests − 0.5. */
+/** The rates that the given verdicts make. `reward` is the mean pass rate on hidden tests − 0.5. */
 export type EvaluationSummary = Partial<EvaluationRates> & { reward?: number; standardErrors: StandardErrors };
 
 export const summariseEvaluation = result<SummariseEvaluationInput, EvaluationSummary>('summariseEvaluation', 2, {
@@ -77,20 +76,20 @@ export const summariseEvaluation = result<SummariseEvaluationInput, EvaluationSu
 
 export interface CommitCheckpointInput {
   run: RunRef;
-  stage: number; // 0 before training
+  stage: number; // 0: before training
   epoch: number;
   step: number;
   score: number;
   validation: Partial<EvaluationRates>;
-  standardErrors: StandardErrors; // of these rates
-  counted?: CountAnswersOutput; // of its answers
-  seconds: number; // of the evaluation
+  standardErrors: StandardErrors; // one for each rate of `validation`
+  counted?: CountAnswersOutput; // the answers of the evaluation
+  seconds: number; // how long the evaluation took
   state: PolicyState;
   replayBuffer: Ref<ReplayBuffer>;
   next: number; // index of the next step in the stage's plan
-  nextStage?: number; // of the next step, in the first checkpoint of a fork
-  plan?: PlannedStep[]; // if it differs from the configured schedule
-  supervisedSteps?: number; // of the steps done, those of the warm start
+  nextStage?: number; // the stage of the next step; only the first checkpoint of a fork has it
+  plan?: PlannedStep[]; // absent: the configured schedule
+  supervisedSteps?: number; // how many of the steps done belong to the warm start
 }
 
 export const commitCheckpoint = effect<CommitCheckpointInput, object>('commitCheckpoint', { queue: 'cpu' });
@@ -157,9 +156,9 @@ const nameOf = ({ checkpoint }: JudgeEvaluationInput['target']): string =>
 export interface MeasureEvaluationInput {
   run: RunRef;
   chains: Ref<Chain[]>;
-  hidden: Ref<SuiteVerdicts[]>; // of the chains on hidden tests and the tests written for one of them
-  baseline: Ref<SuiteVerdicts[]>; // of the chains on baseline tests
-  attacks: Ref<SuiteVerdicts[]>; // of the base model's chains on hidden tests and tests written for them
+  hidden: Ref<SuiteVerdicts[]>; // verdicts on the chains, with hidden tests and tests written for one of them
+  baseline: Ref<SuiteVerdicts[]>; // verdicts on the chains, with baseline tests
+  attacks: Ref<SuiteVerdicts[]>; // verdicts on the base model's chains, with hidden tests and tests written for them
 }
 
 export interface MeasureEvaluationOutput {

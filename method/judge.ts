@@ -1,5 +1,4 @@
 // What the sandbox says about programs and tests.
-
 import type { Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Chain, TestBatch, TestTarget } from '../core/schema/chain.js';
@@ -19,7 +18,7 @@ export interface SelectChainsInput {
 export interface SelectChainsOutput {
   targets: Ref<TestTarget[]>;
   replayBuffer: Ref<ReplayBuffer>;
-  executions: number; // of programs
+  executions: number; // how many programs ran
 }
 
 export const selectChains = result<SelectChainsInput, SelectChainsOutput>('selectChains', 6, {
@@ -32,15 +31,15 @@ export interface ExecuteSuiteInput {
   /** 'problem': all chains of a problem share a suite. 'target': each chain is judged on the tests written for it. */
   per: 'problem' | 'target';
   suite: 'baseline' | 'hidden';
-  chains?: Ref<Chain[]>; // for 'problem'
+  chains?: Ref<Chain[]>; // given if `per` is 'problem'
   tests?: Ref<TestBatch>;
   replayBuffer?: Ref<ReplayBuffer>; // in training: tests of the mistake book join the suite
-  mutants?: number; // up to so many mutants of each reference run on the suite; default: as the reward scheme needs
+  mutants?: number; // the most mutants of each reference that run on the suite; default: what the reward scheme says
 }
 
 export interface ExecuteSuiteOutput {
   verdicts: Ref<SuiteVerdicts[]>;
-  executions: number; // of programs, references included
+  executions: number; // how many programs ran, references included
 }
 
 export const executeSuite = result<ExecuteSuiteInput, ExecuteSuiteOutput>('executeSuite', 6, {

@@ -1,4 +1,4 @@
-// Before and between the steps: the run is prepared, its problems are examined, and its configuration may change.
+// The activities before and between the steps: they prepare a run, examine its problems, and change its configuration.
 import type { Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { PlannedStep } from '../core/run/schedule.js';
@@ -12,8 +12,8 @@ import { effect } from './activity.js';
 
 export interface PrepareRunInput {
   runId: string;
-  input?: unknown; // a run configuration; absent: the tiny preset
-  keepsInput?: boolean; // only artifacts are computed again: the recorded input of the run stays
+  input?: unknown; // a run configuration; default: the tiny preset
+  keepsInput?: boolean; // true if only artifacts are computed again: then the recorded input of the run stays
 }
 
 export interface PrepareRunOutput {
@@ -21,19 +21,19 @@ export interface PrepareRunOutput {
   config: RunConfig;
   state: PolicyState;
   replayBuffer: Ref<ReplayBuffer>;
-  unfit?: Ref<Rejected[]>; // the problems that do not fit into the models' context, if there are some
+  unfit?: Ref<Rejected[]>; // the problems that do not fit into the models' context; absent: all fit
   searchAttributes: boolean;
   origin?: Origin;
-  controls?: ControlMetrics[]; // of a restarted run: its recorded control requests
+  controls?: ControlMetrics[]; // the recorded control requests of a run that starts again
 }
 
 /** The position of the checkpoint that a run starts from. */
 export interface Origin {
-  step: number; // policy updates done
-  stage: number; // to continue in; 0: the start of the schedule
-  next: number; // index in the plan of that stage
-  plan?: PlannedStep[]; // if it differs from the configured schedule
-  supervisedSteps?: number; // of the steps done, those of the warm start
+  step: number; // how many policy updates are done
+  stage: number; // the run continues in this stage; 0: at the start of the schedule
+  next: number; // the index of the next step in the plan of that stage
+  plan?: PlannedStep[]; // absent: the configured schedule
+  supervisedSteps?: number; // how many of the steps done belong to the warm start
 }
 
 export const prepareRun = effect<PrepareRunInput, PrepareRunOutput>('prepareRun', { queue: 'gpu' });
@@ -41,11 +41,11 @@ export const prepareRun = effect<PrepareRunInput, PrepareRunOutput>('prepareRun'
 export interface QuarantineProblemsInput {
   run: RunRef;
   unfit?: Ref<Rejected[]> | undefined; // problems that do not fit into the models' context
-  again?: boolean; // also if the store has the verdicts of the health gate
+  again?: boolean; // the health gate runs even if the store has its verdicts
 }
 
 export interface QuarantineProblemsOutput {
-  problems: Ref<ProblemSet>; // the healthy ones
+  problems: Ref<ProblemSet>; // the healthy problems
   total: number;
   quarantined: number;
 }
@@ -57,8 +57,8 @@ export const quarantineProblems = effect<QuarantineProblemsInput, QuarantineProb
 
 export interface ReviseRunInput {
   run: RunRef;
-  config: RunConfig; // with the settings that runIdentity removes
-  fields: Record<string, unknown>; // of the configuration, nested
+  config: RunConfig; // it has the settings that runIdentity removes
+  fields: Record<string, unknown>; // nested fields of the configuration with their new values
 }
 
 export interface ReviseRunOutput {
@@ -69,17 +69,17 @@ export interface ReviseRunOutput {
 export const reviseRun = effect<ReviseRunInput, ReviseRunOutput>('reviseRun', { queue: 'cpu' });
 
 export interface PrepareSolvingInput extends SolveProblemsInput {
-  run?: RunRef; // the run that ends here: its engine settings and problems are used
-  measures?: boolean; // `limit` draws at random, always the same problems
-  gateOf?: string | undefined; // without the problems that the health gate of this run left out
+  run?: RunRef; // a run that solves at its end: its engine settings and problems are used
+  measures?: boolean; // `limit` chooses problems at random, and always the same ones
+  gateOf?: string | undefined; // a run; problems that its health gate left out are left out here
 }
 
 export interface PrepareSolvingOutput {
   run: RunRef;
-  stages: Stage[]; // of a chain
+  stages: Stage[]; // the stages of a chain
   problems: number;
-  skipped?: Ref<Rejected[]>; // problems that do not fit, which are not among them
-  temperature: number; // of evaluations
+  skipped?: Ref<Rejected[]>; // problems that do not fit; `problems` does not count them
+  temperature: number; // the temperature of evaluations
   generator: SamplingPolicy;
   discriminator: SamplingPolicy;
 }

@@ -1,4 +1,4 @@
-// What a run writes down for people.
+// The activities that write the records of a run for people.
 import type { Ref } from '../core/base/ref.js';
 import type { ChainView } from '../core/schema/chainView.js';
 import type { RunMetrics } from '../core/schema/metrics.js';
@@ -19,11 +19,8 @@ export const recordMetrics = effect<RecordMetricsInput, { file: string }>('recor
 export interface RenderReportInput {
   runId: string;
   result: RunResult;
-  example?: Ref<ChainView[]>; // the first is shown
+  example?: Ref<ChainView[]>; // the report shows the first one
 }
 
-export interface RenderReportOutput {
-  path?: string; // of the report; absent if no renderer is installed
-}
-
-export const renderReport = effect<RenderReportInput, RenderReportOutput>('renderReport', { queue: 'cpu' });
+/** The output has the path of the report, unless no renderer is installed. */
+export const renderReport = effect<RenderReportInput, { path?: string }>('renderReport', { queue: 'cpu' });

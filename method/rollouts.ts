@@ -1,4 +1,4 @@
-// What is sampled and judged for one policy update of each role, as functions of the call.
+// Samples and judges what one policy update of a role needs. Each function gets the call that runs activities.
 import type { Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -21,7 +21,7 @@ export interface Rollout
   extends Pick<TrainPolicyInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'>,
     Required<Pick<TrainPolicyInput, 'sampled'>> {}
 
-/** Chains, and tests of one chain of each problem. All samples of a problem are judged by the same suite. */
+/** Samples chains, and tests for one chain of each problem. All samples of a problem are judged by the same suite. */
 export async function generatorRollout(
   call: Call,
   { run, config, policy, replayBuffer }: RolloutState,
@@ -42,7 +42,7 @@ export async function generatorRollout(
   return { verdicts, chains, tests, replayBuffer, sampled: { chains: [chains], tests: tests ? [tests] : [] } };
 }
 
-/** Chains of the current generator, one selected for each problem (a faulty one if possible), and a group of tests for it. */
+/** Samples chains, selects one of each problem (a faulty one if possible), and samples a group of tests for it. */
 export async function discriminatorRollout(
   call: Call,
   { run, config, policy, replayBuffer }: RolloutState,

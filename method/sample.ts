@@ -1,4 +1,4 @@
-// What the models write: the chains of a batch, stage by stage, and tests for them.
+// The activities that sample: they write the chains of a batch, stage by stage, and tests for them.
 import type { Digest, Ref } from '../core/base/ref.js';
 import type { Shard } from '../core/run/shards.js';
 import type { Chain, Role, Stage, TestBatch, TestTarget } from '../core/schema/chain.js';
@@ -16,15 +16,15 @@ export interface GenerateReasoningInput {
   run: RunRef;
   batch: ChainBatch;
   stage: Stage;
-  chains?: Ref<Chain[]>; // with earlier stages; absent for the first stage
-  adapter?: Digest; // absent: the base model
-  shard?: Shard; // only the chains of some problems
-  shards?: ShardResult<Chain[]>[]; // this stage of all shards: nothing is sampled
+  chains?: Ref<Chain[]>; // they have the earlier stages; absent for the first stage
+  adapter?: Digest; // default: the base model
+  shard?: Shard; // then only the chains of some problems are sampled
+  shards?: ShardResult<Chain[]>[]; // what all shards sampled; then they are only joined
 }
 
 export interface GenerateReasoningOutput {
   chains: Ref<Chain[]>;
-  tokens: number; // sampled
+  tokens: number; // how many were sampled
 }
 
 export const generateReasoning = result<GenerateReasoningInput, GenerateReasoningOutput>('generateReasoning', 6, {
@@ -33,13 +33,13 @@ export const generateReasoning = result<GenerateReasoningInput, GenerateReasonin
 });
 
 export interface SampleChainsInput extends SamplingPolicy, Pick<GenerateReasoningInput, 'run' | 'batch'> {
-  stages: Stage[]; // of a chain, in order
-  shard?: Shard; // only the chains of some problems
-  shards?: ShardResult<Chain[]>[][]; // all shards of each stage: nothing is sampled
+  stages: Stage[]; // the stages of a chain, in their order
+  shard?: Shard; // then only the chains of some problems are sampled
+  shards?: ShardResult<Chain[]>[][]; // what all shards sampled in each stage; then they are only joined
 }
 
 export interface SampleChainsOutput extends GenerateReasoningOutput {
-  turns?: ShardResult<Chain[]>[]; // of each stage; only for a shard
+  turns?: ShardResult<Chain[]>[]; // one result per stage; only a shard has them
 }
 
 /** Samples every stage of a batch's chains. Each stage appends one turn to each chain. */
@@ -76,7 +76,7 @@ export const sampleChains = sequence<SampleChainsInput, SampleChainsOutput>(
   },
 );
 
-/** What to write tests for: all stages of one random chain per problem, selected targets, or a random stage of each chain. */
+/** Tests are written for all stages of one random chain per problem, for selected targets, or for a random stage of each chain. */
 export type TestTargets =
   | { kind: 'all-stages'; chains: Ref<Chain[]>; position?: Position }
   | { kind: 'selected'; targets: Ref<TestTarget[]>; position: Position }
@@ -86,8 +86,8 @@ export interface GenerateTestsInput extends SamplingPolicy {
   run: RunRef;
   targets: TestTargets;
   samples: number;
-  shard?: Shard; // only the turns of some targets
-  shards?: ShardResult<TestBatch>[]; // the turns of all shards: nothing is sampled
+  shard?: Shard; // then only the turns of some targets are sampled
+  shards?: ShardResult<TestBatch>[]; // what all shards sampled; then they are only joined
 }
 
 export interface GenerateTestsOutput {
@@ -116,7 +116,7 @@ export interface GenerateChainsOutput extends GenerateReasoningOutput {
   tests?: Ref<TestBatch>;
 }
 
-/** The chains of a batch, and tests for them. */
+/** Samples the chains of a batch, and tests for them. */
 export const generateChains = sequence<GenerateChainsInput, GenerateChainsOutput>(
   'generateChains',
   { queue: 'gpu', sharesParts: true },
@@ -138,7 +138,7 @@ export interface CountAnswersInput {
   tests: Ref<TestBatch>[];
 }
 
-/** Fields of a record. */
+/** The fields of a step's record that describe its answers. */
 export type CountAnswersOutput = Pick<StepMetrics, 'answers' | 'warnings'>;
 
 export const countAnswers = effect<CountAnswersInput, CountAnswersOutput>('countAnswers', { queue: 'cpu' });

@@ -1,5 +1,4 @@
 // Rewards and PPO: the part of a step that follows the execution of its programs.
-
 import type { Digest, Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Mismatch } from '../core/rl/importance.js';
@@ -22,15 +21,15 @@ export interface ComputeRewardsInput {
   role: Role;
   position: Position;
   verdicts: Ref<SuiteVerdicts[]>;
-  chains?: Ref<Chain[]>; // generator
-  tests?: Ref<TestBatch>; // discriminator
+  chains?: Ref<Chain[]>; // given for the generator
+  tests?: Ref<TestBatch>; // given for the discriminator
   replayBuffer: Ref<ReplayBuffer>;
 }
 
 export interface ComputeRewardsOutput {
   trajectories: Ref<Trajectory[]>;
   replayBuffer: Ref<ReplayBuffer>;
-  rows: number; // trajectories
+  rows: number; // the number of trajectories
   metrics: RewardMetrics;
 }
 
@@ -40,7 +39,7 @@ export type MeasureStepInput = Pick<ComputeRewardsInput, 'run' | 'role' | 'verdi
 
 export const measureStep = effect<MeasureStepInput, StepFigures>('measureStep', { queue: 'cpu' });
 
-/** Null: a trajectory of another shard. */
+/** The scores by trajectory. Null stands for a trajectory of another shard. */
 export type PartialScores = (TokenScores | null)[];
 
 export interface ScoreOldPolicyInput {
@@ -48,14 +47,14 @@ export interface ScoreOldPolicyInput {
   role: Role;
   trajectories: Ref<Trajectory[]>;
   adapter: Digest;
-  rows?: number; // trajectories, for a caller that spreads the work
-  shards?: ShardResult<PartialScores>[]; // the scores of all shards
+  rows?: number; // the number of trajectories, for a workflow that shares the work
+  shards?: ShardResult<PartialScores>[]; // the scores that all shards computed
 }
 
 export interface ScoreOldPolicyOutput {
   trajectories: Ref<Trajectory[]>;
   entropies?: Ref<TokenNumbers>; // absent if nothing is trained
-  mismatch?: Mismatch; // of the trained tokens, with remote rollouts
+  mismatch?: Mismatch; // measured on the trained tokens; only with remote rollouts
 }
 
 export type ScoreShardInput = Omit<ScoreOldPolicyInput, 'rows' | 'shards'> & { shard: Shard };
@@ -88,15 +87,15 @@ export interface UpdatePolicyInput {
   trajectories: Ref<Trajectory[]>;
   state: RoleState;
   learningRate: number;
-  rows?: number; // trajectories, for a caller that spreads the work
+  rows?: number; // the number of trajectories, for a workflow that shares the work
 }
 
 export interface UpdatePolicyOutput {
   state: RoleState;
   stats: PolicyStats;
   /**
-   * π / π_old when the last epoch came to the trajectory, before the gradient of its minibatch was applied.
-   * Absent if nothing was trained, and in the warm start.
+   * π / π_old of each trained token, taken in the last epoch before the update of its minibatch. Absent if nothing was
+   * trained, and in the warm start.
    */
   ratios?: Ref<TokenNumbers>;
 }
@@ -105,12 +104,12 @@ export interface UpdatePolicyOutput {
 export interface MinibatchInput {
   run: RunRef;
   update: Omit<UpdatePolicyInput, 'run' | 'rows'>;
-  minibatch: number; // index
+  minibatch: number; // the index of the minibatch
 }
 
 export type ComputeGradientsInput = MinibatchInput & { shard: Shard };
 
-export type ApplyGradientsInput = MinibatchInput & { of: number; seconds: number }; // shards, and the time that they took
+export type ApplyGradientsInput = MinibatchInput & { of: number; seconds: number }; // the number of shards, and their time
 
 export const computeGradients = effect<ComputeGradientsInput, Timed<object>>('computeGradients', {
   queue: 'gpu',
@@ -123,7 +122,7 @@ export const applyGradients = effect<ApplyGradientsInput, object>('applyGradient
 export const updatePolicy = result<UpdatePolicyInput, UpdatePolicyOutput>('updatePolicy', 4, {
   queue: 'gpu',
   needs: 'engine',
-  /** Rows with thinking can make more minibatches than the history has room for. `updatePolicy` computes the others. */
+  /** A history has room for a limited number of shared minibatches. `updatePolicy` computes the others. */
   async share({ again, call, perShard, shards, config }, { rows = 0, ...input }) {
     const { run, ...update } = input;
     const count = Math.min(countMinibatches(rows, config.ppo), countSharedMinibatches(shards.length));
@@ -143,23 +142,23 @@ export interface TrainPolicyInput
   extends Omit<UpdatePolicyInput, 'trajectories' | 'position' | 'rows'>,
     Pick<ComputeRewardsInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'> {
   position: Position;
-  step: number; // of the whole run, this one included
+  step: number; // the number of this step in the whole run
   sampledTokens: number;
   generationSeconds: number;
-  rolloutSeconds: number; // generation included
-  /** All that was sampled for the step, by either role. Absent in steps that an earlier version planned. */
+  rolloutSeconds: number; // includes the generation
+  /** What both roles sampled for the step. Absent in steps that an earlier version planned. */
   sampled?: Omit<CountAnswersInput, 'run'>;
   sandboxFaultRate?: number | undefined; // absent if no attempt failed
-  alarms?: AlarmState | undefined; // after the step before
-  /** At the end of an epoch. A policy without an adapter uses the one that this step trains. */
+  alarms?: AlarmState | undefined; // the state after the previous step
+  /** Given at the end of an epoch. A policy without an adapter uses the adapter that this step trains. */
   evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
 
 export interface TrainPolicyOutput extends Omit<UpdatePolicyOutput, 'ratios' | 'stats'> {
   replayBuffer: Ref<ReplayBuffer>;
-  metrics: StepMetrics; // as recorded
+  metrics: StepMetrics; // what was recorded
   alarms: AlarmState;
-  evaluation?: EvaluationSamples; // if requested
+  evaluation?: EvaluationSamples; // present if it was requested
 }
 
 /**
@@ -204,12 +203,14 @@ export const trainPolicy = sequence<TrainPolicyInput, TrainPolicyOutput>(
       seconds: input.rolloutSeconds + seconds,
       artifacts: { config: run.config, problems: run.problems, verdicts, chains, tests, replayBuffer, trajectories },
     };
+    const { adapter } = updated.state;
+    const { generator, discriminator } = input.evaluation?.policies ?? {};
     const evaluation =
       input.evaluation &&
       (await call(generateEvaluation, {
         run,
         ...input.evaluation,
-        policies: withAdapter(input.evaluation.policies, updated.state.adapter),
+        policies: { generator: { adapter, ...generator }, discriminator: { adapter, ...discriminator } },
       }));
     await call(recordMetrics, { run, metrics }); // last: a step that fails before this and is skipped has no record
     await call(removeUpdateFiles, { run });
@@ -223,9 +224,3 @@ export const trainPolicy = sequence<TrainPolicyInput, TrainPolicyOutput>(
     };
   },
 );
-
-/** The policies with a newly trained adapter, for the role that has none yet. */
-function withAdapter<P extends object>(policies: { generator: P; discriminator: P }, adapter: Digest) {
-  const { generator, discriminator } = policies;
-  return { generator: { adapter, ...generator }, discriminator: { adapter, ...discriminator } };
-}

@@ -1,5 +1,4 @@
 // The warm start: supervised steps on examples from reference solutions.
-
 import type { Digest, Ref } from '../core/base/ref.js';
 import type { FreshTests } from '../core/inputs/freshInputs.js';
 import type { Role } from '../core/schema/chain.js';
@@ -10,17 +9,13 @@ import { result, sequence } from './activity.js';
 import { recordMetrics } from './records.js';
 import { removeUpdateFiles, type UpdatePolicyInput, type UpdatePolicyOutput, updatePolicy } from './train.js';
 
-/** Reference answers on fresh inputs, for tests that the warm start teaches. */
-export interface AnswerFreshInputsInput {
-  run: RunRef;
-}
-
 export interface AnswerFreshInputsOutput {
   tests: Ref<FreshTests>;
-  executions: number; // of programs
+  executions: number; // how many programs ran
 }
 
-export const answerFreshInputs = result<AnswerFreshInputsInput, AnswerFreshInputsOutput>('answerFreshInputs', 2, {
+/** The references answer fresh inputs, which gives the tests that the warm start teaches. */
+export const answerFreshInputs = result<{ run: RunRef }, AnswerFreshInputsOutput>('answerFreshInputs', 2, {
   queue: 'sandbox',
   needs: 'sandbox',
 });
@@ -28,9 +23,8 @@ export const answerFreshInputs = result<AnswerFreshInputsInput, AnswerFreshInput
 export interface WriteExamplesInput {
   run: RunRef;
   role: Role;
-  tests?: Ref<FreshTests> | undefined; // for the discriminator
-  /** A step of the warm start, or absent: the examples of the validation split. */
-  step?: number;
+  tests?: Ref<FreshTests> | undefined; // given for the discriminator
+  step?: number; // a step of the warm start; absent: the examples come from the validation split
 }
 
 export interface WriteExamplesOutput {
@@ -58,14 +52,14 @@ export const scoreExamples = result<ScoreExamplesInput, ScoreExamplesOutput>('sc
 
 /** A step of the warm start. */
 export interface TrainOnExamplesInput extends Omit<UpdatePolicyInput, 'trajectories' | 'rows'> {
-  step: number; // of the whole run, this one included
-  tests?: Ref<FreshTests> | undefined; // for the discriminator
-  examplesOfStep: number; // 1-based, of the role
+  step: number; // the number of this step in the whole run
+  tests?: Ref<FreshTests> | undefined; // given for the discriminator
+  examplesOfStep: number; // the number of this step among the role's steps, from 1
 }
 
 export interface TrainOnExamplesOutput {
   state: UpdatePolicyOutput['state'];
-  loss?: number | undefined; // on the validation split; absent if that gives no example
+  loss?: number | undefined; // the loss on the validation split; absent if that gives no example
 }
 
 /** Trains a role on examples, measures its loss on the validation split, and records both. */

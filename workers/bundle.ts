@@ -47,13 +47,9 @@ async function sourcesDigest(): Promise<string> {
       hash.update(entry).update(await readFile(join(CODE, folder, entry)));
     }
   }
-  for (const name of await dependencies()) hash.update(`${name} ${await installedVersion(name)}`);
-  return hash.digest('hex').slice(0, 16);
-}
-
-async function dependencies(): Promise<string[]> {
   const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object };
-  return Object.keys(manifest.dependencies).sort();
+  for (const name of Object.keys(manifest.dependencies).sort()) hash.update(`${name} ${await installedVersion(name)}`);
+  return hash.digest('hex').slice(0, 16);
 }
 
 /** Undefined if it is not installed. */

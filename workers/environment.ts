@@ -1,4 +1,4 @@
-// Numbers in the environment of a worker.
+// Reads numbers from the environment variables of a worker.
 import { GauntletError } from '../core/base/errors.js';
 
 /** @throws GauntletError BAD_CONFIG */

@@ -6,20 +6,20 @@ import type { Attempt, Work } from '../activities/attempt.js';
 import { toFailure } from '../activities/failures.js';
 import { GauntletError } from '../core/base/errors.js';
 
-const LONGEST_GAPS = 3; // the bound, in longest gaps that were seen
+const LONGEST_GAPS = 3; // a call may take this many times its longest gap so far
 const MAX_TICK_MS = 1000;
 
 interface Call {
   name: string;
-  bounds?: number; // times the usual bound
-  limitMs?: number; // of its own, added to the bound
+  bounds?: number; // how many times the usual bound it may take
+  limitMs?: number; // a time of its own, which is added to the bound
 }
 
 /** What one activity does, and for how long it has not advanced. */
 class Progress {
-  private readonly calls: Call[] = []; // the latest one last
+  private readonly calls: Call[] = []; // the latest call is the last one
   private silentMs = 0;
-  private scale = 1; // of the bound
+  private scale = 1; // multiplies the bound
 
   constructor(
     private readonly boundMs: number,
@@ -62,7 +62,7 @@ class Progress {
 
 const running = new AsyncLocalStorage<Progress>();
 
-/** That of the current activity, if it is watched. */
+/** The progress of the current activity, if it is watched. */
 export const currentProgress = (): Pick<Progress, 'advance' | 'begin' | 'slower'> | undefined => running.getStore();
 
 /** Watches the activities of one worker process. */

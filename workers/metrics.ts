@@ -11,7 +11,7 @@ import { batchOf, type Observer } from './observe.js';
 
 const STEP_SECONDS = 'gauntlet_step_seconds';
 export const HISTOGRAM_BUCKETS = { [STEP_SECONDS]: [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000] };
-const MAX_RUNS = 100; // with a label of their own in one process; a series cannot be removed
+const MAX_RUNS = 100; // runs of one process with a label of their own; a series cannot be removed
 
 /** Records what activities do, and the memory of this process. `installRuntime` decides whether the metrics are served. */
 export function openMetrics(): { onMetrics: NonNullable<Deps['onMetrics']>; observer: Observer } {

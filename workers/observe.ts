@@ -1,6 +1,5 @@
 // Tells observers about every call of an activity into what it depends on: traces, metrics, and the watch for activities that
 // hang. A new method of a port is observed like the others.
-
 import type { Deps } from '../chains/scope.js';
 import type { ExecutionJob } from '../core/schema/execution.js';
 import { currentProgress } from './hangs.js';
@@ -86,7 +85,7 @@ function observed(call: PortCall, observers: readonly Observer[], work: () => un
 /** How many times the bound a call may take that reports nothing but ends by itself. */
 const OPENING = 15; // pulls and builds an image, tests a device, reads or quantizes weights
 const STORE = 5; // tries requests to a bucket again
-const REPORT = 3;
+const REPORT = 3; // reads and draws a long run
 const PROGRAM_LIMITS = 10; // a guest has several programs, and one that reaches its limit runs again
 
 /** What the log says about calls that are not named `port.method`, and their bounds. */

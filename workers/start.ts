@@ -43,7 +43,7 @@ export interface StartOptions {
   store: string;
   roles?: readonly WorkerRole[]; // default: all
   sandbox?: RunConfig['sandbox']; // overrides the configuration of runs
-  device?: Device; // of the engine; overrides the configuration of runs
+  device?: Device; // the engine's device; overrides the configuration of runs
   log?: Logger;
   /** Build of this worker's code. With a build id, the worker takes work of its own deployment version only. */
   buildId?: string;
@@ -138,7 +138,7 @@ export async function startWorkers(options: StartOptions): Promise<RunningWorker
 
 interface RoleOptions extends StartOptions {
   graceSeconds: number;
-  boundMs: number; // of silence, after which an activity hangs
+  boundMs: number; // an activity that is silent for longer hangs
   log: Logger;
   onHang(error: GauntletError): void;
 }
@@ -207,9 +207,8 @@ async function connect(settings: ConnectionSettings): Promise<NativeConnection> 
   try {
     return await NativeConnection.connect(forWorker(settings));
   } catch (error) {
-    throw new GauntletError('SERVER_UNAVAILABLE', `no Temporal server answers at ${settings.address}`, {
-      cause: error,
-    });
+    const message = `no Temporal server answers at ${settings.address}`;
+    throw new GauntletError('SERVER_UNAVAILABLE', message, { cause: error });
   }
 }
 

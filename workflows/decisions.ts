@@ -1,10 +1,10 @@
-// The decision of a person about an activity that failed: the run waits for it, up to a limit.
+// A run waits, up to a limit, for the decision of a person about an activity that failed.
 import { type Decision, type RequestQueue, validateDecision } from '../core/run/control.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure, RunProgress } from '../core/schema/run.js';
 import type { ProgressUpdate } from './runState.js';
 
-/** What a run that waits for a decision is given: the workflow gives it over Temporal. */
+/** What waiting for a decision needs. The workflow provides it with Temporal. */
 export interface DecisionHost {
   monitor: { readonly progress: RunProgress; update(change: ProgressUpdate): void };
   /** The accepted requests; a change may set another limit for the wait. */
@@ -23,7 +23,7 @@ interface Condition {
 export class Decisions {
   /** The settings that are in effect. Undefined until the run was prepared: its failures then end it. */
   settings: RunConfig['failure'] | undefined;
-  private failure: RunFailure | undefined; // needs a decision
+  private failure: RunFailure | undefined; // the failure that needs a decision
   private decision: Decision | undefined;
 
   constructor(private readonly host: DecisionHost) {}

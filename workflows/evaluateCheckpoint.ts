@@ -1,6 +1,5 @@
 // Measures a checkpoint or a base model on held-out problems: several chains of each problem, tests for one of them, and
 // tests for a program of the base model.
-
 import type { Ref } from '../core/base/ref.js';
 import type { Chain, TestBatch } from '../core/schema/chain.js';
 import type { Rejected } from '../core/schema/problem.js';
@@ -8,8 +7,7 @@ import type { RunRef } from '../core/schema/runRef.js';
 import type { SolveProblemsInput } from '../core/schema/solving.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import type { Call } from '../method/activity.js';
-import type { MeasureEvaluationOutput } from '../method/evaluate.js';
-import { measureEvaluation } from '../method/evaluate.js';
+import { type MeasureEvaluationOutput, measureEvaluation } from '../method/evaluate.js';
 import { executeSuite } from '../method/judge.js';
 import { prepareSolving } from '../method/prepare.js';
 import { generateChains, generateTests } from '../method/sample.js';
@@ -18,25 +16,25 @@ import { temporalCall } from './layers.js';
 
 /** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
 export interface EvaluateCheckpointInput extends Omit<SolveProblemsInput, 'tests'> {
-  gateOf?: string | undefined; // the run whose health gate leaves problems out; default: that of the checkpoint
+  gateOf?: string | undefined; // the health gate of this run leaves problems out; default: the checkpoint's run
 }
 
 export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
   problems: number;
-  samples: number; // of each problem
+  samples: number; // chains of each problem
   temperature: number;
-  tokens: number; // sampled with the policy
+  tokens: number; // how many the policy sampled
   /** What was measured: chains and their verdicts on hidden tests. */
   artifacts: Pick<RunRef, 'config' | 'problems'> & {
     chains: Ref<Chain[]>;
     verdicts: Ref<SuiteVerdicts[]>;
     tests?: Ref<TestBatch>;
   };
-  skipped?: Ref<Rejected[]>; // problems that do not fit
+  skipped?: Ref<Rejected[]>; // problems that do not fit into the models' context
 }
 
-const SAMPLES = 5; // of each problem
-const MUTANTS = 20; // of each reference
+const SAMPLES = 5; // chains of each problem
+const MUTANTS = 20; // mutants of each reference
 
 export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): Promise<EvaluateCheckpointResult> {
   try {
@@ -54,11 +52,8 @@ export async function measure(call: Call, input: EvaluateCheckpointInput): Promi
   const batch = { kind: 'solve', samples, temperature } as const;
   const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
   const own = await call(generateChains, chosen);
-  const frozen = await call(generateChains, {
-    run,
-    stages,
-    batch: { kind: 'evaluation', split: 'test', problems, greedy: false },
-  });
+  const fixed = { kind: 'evaluation', split: 'test', problems, greedy: false } as const;
+  const frozen = await call(generateChains, { run, stages, batch: fixed });
   const targets = { kind: 'evaluation', chains: frozen.chains } as const;
   const attack = await call(generateTests, { run, targets, samples: 1, ...discriminator });
   const { chains, tests } = own;
@@ -66,21 +61,10 @@ export async function measure(call: Call, input: EvaluateCheckpointInput): Promi
   const hidden = await call(executeSuite, { ...shared, suite: 'hidden', tests, mutants: MUTANTS });
   const baseline = await call(executeSuite, { ...shared, suite: 'baseline' });
   const attacks = await call(executeSuite, { run, per: 'target', suite: 'hidden', tests: attack.tests });
-  const measured = await call(measureEvaluation, {
-    run,
-    chains,
-    hidden: hidden.verdicts,
-    baseline: baseline.verdicts,
-    attacks: attacks.verdicts,
-  });
-  const { results, metrics } = measured;
-  const artifacts = {
-    config: run.config,
-    problems: run.problems,
-    chains,
-    verdicts: hidden.verdicts,
-    ...(tests && { tests }),
-  };
+  const verdicts = { hidden: hidden.verdicts, baseline: baseline.verdicts, attacks: attacks.verdicts };
+  const { results, metrics } = await call(measureEvaluation, { run, chains, ...verdicts });
+  const { config, problems: set } = run;
+  const artifacts = { config, problems: set, chains, verdicts: hidden.verdicts, ...(tests && { tests }) };
   return {
     problems,
     samples,

@@ -1,21 +1,24 @@
 // Evaluates a policy on a fixed batch of held-out problems, judged by hidden tests. The end of an epoch is evaluated on
 // the validation split and its checkpoint is committed with the result. The models write first; the sandbox judges
-// while the next step samples. Every part is memoised, so what did not change since the last evaluation costs nothing.
-
+// while the next step samples. The results of all parts are stored, so what did not change since the last evaluation costs nothing.
 import { endsEpoch, planOf } from '../core/run/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyState } from '../core/schema/runRef.js';
-import type { EvaluationSamples, JudgeEvaluationInput } from '../method/evaluate.js';
-import { generateEvaluation, judgeEvaluation } from '../method/evaluate.js';
+import {
+  type EvaluationSamples,
+  generateEvaluation,
+  type JudgeEvaluationInput,
+  judgeEvaluation,
+} from '../method/evaluate.js';
 import { samplingPolicy } from '../method/rollouts.js';
 import { modelCall, type OpeningState, type RunContext, type RunState } from './runState.js';
 
 interface Evaluation {
   target: JudgeEvaluationInput['target'];
-  policy?: PolicyState | undefined; // absent: the base model
+  policy?: PolicyState | undefined; // default: the base model
   greedy: boolean;
-  samples?: EvaluationSamples | undefined; // if the last step of the epoch wrote them already
+  samples?: EvaluationSamples | undefined; // given if the last step of the epoch wrote them already
 }
 
 /** @returns the chains on the split that tests are written for, and the verdict, which is still being computed */
@@ -30,7 +33,7 @@ export async function evaluate(
     generator: samplingPolicy(policy.generator),
     discriminator: samplingPolicy(policy.discriminator),
   };
-  const isWarmStart = stage === 0 && next > 0; // it ends with chains of its own to write tests for
+  const isWarmStart = stage === 0 && next > 0; // after it, tests are written for its own chains
   const base = isWarmStart ? 'sampled' : baseChains[split];
   const input = { run, ...evaluationBatch(config, split), greedy, base, policies };
   const samples = given ?? (await modelCall(context, state)(generateEvaluation, input));

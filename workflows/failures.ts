@@ -1,11 +1,11 @@
-// Failures of activities: what a person reads about them, and a step that a person skips after one.
+// Failures of activities: how people read them, and how a person skips a step after one.
 import { ActivityFailure, ApplicationFailure, isCancellation, TemporalFailure } from '@temporalio/workflow';
 import { NO_USAGE } from '../core/run/budget.js';
 import type { RunFailure } from '../core/schema/run.js';
 
 /** A person decided to skip the current step: nothing that it computed is kept. */
 export class StepSkipped extends Error {
-  spent = NO_USAGE; // by the step, so far
+  spent = NO_USAGE; // what the step has used so far
 
   constructor(readonly reason: string) {
     super(`step skipped: ${reason}`);

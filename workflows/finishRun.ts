@@ -1,6 +1,5 @@
 // Everything after the last step: the best checkpoint is evaluated on the test split, one chain is shown, and the report
 // is rendered.
-
 import type { EvaluationRates, RunResult } from '../core/schema/run.js';
 import { renderReport } from '../method/records.js';
 import { evaluate } from './evaluation.js';

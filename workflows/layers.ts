@@ -1,10 +1,10 @@
-// Everything around the call of an activity in a workflow. `temporalCall` and `shared` nest these layers, in this order:
+// The layers around the call of an activity in a workflow. `temporalCall` and `shared` nest them in this order:
 //
 //   metered    adds up what the calls of a step use
 //   shared     splits the work over several workers, if the run has shards
 //   decided    asks a person after a failure that no retry fixes
 //   sticky     keeps the model work of a run on one worker
-//   scheduled  task queue, time limits, retries, and what the Web UI shows
+//   scheduled  sets task queue, time limits, retries, and what the Web UI shows
 import { type ActivityOptions, isCancellation, scheduleActivity } from '@temporalio/workflow';
 import { compose } from '../core/base/compose.js';
 import { addUsage, NO_USAGE, type SandboxAttempts, usageOf } from '../core/run/budget.js';
@@ -17,16 +17,16 @@ import type { Activity, Call } from '../method/activity.js';
 import { describeFailure, StepSkipped } from './failures.js';
 import type { Destination, ModelWorker } from './modelWorker.js';
 
-/** A call, with where it goes if not to any worker. */
+/** A call of an activity. With a destination, only that worker takes it. */
 export type Next = <I, O>(activity: Activity<I, O>, input: I, destination?: Destination) => Promise<O>;
 export type Layer = (next: Next) => Next;
 
 /** What the calls of a step used so far. */
 export class Meter {
   used = NO_USAGE;
-  generationSeconds = 0; // of activities that sample tokens
-  private attempts = 0; // to use the sandbox
-  private failed = 0;
+  generationSeconds = 0; // time of the activities that sample tokens
+  private attempts = 0; // attempts to use the sandbox
+  private failed = 0; // how many of these attempts failed
 
   /** Undefined if no attempt failed. */
   get sandboxFaultRate(): number | undefined {
@@ -81,7 +81,7 @@ export function shared(config: Pick<RunConfig, 'engine' | 'ppo'>, together: RunS
   };
 }
 
-/** @param isStep whether a person may skip the step that the calls belong to */
+/** @param isStep whether the calls belong to a step, which a person may skip */
 export const decided =
   (decide: (failure: RunFailure) => Promise<Decision>, isStep: boolean): Layer =>
   (next) =>
@@ -133,7 +133,7 @@ const scheduled =
   };
 
 export interface CallSettings {
-  /** Attempts of an activity that meets an infrastructure fault; null or absent: without limit. */
+  /** How often an activity with an infrastructure fault is tried; null or absent: without limit. */
   maxAttempts?(): number | null;
   /** Called if an activity failed and no retry can fix it. Absent: the failure ends the workflow. */
   decide?(failure: RunFailure): Promise<Decision>;

@@ -12,12 +12,12 @@ import {
 import { DEPLOYMENT, type ModelWorkerClaim, TASK_QUEUES } from '../core/temporal/queues.js';
 
 export interface Destination extends Pick<ActivityOptions, 'taskQueue' | 'scheduleToStartTimeout'> {
-  maxAttempts?: number; // default: without limit
+  maxAttempts?: number; // default: no limit
 }
 
 const CLAIMED_ATTEMPTS = 3; // a fault may belong to the worker, e.g. if its GPU is broken or its disk is full
 const START_TIMEOUT = '2s'; // an idle worker takes work within milliseconds
-const BUSY_START_TIMEOUT = '1 minute'; // for a worker that answered the claim but is working for another run
+const BUSY_START_TIMEOUT = '1 minute'; // a worker that answered the claim may be working for another run
 
 const { claimModelWorker } = proxyActivities<{ claimModelWorker(): Promise<ModelWorkerClaim> }>({
   taskQueue: TASK_QUEUES.gpu,

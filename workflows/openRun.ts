@@ -1,5 +1,4 @@
 // Everything before the first step: the configuration, the health gate, and the evaluation of the base model.
-
 import { NO_USAGE } from '../core/run/budget.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import { isBuiltIn } from '../core/schema/problem.js';

@@ -18,7 +18,7 @@ export async function runPipeline(host: RunHost, runId: string, input: unknown, 
     if (stage !== state.stage) state = enterStage(state, stage);
     for (;;) {
       if (host.isContinueAsNewDue(state)) await host.continueAsNew(await settleEvaluation(context, state));
-      state = await applyRequests(context, state); // pause, change, stop, budget
+      state = await applyRequests(context, state); // requests pause, change or stop the run
       const step = nextStep(state); // one of N discriminator, N generator and K alternating steps
       if (step !== undefined) state = await trainStep(context, state, step).catch(skipStep(context, state));
       else if (context.evaluation !== undefined) state = await settleEvaluation(context, state);

@@ -14,7 +14,7 @@ export class RunMonitor {
   /** Set if the server knows the search attributes; a write to an unknown one would fail the workflow task. */
   model: string | undefined;
 
-  /** @param requests that were accepted; those without effect yet are shown */
+  /** @param requests the accepted requests; those that have no effect yet are shown */
   constructor(
     public progress: RunProgress,
     private readonly requests: RequestQueue,

@@ -1,6 +1,5 @@
 // Applies what people requested since the last step, and ends a run that is out of budget. Each request is recorded with
 // its position. A run that is started again applies its recorded requests at the same positions.
-
 import { addUsage, exhaustedBudget, NO_USAGE } from '../core/run/budget.js';
 import { isRecordedAt } from '../core/run/control.js';
 import { endsEpoch, nextStep, planOf, replan } from '../core/run/schedule.js';
@@ -16,7 +15,7 @@ type Action = Pick<ControlMetrics, 'action' | 'fields' | 'reason' | 'spent'>;
 
 export async function applyRequests(context: RunContext, before: RunState): Promise<RunState> {
   const { requests, onProgress, waitForRequest } = context;
-  let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // throws its failure
+  let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // this throws the failure of the evaluation
   let isResting = false;
   while (state.stopped === undefined) {
     const record = state.recordedRequests.find((each) => isRecordedAt(each, state));
@@ -38,7 +37,7 @@ export async function applyRequests(context: RunContext, before: RunState): Prom
   return stopIfOverBudget(context, state);
 }
 
-/** Handles the failure of a step. If a person decided to skip the step, only what it used is kept. */
+/** Handles the failure of a step. If a person decided to skip the step, its usage is kept and nothing else. */
 export const skipStep =
   (context: RunContext, state: RunState) =>
   async (error: unknown): Promise<RunState> => {
@@ -97,7 +96,7 @@ async function stopIfOverBudget(context: RunContext, state: RunState): Promise<R
   if (step === undefined) return state;
   const reason = exhaustedBudget(state.config.budget, state.used, state.latestUsage[step.role] ?? NO_USAGE);
   if (reason === undefined) return state;
-  context.requests.close(); // before the record is written
+  context.requests.close(); // no request may come between this decision and its record
   return recordAndApply(context, state, { action: 'budget', reason });
 }
 

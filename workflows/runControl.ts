@@ -1,4 +1,4 @@
-// How people control a run: updates with validators. What is decided about an activity that failed: decisions.ts.
+// How people control a run: updates with validators. decisions.ts waits for decisions about activities that failed.
 import { defineUpdate, metricMeter, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { Decision, Request, RequestQueue } from '../core/run/control.js';
 import type { Decisions } from './decisions.js';
@@ -22,7 +22,7 @@ export function handleUpdates(monitor: RunMonitor, queue: RequestQueue, decision
   for (const kind of ['pause', 'resume', 'stop'] as const) {
     setHandler(defineUpdate<string>(kind), () => accept({ kind }), { validator: () => queue.validate(kind) });
   }
-  const changeUpdate = defineUpdate<string, [Record<string, unknown>]>('change'); // {ppo: {learningRate: 0.001}}
+  const changeUpdate = defineUpdate<string, [Record<string, unknown>]>('change'); // e.g. {ppo: {learningRate: 0.001}}
   setHandler(changeUpdate, (fields) => accept({ kind: 'change', fields } as Request), {
     validator: (fields) => queue.validate('change', fields),
   });
@@ -31,13 +31,9 @@ export function handleUpdates(monitor: RunMonitor, queue: RequestQueue, decision
   });
 }
 
-/** For alerts: it needs no activity, and a replay records nothing. */
+/** Sets a gauge for alerts. That needs no activity, and a replay records nothing. */
 export function showWaiting(isWaiting: boolean): void {
-  const gauge = metricMeter.createGauge(
-    'gauntlet_run_waiting',
-    'int',
-    undefined,
-    'A run waits for a decision (0 or 1)',
-  );
+  const help = 'A run waits for a decision (0 or 1)';
+  const gauge = metricMeter.createGauge('gauntlet_run_waiting', 'int', undefined, help);
   gauge.set(Number(isWaiting), { run: workflowInfo().workflowId });
 }

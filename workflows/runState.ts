@@ -1,5 +1,4 @@
-// What a run carries from step to step, and what the code that trains it is given.
-
+// The state that a run carries from step to step, and the interface to what runs it.
 import type { Ref } from '../core/base/ref.js';
 import type { AlarmState } from '../core/run/alarms.js';
 import type { Usage } from '../core/run/budget.js';
@@ -19,27 +18,27 @@ import { type RunShards, shared } from './layers.js';
 /** A run between two steps: ids, digests and numbers. It is small enough to be the input of the next execution. */
 export interface RunState extends SchedulePosition, RolloutState {
   config: RunConfig;
-  step: number; // policy updates done in the whole run
-  seconds: number; // of training activities, without evaluations
-  used: Usage; // by training steps
-  latestUsage: Partial<Record<Role, Usage>>; // of the latest step of each role
+  step: number; // how many policy updates are done in the whole run
+  seconds: number; // time of training activities, without evaluations
+  used: Usage; // what the training steps used
+  latestUsage: Partial<Record<Role, Usage>>; // what the latest step of each role used
   checkpointStep?: number; // `step` at the latest checkpoint
   best: { name: string; score: number; policy: PolicyState };
-  validation: Partial<EvaluationRates>; // of the latest evaluation
-  before: EvaluationRates; // of the base model on the test split
-  baseChains: Partial<Record<'test' | 'validation', Ref<Chain[]>>>; // of the base model or, later, of the warm start
-  warmStart?: WarmStart; // as far as it is done
-  alarms?: AlarmState | undefined; // what they remember of the steps of this run
-  records: number; // control records written
-  recordedRequests: ControlMetrics[]; // by an earlier execution of this run, from here on
-  stopped?: string; // why the run ends before its schedule
-  searchAttributes: boolean; // the server knows them
+  validation: Partial<EvaluationRates>; // the rates of the latest evaluation
+  before: EvaluationRates; // the rates of the base model on the test split
+  baseChains: Partial<Record<'test' | 'validation', Ref<Chain[]>>>; // sampled by the base model, or after the warm start
+  warmStart?: WarmStart; // what the warm start has done so far
+  alarms?: AlarmState | undefined; // what the alarms remember of the steps of this run
+  records: number; // how many control records are written
+  recordedRequests: ControlMetrics[]; // requests that an earlier execution of this run applied after this position
+  stopped?: string; // why the run ends before its schedule does
+  searchAttributes: boolean; // whether the server knows the search attributes
 }
 
-/** Before the base model is evaluated. */
+/** The state before the base model is evaluated. */
 export type OpeningState = Omit<RunState, 'before'>;
 
-/** The policy after an update. In unified mode, both roles are the one that was trained. */
+/** The policy after an update. In unified mode, both roles get the trained adapter. */
 export function withTrained({ config, policy }: RunState, role: Role, trained: RoleState): PolicyState {
   const { frozen } = policy[role];
   const next: RoleState = { ...trained, frozen };
@@ -59,7 +58,7 @@ export function enterStage(state: RunState, stage: RunState['stage']): RunState 
   return { ...entered, policy: { generator: freeze(generator), discriminator: freeze(discriminator) } };
 }
 
-/** The fields of a run's progress that change. */
+/** The fields of a run's progress that an update changes. */
 export type ProgressUpdate = Partial<Omit<RunProgress, 'runId'>>;
 
 /** What a step changes in the state of its run. */
@@ -69,7 +68,7 @@ export interface StepResult {
   progress?: ProgressUpdate;
 }
 
-/** What runs a run: a Temporal workflow, or a program that calls the activities itself. */
+/** What executes a run: a Temporal workflow, or a program that calls the activities itself. */
 export interface RunHost {
   /** @param step the label of the step that the calls belong to; a failed call of a step can skip it */
   call(step?: string): Call;
@@ -87,7 +86,7 @@ export interface RunHost {
   now(): string;
 }
 
-/** Runs a run in this process: nobody controls it, and it is one execution. */
+/** Executes a run in this process: nobody controls it, and it is one execution. */
 export const localHost = (call: Call): RunHost => ({
   call: () => call,
   onProgress: () => undefined,

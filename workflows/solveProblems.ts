@@ -1,5 +1,4 @@
 // Solves problems with the base model or a checkpoint: the stage chain, optionally tests for each stage, and verdicts.
-
 import type { Ref } from '../core/base/ref.js';
 import type { Chain, TestBatch } from '../core/schema/chain.js';
 import type { ChainView } from '../core/schema/chainView.js';
@@ -8,21 +7,19 @@ import type { Solution, SolveProblemsInput } from '../core/schema/solving.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
 import type { Call } from '../method/activity.js';
 import { collectSolutions, executeSuite } from '../method/judge.js';
-import type { PrepareSolvingInput } from '../method/prepare.js';
-import { prepareSolving } from '../method/prepare.js';
+import { type PrepareSolvingInput, prepareSolving } from '../method/prepare.js';
 import { generateChains, generateTests } from '../method/sample.js';
 import { unwrapFailure } from './failures.js';
 import { temporalCall } from './layers.js';
 
-/** Result of the workflow solveProblems. */
 export interface SolveProblemsResult {
   solved: number; // problems with a sample that passes all its tests
   problems: number;
   solutions: Ref<Solution[]>;
-  skipped?: Ref<Rejected[]>; // problems that do not fit
+  skipped?: Ref<Rejected[]>; // problems that do not fit into the models' context
   chains: Ref<Chain[]>;
   verdicts: Ref<SuiteVerdicts[]>;
-  views: Ref<ChainView[]>; // for people
+  views: Ref<ChainView[]>; // what people read
   tests?: Ref<TestBatch>;
 }
 

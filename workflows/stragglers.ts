@@ -33,7 +33,7 @@ function firstHalf(promises: readonly Promise<unknown>[]): Promise<void> {
     for (const promise of promises)
       promise.then(
         () => --left === 0 && resolve(),
-        () => undefined, // reported by its own caller
+        () => undefined, // its own caller reports the failure
       );
   });
 }

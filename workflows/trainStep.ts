@@ -1,5 +1,4 @@
 // One policy update of one role: sample, write tests, judge, and train. Training includes rewards, advantages and PPO.
-
 import { learningRateFactor } from '../core/rl/schedules.js';
 import { addUsage } from '../core/run/budget.js';
 import { countSteps, endsEpoch, type PlannedStep, planOf, stepsLeft } from '../core/run/schedule.js';
@@ -83,7 +82,7 @@ function trainingInput(state: RunState, position: Position) {
   };
 }
 
-/** The adapters of both roles after an update of one. The adapter that is being trained is still missing. */
+/** The adapters of both roles after this step. The adapter that the step trains is still missing. */
 function policiesAfter({ policy, config }: RunState, trained: Role) {
   const policyOf = (role: Role): SamplingPolicy => {
     const { adapter, ...frozen } = samplingPolicy(policy[role]);

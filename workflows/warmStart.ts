@@ -1,6 +1,5 @@
-// The warm start: supervised steps of each role before the first stage, on reference solutions and on tests whose expected
-// values the references computed.
-
+// The warm start: supervised steps of each role before the first stage. The generator learns reference solutions, the
+// discriminator tests whose expected values the references computed.
 import { type PlannedStep, planOf } from '../core/run/schedule.js';
 import { countWarmStartStep, warmStartResult } from '../core/run/warmStart.js';
 import type { Role } from '../core/schema/chain.js';
@@ -40,7 +39,7 @@ export function withBest(state: RunState, role: Role): RunState {
   return { ...state, policy: withTrained(state, role, { ...state.policy[role], adapter: best.adapter, optimizer }) };
 }
 
-/** Evaluates the result on the test split. From now on, the tests of evaluations are written for its chains. */
+/** Evaluates the policy after the warm start on the test split. From now on, the tests of evaluations are written for its chains. */
 export async function finishWarmStart(context: RunContext, state: RunState): Promise<RunState> {
   const { step, policy, warmStart, baseChains } = state;
   if (warmStart === undefined || state.stopped !== undefined) return state;

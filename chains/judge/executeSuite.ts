@@ -16,7 +16,7 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const { byId } = await readProblems(scope.store, input.run.problems);
   const bookOf = await bookReader(scope, input, config);
   const { per, suite } = input;
-  // only what rewards or chooses programs: measurements, and rewards of the discriminator, keep to what was written
+  // variants help to reward and to choose programs; measurements and rewards of the discriminator use what was written
   const addsVariants = config.discriminator.writer === 'hybrid' && per === 'problem' && suite === 'baseline';
   const tasks = (await readTasks(scope, input, byId)).map((task) => ({
     ...task,
@@ -24,7 +24,7 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
     addsVariants,
   }));
   const { judged, executions } = await judgeTasks(scope, config, tasks);
-  const isReward = per === 'target' && suite === 'baseline'; // of the discriminator
+  const isReward = per === 'target' && suite === 'baseline'; // the verdicts reward the discriminator
   const { mutants = isReward ? REWARD_RULES[config.reward.scheme].mutants : undefined } = input;
   if (mutants === undefined) return { verdicts: await scope.store.putJson(judged), executions };
   const problems = tasks.map(({ problem }) => problem);

@@ -22,12 +22,12 @@ import { catchingVariants, drawVariants } from './variants.js';
 export interface JudgingTask {
   problem: Problem;
   candidates: Chain[];
-  voters?: Chain[]; // of the problem, if its programs vote on answers; default: the candidates
+  voters?: Chain[]; // the chains whose programs vote on answers; default: the candidates
   turns: { turn: number; sample: TestTurn }[];
   suite: 'baseline' | 'hidden'; // which tests of the problem the suite begins with
-  pool?: TestCase[]; // tests of earlier steps, which come next
+  pool?: TestCase[]; // tests of earlier steps, which follow in the suite
   book?: TestCase[]; // tests of the mistake book
-  addsVariants?: boolean; // programs also meet changes of what was written
+  addsVariants?: boolean; // whether programs also run on changes of the written inputs
 }
 
 interface ParsedTurn {
@@ -36,7 +36,10 @@ interface ParsedTurn {
   lost: number;
 }
 
-/** References or votes on generated inputs, references on test source, validators and checkers on the results, then candidates on their suites. */
+/**
+ * References or votes answer generated inputs, and references run on test source. Validators and checkers judge the results.
+ * Then the candidates run on their suites.
+ */
 export async function judgeTasks(
   scope: Scope,
   config: RunConfig,
@@ -63,12 +66,8 @@ export async function judgeTasks(
   }));
   const oracle = await askOracle(sandbox, config, written, options);
   const rulingOf = await ruleTests(sandbox, config.limits, written, oracle.answer, options);
-  const sources = await sourceTestsOf(
-    sandbox,
-    tasks.map(({ problem }) => problem),
-    config.limits,
-    options,
-  );
+  const problems = tasks.map(({ problem }) => problem);
+  const sources = await sourceTestsOf(sandbox, problems, config.limits, options);
   const { corrects = false } = REWARD_RULES[config.reward.scheme];
   const built = tasks.map((task, t) => {
     const given = [...givenTests(task.problem, task.suite, sources.get(task.problem.id)), ...(task.pool ?? [])];
@@ -85,7 +84,7 @@ export async function judgeTasks(
     return runPrograms(sandbox, config.limits, all, options);
   };
   const onSuites = await run(built.map(({ suite }) => suite.map(({ test }) => test)));
-  const onVariants = await run(built.map(({ variants }) => variants)); // by themselves: they take no time from the suite
+  const onVariants = await run(built.map(({ variants }) => variants)); // separate runs, which take no time from the suite
   const judged = tasks.map((task, t): SuiteVerdicts => {
     const { suite, turns, variants } = built[t]!;
     const votes = oracle.votes(task.problem);
@@ -179,7 +178,7 @@ interface ProgramSuite {
 }
 type ProgramRun = Pick<SuiteRun, 'verdicts' | 'parses'>;
 
-/** Runs every distinct program of a suite once. No program, no pass. @returns runs by suite and program */
+/** Runs every distinct program of a suite once. A missing program passes nothing. @returns runs by suite and program */
 export async function runPrograms(
   sandbox: Sandbox,
   limits: Limits,
@@ -196,8 +195,5 @@ export async function runPrograms(
     const none: ProgramRun = { verdicts: tests.map((): Verdict => 'error'), parses: true };
     return programs.map((code) => runOf.get(code) ?? none);
   });
-  return {
-    runs,
-    executions: jobs.flat().length,
-  };
+  return { runs, executions: jobs.flat().length };
 }

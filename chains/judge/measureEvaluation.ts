@@ -42,7 +42,7 @@ export async function measureEvaluation(scope: Scope, input: MeasureEvaluationIn
   return { results: await store.putJson(results), metrics: Object.fromEntries(metrics) };
 }
 
-/** The verdicts on the tests that are given, which are hidden or baseline tests. */
+/** The verdicts on the given tests, which are hidden or baseline tests. */
 const onGivenTests = ({ suite, verdicts }: SuiteVerdicts): Verdict[][] =>
   verdicts.map((own) => own.filter((_, i) => suite[i]!.origin === 'baseline'));
 
@@ -57,7 +57,7 @@ function programsOf(
   const solved = onGivenTests(hidden).map(passesAll);
   const valid = validTests(hidden);
   const votes = hidden.verdicts.map((own) => countPassed(own.filter((_, i) => valid.has(i))));
-  const best = solved.filter((_, i) => votes[i] === Math.max(...votes)); // ties share
+  const best = solved.filter((_, i) => votes[i] === Math.max(...votes)); // programs with equally many votes share the choice
   return {
     samples: solved.length,
     solved: solved.filter(Boolean).length,

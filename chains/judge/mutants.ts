@@ -2,7 +2,7 @@
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
-import { judgeSuites, type SuiteJob } from '../../sandbox/judgeSuites.js';
+import { judgeSuites } from '../../sandbox/judgeSuites.js';
 import { mutantsOf } from '../../sandbox/mutants.js';
 import { batchOptions, type Scope } from '../scope.js';
 
@@ -18,22 +18,13 @@ export async function withMutants(
   const options = batchOptions(scope);
   const references = [...new Set(problems.flatMap(({ referenceSolution }) => referenceSolution ?? []))];
   const mutants = await mutantsOf(sandbox, references, limit, options);
-  const mutantsOfReference = new Map(references.map((reference, i) => [reference, mutants[i]!]));
-  const mutantsOfProblem = ({ referenceSolution = '' }: Problem): string[] =>
-    mutantsOfReference.get(referenceSolution) ?? [];
+  const own = problems.map(({ referenceSolution = '' }) => mutants[references.indexOf(referenceSolution)] ?? []);
   const jobs = judged.flatMap(({ suite }, t) => {
     const problem = problems[t]!;
     const tests = suite.map(({ test }) => test);
     if (tests.length === 0) return [];
-    return mutantsOfProblem(problem).map((code, m): SuiteJob & { task: number; mutant: number } => ({
-      id: `mutant:${t}:${m}`,
-      task: t,
-      mutant: m,
-      code,
-      problem,
-      tests,
-      limits: config.limits,
-    }));
+    const job = { problem, tests, limits: config.limits };
+    return own[t]!.map((code, mutant) => ({ ...job, id: `mutant:${t}:${mutant}`, code, task: t, mutant }));
   });
   const results = await judgeSuites(sandbox, jobs, options);
   const kills = judged.map(({ suite }) => suite.map((): number[] => []));
@@ -43,10 +34,7 @@ export async function withMutants(
     });
   });
   return {
-    judged: judged.map((one, t) => {
-      const count = mutantsOfProblem(problems[t]!).length;
-      return { ...one, mutants: { count, kills: kills[t]! } };
-    }),
+    judged: judged.map((one, t) => ({ ...one, mutants: { count: own[t]!.length, kills: kills[t]! } })),
     executions: references.length + jobs.length,
   };
 }

@@ -1,6 +1,5 @@
-// Who says what is right for the input of a generated test: the problem's reference, or, without one, the programs that were
-// sampled for the problem.
-
+// Answers the inputs of generated tests: with the problem's reference, or else by a vote of the programs that were sampled for
+// the problem.
 import { groupBy } from '../../core/base/groups.js';
 import { truthTests } from '../../core/comparison/compare.js';
 import { type Ballot, takeVote, type Vote } from '../../core/rewards/agreement.js';
@@ -17,8 +16,8 @@ import { timeOfTurns } from './rulings.js';
 export interface Asked {
   problem: Problem;
   turns: readonly { tests: readonly { args: Value[] }[] }[];
-  programs: readonly string[]; // one per sample; '' if it has none. Used if the programs vote
-  votes: boolean;
+  programs: readonly string[]; // one per sample, '' if it has none
+  votes: boolean; // whether the programs vote, because no reference answers
 }
 
 export interface Oracle {
@@ -45,15 +44,11 @@ export async function askOracle(
   for (const [q, question] of open.entries()) {
     if (!question.votes) answers.set(question, calls[q]![0]!);
     else {
-      const vote = takeVote(
-        ballotsOf(question, calls[q]!),
-        question.problem.baselineTests,
-        question.problem.comparison,
-      );
-      answers.set(
-        question,
-        vote.answers.map((value) => (value === undefined ? NO_ANSWER : { kind: 'value', value })),
-      );
+      const { baselineTests, comparison } = question.problem;
+      const vote = takeVote(ballotsOf(question, calls[q]!), baselineTests, comparison);
+      const toCall = (value: Value | undefined): CallResult =>
+        value === undefined ? NO_ANSWER : { kind: 'value', value };
+      answers.set(question, vote.answers.map(toCall));
       counts.set(question, countsOf(vote));
     }
   }
@@ -104,13 +99,8 @@ function jobsOf({ problem, votes, programs, inputs, turns }: Question, { limits 
   const common = { entry, calling, limits: timeOfTurns(limits, turns) };
   if (!votes) return [{ ...common, id: `reference:${id}`, code: referenceSolution!, inputs }];
   const all = [...given.map(({ args }) => args), ...inputs];
-  return distinct(programs).map((code, p) => ({
-    ...common,
-    id: `vote:${id}:${p}`,
-    code,
-    inputs: all,
-    truth: truthTests(given),
-  }));
+  const job = { ...common, inputs: all, truth: truthTests(given) };
+  return distinct(programs).map((code, p) => ({ ...job, id: `vote:${id}:${p}`, code }));
 }
 
 export const distinct = (programs: readonly string[]): string[] => [...new Set(programs)].filter((code) => code !== '');

@@ -1,6 +1,5 @@
 // What a problem says about generated tests: its reference answers them, its validator says which inputs are legal, and its
 // checker which answers are right. A test on which one of them fails cannot be used.
-
 import { groupBy } from '../../core/base/groups.js';
 import { judge } from '../../core/comparison/compare.js';
 import type { CallResult, Limits } from '../../core/schema/execution.js';
@@ -34,7 +33,7 @@ export async function ruleTests(
   const ask = (problem: Problem, entry: Function, args: Value[]): void => {
     if (problem[entry] !== undefined) asked.set(keyOf(problem, entry, args), { problem, entry, args });
   };
-  const turnsOf = new Map<string, number>(); // that have tests, by problem
+  const turnsOf = new Map<string, number>(); // how many turns of a problem have tests
   for (const { problem, turns } of written) {
     const { length } = turns.filter(({ tests }) => tests.length > 0);
     turnsOf.set(problem.id, (turnsOf.get(problem.id) ?? 0) + length);

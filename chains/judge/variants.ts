@@ -1,5 +1,4 @@
-// Inputs beside those that a discriminator wrote (`discriminator.writer: hybrid`): its inputs are seeds, which a dictionary changes.
-
+// Adds inputs to those that a discriminator wrote (`discriminator.writer: hybrid`): a dictionary changes what it wrote.
 import { RandomStream } from '../../core/base/random.js';
 import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
 import { knownInputs } from '../../core/inputs/freshInputs.js';
@@ -10,7 +9,7 @@ type Input = Pick<TestCase, 'args'>;
 
 const VARIANTS = 100; // inputs of a problem in a step; a call costs little next to the start of a program
 
-/** New inputs near those that were written; near known ones if none was. The same for the same inputs, programs and seed. */
+/** New inputs near those that were written, or near known ones if none was. Equal inputs, programs and seeds give equal ones. */
 export function drawVariants(
   problem: Problem,
   written: readonly Input[],
@@ -25,9 +24,9 @@ export function drawVariants(
 }
 
 /**
- * Of the variants, in order, those that catch a program which passes the suite and the variants before. So the suite stays small.
+ * The variants that catch a program which passes the suite and all earlier variants. So the suite stays small.
  * @param suite verdicts by program and test
- * @param variants the same of the variants
+ * @param variants verdicts by program and variant
  */
 export function catchingVariants(suite: readonly Verdict[][], variants: readonly Verdict[][]): number[] {
   const uncaught = new Set(suite.flatMap((own, p) => (own.every(isPass) ? [p] : [])));

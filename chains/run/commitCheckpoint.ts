@@ -3,6 +3,7 @@
 import { ROLES, type Role, STAGES } from '../../core/schema/chain.js';
 import { checkpointName } from '../../core/schema/checkpoint.js';
 import { adapterRole } from '../../core/schema/config.js';
+import { SPLITS } from '../../core/schema/problem.js';
 import type { BaseRef, RoleState } from '../../core/schema/runRef.js';
 import type { CommitCheckpointInput } from '../../method/evaluate.js';
 import { ADAPTER_FILES } from '../../ml/hf/peft.js';
@@ -22,11 +23,7 @@ export async function commitCheckpoint(
   const config = await readConfig(store, run);
   const { set } = await readProblems(store, run.problems);
   const { pool, archive, book } = await store.getJson(input.replayBuffer);
-  const split = json({
-    train: set.train.map((problem) => problem.id),
-    validation: set.validation.map((problem) => problem.id),
-    test: set.test.map((problem) => problem.id),
-  });
+  const split = json(Object.fromEntries(SPLITS.map((name) => [name, set[name].map(({ id }) => id)])));
   const { next, nextStage, plan, supervisedSteps } = input;
   const training = { next, nextStage, plan, supervisedSteps };
   const roles = ROLES.filter((role) => adapterRole(config, role) === role);
@@ -41,37 +38,24 @@ export async function commitCheckpoint(
   const { stage, epoch, step, score, seconds, standardErrors, counted } = input;
   const checkpoint = checkpointName(stage, epoch);
   const rates = input.validation;
+  const measured = { rates, standardErrors, ...counted, score, seconds };
   await recordMetrics(scope, {
     run,
-    metrics: {
-      kind: 'evaluation',
-      step,
-      split: 'validation',
-      checkpoint,
-      rates,
-      standardErrors,
-      ...counted,
-      score,
-      seconds,
-    },
+    metrics: { kind: 'evaluation', step, split: 'validation', checkpoint, ...measured },
   });
-  const { name, digest } = await commit(
-    store,
-    run.runId,
-    {
-      stage,
-      epoch,
-      step,
-      score,
-      validation: rates,
-      configDigest: run.config,
-      ...modelDigests(run),
-      splitDigest: digestBytes(split),
-      codeVersion: scope.deps.codeVersion,
-      seed: config.seed,
-    },
-    files,
-  );
+  const metadata = {
+    stage,
+    epoch,
+    step,
+    score,
+    validation: rates,
+    configDigest: run.config,
+    ...modelDigests(run),
+    splitDigest: digestBytes(split),
+    codeVersion: scope.deps.codeVersion,
+    seed: config.seed,
+  };
+  const { name, digest } = await commit(store, run.runId, metadata, files);
   return { name, digest };
 }
 

@@ -7,28 +7,30 @@ import type { Scope } from '../scope.js';
 
 const BATCH = 8; // problems at a time
 
+type Examining = Pick<RunConfig, 'sandbox' | 'containers' | 'limits'>;
+
+/** Runs the health gate on problems, some at the same time. Gives what it found on each, in their order. */
+export async function* examineProblems(scope: Scope, config: Examining, problems: readonly Problem[]) {
+  const sandbox = await scope.deps.sandbox(config);
+  const options = { limits: config.limits, signal: scope.signal };
+  for (let done = 0; done < problems.length; done += BATCH) {
+    scope.heartbeat({ done });
+    const batch = problems.slice(done, done + BATCH);
+    const examined = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
+    for (const [i, found] of examined.entries()) yield { id: batch[i]!.id, found };
+  }
+}
+
 /** A problem whose reference does not answer an input, or answers it differently a second time, cannot be used. */
-export async function loadAnswered(
-  scope: Scope,
-  config: Pick<RunConfig, 'problems' | 'sandbox' | 'containers' | 'limits'>,
-): Promise<ProblemSet> {
+export async function loadAnswered(scope: Scope, config: Examining & Pick<RunConfig, 'problems'>): Promise<ProblemSet> {
   const set = await scope.deps.loadProblems(config.problems, scope.signal);
   const unanswered = SPLITS.flatMap((split) => set[split]).filter(({ inputs }) => inputs !== undefined);
   if (unanswered.length === 0) return set;
-  const sandbox = await scope.deps.sandbox(config);
   const answered = new Map<string, Problem>();
   const rejected: Rejected[] = [...(set.rejected ?? [])];
-  for (let done = 0; done < unanswered.length; done += BATCH) {
-    scope.heartbeat({ done });
-    const batch = unanswered.slice(done, done + BATCH);
-    const examined = await Promise.all(
-      batch.map((problem) => examineProblem(problem, sandbox, { limits: config.limits, signal: scope.signal })),
-    );
-    for (const [i, one] of examined.entries()) {
-      const { id } = batch[i]!;
-      if ('problem' in one) answered.set(id, one.problem);
-      else rejected.push({ id, reason: one.reason });
-    }
+  for await (const { id, found } of examineProblems(scope, config, unanswered)) {
+    if ('problem' in found) answered.set(id, found.problem);
+    else rejected.push({ id, reason: found.reason });
   }
   const usable = (problems: Problem[]): Problem[] =>
     problems.flatMap((problem) => (problem.inputs ? (answered.get(problem.id) ?? []) : [problem]));

@@ -21,7 +21,8 @@ import {
   readPointer,
   stageAdapterFile,
 } from '../../store/checkpoints.js';
-import { type RunManifest, readRun } from '../../store/runs.js';
+import { readRecord } from '../../store/records.js';
+import { MANIFEST, type RunManifest, readRun } from '../../store/runs.js';
 import type { Ref, Store } from '../../store/store.js';
 import { modelDigests, readConfig } from '../artifacts.js';
 import type { Scope } from '../scope.js';
@@ -38,8 +39,10 @@ export async function findOrigin(
 ): Promise<Checkpoint | undefined> {
   const { start } = config;
   if (start === null) return undefined;
-  const known = await manifestOf(store, run.runId);
-  if (known) return known.origin && loadCheckpoint(store, known.origin.run, known.origin.checkpoint);
+  if ((await readRecord(store, run.runId, MANIFEST)) !== undefined) {
+    const { origin } = await readRun(store, run.runId);
+    return origin && loadCheckpoint(store, origin.run, origin.checkpoint);
+  }
   if (!start.run.endsWith('*')) return loadCheckpoint(store, start.run, start.checkpoint);
   const unlessRefused = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -83,15 +86,6 @@ export const originRef = ({ metadata }: Checkpoint): NonNullable<RunManifest['or
   digest: metadata.digest,
 });
 
-async function manifestOf(store: Store, runId: string): Promise<RunManifest | undefined> {
-  try {
-    return await readRun(store, runId);
-  } catch (error) {
-    if (error instanceof GauntletError && error.code === 'NOT_FOUND') return undefined;
-    throw error;
-  }
-}
-
 /** The initial state of a run from a checkpoint. @throws GauntletError BAD_CHECKPOINT if it does not fit */
 export async function loadInitialState(
   store: Store,
@@ -100,16 +94,13 @@ export async function loadInitialState(
   config: RunConfig,
 ): Promise<{ state: PolicyState; replayBuffer: Ref<ReplayBuffer>; origin: Origin }> {
   checkCompatibility(checkpoint, run, config);
-  const state = Object.fromEntries(
-    await Promise.all(
-      ROLES.map(async (role) => {
-        const own = adapterRole(config, role);
-        const isKept = config.adapters === 'per-stage' && config.start?.schedule === 'rest';
-        const frozen = isKept ? await frozenAdapters(store, checkpoint, own) : undefined;
-        return [role, { ...(await stateOf(store, checkpoint, own)), frozen }];
-      }),
-    ),
-  ) as PolicyState;
+  const isKept = config.adapters === 'per-stage' && config.start?.schedule === 'rest';
+  const initial = async (role: Role): Promise<RoleState> => {
+    const own = adapterRole(config, role);
+    const frozen = isKept ? await frozenAdapters(store, checkpoint, own) : undefined;
+    return { ...(await stateOf(store, checkpoint, own)), frozen };
+  };
+  const state = { generator: await initial('generator'), discriminator: await initial('discriminator') };
   const replayBuffer: ReplayBuffer = {
     pool: jsonOf(checkpoint, CHECKPOINT_FILES.pool, poolSchema),
     archive: jsonOf(checkpoint, CHECKPOINT_FILES.archive, archiveSchema),

@@ -11,9 +11,9 @@ import { type ProblemSet, type Rejected, SPLITS } from '../../core/schema/proble
 import type { BaseRef, RoleState, RunRef } from '../../core/schema/runRef.js';
 import { commitOf } from '../../data/modelFolder.js';
 import type { PrepareRunInput, PrepareRunOutput } from '../../method/prepare.js';
-import { createRun, type RunFacts, readControls, writeInput } from '../../store/runs.js';
+import { createRun, readControls, writeInput } from '../../store/runs.js';
 import { adapterShape, encodeOptimizerState, modelDigests, writeAdapter } from '../artifacts.js';
-import { partByFit, readersOf } from '../sample/problemFit.js';
+import { openReaders, partByFit } from '../sample/problemFit.js';
 import { withModelDefaults } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
 import { loadAnswered } from './loadAnswered.js';
@@ -32,12 +32,13 @@ export async function prepareRun(
   const config = withModelDefaults(seeded(given, runId), info);
   const generator = await initialRole(scope, config, 'generator');
   const discriminator = await initialRole(scope, config, 'discriminator');
+  const hasOwnModel = discriminator.folder !== generator.folder;
   const identity = runIdentity(config);
   const run: RunRef = {
     runId,
     bases: { generator: generator.base, discriminator: discriminator.base },
     engine: config.engine,
-    config: await store.putJson({ ...identity, start: null }), // its states contain the start
+    config: await store.putJson({ ...identity, start: null }), // the states of the run contain its start
     problems: await store.putJson(problems),
   };
   let checkpoint = await findOrigin(scope, run, config);
@@ -45,7 +46,8 @@ export async function prepareRun(
   const { origin } = await createRun(store, runId, {
     config: identity,
     ...modelDigests(run),
-    ...modelRevisions(generator.folder, discriminator.folder),
+    modelRevision: commitOf(generator.folder),
+    discriminatorModelRevision: hasOwnModel ? commitOf(discriminator.folder) : undefined,
     dataDigest: run.problems,
     codeVersion: deps.codeVersion,
     origin: checkpoint && originRef(checkpoint),
@@ -74,8 +76,7 @@ export async function prepareRun(
 
 /** The problems of all splits that do not fit into the models' context. */
 async function findUnfit(scope: Scope, config: RunConfig, problems: ProblemSet): Promise<Rejected[]> {
-  const open = (role: Role) => scope.deps.engine(modelOf(config, role), config.engine);
-  const readers = readersOf(config, { generator: await open('generator'), discriminator: await open('discriminator') });
+  const readers = await openReaders(scope, config);
   const all = SPLITS.flatMap((split) => problems[split]);
   const onProgress = (done: number): void => scope.heartbeat({ done });
   return (await partByFit(all, { readers, config, onProgress })).unfit;
@@ -89,7 +90,7 @@ export function seeded(config: RunConfig, runId: string): RunConfig {
 interface InitialRole {
   base: BaseRef;
   state: RoleState;
-  folder: string; // of the model
+  folder: string; // the folder of the model
 }
 
 /** A role before training: its base, a new adapter (shared in unified mode) and an empty optimizer state. */
@@ -110,14 +111,6 @@ async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise
     base: { model, modelDigest: engine.info.digest, adapterConfig },
     state: { adapter: weights, optimizer },
     folder: engine.info.path,
-  };
-}
-
-function modelRevisions(generator: string, discriminator: string): Partial<RunFacts> {
-  const [modelRevision, other] = [commitOf(generator), commitOf(discriminator)];
-  return {
-    modelRevision,
-    discriminatorModelRevision: discriminator === generator ? undefined : other,
   };
 }
 

@@ -13,7 +13,7 @@ import type { PrepareSolvingInput, PrepareSolvingOutput } from '../../method/pre
 import { CHECKPOINT_FILES, type Checkpoint, loadCheckpoint } from '../../store/checkpoints.js';
 import { readConfigAt } from '../../store/runs.js';
 import { adapterShape, readProblems, writeAdapter } from '../artifacts.js';
-import { partByFit, type Readers, readersOf } from '../sample/problemFit.js';
+import { openReaders, partByFit } from '../sample/problemFit.js';
 import { withModelDefaults } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
 import { loadAnswered } from './loadAnswered.js';
@@ -37,12 +37,14 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
   const draws = measures && limit !== undefined;
-  const options = { readers: await openReaders(scope, config, measures || input.tests), config };
-  // a run has left out those that do not fit
+  const { generator: reader, discriminator: testReader } = await openReaders(scope, config);
+  const readers = { generator: reader, ...((measures || input.tests) && { discriminator: testReader }) };
+  // a run has already left out the problems that do not fit
   const { fitting, unfit } = input.run
     ? { fitting: all, unfit: [] }
     : await partByFit(all, {
-        ...options,
+        readers,
+        config,
         most: draws ? undefined : limit,
         onProgress: (done) => scope.heartbeat({ done }),
       });
@@ -64,12 +66,6 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   };
 }
 
-async function openReaders(scope: Scope, config: RunConfig, withTests = false): Promise<Readers> {
-  const open = (role: Role) => scope.deps.engine(modelOf(config, role), config.engine);
-  const readers = readersOf(config, { generator: await open('generator'), discriminator: await open('discriminator') });
-  return withTests ? readers : { generator: readers.generator };
-}
-
 /** The settings, models and adapters of both roles: everything but problems. */
 export interface ChosenPolicies extends Record<Role, SamplingPolicy> {
   config: RunConfig;
@@ -83,7 +79,7 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   const trained = input.untrained ? undefined : loaded;
   const given = await solvingConfig(scope, input, loaded);
   const engine = await deps.engine(given.model, given.engine);
-  const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not fit
+  const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // it needs other settings than the tiny preset
   const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom' }, undefined) : given;
   const config = withModelDefaults(fitting, engine.info);
   const base = async (role: Role): Promise<BaseRef> => {

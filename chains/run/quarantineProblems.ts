@@ -1,6 +1,5 @@
-// Problems that a run cannot use. A problem that does not fit into the models' context is left out, and so is one of a file
-// whose reference fails its own tests (the health gate), because its rewards would be noise. The run's record gives the
-// reason. The gate runs once per run, and once per store for equal problems in an equal sandbox: what it says is stored, unless a
+// Leaves out problems that a run cannot use: those that do not fit into the models' context, and those of a file whose reference
+// fails its own tests (the health gate), because their rewards would be noise. The run's record gives the reason. The gate runs once per run, and once per store for equal problems in an equal sandbox: what it says is stored, unless a
 // limit decided it. With `healthGate: again`, what the store has does not count.
 import { z } from 'zod';
 import { GauntletError } from '../../core/base/errors.js';
@@ -15,7 +14,7 @@ import {
   type Split,
 } from '../../core/schema/problem.js';
 import type { QuarantineProblemsInput, QuarantineProblemsOutput } from '../../method/prepare.js';
-import { examineProblem, NO_REFERENCE } from '../../sandbox/healthGate.js';
+import { NO_REFERENCE } from '../../sandbox/healthGate.js';
 import { digestJson, renderedJson } from '../../store/canonicalJson.js';
 import { memoKey, unlessLost } from '../../store/memo.js';
 import { createRecord } from '../../store/records.js';
@@ -23,13 +22,13 @@ import { QUARANTINE, readParsed } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import { readConfig, readProblems } from '../artifacts.js';
 import type { Scope } from '../scope.js';
+import { examineProblems } from './loadAnswered.js';
 
-const BATCH = 8; // problems at a time
 const PART = 256; // problems whose verdicts are stored together
-const GATE_VERSION = 3; // of stored verdicts; raised whenever the gate would give others
+const GATE_VERSION = 3; // the version of stored verdicts; raise it whenever the gate would give others
 
 const recordSchema = z.strictObject({
-  problems: refTo<ProblemSet>(), // the original set
+  problems: refTo<ProblemSet>(), // the set before problems were left out
   total: z.int(),
   quarantined: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
 });
@@ -45,15 +44,7 @@ export async function quarantineProblems(
   const { store } = scope;
   const unfit = found === undefined ? [] : await store.getJson(found);
   const { set } = await readProblems(store, run.problems);
-  const { rejected = [] } = set;
-  const record = await recordOf(
-    scope,
-    run,
-    SPLITS.flatMap((split) => set[split]),
-    rejected,
-    unfit,
-    again,
-  );
+  const record = await recordOf(scope, run, set, unfit, again);
   const healthy = usable(set, record);
   return { problems: await store.putJson(healthy), total: record.total, quarantined: record.quarantined.length };
 }
@@ -108,14 +99,15 @@ function healthyOf({ rejected = [], ...set }: ProblemSet, { quarantined }: Quara
 async function recordOf(
   scope: Scope,
   run: QuarantineProblemsInput['run'],
-  problems: Problem[],
-  rejected: Rejected[],
+  set: ProblemSet,
   unfit: Rejected[],
   again: boolean,
 ): Promise<Quarantine> {
   const { store, deps } = scope;
   const known = await readQuarantine(scope, run);
   if (known) return known;
+  const { rejected = [] } = set;
+  const problems = SPLITS.flatMap((split) => set[split]);
   const config = await readConfig(store, run);
   const out = new Set(unfit.map(({ id }) => id));
   const fitting = problems.filter(({ id }) => !out.has(id));
@@ -163,7 +155,9 @@ async function examinePart(
   const known = again || last === undefined ? undefined : await unlessLost(() => store.getJson(last));
   const limited = known?.filter(({ reason }) => LIMITED.test(reason));
   const open = problems.filter(({ id }) => limited?.some((one) => one.id === id) ?? true);
-  const all = [...(known ?? []).filter((one) => !limited!.includes(one)), ...(await examine(scope, config, open))];
+  const all = (known ?? []).filter((one) => !limited!.includes(one));
+  for await (const { id, found } of examineProblems(scope, config, open))
+    if ('reason' in found) all.push({ id, reason: found.reason });
   const unhealthy = problems.flatMap(({ id }) => all.filter((one) => one.id === id));
   const digest = await store.putJson(unhealthy);
   if (digest !== last) await store.putMemo(key, digest);
@@ -179,20 +173,6 @@ async function lastEntry(store: Store, inputs: object): Promise<{ key: string; l
     if (found === undefined) return { key, last };
     last = found as Ref<Rejected[]>;
   }
-}
-
-async function examine(scope: Scope, config: RunConfig, problems: Problem[]): Promise<Rejected[]> {
-  const unhealthy: Rejected[] = [];
-  const sandbox = await scope.deps.sandbox(config);
-  for (let done = 0; done < problems.length; done += BATCH) {
-    const batch = problems.slice(done, done + BATCH);
-    const options = { limits: config.limits, signal: scope.signal };
-    scope.heartbeat();
-    const examined = await Promise.all(batch.map((problem) => examineProblem(problem, sandbox, options)));
-    for (const [i, one] of examined.entries())
-      if ('reason' in one) unhealthy.push({ id: batch[i]!.id, reason: one.reason });
-  }
-  return unhealthy;
 }
 
 async function readQuarantine(scope: Scope, run: QuarantineProblemsInput['run']): Promise<Quarantine | undefined> {

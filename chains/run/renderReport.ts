@@ -1,5 +1,4 @@
 // Writes the result of a run, one example chain and the HTML report to the run's folder.
-
 import type { RenderReportInput } from '../../method/records.js';
 import { writeReport, writeResult } from '../../store/runs.js';
 import type { Scope } from '../scope.js';

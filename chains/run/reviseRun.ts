@@ -1,5 +1,4 @@
 // Applies a live change of the configuration. Later memo keys contain the new configuration.
-
 import { applyConfigPatch } from '../../core/config/liveConfig.js';
 import { runIdentity } from '../../core/schema/config.js';
 import type { ReviseRunInput, ReviseRunOutput } from '../../method/prepare.js';

@@ -1,6 +1,5 @@
 // The discriminator writes tests, or a random stream does. All stages of all targets form one batch: discriminator turns
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
-
 import { groupBy } from '../../core/base/groups.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/base/random.js';
 import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
@@ -80,22 +79,20 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
     key: extendKey(batchKey, t, target.problemId, target.stage, sample),
   }));
   const weights = jobs.map(({ target }) => input.frozen?.[target.stage] ?? input.adapter);
-  return sampleByAdapter(rows, weights, async (some, own) =>
-    sampleTurns(
-      scope,
-      { engine, chat, sampler: isTraining(input.targets) ? rolloutSampler(scope, role, own) : engine },
-      some,
-      {
-        adapter: own === undefined ? undefined : await adapter(own),
-        temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
-        maxNewTokens: config.sampling.maxTestTokens,
-        ...(isTraining(input.targets) ? {} : samplingFilters(config)),
-      },
-    ),
-  );
+  const isTrained = isTraining(input.targets);
+  return sampleByAdapter(rows, weights, async (some, own) => {
+    const sampler = isTrained ? rolloutSampler(scope, role, own) : engine;
+    const options = {
+      adapter: own === undefined ? undefined : await adapter(own),
+      temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
+      maxNewTokens: config.sampling.maxTestTokens,
+      ...(isTrained ? {} : samplingFilters(config)),
+    };
+    return sampleTurns(scope, { engine, chat, sampler }, some, options);
+  });
 }
 
-/** Inputs near those of the problem's tests, perhaps with constants of what is known, as many as a prompt asks for. Nothing is sampled. */
+/** Draws inputs near those of the problem's tests, as many as a prompt asks for; a dictionary adds known constants. Nothing is sampled. */
 async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
   const { byId } = await readProblems(scope.store, input.run.problems);
   const request = testRequest(config);
@@ -109,10 +106,7 @@ async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunCon
       config.discriminator.writer === 'dictionary'
         ? dictionaryInputs(known, constants(), request.testsPerTurn, random)
         : freshInputs(known, request.testsPerTurn, random);
-    const tests = inputs.map((args) => ({
-      args,
-      expected: null,
-    }));
+    const tests = inputs.map((args) => ({ args, expected: null }));
     const text = testAnswer(config.prompts, request, entry, tests);
     return { promptTokens: [], answerTokens: [], text, truncated: false };
   });

@@ -2,10 +2,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { testRequest } from '../../core/prompts/prompts.js';
 import { promptOf } from '../../core/rl/trajectories.js';
-import type { Turn } from '../../core/schema/chain.js';
-import { isModel, type RunConfig } from '../../core/schema/config.js';
+import type { Role, Turn } from '../../core/schema/chain.js';
+import { isModel, modelOf, type RunConfig } from '../../core/schema/config.js';
 import type { Rejected } from '../../core/schema/problem.js';
 import type { Chat, Engine } from '../../ml/engine/engine.js';
+import type { Scope } from '../scope.js';
 import { stagePrompt, testPrompt } from './sampling.js';
 
 type Problem = Parameters<typeof stagePrompt>[2];
@@ -18,20 +19,18 @@ export interface Reader {
 
 export interface Readers {
   generator: Reader;
-  discriminator?: Reader | undefined; // absent: it reads no problem
+  discriminator?: Reader | undefined; // absent: no model writes tests
 }
 
-/** The models of a run or a checkpoint. */
-export function readersOf(
-  config: RunConfig,
-  { generator, discriminator }: { generator: Engine; discriminator: Engine },
-): Readers {
+/** Opens the models that a configuration names. */
+export async function openReaders(scope: Scope, config: RunConfig): Promise<Readers> {
   const { enabled, writer } = config.discriminator;
-  const reader = (engine: Engine): Reader => ({ engine, chat: engine.chat(config.templateArguments) });
-  return {
-    generator: reader(generator),
-    discriminator: enabled && isModel(writer) ? reader(discriminator) : undefined,
+  const open = async (role: Role): Promise<Reader> => {
+    const engine = await scope.deps.engine(modelOf(config, role), config.engine);
+    return { engine, chat: engine.chat(config.templateArguments) };
   };
+  const [generator, discriminator] = [await open('generator'), await open('discriminator')];
+  return { generator, discriminator: enabled && isModel(writer) ? discriminator : undefined };
 }
 
 /** Why the models cannot read a problem. Undefined if every prompt leaves room for an answer, however short earlier ones are. */
@@ -61,7 +60,7 @@ export function misfitOf(
   return `the prompt for tests has ${longest} tokens, the model reads fewer than ${limit}: shorten the problem`;
 }
 
-/** Parts problems by whether they fit. Other work goes on between two problems. @param most ends when so many fit */
+/** Parts problems by whether they fit. Other work goes on between two problems. @param most stops after so many that fit */
 export async function partByFit<P extends Problem & { id: string }>(
   problems: readonly P[],
   { readers, config, most = Infinity, onProgress }: PartOptions,

@@ -1,13 +1,6 @@
 // Samples one turn for every row of a batch. A prompt that fills the context gives a truncated, empty answer.
-
 import { extendKey } from '../../core/base/random.js';
-import {
-  discriminatorPrompt,
-  generatorContinuation,
-  generatorOpening,
-  type PromptProblem,
-  testRequest,
-} from '../../core/prompts/prompts.js';
+import { PROMPTS, type PromptProblem, testRequest } from '../../core/prompts/prompts.js';
 import { promptOf, sampledRanges, type TokenTurn } from '../../core/rl/trajectories.js';
 import type { Chain, SampledTurn, Stage, Turn } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -36,7 +29,7 @@ export function withModelDefaults(config: RunConfig, { generation }: ModelInfo):
   };
 }
 
-/** `prepareRun` has replaced null. */
+/** The temperature of training samples. `prepareRun` has replaced null. */
 export const trainingTemperature = ({ sampling }: RunConfig): number => sampling.temperature ?? 1;
 
 /** The filters of evaluation and solving. Disabled filters are absent. */
@@ -58,8 +51,8 @@ export function stagePrompt(
   stage: Stage,
 ): number[] {
   const last = turns.at(-1);
-  if (!last) return chat.openingTokens(generatorOpening(prompts, problem, stage));
-  return chat.continuationTokens(generatorContinuation(prompts, problem, stage), endTokenOf(last));
+  if (!last) return chat.openingTokens(PROMPTS[prompts].opening(problem, stage));
+  return chat.continuationTokens(PROMPTS[prompts].continuation(problem, stage), endTokenOf(last));
 }
 
 /** What samples the next turn of chains: the prompt of each, and its random key. */
@@ -89,7 +82,7 @@ export function testPrompt(
   request = testRequest(config),
 ): number[] {
   const work = turns.findLast((turn) => turn.stage === stage)?.text ?? '';
-  return chat.openingTokens(discriminatorPrompt(config.prompts, problem, stage, work, request));
+  return chat.openingTokens(PROMPTS[config.prompts].discriminator(problem, stage, work, request));
 }
 
 type Sampled = { turns: SampledTurn[]; tokens: number };

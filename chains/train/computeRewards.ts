@@ -137,7 +137,7 @@ async function rewardDiscriminator(
 
 /** The rewards of all samples for a target. */
 export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig): number[] =>
-  REWARD_RULES[reward.scheme].discriminator(judgedTurns(one));
+  REWARD_RULES[reward.scheme].discriminatorTerms(judgedTurns(one)).map(rewardOf);
 
 export const judgedTurns = (one: SuiteVerdicts): JudgedTurn[] => one.turns.map((turn) => judgeTurn(one, turn));
 

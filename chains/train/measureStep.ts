@@ -33,11 +33,8 @@ export async function measureStep({ store }: Pick<Scope, 'store'>, input: Measur
   const hardCoded = judged.flatMap(({ problemId, suite }) => {
     const problem = problemOf(byId, problemId);
     const programs = (chains.get(problemId) ?? []).map((chain) => codeOf(chain, problem, config));
-    return areHardCoded(
-      programs,
-      problem,
-      suite.flatMap(({ test }) => ('args' in test ? [...test.args, test.expected] : [])),
-    );
+    const values = suite.flatMap(({ test }) => ('args' in test ? [...test.args, test.expected] : []));
+    return areHardCoded(programs, problem, values);
   });
   const lengths = [...chains.values()].flat().flatMap(tokensOfProgram);
   return {
@@ -80,7 +77,7 @@ function termShares(terms_S: readonly Term[][]): Record<string, number> {
   return sum === 0 ? {} : Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, size / sum]));
 }
 
-/** Of each program: whether it contains a value of its tests that the reference does not contain. */
+/** For each program, whether it contains a value of its tests that the reference does not contain. */
 function areHardCoded(programs: string[], problem: Problem, values: Parameters<typeof tellingValues>[0][]): boolean[] {
   const { entry, calling, referenceSolution = '' } = problem;
   const own = calling?.style === 'stdio' ? undefined : entry; // a whole program is not a function
@@ -96,7 +93,7 @@ function areHardCoded(programs: string[], problem: Problem, values: Parameters<t
 const intersects = (some: Iterable<string>, others: ReadonlySet<string>): boolean =>
   [...some].some((value) => others.has(value));
 
-/** Of the answer that has the program. A cut one says nothing about the length that the model wants. */
+/** The length of the answer with the program. A cut answer does not show the length that the model wants. */
 function tokensOfProgram({ turns }: Chain): number[] {
   const last = turns.findLast(({ stage }) => stage === 5);
   return last === undefined || last.truncated ? [] : [last.answerTokens.length];

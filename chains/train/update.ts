@@ -10,16 +10,16 @@ import { trainingTemperature } from '../sample/sampling.js';
 import type { Scope } from '../scope.js';
 
 const ADAM_EPS = 1e-8;
-const SUPERVISED_MINIBATCH = 8; // examples
+const SUPERVISED_MINIBATCH = 8; // examples per minibatch
 
 /** An update after some of its minibatches. */
 export interface Progress {
-  done: number; // minibatches
+  done: number; // how many minibatches are done
   adapter: Adapter;
   optimizer: OptimizerState;
   stats: PolicyStats[];
-  ratios: TokenNumbers; // of the last epoch, as far as it is done
-  seconds: number; // of all attempts
+  ratios: TokenNumbers; // the ratios of the last epoch so far
+  seconds: number; // time of all attempts
 }
 
 /** An update whose inputs are read. */
@@ -31,7 +31,7 @@ export interface Update {
   minibatches: number[][]; // indices of rows
   minibatchesPerEpoch: number;
   minibatch(at: number): { sequences: Trajectory[]; loss: LossConfig };
-  adapter(): Promise<Adapter>; // before the update
+  adapter(): Promise<Adapter>; // the adapter before the update
   start(): Promise<Progress>;
 }
 
@@ -81,12 +81,8 @@ export async function applyMinibatch(
   sums: GradientSums,
   seconds: number,
 ): Promise<Progress> {
-  const { learningRate } = input;
-  const next = await opened.engine.applyUpdate(adapter, optimizer, sums, {
-    ...opened.config.ppo,
-    eps: ADAM_EPS,
-    learningRate,
-  });
+  const adamW = { ...opened.config.ppo, eps: ADAM_EPS, learningRate: input.learningRate };
+  const next = await opened.engine.applyUpdate(adapter, optimizer, sums, adamW);
   const ratios = [...before.ratios];
   if (at >= minibatches.length - minibatchesPerEpoch)
     minibatches[at]!.forEach((row, i) => {

@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto';
 import type { Shard } from '../../core/run/shards.js';
 import type { RunRef } from '../../core/schema/runRef.js';
-import type { PolicyStats, TokenNumbers } from '../../core/schema/trajectory.js';
 import { type UpdatePolicyInput, updatePolicy } from '../../method/train.js';
 import { UPDATES } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
@@ -19,20 +18,17 @@ export const gradientsFile = (minibatch: number, { index, of }: Shard): string =
 const stateFile = (done: number): string => `state-${done}`;
 const minibatchOf = (name: string): number => Number(/\d+/.exec(name)?.[0]);
 
-export interface UpdateFiles {
-  write(name: string, bytes: Uint8Array): Promise<void>;
-  read(name: string): Promise<Uint8Array | undefined>; // undefined: missing or damaged
-  names(): Promise<string[]>;
-  remove(name: string): Promise<void>;
-}
+type UpdateFiles = ReturnType<typeof filesOf>;
 
-export function filesOf(store: Store, update: UpdatePolicyInput): UpdateFiles {
+export function filesOf(store: Store, update: UpdatePolicyInput) {
   const { runId } = update.run;
   const prefix = `${UPDATES}/${keyOf(updatePolicy, update)}.`;
   const hashOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
   return {
-    write: (name, bytes) => store.writeRunFile(runId, prefix + name, Buffer.concat([hashOf(bytes), bytes])),
-    async read(name) {
+    write: (name: string, bytes: Uint8Array) =>
+      store.writeRunFile(runId, prefix + name, Buffer.concat([hashOf(bytes), bytes])),
+    /** Undefined if the file is missing or damaged. */
+    async read(name: string) {
       const file = await store.readRunFile(runId, prefix + name);
       const bytes = file?.subarray(HASH_BYTES);
       return bytes && hashOf(bytes).equals(file!.subarray(0, HASH_BYTES)) ? bytes : undefined;
@@ -41,7 +37,7 @@ export function filesOf(store: Store, update: UpdatePolicyInput): UpdateFiles {
       const paths = await store.listRunFiles(runId, UPDATES);
       return paths.filter((path) => path.startsWith(prefix)).map((path) => path.slice(prefix.length));
     },
-    remove: (name) => store.removeRunFile(runId, prefix + name),
+    remove: (name: string) => store.removeRunFile(runId, prefix + name),
   };
 }
 
@@ -57,17 +53,10 @@ export async function readState(files: UpdateFiles, update: Update, done: number
   const file = await files.read(stateFile(done));
   if (file === undefined) return undefined;
   const { tensors, meta }: TensorFile = decodeTensors(file);
-  const { step, stats, ratios, seconds } = meta as {
-    step: number;
-    stats: PolicyStats[];
-    ratios: TokenNumbers;
-    seconds: number;
-  };
+  const { step, ...numbers } = meta as Pick<Progress, 'stats' | 'ratios' | 'seconds'> & { step: number };
   return {
+    ...numbers,
     done,
-    stats,
-    ratios,
-    seconds,
     adapter: { ...(await update.adapter()), values: tensors.values! },
     optimizer: { step, m: tensors.m!, v: tensors.v! },
   };

@@ -1,12 +1,7 @@
 // An update whose gradients several workers compute. They exchange gradients and states through files of the run.
 import { type Shard, shardsOf } from '../../core/run/shards.js';
 import type { Timed } from '../../method/activity.js';
-import type {
-  ApplyGradientsInput,
-  ComputeGradientsInput,
-  MinibatchInput,
-  UpdatePolicyInput,
-} from '../../method/train.js';
+import type { ApplyGradientsInput, ComputeGradientsInput, MinibatchInput } from '../../method/train.js';
 import type { GradientPart, GradientSums } from '../../ml/engine/engine.js';
 import { decodeTensors, encodeTensors } from '../../store/tensors.js';
 import type { Scope } from '../scope.js';
@@ -17,9 +12,7 @@ import { filesOf, gradientsFile, readState, saveState } from './updateFiles.js';
 export async function computeGradients(scope: Scope, input: ComputeGradientsInput): Promise<Timed<object>> {
   const started = performance.now();
   const { minibatch, shard } = input;
-  const files = filesOf(scope.store, updateOf(input));
-  const update = await openUpdate(scope, updateOf(input));
-  const progress = update && (await readState(files, update, minibatch));
+  const { files, update, progress } = await openMinibatch(scope, input);
   if (progress !== undefined) {
     const parts = await ownParts(scope, update!, progress, shard);
     await files.write(gradientsFile(minibatch, shard), encodeParts(parts));
@@ -31,9 +24,7 @@ export async function computeGradients(scope: Scope, input: ComputeGradientsInpu
 export async function applyGradients(scope: Scope, input: ApplyGradientsInput): Promise<object> {
   const started = performance.now();
   const { minibatch } = input;
-  const files = filesOf(scope.store, updateOf(input));
-  const update = await openUpdate(scope, updateOf(input));
-  const progress = update && (await readState(files, update, minibatch));
+  const { files, update, progress } = await openMinibatch(scope, input);
   if (progress === undefined) return {};
   const parts: GradientPart[] = [];
   for (const shard of shardsOf(input.of)) {
@@ -53,7 +44,13 @@ async function ownParts(scope: Scope, update: Update, progress: Progress, shard:
   return update.opened.engine.gradientShard(sequences, { adapter, loss, signal: scope.signal, shard });
 }
 
-const updateOf = ({ run, update }: MinibatchInput): UpdatePolicyInput => ({ run, ...update });
+/** The files of the update, and its state before the minibatch if that is still needed. */
+async function openMinibatch(scope: Scope, { run, update: given, minibatch }: MinibatchInput) {
+  const input = { run, ...given };
+  const files = filesOf(scope.store, input);
+  const update = await openUpdate(scope, input);
+  return { files, update, progress: update && (await readState(files, update, minibatch)) };
+}
 
 const encodeParts = (parts: readonly GradientPart[]): Uint8Array =>
   encodeTensors(

@@ -4,19 +4,14 @@ import { GauntletError } from '../../core/base/errors.js';
 import { RandomStream } from '../../core/base/random.js';
 import { type FreshTests, freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';
 import { stageAnswer, testAnswer } from '../../core/prompts/answers.js';
-import {
-  discriminatorPrompt,
-  generatorContinuation,
-  generatorOpening,
-  testRequest,
-} from '../../core/prompts/prompts.js';
+import { PROMPTS, testRequest } from '../../core/prompts/prompts.js';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import type { Stage } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem, ProblemSet, TestCase } from '../../core/schema/problem.js';
+import type { RunRef } from '../../core/schema/runRef.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type {
-  AnswerFreshInputsInput,
   AnswerFreshInputsOutput,
   ScoreExamplesInput,
   ScoreExamplesOutput,
@@ -29,14 +24,11 @@ import { openRole, readConfig, readProblems } from '../artifacts.js';
 import { batchOptions, type Scope } from '../scope.js';
 
 const STEP_PROBLEMS = 32;
-const FRESH_TESTS = 16; // of a problem
+const FRESH_TESTS = 16; // tests per problem
 const VALIDATION_PROBLEMS = 16;
 
 /** Runs the references of all problems that the discriminator may learn from. An input without a value makes no test. */
-export async function answerFreshInputs(
-  scope: Scope,
-  { run }: AnswerFreshInputsInput,
-): Promise<AnswerFreshInputsOutput> {
+export async function answerFreshInputs(scope: Scope, { run }: { run: RunRef }): Promise<AnswerFreshInputsOutput> {
   const config = await readConfig(scope.store, run);
   const { set } = await readProblems(scope.store, run.problems);
   const steps = stepProblems(set, config).slice(0, config.warmStart.discriminatorSteps);
@@ -120,8 +112,8 @@ function generatorTurns(chat: Chat, { prompts, stages }: RunConfig, problem: Pro
     const end = turns.at(-1)?.answerTokens.at(-1);
     const promptTokens =
       turns.length === 0
-        ? chat.openingTokens(generatorOpening(prompts, problem, stage, stages.length === 1))
-        : chat.continuationTokens(generatorContinuation(prompts, problem, stage), end);
+        ? chat.openingTokens(PROMPTS[prompts].opening(problem, stage, stages.length === 1))
+        : chat.continuationTokens(PROMPTS[prompts].continuation(problem, stage), end);
     turns.push(turnOf(chat, stage, promptTokens, answer));
   }
   return turns;
@@ -143,7 +135,7 @@ function discriminatorTurns(
   const chosen = random.sample(tests, request.testsPerTurn);
   if (chosen.length === 0) return [];
   const work = stageAnswer(prompts, problem, stage);
-  const promptTokens = chat.openingTokens(discriminatorPrompt(prompts, problem, stage, work, request));
+  const promptTokens = chat.openingTokens(PROMPTS[prompts].discriminator(problem, stage, work, request));
   return [[turnOf(chat, stage, promptTokens, testAnswer(prompts, request, problem.entry, chosen))]];
 }
 

@@ -3,7 +3,7 @@
 import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
 import { codeOf, groupByProblem } from '../../chains/chainLists.js';
 import { GauntletError } from '../../core/base/errors.js';
-import { generatorContinuation, generatorOpening, textOf } from '../../core/prompts/prompts.js';
+import { PROMPTS, textOf } from '../../core/prompts/prompts.js';
 import { countPassed } from '../../core/rewards/rule.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -87,12 +87,12 @@ function sampleOf(
   { suite, verdicts }: SuiteVerdicts,
   index: number,
 ) {
-  const input = generatorOpening(config.prompts, problem, chain.turns[0]!.stage).map(({ role, content }) => ({
+  const input = PROMPTS[config.prompts].opening(problem, chain.turns[0]!.stage).map(({ role, content }) => ({
     role,
     content: textOf(content),
   }));
   const answers = chain.turns.flatMap((turn, i) => [
-    ...(i === 0 ? [] : [{ role: 'user', content: textOf(generatorContinuation(config.prompts, problem, turn.stage)) }]),
+    ...(i === 0 ? [] : [{ role: 'user', content: textOf(PROMPTS[config.prompts].continuation(problem, turn.stage)) }]),
     { role: 'assistant', content: turn.text, model },
   ]);
   const hidden = verdicts[index]!.filter((_, i) => suite[i]!.origin === 'baseline');

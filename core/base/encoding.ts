@@ -40,7 +40,7 @@ function encodingOf(head: Uint8Array): string {
 export class FileDecoder {
   private head = new Uint8Array(0); // bytes before the encoding is known
   private decoder?: InstanceType<typeof TextDecoder>;
-  private lines = 0; // that have ended
+  private lines = 0; // how many lines have ended
 
   /** @param chunk absent: the file ends. @throws NotText */
   decode(chunk?: Uint8Array): string {
@@ -56,7 +56,7 @@ export class FileDecoder {
         this.head = bytes.slice();
         return '';
       }
-      this.decoder = new TextDecoder(encodingOf(bytes), { fatal: true }); // leaves out the mark
+      this.decoder = new TextDecoder(encodingOf(bytes), { fatal: true }); // it leaves out the byte order mark
     }
     let text: string;
     try {

@@ -60,7 +60,7 @@ export const ERROR_CODES = {
 } as const;
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Characters of a message. A longer one repeats what a file holds. */
+/** The most characters of a message. A longer one repeats what a file holds, so it is cut. */
 const MAX_MESSAGE = 4000;
 
 /** `message` is one line. It names the field or file and, if possible, the solution. */
@@ -79,8 +79,4 @@ export class GauntletError extends Error {
   get retryable(): boolean {
     return ERROR_CODES[this.code].retryable;
   }
-}
-
-export function assertNever(value: never): never {
-  throw new TypeError(`unhandled case: ${JSON.stringify(value)}`);
 }

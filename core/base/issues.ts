@@ -24,7 +24,7 @@ function describe(schema: z.ZodType, issue: z.core.$ZodIssue): string {
   return `${path ? `${path}: ` : ''}${messageOf(issue)}`;
 }
 
-/** What is wrong in an object that may have one of several forms: in the first form whose fields it has. */
+/** For an object that may have one of several forms: the issue within the first form whose fields it has. */
 function innerOf(issue: z.core.$ZodIssue): z.core.$ZodIssue | undefined {
   if (issue.code !== 'invalid_union') return undefined;
   const form = issue.errors.find((own) => own.every(({ code }) => code !== 'unrecognized_keys'));

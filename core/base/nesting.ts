@@ -13,7 +13,7 @@ export function isTooDeep(value: unknown): boolean {
   return false;
 }
 
-/** Lists and objects in one JSON text. The largest known tokenizer has 600 000. */
+/** The most lists and objects in one JSON text. The largest known tokenizer has 600 000. */
 const MOST = 4_000_000;
 
 /** Why a JSON text must not be parsed: it holds too many lists and objects. Undefined if it may be parsed. */

@@ -98,7 +98,7 @@ export class RandomStream {
 }
 
 /**
- * k distinct items, each draw in proportion to the weights (> 0) of those that are left: the items with the largest
+ * Draws k distinct items, each in proportion to the weights (> 0) of the items that are left. They are the items with the largest
  * uniform^(1 / weight), compared by their logarithms (Efraimidis & Spirakis 2006, "Weighted random sampling with a
  * reservoir").
  */

@@ -3,7 +3,6 @@
 // expected, at any depth, the answer may differ by a tolerance. Other numbers are compared exactly (1 == 1.0 == True;
 // an int of any size with a float as Python does). Strict: the same types at every depth and equal numbers;
 // nan equals nan, -0.0 equals 0.0. In both, sets and dicts have no order, and set and frozenset are the same type.
-
 import { type Comparison, type ComparisonSpec, comparisonSpecSchema } from '../schema/comparison.js';
 import type { CallResult, Verdict } from '../schema/execution.js';
 import type { Value } from '../schema/value.js';
@@ -61,7 +60,7 @@ const ordersOf: Readonly<Record<ComparisonSpec['order'], Equality>> = {
     ofItems(a, b, spec, work, isCollection, (got, wanted, matcher) => matcher.covers(got, wanted)),
 };
 
-/** Compares the items of two collections without their order; values of another kind as they are. */
+/** Compares the items of two collections without their order, and values of another kind as they are. */
 function ofItems(
   a: Value,
   b: Value,
@@ -77,7 +76,7 @@ function ofItems(
   return compare(forest.bag(left.items), forest.bag(right.items), new Matcher(spec, work));
 }
 
-/** Lists item by item; sets and dicts, which have no order, through a forest. */
+/** Compares lists item by item, and sets and dicts, which have no order, through a forest. */
 function inOrder(a: Value, b: Value, spec: ComparisonSpec, work: Work): boolean {
   work.part();
   const left = view(a);
@@ -97,7 +96,7 @@ function inOrder(a: Value, b: Value, spec: ComparisonSpec, work: Work): boolean 
   return unordered(a, b, spec, work, false);
 }
 
-/** @param lists lists have no order either */
+/** @param lists whether lists have no order either */
 function unordered(a: Value, b: Value, spec: ComparisonSpec, work: Work, lists: boolean): boolean {
   const forest = forestOf(spec, work, lists);
   return new Matcher(spec, work).equal(forest.node(a), forest.node(b));
@@ -119,13 +118,13 @@ export function judge(result: CallResult, expected: Value, comparison: Compariso
   return equalValues(result.value, expected, comparison) ? 'pass' : 'fail';
 }
 
-/** For `truth` of a job: the tests that compare only the truth value of the answer. */
+/** The `truth` of a job: the indices of the tests that compare only the truth value of the answer. */
 export function truthTests(tests: readonly { truth?: true | undefined }[]): number[] | undefined {
   const found = tests.flatMap(({ truth }, i) => (truth ? [i] : []));
   return found.length > 0 ? found : undefined;
 }
 
-/** For `reduce` of a job: whether the answer to each call equals the expected value. */
+/** The `reduce` of a job: it tells whether the answer to each call equals the expected value. */
 export const comparesWith =
   (expected: readonly Value[], comparison: Comparison) =>
   (answer: Value, call: number): boolean =>

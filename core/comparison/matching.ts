@@ -67,7 +67,7 @@ interface Pairs {
   owner: number[]; // expected value → answer
 }
 
-/** Where a node belongs among sorted ones. */
+/** The position of a node among sorted ones. */
 function positionOf(node: Node, sorted: readonly Node[], work: Work): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {

@@ -5,9 +5,9 @@ import { isLoose, isNumber, type NumberView, numberKey, realPart, view } from '.
 import type { Work } from './work.js';
 
 interface ForestOptions {
-  mode: 'lenient' | 'strict'; // strict: types count
-  loose: boolean; // there is a tolerance
-  unordered: boolean; // lists have no order, at every depth
+  mode: 'lenient' | 'strict'; // in mode strict, types count
+  loose: boolean; // whether there is a tolerance
+  unordered: boolean; // whether lists have no order, at every depth
 }
 
 /** The items of a `row` have an order; those of a `bag` have none and are sorted by compareNodes. */
@@ -50,7 +50,7 @@ export class Forest {
       case 'set':
         return this.group('bag', 'set', [...new Map(v.items.map((x) => this.node(x)).map((x) => [x.id, x])).values()]);
       case 'dict': {
-        const pairs = new Map<number, Node>(); // of a repeated key the last value counts, as in Python
+        const pairs = new Map<number, Node>(); // the last value of a repeated key counts, as in Python
         for (const [key, x] of v.pairs) {
           const k = this.node(key);
           pairs.set(k.id, this.group('row', 'pair', [k, this.node(x)]));
@@ -62,11 +62,8 @@ export class Forest {
 
   /** The values as a collection without order. @throws Malformed | TooManySteps */
   bag(values: readonly Value[]): Node {
-    return this.group(
-      'bag',
-      'list',
-      values.map((x) => this.node(x)),
-    );
+    const items = values.map((x) => this.node(x));
+    return this.group('bag', 'list', items);
   }
 
   private group(type: 'row' | 'bag', tag: string, items: Node[]): Node {

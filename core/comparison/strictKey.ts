@@ -19,7 +19,7 @@ export function strictKey(value: Value): string {
     case 'set':
       return `set[${[...new Set(v.items.map(strictKey))].sort().join()}]`;
     case 'dict': {
-      const pairs = new Map(v.pairs.map(([key, x]) => [strictKey(key), strictKey(x)])); // the last value counts
+      const pairs = new Map(v.pairs.map(([key, x]) => [strictKey(key), strictKey(x)])); // a repeated key has its last value
       return `dict[${[...pairs]
         .map(([key, x]) => `${key}:${x}`)
         .sort()

@@ -1,5 +1,5 @@
-// A Value by its type, and equality of numbers: Python's ==, exact between ints and floats of any size, but nan equals
-// nan, and an expected float has a tolerance.
+// A view shows a Value by its type. Numbers are equal as with Python's ==, which is exact between ints and floats of any size,
+// but nan equals nan, and an expected float has a tolerance.
 import type { Value } from '../schema/value.js';
 
 export type NumberView =
@@ -63,14 +63,12 @@ export function numberKey(number: NumberView): string {
   return im === 0 ? floatKey(re) : `${floatKey(re)}+${floatKey(im)}j`;
 }
 
-/**
- * Hexadecimal if the float is an integer; else decimal, which differs from every hexadecimal int ('.', 'e-', 'N', 'I').
- */
+/** Hexadecimal if the float is an integer; else decimal, which differs from every hexadecimal int ('.', 'e-', 'N', 'I'). */
 const floatKey = (x: number): string => (Number.isInteger(x) ? BigInt(x).toString(16) : String(x));
 
 export interface Tolerance {
   absolute: number;
-  relative: number; // share of the expected value
+  relative: number; // a share of the expected value
 }
 
 /** Whether the tolerance applies to this expected number: finite floats and complex numbers. */
@@ -95,7 +93,7 @@ function realOf(number: NumberView): number | undefined {
   return number.parts[1] === 0 ? number.parts[0] : undefined;
 }
 
-/** A place in the order of numbers: the nearest float of the real part, infinite for nan. */
+/** The key by which numbers are sorted: the float nearest to the real part, infinite for nan. */
 export function realPart(number: NumberView): number {
   const real = number.type === 'complex' ? number.parts[0] : realOf(number)!;
   return Number.isNaN(real) ? Infinity : real;

@@ -4,9 +4,9 @@
 /** Beyond its limit a comparison ends, and the values count as not equal. */
 export class TooManySteps extends Error {}
 
-/** Pairs of elements that one comparison may look at. */
+/** The most pairs of elements that one comparison looks at. */
 const MAX_PAIRS = 4_000_000;
-/** Units of everything else: one or two seconds. A character of a key and a node that sorting looks at are one unit. */
+/** The most units of other work: one or two seconds. A character of a key is one unit, and so is a node that sorting looks at. */
 const MAX_UNITS = 1 << 27;
 const PART = 32; // units per part of a value
 const CHARACTER = 8; // units per character of a text that is split into tokens

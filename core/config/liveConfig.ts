@@ -35,28 +35,20 @@ const MAX_CHANGE_LENGTH = 8_192;
  * @throws GauntletError BAD_CONFIG naming the field that cannot change or has a bad value
  */
 export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig {
-  if (!isPlainObject(fields)) {
-    throw new GauntletError(
-      'BAD_CONFIG',
-      'a change must be an object of fields, e.g. {"ppo": {"learningRate": 0.001}}',
-    );
-  }
-  if (isTooDeep(fields) || JSON.stringify(fields).length > MAX_CHANGE_LENGTH) {
-    throw new GauntletError('BAD_CONFIG', `a change can have at most ${MAX_CHANGE_LENGTH} characters of JSON`);
-  }
+  const refuse = (message: string): never => {
+    throw new GauntletError('BAD_CONFIG', message);
+  };
+  if (!isPlainObject(fields))
+    return refuse('a change must be an object of fields, e.g. {"ppo": {"learningRate": 0.001}}');
+  if (isTooDeep(fields) || JSON.stringify(fields).length > MAX_CHANGE_LENGTH)
+    refuse(`a change can have at most ${MAX_CHANGE_LENGTH} characters of JSON`);
   const paths = leaves(fields).map(([path]) => path);
-  if (paths.length === 0)
-    throw new GauntletError('BAD_CONFIG', 'the change names no field: name at least one, e.g. ppo.learningRate');
+  if (paths.length === 0) refuse('the change names no field: name at least one, e.g. ppo.learningRate');
   const fixed = paths.find((path) => !isLiveField(path) || path.split('.').includes('__proto__'));
-  if (fixed !== undefined) {
-    throw new GauntletError(
-      'BAD_CONFIG',
-      `${fixed}: cannot change during a run; these fields can: ${LIVE_FIELDS.join(', ')} (or fork the run)`,
-    );
-  }
+  if (fixed !== undefined)
+    refuse(`${fixed}: cannot change during a run; these fields can: ${LIVE_FIELDS.join(', ')} (or fork the run)`);
   const changed = resolveConfig({ ...merged(config, fields), preset: config.preset });
-  if (changed.sampling.temperature === null)
-    throw new GauntletError('BAD_CONFIG', 'sampling.temperature: must be a number in a change');
+  if (changed.sampling.temperature === null) refuse('sampling.temperature: must be a number in a change');
   return changed;
 }
 

@@ -10,7 +10,7 @@ const TINY: RunConfigInput = {
   problems: 'tiny',
   prompts: 'tiny',
   schedule: { discriminatorSteps: 3, generatorSteps: 3, alternatingSteps: 4 },
-  sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 128, topP: 1 }, // 0.8 explores too little
+  sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 128, topP: 1 }, // a temperature of 0.8 explores too little
   testsPerTurn: 2,
   testTurns: 4, // with fewer, tests seldom show an error at a boundary
   lora: { rank: 8, alpha: 16, dropout: 0 },
@@ -47,7 +47,7 @@ export const PRESETS = {
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
   nested: NESTED,
   'nested-hybrid': { ...NESTED, discriminator: { writer: 'hybrid' } },
-  // too small to reason in stages; docs/results.md has its figures
+  // this model is too small to reason in stages; docs/results.md has its figures
   'smollm2-135m': {
     ...PUBLIC,
     model: 'HuggingFaceTB/SmolLM2-135M-Instruct',
@@ -86,7 +86,7 @@ export const CARDS: Partial<Record<PresetName, Record<number, NonNullable<RunCon
 };
 export const DEFAULT_GIGABYTES = 24;
 
-/** The size of card, among those of CARDS, whose settings suit a card of so many GB. Undefined: it is too small. */
+/** The largest size in CARDS that a card of so many GB has. Undefined: the card is too small. */
 export const cardFor = (preset: PresetName, gigabytes: number): number | undefined =>
   Object.keys(CARDS[preset] ?? {})
     .map(Number)

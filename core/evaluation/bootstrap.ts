@@ -6,19 +6,19 @@ const LEVEL = 0.95;
 
 export interface Estimate {
   value: number;
-  low: number; // of the 95 % interval
-  high: number;
+  low: number; // where the 95 % interval begins
+  high: number; // where it ends
 }
 
-/** A figure of results of problems; undefined if there is nothing to count. */
+/** Computes a figure from the results of problems; undefined if there is nothing to count. */
 type MetricOf<T> = (problems: readonly T[]) => number | undefined;
 
-/** `b` minus `a` on the same problems. */
+/** The difference `b` − `a` on the same problems. */
 export interface Comparison extends Estimate {
-  p: number; // two-sided; at least 1 / DRAWS
+  p: number; // the two-sided p-value, at least 1 / DRAWS
 }
 
-/** Undefined if the metric is. Percentile intervals; the same problems always give the same interval. */
+/** Undefined if the metric is. The interval lies between percentiles, and is always the same for the same problems. */
 export function estimate<T>(problems: readonly T[], metric: MetricOf<T>): Estimate | undefined {
   const value = metric(problems);
   if (value === undefined) return undefined;
@@ -49,7 +49,7 @@ export function compare<T extends { id: string }>(
   return { value, ...intervalOf(draws), p: Math.min(1, Math.max(2 * tail, 1 / DRAWS)) };
 }
 
-/** All metrics of the same problems share them. */
+/** The latest resamples, which all metrics of the same problems share. */
 let latest: number[][] = [];
 
 function resamples(count: number): number[][] {

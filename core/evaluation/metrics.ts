@@ -2,16 +2,19 @@
 import { passAtK } from '../rl/scores.js';
 import type { ProblemResult } from '../schema/evaluation.js';
 
-export const ATTEMPTS = 5; // of pass@5, and tests of the mutation score
+export const ATTEMPTS = 5; // the samples that pass@5 draws, and the tests that the mutation score counts
 
 /** A statistic of some problems; undefined if they cannot have one. */
 export type Metric = (problems: readonly ProblemResult[]) => number | undefined;
 
-const total = (problems: readonly ProblemResult[], of: (problem: ProblemResult) => number): number =>
-  problems.reduce((sum, problem) => sum + of(problem), 0);
+const total = (problems: readonly ProblemResult[], figure: Figure): number =>
+  problems.reduce((sum, problem) => sum + (typeof figure === 'string' ? problem[figure] : figure(problem)), 0);
+
+/** A number of a problem: a field of its result, or a function of it. */
+type Figure = Exclude<keyof ProblemResult, 'id' | 'attack'> | ((problem: ProblemResult) => number);
 
 const ratio =
-  (part: (problem: ProblemResult) => number, whole: (problem: ProblemResult) => number): Metric =>
+  (part: Figure, whole: Figure): Metric =>
   (problems) => {
     const count = total(problems, whole);
     return count === 0 ? undefined : total(problems, part) / count;
@@ -32,53 +35,32 @@ const combined =
   };
 
 const passAt1 = passAt(1);
-const testValidity = ratio(
-  ({ valid }) => valid,
-  ({ written }) => written,
-);
-const mutationScore = ratio(
-  ({ killed }) => killed,
-  ({ mutants }) => mutants,
-);
-const bestOfN = ratio(
-  ({ chosen }) => chosen,
-  () => 1,
-);
+const testValidity = ratio('valid', 'written');
+const mutationScore = ratio('killed', 'mutants');
+const bestOfN = ratio('chosen', () => 1);
 
 export const METRICS = {
   'pass@1': passAt1,
   'pass@5': passAt(ATTEMPTS),
-  'baseline pass rate': ratio(
-    ({ baseline }) => baseline,
-    ({ samples }) => samples,
-  ),
+  'baseline pass rate': ratio('baseline', 'samples'),
   'best of n': bestOfN,
   'best-of-n lift': combined(bestOfN, passAt1, (best, one) => best - one),
-  'distinct programs': ratio(
-    ({ programs }) => programs,
-    ({ samples }) => samples,
-  ),
+  'distinct programs': ratio('programs', 'samples'),
   'test validity': testValidity,
-  'distinct tests': ratio(
-    ({ inputs }) => inputs,
-    ({ written }) => written,
-  ),
+  'distinct tests': ratio('inputs', 'written'),
   'attack rate': ratio(
     ({ attack }) => Number(attack === 'caught'),
     ({ attack }) => Number(attack !== 'none'),
   ),
   'mutation score': mutationScore,
   mul: combined(testValidity, mutationScore, (valid, killed) => valid * killed),
-  coherence: ratio(
-    ({ coherence }) => coherence,
-    ({ transitions }) => transitions,
-  ),
+  coherence: ratio('coherence', 'transitions'),
 } as const satisfies Record<string, Metric>;
 
 export type MetricName = keyof typeof METRICS;
 export const METRIC_NAMES = Object.keys(METRICS) as MetricName[];
 
-/** The share of words of `later` that `earlier` has too, from 0 to 1: how much of a stage follows from the one before. */
+/** The share (0 to 1) of the words of `later` that `earlier` has, too: how much a stage follows from the one before. */
 export function overlap(earlier: string, later: string): number {
   const [known, words] = [wordsOf(earlier), wordsOf(later)];
   return words.size === 0 ? 0 : [...words].filter((word) => known.has(word)).length / words.size;

@@ -1,14 +1,12 @@
-// New inputs of a function from those of its tests and from a dictionary: the whole numbers in what is known of the problem, and
-// those beside them. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
-
+// Makes new inputs of a function from the inputs of its tests and from a dictionary: the whole numbers in the texts of the problem,
+// and their neighbours. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
 import type { RandomStream } from '../base/random.js';
 import type { Value } from '../schema/value.js';
-import { freshInputs } from './freshInputs.js';
+import { distinctInputs, freshInputs } from './freshInputs.js';
 
-const MOST_CHANGES = 3; // of an input
-const TRIES = 20; // draws for each wanted input
+const MOST_CHANGES = 3; // changes of one input
 
-/** The whole numbers in the texts, and those beside them. */
+/** The whole numbers in the texts, and their neighbours. */
 export function constantsIn(...texts: string[]): number[] {
   const found = texts.flatMap((text) => (text.match(/-?\d+/g) ?? []).map(Number)).filter(Number.isSafeInteger);
   return [...new Set(found.flatMap((constant) => [constant, constant - 1, constant + 1]))];
@@ -21,25 +19,16 @@ export function dictionaryInputs(
   count: number,
   random: RandomStream,
 ): Value[][] {
-  const seen = new Set(known.map((args) => JSON.stringify(args)));
-  const found: Value[][] = [];
-  if (known.length === 0) return found;
-  let tries = 0;
-  for (const input of changedInputs(known, constants, random)) {
-    const key = JSON.stringify(input);
-    if (!seen.has(key)) found.push(input);
-    seen.add(key);
-    if (found.length === count || ++tries === TRIES * count) break;
-  }
-  return found;
+  const changed = changedInputs(known, constants, random);
+  return distinctInputs(known, count, () => changed.next().value);
 }
 
-/** Inputs without an end: one of the seeds with one to three changes, each a mutation or a constant at a random place. */
+/** Gives inputs without end: seeds with one to three changes, which are mutations, or constants at random places. */
 export function* changedInputs(
   seeds: readonly Value[][],
   constants: readonly number[],
   random: RandomStream,
-): Iterable<Value[]> {
+): Generator<Value[], never> {
   for (;;) {
     let input = random.choice(seeds);
     for (let left = random.int(1, MOST_CHANGES); left > 0; left--) {

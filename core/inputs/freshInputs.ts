@@ -1,6 +1,5 @@
-// New inputs of a function, made from those of its tests: neighbours of known values, among them edge cases. Whether an
-// input is valid is for the reference solution to say.
-
+// Makes new inputs of a function from the inputs of its tests: neighbours of known values, among them edge cases. The reference
+// solution decides whether an input is valid.
 import type { RandomStream } from '../base/random.js';
 import { isTuple } from '../parse/arithmetic.js';
 import { salvageInputs } from '../parse/inputs.js';
@@ -8,12 +7,11 @@ import { floatValue, toFloat } from '../parse/numbers.js';
 import type { Problem, TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
 
-/** Problem id → tests: fresh inputs, and what the reference answers. */
+/** Problem id → tests with fresh inputs and the answers of the reference. */
 export type FreshTests = Record<string, TestCase[]>;
 
 const TRIES = 20; // draws for each wanted input
-
-const MOST_CALLS = 32; // that are read in test source
+const MOST_CALLS = 32; // calls that are read in test source
 
 /** The arguments of a problem's baseline tests; without any, those of the calls in its test source whose arguments are literals. */
 export function knownInputs({ baselineTests, testSource = '', entry }: Problem): Value[][] {
@@ -21,11 +19,21 @@ export function knownInputs({ baselineTests, testSource = '', entry }: Problem):
   return salvageInputs(testSource, { entry, limit: MOST_CALLS }).inputs;
 }
 
-/** Up to `count` distinct lists of arguments that are not among `known`. */
-export function freshInputs(known: readonly Value[][], count: number, random: RandomStream): Value[][] {
+/** Up to `count` distinct lists of arguments that are not among `known`. @param draw gives a list, perhaps a known one */
+export function distinctInputs(known: readonly Value[][], count: number, draw: () => Value[]): Value[][] {
   const seen = new Set(known.map((args) => JSON.stringify(args)));
-  const fresh: Value[][] = [];
-  for (let tries = 0; known.length > 0 && tries < TRIES * count && fresh.length < count; tries++) {
+  const found: Value[][] = [];
+  for (let tries = 0; known.length > 0 && tries < TRIES * count && found.length < count; tries++) {
+    const args = draw();
+    const key = JSON.stringify(args);
+    if (!seen.has(key)) found.push(args);
+    seen.add(key);
+  }
+  return found;
+}
+
+export const freshInputs = (known: readonly Value[][], count: number, random: RandomStream): Value[][] =>
+  distinctInputs(known, count, () => {
     const start = random.choice(known);
     const args = start.map((arg, at) => {
       const other = random.choice(known)[at] ?? arg;
@@ -35,13 +43,8 @@ export function freshInputs(known: readonly Value[][], count: number, random: Ra
       const at = random.int(0, args.length - 1);
       args[at] = neighbour(args[at]!, random);
     }
-    const key = JSON.stringify(args);
-    if (seen.has(key)) continue;
-    seen.add(key);
-    fresh.push(args);
-  }
-  return fresh;
-}
+    return args;
+  });
 
 /** A value of the same type that differs a little, or is empty. */
 function neighbour(value: Value, random: RandomStream): Value {
@@ -53,7 +56,7 @@ function neighbour(value: Value, random: RandomStream): Value {
   if (value !== null && 'f' in value) return floatNear(toFloat(value)!, random);
   if (value !== null && 's' in value) return { s: random.choice([value.s.slice(1), value.s.slice(0, -1), []]) };
   if (value !== null && 'd' in value) return { d: random.choice([value.d.slice(1), value.d.slice(0, -1), []]) };
-  return value; // of other types, such as bytes, only known values are used
+  return value; // other types, such as bytes, keep their known values
 }
 
 function numberNear(value: number, random: RandomStream): number {

@@ -35,9 +35,8 @@ export function unary(op: string, value: Value): Value {
   }
   const float = toFloat(value);
   if (float !== undefined && (op === '-' || op === '+')) return op === '-' ? floatValue(-float) : value;
-  if (value !== null && typeof value === 'object' && 'c' in value && (op === '-' || op === '+')) {
+  if (isComplex(value) && (op === '-' || op === '+'))
     return op === '+' ? value : { c: [negate(value.c[0]), negate(value.c[1])] };
-  }
   throw unsupported(op);
 }
 
@@ -60,7 +59,7 @@ export function binary(op: string, left: Value, right: Value): Value {
   if (x !== undefined && y !== undefined) return floatArithmetic(op, x, y);
   if (y === undefined && x !== undefined && (op === '+' || op === '-') && isComplex(right)) {
     const imaginary = op === '+' ? right.c[1] : negate(right.c[1]);
-    return { c: [floatRepr(x), imaginary] }; // 1 + 2j
+    return { c: [floatRepr(x), imaginary] }; // such as 1 + 2j
   }
   throw unsupported(op);
 }
@@ -116,7 +115,7 @@ function repeat(value: Value, times: bigint): Value | undefined {
   const count = length > 0 && times > 0n ? Number(times) : 0;
   if (weightOf(value) * count > 2 * MAX_LENGTH) throw tooLarge('a sequence');
   if (typeof value === 'string') return value.repeat(count);
-  const items = Array.isArray(value) ? value : (value as { t: Value[] }).t;
+  const items = itemsOf(value)!;
   const out: Value[] = [];
   for (let i = 0; i < count; i++) out.push(...items);
   return Array.isArray(value) ? out : { t: out };
@@ -135,6 +134,10 @@ export function isTuple(value: Value): value is { t: Value[] } {
   return value !== null && typeof value === 'object' && !Array.isArray(value) && 't' in value;
 }
 
+/** The items of a list or a tuple; undefined for another value. */
+export const itemsOf = (value: Value): Value[] | undefined =>
+  Array.isArray(value) ? value : isTuple(value) ? value.t : undefined;
+
 /** Approximate size of a computed value: 1 per scalar, more for long texts and ints. */
 export function weightOf(value: Value): number {
   if (typeof value === 'string') return 1 + value.length / 8;
@@ -149,6 +152,5 @@ export function weightOf(value: Value): number {
 }
 
 function sequenceLength(value: Value): number | undefined {
-  if (typeof value === 'string' || Array.isArray(value)) return value.length;
-  return isTuple(value) ? value.t.length : undefined;
+  return typeof value === 'string' ? value.length : itemsOf(value)?.length;
 }

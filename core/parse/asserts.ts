@@ -1,8 +1,8 @@
-// One assertion as a test: `assert f(args) == expected`, similar forms, and unittest's methods. Parsed, never run.
+// Reads one assertion as a test: `assert f(args) == expected`, similar forms, and unittest's methods. Nothing runs.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
-import { isTuple, LiteralProblem, type LiteralReason } from './arithmetic.js';
+import { itemsOf, LiteralProblem, type LiteralReason } from './arithmetic.js';
 import { Evaluation } from './evaluation.js';
 import type { Signature } from './signature.js';
 import { children, elements, parsePython, singleExpression } from './tree.js';
@@ -15,7 +15,7 @@ export class SalvageProblem extends Error {
   }
 }
 
-/** Undefined if what `read` reads is no literal or no assert. */
+/** What `read` returns; undefined if the text that it reads is no literal or no assert. */
 export function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -26,7 +26,7 @@ export function attempt<T>(read: () => T): T | undefined {
 }
 
 export interface AssertOptions {
-  entry: string; // 'f', or 'Class.f': then f of any object
+  entry: string; // 'f', or 'Class.f' for the method f of any object
   arity?: number | undefined;
   signature?: Signature | undefined; // without it, no argument can be given by name
   truth?: boolean | undefined; // bare asserts test the truth value; otherwise they expect True or False
@@ -35,7 +35,7 @@ export interface AssertOptions {
 /** Names that earlier statements have bound to literals or to answers of the function under test. */
 export interface Bindings {
   names: Map<string, Value>;
-  answers: Map<string, Value[]>; // the arguments of the call
+  answers: Map<string, Value[]>; // the arguments of the call whose answer the name stands for
 }
 export const noBindings = (): Bindings => ({ names: new Map(), answers: new Map() });
 
@@ -107,7 +107,7 @@ class ClaimReader {
     throw new SalvageProblem('unsupported-assert');
   }
 
-  /** What an expression tests the truth value of: `f(…)` in `not f(…)` and, in problem files, `bool(f(…))`. */
+  /** The call whose truth value an expression tests: `f(…)` in `not f(…)` and, in problem files, `bool(f(…))`. */
   private tested(expression: SyntaxNode): { answer: SyntaxNode; negated: boolean } {
     const [first, second] = children(expression);
     const isNot = expression.name === 'UnaryExpression' && first!.name === 'not';
@@ -149,7 +149,7 @@ class ClaimReader {
     const named: [string, Value][] = [];
     for (let i = 0; i < given.length; i++) {
       const node = given[i]!;
-      if (node.name === '*') args.push(...itemsOf(this.evaluation.value(given[++i]!)));
+      if (node.name === '*') args.push(...starred(this.evaluation.value(given[++i]!)));
       else if (node.name === '**') named.push(...entriesOf(this.evaluation.value(given[++i]!)));
       else if (given[i + 1]?.name === 'AssignOp') {
         named.push([this.text.slice(node.from, node.to), this.evaluation.value(given[i + 2]!)]);
@@ -193,9 +193,9 @@ class ClaimReader {
   }
 }
 
-function itemsOf(value: Value): Value[] {
-  if (Array.isArray(value)) return value;
-  if (isTuple(value)) return value.t;
+function starred(value: Value): Value[] {
+  const items = itemsOf(value);
+  if (items) return items;
   throw new SalvageProblem('unsupported-assert');
 }
 

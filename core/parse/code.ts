@@ -3,7 +3,7 @@ import { parser } from '@lezer/python';
 import type { PromptStyle } from '../schema/config.js';
 import { escapeRegExp } from './text.js';
 
-/** At the start of a line, perhaps in a list or a quotation, or at its end with the name of the language. */
+/** An opening fence: at the start of a line, perhaps in a list or a quotation, or at its end with the name of the language. */
 const OPENING =
   /^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,}(?!~))[ \t]*(?![ \t])([\w+-]*)(?![\w+-])([^`]*)$|(```|~~~)[ \t]*(py|python3?)[ \t]*$/i;
 const CLOSING = /^[\s>]*(`{3,}|~{3,})\s*$/;
@@ -12,7 +12,7 @@ const CLOSING_AFTER_CODE = /^([^`]*[^`\s])[ \t]*```[ \t]*$/;
 const ONE_LINE = /^[\s>]*(`{1,3})[ \t]*(?:(?:py|python3?)[ \t]+)?(?![ \t])([^`\n]+)\1[ \t]*$/i;
 const W = String.raw`[\p{L}\p{M}\p{N}_]`; // a character of a name, which \w and \b do not know beyond ASCII
 const NAME = `(?!\\d)${W}+`;
-/** Not of prose that begins like it: "class diagrams are below", "import the module", "from here". */
+/** Matches the first line of a program, not prose like "class diagrams are below", "import the module", "from here". */
 const PROGRAM_START = new RegExp(
   `^(?:(?:async\\s+)?(?:def|class)\\s+${NAME}\\s*(?:[(:[\\\\]|$)|import\\s+(?:${W}|\\.)+\\s*(?:[,;#\\\\]|$|as\\b)|` +
     `from\\s+(?:${W}|\\.)+\\s*(?:\\\\|import\\b)|@\\w)`,
@@ -35,8 +35,8 @@ const AROUND = /^(?:markdown|md|text)?$/;
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
 const MAIN = 'main'; // the entry of whole programs
 const MAX_PARSED = 20_000;
-const MAX_TRIED = 20; // blocks and lines
-const MAX_DEPTH = 3; // of answers in blocks
+const MAX_TRIED = 20; // blocks or lines that are tried
+const MAX_DEPTH = 3; // blocks within blocks
 const STUB_END = /(?:\.\.\.|\bpass)$/;
 const HEADER = /^\s*(?:(?:async\s+)?def\b|class\b|@|import\b|from\b|$)/;
 
@@ -68,8 +68,8 @@ function programIn(source: string, entry: string | undefined): string {
   // A fence in a line of code may end the block, or belong to the program. The first reading with a whole program counts.
   const all = [true, false].map((strict) => blocksOf(source, strict).filter(({ code }) => code.trim() !== ''));
   const readings = all.map((blocks) => blocks.filter(({ language }) => PYTHON.test(language)));
-  // the last block: those after it show how to use it, or parts of it
-  const inOthers = all.map((blocks) => blocks.filter(({ language }) => !PYTHON.test(language))); // ```tool_code
+  // the last suitable block counts: blocks after it show how to use it, or parts of it
+  const inOthers = all.map((blocks) => blocks.filter(({ language }) => !PYTHON.test(language))); // such as ```tool_code
   for (const blocks of [...readings, ...inOthers]) {
     const codes = blocks.map(({ code }) => code);
     const at = codes.findLastIndex((code) => isMeant(code) && !isStub(code) && errorsIn(code).length === 0);
@@ -110,16 +110,13 @@ const ASSIGNMENT = new RegExp(`^${NAME}\\s*=(?!=)`, 'u');
 /** The names that functions, classes, imports and assignments at the top level bind. */
 function boundNames(code: string): string[] {
   const found = [...code.matchAll(DEFINITION)].slice(0, 100);
+  const lastName = (part: string): string =>
+    part
+      .replace(/#.*/g, '')
+      .match(/[\p{L}\p{M}\p{N}_]+/gu)
+      ?.at(-1) ?? '';
   return found.flatMap(([, defined, imported, assigned]) =>
-    imported === undefined
-      ? (defined ?? assigned!).split(',').map((name) => name.trim())
-      : imported.split(',').map(
-          (part) =>
-            part
-              .replace(/#.*/g, '')
-              .match(/[\p{L}\p{M}\p{N}_]+/gu)
-              ?.at(-1) ?? '',
-        ),
+    (imported ?? defined ?? assigned!).split(',').map(lastName),
   );
 }
 
@@ -152,7 +149,7 @@ function blocksOf(text: string, strict: boolean, depth = 0): Block[] {
   const start = (line: string): void => {
     const [found, fence = '', language, rest = '', inText = '', ofText] = OPENING.exec(line) ?? [];
     const name = (language ?? ofText ?? '').toLowerCase();
-    const first = rest.trim(); // of the program, if the line was not broken
+    const first = rest.trim(); // the first line of the program may follow the fence
     const lines = PYTHON.test(name) && PROGRAM_START.test(first) ? [first] : [];
     const opened = fence || inText;
     open = found === undefined ? undefined : { language: name, lines, fence: opened, indent: line.indexOf(opened) };
@@ -166,7 +163,7 @@ function blocksOf(text: string, strict: boolean, depth = 0): Block[] {
     if (!open) return;
     const { language } = open;
     const code = withoutPrompts(dedented(open.lines));
-    const isAround = AROUND.test(language) && (language !== '' || /^\s*(?:```|~~~)/.test(code)); // a whole answer in a block
+    const isAround = AROUND.test(language) && (language !== '' || /^\s*(?:```|~~~)/.test(code)); // it may hold a whole answer
     const inner = isAround && depth < MAX_DEPTH ? blocksOf(code, strict, depth + 1) : [];
     blocks.push(...(inner.length > 0 ? inner : [{ language, code }]));
     open = undefined;
@@ -182,7 +179,7 @@ function blocksOf(text: string, strict: boolean, depth = 0): Block[] {
     else if (closes(line)) close();
     else if (!strict && CLOSING_BEFORE_TEXT.test(line)) {
       close();
-      if (CLOSING_BEFORE_TEXT.exec(line)![1] !== '') start(line); // it was not closed before the next
+      if (CLOSING_BEFORE_TEXT.exec(line)![1] !== '') start(line); // the next block begins before this one was closed
     } else if (!strict && CLOSING_AFTER_CODE.test(line)) {
       open.lines.push(CLOSING_AFTER_CODE.exec(line)![1]!);
       close();
@@ -220,19 +217,16 @@ function isStub(code: string): boolean {
  */
 function bareProgram(given: string, entry: string | undefined): string {
   const lines = withoutPrompts(given.replace(OPENING_TAG, '').replace(CLOSING_TAG, '\n```')).split('\n');
-  const programAt = (start: number): string =>
-    upToProse(
-      lines
-        .slice(start)
-        .join('\n')
-        .replace(/^[ \t]*(?:```|~~~)[\s\S]*/m, ''),
-    );
+  const programAt = (start: number): string => {
+    const rest = lines.slice(start).join('\n');
+    return upToProse(rest.replace(/^[ \t]*(?:```|~~~)[\s\S]*/m, ''));
+  };
   const first = lines.findIndex((line) => PROGRAM_START.test(line));
   if (first >= 0) return programAt(firstOfProgram(lines, first, entry === MAIN));
   const isStart = (line: string): boolean =>
     entry === MAIN ? CODE_LINE.test(line) : entry !== undefined && defined(entry.split('.')[0]!).test(line);
   const starts = lines.flatMap((line, i) => (isStart(line) ? [i] : [])).slice(0, MAX_TRIED);
-  const whole = (line: string): string => (/:\s*$/.test(line) ? `${line} pass` : line); // of a loop or a condition
+  const whole = (line: string): string => (/:\s*$/.test(line) ? `${line} pass` : line); // gives a loop or a condition its body
   const programs = starts.flatMap((i) => {
     const code = programAt(i); // its first line may be incomplete
     return [whole(lines[i]!), code].some((part) => errorsIn(part).length === 0) ? [code] : [];
@@ -258,7 +252,7 @@ function firstOfProgram(lines: readonly string[], end: number, isWhole: boolean)
   return isWhole || boundNames(textFrom(start)).some((name) => lacks(after.slice(0, MAX_PARSED), name)) ? start : end;
 }
 
-/** Up to the first line that is neither Python nor indented. */
+/** The code up to the first line that is neither Python nor indented. */
 function upToProse(code: string): string {
   const lines = errorsIn(code).map((at) => code.lastIndexOf('\n', at - 1) + 1);
   const prose = lines.find((line) => line > 0 && /\S/.test(code[line] ?? ''));
@@ -269,9 +263,9 @@ function upToProse(code: string): string {
 function errorsIn(code: string): number[] {
   if (code.length > MAX_PARSED) return [];
   const known = code
-    .replace(/(?<![\w.])(\d[\d_]*)\.(?![\w.])/g, '$10') // the grammar lacks '1.',
-    .replace(/\byield(?=[ \t]*(?:$|[)\]};,#]))/gm, 'yiel0') // 'yield' without a value,
-    .replace(/\f/g, ' '); // and form feeds
+    .replace(/(?<![\w.])(\d[\d_]*)\.(?![\w.])/g, '$10') // the grammar lacks '1.'
+    .replace(/\byield(?=[ \t]*(?:$|[)\]};,#]))/gm, 'yiel0') // the grammar lacks 'yield' without a value
+    .replace(/\f/g, ' '); // the grammar lacks form feeds
   const errors: number[] = [];
   parser.parse(known).iterate({ enter: ({ type, from }) => void (type.isError && errors.push(from)) });
   return errors;

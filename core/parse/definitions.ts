@@ -8,7 +8,7 @@ export interface Definition {
   /** 'def f(a, b=1) -> int:', or 'class A:', with its line breaks. */
   header: string;
   decorators: string[];
-  methods: Definition[]; // of a class
+  methods: Definition[]; // empty for a function
 }
 
 /** In the order of the text; a name that is defined twice occurs twice. */
@@ -33,16 +33,12 @@ function within(node: SyntaxNode, code: string): Definition[] {
     const body = found.getChild('Body');
     if (!name || !body) return [];
     const kind = found.name === 'ClassDefinition' ? 'class' : 'function';
+    const decorators = parts(child).filter((part) => part.name === 'Decorator');
     return [
       {
         name: code.slice(name.from, name.to),
         kind,
-        decorators:
-          found === child
-            ? []
-            : parts(child)
-                .filter(({ name }) => name === 'Decorator')
-                .map(({ from, to }) => code.slice(from, to).trim()),
+        decorators: decorators.map(({ from, to }) => code.slice(from, to).trim()),
         header: `${code.slice(found.from, body.from).trimEnd()}:`,
         methods: kind === 'class' ? within(body, code).filter((inner) => inner.kind === 'function') : [],
       },

@@ -1,7 +1,7 @@
 // Converts literal nodes of a syntax tree to Values. Evaluates constant arithmetic only, within caps.
 import type { SyntaxNode } from '@lezer/common';
 import type { Value } from '../schema/value.js';
-import { binary, isTuple, LiteralProblem, MAX_LENGTH, unary, weightOf } from './arithmetic.js';
+import { binary, isTuple, itemsOf, LiteralProblem, MAX_LENGTH, unary, weightOf } from './arithmetic.js';
 import { floatRepr, parseNumber, toBigInt, toFloat } from './numbers.js';
 import { parseText, toBase64 } from './text.js';
 import { children, elements } from './tree.js';
@@ -31,7 +31,7 @@ export class Evaluation {
   constructor(
     private readonly text: string,
     private readonly maxNodes: number = MAX_NODES,
-    private readonly names: ReadonlyMap<string, Value> = new Map(), // bound to literals by the test
+    private readonly names: ReadonlyMap<string, Value> = new Map(), // names that the test has bound to literals
     private readonly makers: readonly string[] = [], // functions of one argument, which stand for the argument
   ) {}
 
@@ -164,7 +164,7 @@ export class Evaluation {
     return fail('not-literal', `a call of ${name}`);
   }
 
-  /** The elements that list(…) would give, of a range or of a literal that has an order. */
+  /** The elements that list(…) would give for a range, or for a literal that has an order. */
   private elements(node: SyntaxNode, depth: number): Value[] {
     if (node.name === 'CallExpression') {
       const [callee, list] = children(node) as [SyntaxNode, SyntaxNode];
@@ -173,10 +173,8 @@ export class Evaluation {
       }
     }
     const value = this.value(node, depth);
-    if (Array.isArray(value)) return value;
-    if (isTuple(value)) return value.t;
     if (typeof value === 'string') return [...value];
-    return fail('not-literal', 'values that cannot be listed');
+    return itemsOf(value) ?? fail('not-literal', 'values that cannot be listed');
   }
 }
 

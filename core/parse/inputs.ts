@@ -12,7 +12,7 @@ export interface SalvagedInputs {
 
 const MAX_TEXT = 100_000;
 const MAX_UNREAD = 64; // reading stops after so many calls that cannot be read
-const MAX_LINE_START = 64; // characters
+const MAX_LINE_START = 64; // characters before a call
 const LINE_START = /^[\s`*>•-]*(?:\d+[.):])?[\s`*]*(?:print\(|assert\s+)?$/;
 
 /** Reads `f(1, [2])` anywhere outside definitions; what surrounds a call is ignored. Never throws. */

@@ -29,23 +29,23 @@ export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 export interface RejectedTest {
   reason: RejectionReason;
-  text: string; // of the test, at most 200 characters
+  text: string; // the test, cut to 200 characters
 }
 
 export interface SalvageOptions {
   entry: string; // the function under test
-  arity?: number | undefined; // number of its positional arguments, if known
-  signature?: Signature | undefined; // of it, which arguments given by name need
+  arity?: number | undefined; // how many positional arguments it takes, if known
+  signature?: Signature | undefined; // its signature, which arguments given by name need
   limit: number; // tests beyond it are rejected as 'over-limit'
 }
 
 export interface Salvage {
-  tests: TestCase[]; // in the order of the text
+  tests: TestCase[]; // sorted as in the text
   rejected: RejectedTest[];
 }
 
 const MAX_TEXT = 100_000;
-const MAX_ABOVE = 500; // characters of comments
+const MAX_ABOVE = 500; // characters that are searched above a line
 const MAX_REJECTED = 64; // reading stops after so many
 const BULLET = /^(?:[-*•`>]|\d+[.):])/;
 
@@ -73,7 +73,7 @@ class Salvager {
   private listDepth = 0; // open '[' of lists of tests: every element in them is meant as a test
   private before = '\n'; // the last significant character outside comments; '\n' at the start of a line
   private lineBlank = true; // only blanks on this line so far
-  private lastEnd = -1; // of the last test
+  private lastEnd = -1; // where the last test ended
   private toParse: number; // characters of test functions that may still be parsed: nested ones are parsed several times
 
   constructor(
@@ -112,7 +112,7 @@ class Salvager {
     if (char === '(' && this.startsTest(at)) return this.takeTuple(at);
     const bullet = this.before === '\n' ? BULLET.exec(this.text.slice(at, at + 6)) : null;
     if (bullet) {
-      this.lineBlank = true; // the line starts after it
+      this.lineBlank = true; // the line starts after the bullet
       return at + bullet[0].length;
     }
     if (char === '[' && (this.listDepth > 0 ? '[,' : '\n=').includes(this.before)) this.listDepth++;
@@ -191,7 +191,7 @@ class Salvager {
   private attempt(source: string, meantAsTest: boolean, parse: () => TestCase | undefined): boolean {
     try {
       const test = parse();
-      if (test === undefined) return false; // prose in brackets
+      if (test === undefined) return false; // the brackets hold prose
       if (this.tests.length >= this.options.limit) this.reject('over-limit', source);
       else this.tests.push(test);
       return true;

@@ -7,14 +7,14 @@ export interface Signature {
   entry: string;
   owner?: string; // the class that defines it
   isMethod: boolean; // the object or the class is its first parameter, which nothing below counts
-  required: number; // positional arguments without a default
-  most: number; // Infinity with *args
-  names: string[]; // of the positional parameters, '' for one that no keyword can name
-  defaults: (string | undefined)[]; // their text
-  annotations: string[]; // '' for none
-  keywordOnly: string[]; // no positional argument reaches them
-  hasKeywords: boolean; // **kwargs
-  result: string; // its annotation, or ''
+  required: number; // how many positional arguments have no default
+  most: number; // how many positional arguments it takes; Infinity with *args
+  names: string[]; // the positional parameters; '' for one that no keyword can name
+  defaults: (string | undefined)[]; // the text of the default of each
+  annotations: string[]; // the annotation of each, or ''
+  keywordOnly: string[]; // parameters that no positional argument reaches
+  hasKeywords: boolean; // whether it has **kwargs
+  result: string; // the annotation of the result, or ''
 }
 
 /** The number of arguments if it is fixed. */
@@ -22,7 +22,7 @@ export const fixedArity = ({ required, most }: Signature): number | undefined =>
 
 const HEAD = /^([ \t]*)((?:async\s+)?def\s+([\p{L}_][\p{L}\p{M}\p{N}_]*))/gmu;
 
-const MAX_HEADER = 20_000; // characters
+const MAX_HEADER = 20_000; // characters of a header that are read
 
 /** The names before an opening bracket, in the order of a text that need not parse. */
 export const calledNames = (text: string): string[] =>
@@ -33,7 +33,7 @@ export const joinedLines = (text: string): string => text.replace(/\r\n?/g, '\n'
 
 /**
  * 'def solve(nums: list[int], k=1) -> int:' → solve, 1 to 2 arguments. Undefined if the text is not a signature.
- * @param name of the function; absent: the first one that is not special, like __init__
+ * @param name the function; default: the first one that is not special like __init__
  */
 export function parseSignature(given: string, name?: string): Signature | undefined {
   const text = joinedLines(given);
@@ -55,12 +55,10 @@ export function signatureAt(text: string, from: number): Signature | undefined {
   const list = definition?.getChild('ParamList');
   if (!definition || !list || list.lastChild?.name !== ')' || hasError(list)) return undefined;
   const slice = (node: SyntaxNode): string => header.slice(node.from, node.to);
-  const annotation = (node: SyntaxNode | null | undefined): string =>
-    node
-      ? slice(node)
-          .replace(/^(?:->|:)\s*/, '')
-          .trim()
-      : '';
+  const annotation = (node: SyntaxNode | null | undefined): string => {
+    const text = node ? slice(node) : '';
+    return text.replace(/^(?:->|:)\s*/, '').trim();
+  };
   const at = text.lastIndexOf('\n', from - 1) + 1;
   const { owner, decorators } = surroundings(text, at, from - at);
   const signature: Signature = {
@@ -117,13 +115,8 @@ function parametersOf(list: SyntaxNode, header: string): { nodes: SyntaxNode[]; 
       if (child.name !== 'Comment') nodes.push(child);
       continue;
     }
-    out.push({
-      nodes,
-      between: header
-        .slice(from, child.from)
-        .replace(/#[^\n]*/g, '')
-        .trim(),
-    });
+    const text = header.slice(from, child.from).replace(/#[^\n]*/g, '');
+    out.push({ nodes, between: text.trim() });
     nodes = [];
     from = child.to;
   }

@@ -2,30 +2,29 @@
 // contain.
 import type { SyntaxNodeRef } from '@lezer/common';
 import type { Value } from '../schema/value.js';
+import { itemsOf } from './arithmetic.js';
 import { attempt } from './asserts.js';
 import { Evaluation } from './evaluation.js';
 import { formatValue } from './format.js';
 import { parsePython } from './tree.js';
 
 const LITERAL = /^(?:Number|String|ContinuedString|UnaryExpression|(?:Array|Tuple|Set|Dictionary)Expression)$/;
-const LEAST = { number: 100, text: 4, items: 3 }; // honest programs contain smaller ones, too
+const LEAST = { number: 100, text: 4, items: 3 }; // smaller values are in honest programs, too
 
 /** A value, and all values in it, as text. A list is a tuple. Small values are left out, see LEAST. */
 export function tellingValues(value: Value): string[] {
   if (value === null || typeof value === 'boolean') return [];
   if (typeof value === 'number') return Math.abs(value) >= LEAST.number ? [String(value)] : [];
   if (typeof value === 'string') return value.length >= LEAST.text ? [JSON.stringify(value)] : [];
-  const items = itemsOf(value);
+  const items = allItemsOf(value);
   if (items === undefined) return formatValue(value).length >= LEAST.text ? [formatValue(value)] : [];
   const own = items.length >= LEAST.items ? [`[${items.map(formatValue).join()}]`] : [];
   return [...own, ...items.flatMap(tellingValues)];
 }
 
-function itemsOf(value: Exclude<Value, null | boolean | number | string>): Value[] | undefined {
-  if (Array.isArray(value)) return value;
-  if ('t' in value) return value.t;
+function allItemsOf(value: Exclude<Value, null | boolean | number | string>): Value[] | undefined {
   if ('s' in value) return value.s;
-  return 'd' in value ? value.d.flat() : undefined;
+  return 'd' in value ? value.d.flat() : itemsOf(value);
 }
 
 /**
@@ -35,7 +34,7 @@ function itemsOf(value: Exclude<Value, null | boolean | number | string>): Value
 export function tellingLiterals(code: string, entry?: string): Set<string> {
   const found = new Set<string>();
   const name = entry?.split('.').at(-1);
-  let definitions = entry === undefined ? 1 : 0; // around the node
+  let definitions = entry === undefined ? 1 : 0; // how many are around the node
   const isDefinition = (node: SyntaxNodeRef): boolean => /^(?:Function|Class)Definition$/.test(node.name);
   const parsed = attempt(() => parsePython(code));
   if (parsed) {

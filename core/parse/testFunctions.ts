@@ -1,8 +1,8 @@
-// The assertions of a test function, once for each row of its parametrize list. Parsed, never run.
+// Reads the assertions of a test function, once for each row of its parametrize list. Nothing runs.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
-import { isTuple, LiteralProblem } from './arithmetic.js';
+import { itemsOf, LiteralProblem } from './arithmetic.js';
 import {
   type AssertOptions,
   attempt,
@@ -131,9 +131,6 @@ function* rowsOf(decorator: SyntaxNode, text: string): Generator<Row> {
     }
   }
 }
-
-const itemsOf = (value: Value): Value[] | undefined =>
-  Array.isArray(value) ? value : isTuple(value) ? value.t : undefined;
 
 function namesIn(node: SyntaxNode, text: string): string[] | undefined {
   const value = attempt(() => new Evaluation(text).value(node)) ?? null;

@@ -1,5 +1,5 @@
 // Reads the literal part of test source as values: asserts about one function with literal arguments and answers, bare,
-// in `check(candidate)`, in test functions, parametrized or not, and in test classes. Parsed, never run.
+// in `check(candidate)`, in test functions, parametrized or not, and in test classes. Nothing runs.
 import type { SyntaxNode } from '@lezer/common';
 import type { TestStyle } from '../schema/execution.js';
 import type { TestCase } from '../schema/problem.js';
@@ -39,8 +39,8 @@ const MAX_TESTS = 10_000;
 
 /**
  * @param entry the function under test, 'f' or 'Class.f'
- * @param arity number of its arguments, if it is fixed
- * @param signature of it, which arguments given by name need
+ * @param arity the number of its arguments, if that is fixed
+ * @param signature its signature, which arguments given by name need
  */
 export function testsOfModule(source: string, entry: string, arity?: number, signature?: Signature): ModuleTests {
   const given = source.replace(/\r\n?/g, '\n');
@@ -48,10 +48,10 @@ export function testsOfModule(source: string, entry: string, arity?: number, sig
   if (!parsed) return { tests: [], rest: source };
   const { text, top } = parsed;
   const defined = definitionsOf(text).map(({ name }) => name);
-  if (defined.some((name) => entry.split('.').includes(name))) return { tests: [], rest: source }; // they call their own
+  if (defined.some((name) => entry.split('.').includes(name))) return { tests: [], rest: source }; // such tests call their own function
   const tests: TestCase[] = [];
   const taken = new Set<SyntaxNode>();
-  const named = new Map<string, SyntaxNode>(); // the functions and classes among them
+  const named = new Map<string, SyntaxNode>(); // the taken functions and classes by name
   const staying: SyntaxNode[] = [];
   let complete = true;
   let bound = noBindings();

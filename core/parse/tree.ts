@@ -1,4 +1,4 @@
-// Parses Python text to a syntax tree, and helpers to walk it.
+// Parses Python text to a syntax tree, and walks it.
 import type { SyntaxNode, Tree } from '@lezer/common';
 import { parser } from '@lezer/python';
 import { LiteralProblem } from './arithmetic.js';
@@ -22,8 +22,8 @@ export function parsePython(given: string): Source {
 
 /** Python allows 200 brackets within each other. This grammar's parser takes quadratic time for thousands. */
 const MAX_BRACKETS = 200;
-const SHORT = 2000; // characters that need no look
-/** Strings and comments. A string that is not closed ends with its line or the text: a search from each quote takes quadratic time. */
+const SHORT = 2000; // characters of a text that is not checked
+/** Strings and comments. An open string ends with its line or the text: a search from each quote would take quadratic time. */
 const NO_CODE =
   /'''[\s\S]*?(?:'''|$)|"""[\s\S]*?(?:"""|$)|'(?:\\[\s\S]|[^'\\\n])*'?|"(?:\\[\s\S]|[^"\\\n])*"?|#[^\n]*/g;
 

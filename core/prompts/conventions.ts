@@ -14,13 +14,13 @@ interface Example {
 }
 
 export interface Convention {
-  heading: string; // above the signature
+  heading: string; // stands above the signature
   noun: 'function' | 'program' | 'class';
-  rule?: string; // how it is called; absent: as a plain function
-  form: string; // of the code
+  rule?: string; // how it is called; default: as a plain function
+  form: string; // what the code must look like
   test: string; // what the two parts of a test are
   call: string; // what the arguments of a call are
-  example?: Example; // absent: the prompts show that of a plain function
+  example?: Example; // default: the example of a plain function
 }
 
 const PLAIN: Convention = {
@@ -120,7 +120,7 @@ function observedName({ functionSignature, entry }: Called, index: number): stri
   return name ? `\`${name}\`` : `argument ${index + 1}`;
 }
 
-/** With calls of the problem's own entry, which is the name that the inputs are read by. */
+/** The convention with calls of the problem's own entry, because the inputs are found by that name. */
 function withName(convention: Convention, entry: string): Convention {
   const example = convention.example!;
   return { ...convention, example: { ...example, call: example.call.replace('main', nameOf(entry)) } };

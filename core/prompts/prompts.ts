@@ -36,15 +36,18 @@ export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestReq
 });
 
 interface PromptRules {
-  opening(problem: PromptProblem, first: Stage, isCodeOnly: boolean): Message[];
+  /** The conversation before the generator's first answer. By default, a chain that starts with stage 5 has no reasoning. */
+  opening(problem: PromptProblem, first?: Stage, isCodeOnly?: boolean): Message[];
+  /** The user turn that requests the next stage of a chain. */
   continuation(problem: PromptProblem, stage: Stage): Content;
+  /** A conversation of its own for each stage. Without `work`, the discriminator writes tests without seeing a program. */
   discriminator(problem: PromptProblem, stage: Stage, work: string | undefined, request: TestRequest): Message[];
 }
 
 const GENERATOR_SYSTEM =
   'You are an expert Python programmer. You solve a problem in stages, each building on the ones before: informal reasoning, structured reasoning, pseudocode, constraints and invariants, and finally executable code. Answer only the stage you are asked for, and be concise.';
 
-/** Of chains without reasoning. */
+/** The prompts of chains without reasoning. */
 const CODE_ONLY = {
   system: 'You are an expert Python programmer.',
   request: (noun: string): string =>
@@ -101,7 +104,7 @@ function ask(problem: PromptProblem, stage: Stage): string {
 }
 
 const instruct: PromptRules = {
-  opening: (problem, first, isCodeOnly) => {
+  opening: (problem, first = 1, isCodeOnly = first === 5) => {
     const [system, request] = isCodeOnly
       ? [CODE_ONLY.system, CODE_ONLY.request(conventionOf(problem).noun)]
       : [GENERATOR_SYSTEM, ask(problem, first)];
@@ -141,8 +144,9 @@ const marker = (name: string): { control: string } => ({ control: `<${name}>` })
 /** Whether a model knows the markers of the style 'tiny': the shipped model, and others of its recipe. */
 export const knowsMarkers = (model: { encode(text: string): number[] }): boolean =>
   model.encode(marker('gen').control).length === 1;
+
 const tiny: PromptRules = {
-  opening: (problem, first) => [
+  opening: (problem, first = 1) => [
     { role: 'user', content: [marker('gen'), tinyStatement(problem), marker(`s${first}`)] },
   ],
   continuation: (_problem, stage) => [marker(`s${stage}`)],
@@ -154,30 +158,4 @@ const tiny: PromptRules = {
   ],
 };
 
-const RULES: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny };
-
-/** The conversation before the generator's first answer. By default, a chain that starts with stage 5 has no reasoning. */
-export function generatorOpening(
-  style: PromptStyle,
-  problem: PromptProblem,
-  first: Stage = 1,
-  isCodeOnly = first === 5,
-): Message[] {
-  return RULES[style].opening(problem, first, isCodeOnly);
-}
-
-/** The user turn that requests the next stage of a chain. */
-export function generatorContinuation(style: PromptStyle, problem: PromptProblem, stage: Stage): Content {
-  return RULES[style].continuation(problem, stage);
-}
-
-/** A separate conversation, independent of the discriminator's turns for other stages. `work` absent: tests are blind. */
-export function discriminatorPrompt(
-  style: PromptStyle,
-  problem: PromptProblem,
-  stage: Stage,
-  work: string | undefined,
-  request: TestRequest,
-): Message[] {
-  return RULES[style].discriminator(problem, stage, work, request);
-}
+export const PROMPTS: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny };

@@ -3,8 +3,8 @@ import type { Stage } from '../schema/chain.js';
 
 export interface StageSpec {
   title: string;
-  instruction: string; // for the generator
-  focus: string; // of the discriminator's tests
+  instruction: string; // what the generator is asked to write
+  focus: string; // what the discriminator's tests aim at
 }
 
 export const STAGE_SPECS: Readonly<Record<Stage, StageSpec>> = {

@@ -7,7 +7,7 @@ import type { CallResult } from '../schema/execution.js';
 import type { Problem, TestCase } from '../schema/problem.js';
 import type { Value } from '../schema/value.js';
 
-/** What one sampled program answers to the given tests, and to the inputs of generated ones. */
+/** The answers of one sampled program to the given tests and to the inputs of generated tests. */
 export interface Ballot {
   given: readonly CallResult[];
   inputs: readonly CallResult[];
@@ -18,7 +18,7 @@ export interface Vote {
   answers: (Value | undefined)[];
   /** By input: the weight of the programs that agree on the most common answer, 0..1. */
   agreement: number[];
-  /** On given tests, where a program has no say in its own weight. */
+  /** The votes on given tests. A program's answer to a test does not count for its weight in the vote on that test. */
   given: { votes: number; wrong: number };
 }
 
@@ -64,7 +64,7 @@ export function takeVote(
 interface Winner {
   answer?: Value; // absent: a failure has the most weight, or no program has any
   agreement: number;
-  agrees: boolean[]; // by program
+  agrees: boolean[]; // whether each program gives this answer
 }
 
 /** The answer with the most weight. All failures of a kind are one answer, of which no test can be made. */
@@ -82,10 +82,7 @@ function countVotes(
     group.weight += weights[p]!;
   }
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const best = groups.reduce<(typeof groups)[number] | undefined>(
-    (one, other) => (one === undefined || other.weight > one.weight ? other : one),
-    undefined,
-  );
+  const [best] = groups.toSorted((one, other) => other.weight - one.weight); // of equal groups, the first one wins
   if (best === undefined || total === 0) return { agreement: 0, agrees: calls.map(() => false) };
   return {
     ...(best.first.kind === 'value' && { answer: best.first.value }),

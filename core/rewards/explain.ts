@@ -2,9 +2,9 @@
 import type { Verdict } from '../schema/execution.js';
 import type { Term } from './rule.js';
 
-/** Of the tests of one sample. */
+/** How many tests of one sample there are, by what they achieve. */
 export interface TestCounts {
-  written: number; // also unreadable and missing ones
+  written: number; // unreadable and missing tests count, too
   valid: number;
   caught: number; // valid tests that the program fails
 }
@@ -22,7 +22,7 @@ export function countsOf(
 /** Why a term of tests has its share. */
 export function testReason({ name, share }: Term, { written, valid, caught }: TestCounts): string | undefined {
   const of = (count: number): string => `${count === 0 ? 'none' : count} of ${written}`;
-  const isShared = name === 'valid' && share < valid / written - 1e-9; // diversity credit
+  const isShared = name === 'valid' && share < valid / written - 1e-9; // samples with equal inputs share credit
   const credit = isShared ? '; equal inputs share their credit' : '';
   if (name === 'valid') return `tests that agree with the reference: ${of(valid)}${credit}`;
   if (name === 'invalid') return `tests that do not: ${of(written - valid)}`;

@@ -5,7 +5,7 @@ import { type SuiteTest, testKey } from './suite.js';
 
 export interface BookEntry {
   test: TestCase;
-  weight: number; // > 0
+  weight: number; // always positive
 }
 
 /** Problem id → entries, in the order in which they joined. */
@@ -13,7 +13,7 @@ export type MistakeBook = Record<string, BookEntry[]>;
 
 /** A test of a judged suite. */
 export interface ExecutedTest extends SuiteTest {
-  failed: boolean; // by at least one program
+  failed: boolean; // whether at least one program fails it
 }
 
 export interface BookRule {
@@ -23,7 +23,7 @@ export interface BookRule {
   update(book: MistakeBook, problemId: string, outcomes: readonly ExecutedTest[]): MistakeBook;
 }
 
-const REPLAYED = 8; // tests of a problem
+const REPLAYED = 8; // tests of a problem that join a suite
 
 /**
  * Every generated test joins with a weight of `valid`, plus `caught` if a program failed it. A test draws its place in a
@@ -76,13 +76,13 @@ function reweighed(
   return others;
 }
 
-const withoutEmpty = (book: MistakeBook): MistakeBook =>
-  Object.fromEntries(Object.entries(book).filter(([, entries]) => entries.length > 0));
-
+/** Without the tests of the lowest weight, if there are more than `size`. */
 function limited(book: MistakeBook, size: number): MistakeBook {
   const all = Object.values(book).flat();
   if (all.length <= size) return book;
   const dropped = new Set(all.toSorted((a, b) => a.weight - b.weight).slice(0, all.length - size));
-  const kept = Object.entries(book).map(([id, entries]) => [id, entries.filter((entry) => !dropped.has(entry))]);
-  return withoutEmpty(Object.fromEntries(kept));
+  const kept = Object.entries(book).map(
+    ([id, entries]) => [id, entries.filter((entry) => !dropped.has(entry))] as const,
+  );
+  return Object.fromEntries(kept.filter(([, entries]) => entries.length > 0));
 }

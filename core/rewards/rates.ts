@@ -3,6 +3,7 @@ import type { Verdict } from '../schema/execution.js';
 import { countPassed, type JudgedTurn } from './rule.js';
 import type { SuiteTest } from './suite.js';
 
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
 
 export interface JudgedProgram {
@@ -10,54 +11,38 @@ export interface JudgedProgram {
   verdicts: readonly Verdict[];
 }
 
-export interface PassRates {
-  combined: number | undefined;
-  baseline: number | undefined;
-  generated: number | undefined; // valid generated tests only
-}
-
 /** The mean pass rate of programs by the origin of the tests. Each program counts once, whatever the size of its suite. */
-export function passRates(programs: readonly JudgedProgram[]): PassRates {
+export function passRates(programs: readonly JudgedProgram[]) {
   const rate = (includes: (test: SuiteTest) => boolean): number | undefined => {
     const rates = programs.flatMap(({ suite, verdicts }) => {
       const included = verdicts.filter((_, i) => includes(suite[i]!));
       return ratio(countPassed(included), included.length) ?? [];
     });
-    return ratio(
-      rates.reduce((sum, value) => sum + value, 0),
-      rates.length,
-    );
+    return ratio(sumOf(rates), rates.length);
   };
   return {
     combined: rate(() => true),
     baseline: rate(({ origin }) => origin === 'baseline'),
-    generated: rate(({ origin }) => origin === 'generated'),
+    generated: rate(({ origin }) => origin === 'generated'), // those that joined the suite
   };
 }
 
-export interface TestRates {
-  validity: number | undefined; // valid tests among all, lost ones included
-  uniqueInputs: number | undefined; // distinct inputs of each group among all tests, lost ones included
-  bugCatchRate: number | undefined; // turns with a valid test that the program fails
-}
-
-/** @param groups the turns of each group, whose tests are for the same problem */
-export function testRates(groups: readonly JudgedTurn[][]): TestRates {
+/**
+ * The shares of valid tests and of distinct inputs among all tests, lost ones included, and the share of turns with a valid test that
+ * the program fails.
+ * @param groups the turns of each group, whose tests are for the same problem
+ */
+export function testRates(groups: readonly JudgedTurn[][]) {
   const turns = groups.flat();
   const tests = turns.flatMap((turn) => turn.tests);
   const unique = (group: JudgedTurn[]): number =>
     new Set(group.flatMap((turn) => turn.tests.map((t) => t.inputs))).size;
-  const written = tests.length + turns.reduce((sum, turn) => sum + turn.lost, 0);
+  const catching = turns.filter((turn) => turn.tests.some((test) => test.valid && test.caught));
+  const written = tests.length + sumOf(turns.map((turn) => turn.lost));
   return {
     validity: ratio(tests.filter((test) => test.valid).length, written),
-    uniqueInputs: ratio(
-      groups.reduce((sum, group) => sum + unique(group), 0),
-      written,
-    ),
-    bugCatchRate: ratio(
-      turns.filter((turn) => turn.tests.some((test) => test.valid && test.caught)).length,
-      turns.length,
-    ),
+    uniqueInputs: ratio(sumOf(groups.map(unique)), written),
+    bugCatchRate: ratio(catching.length, turns.length),
   };
 }
 
@@ -73,15 +58,11 @@ export function standardErrors(groups: readonly object[]): Record<string, number
   const errors = [...values].flatMap(([name, own]) => {
     if (own.length < 2) return [];
     const center = mean(own);
-    const variance = own.reduce((sum, value) => sum + (value - center) ** 2, 0) / (own.length - 1);
+    const variance = sumOf(own.map((value) => (value - center) ** 2)) / (own.length - 1);
     return [[name, Math.sqrt(variance / own.length)] as const];
   });
   return Object.fromEntries(errors);
 }
 
 /** 0 without values. */
-export const mean = (values: readonly number[]): number =>
-  ratio(
-    values.reduce((sum, value) => sum + value, 0),
-    values.length,
-  ) ?? 0;
+export const mean = (values: readonly number[]): number => ratio(sumOf(values), values.length) ?? 0;

@@ -1,6 +1,6 @@
 // The reward schemes. CONTRIBUTING.md tells how to add one.
 import type { RunConfig } from '../schema/config.js';
-import type { RewardRule } from './rule.js';
+import type { RewardScheme } from './rule.js';
 import { CODE_A1 } from './schemes/codeA1.js';
 import { COMPOSITE } from './schemes/composite.js';
 import { MUTATION } from './schemes/mutation.js';
@@ -9,7 +9,7 @@ import { ZERO_SUM } from './schemes/zeroSum.js';
 
 export type Scheme = RunConfig['reward']['scheme'];
 
-export const REWARD_RULES: Readonly<Record<Scheme, RewardRule>> = {
+export const REWARD_RULES: Readonly<Record<Scheme, RewardScheme>> = {
   shifted: SHIFTED,
   'all-tests': ALL_TESTS,
   'zero-sum': ZERO_SUM,

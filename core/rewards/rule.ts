@@ -20,26 +20,26 @@ export interface JudgedTurn {
 /** The program that a discriminator sample was written for. */
 export interface TargetFacts {
   parses: boolean;
-  bookFailRate?: number | undefined; // of the problem's mistake book; absent: it is empty
-  mutants?: { count: number; killed: readonly number[] } | undefined; // of the reference; killed by baseline tests
+  bookFailRate?: number | undefined; // the share of the mistake book that it fails; absent: the book is empty
+  mutants?: { count: number; killed: readonly number[] } | undefined; // mutants of the reference; baseline tests killed some
 }
 
-/** A program beyond its verdicts on the suite. */
+/** What is known of a program beside its verdicts on the suite. */
 export interface ProgramFacts {
   parses?: boolean; // default: true
-  book?: readonly Verdict[]; // on tests of the mistake book
+  book?: readonly Verdict[]; // the verdicts on tests of the mistake book
 }
 
 /** A part of a reward. Its value is weight × share. */
 export interface Term {
   name: string;
   weight: number;
-  share: number; // 1: the weight is a constant
+  share: number; // 1 if the value is constant
 }
 
 /** A reward scheme: the terms of each reward. */
 export interface RewardScheme {
-  /** `verdicts` of the final program on its suite. A missing program fails every test. */
+  /** @param verdicts of the program on its suite; a missing program fails every test */
   generatorTerms(verdicts: readonly Verdict[], facts?: ProgramFacts): Term[];
   /** The terms of every sample of a group: all samples for one problem, chain and stage. */
   discriminatorTerms(group: readonly JudgedTurn[]): Term[][];
@@ -47,21 +47,9 @@ export interface RewardScheme {
   book?: BookRule;
   /** A test with a wrong expected value is corrected by the reference and joins the suite. It stays invalid. */
   corrects?: true;
-  /** Up to so many mutants of the reference run on the tests of a discriminator group. */
+  /** The most mutants of the reference that run on the tests of a discriminator group. Absent: none. */
   mutants?: number;
 }
-
-/** A scheme with its rewards as numbers. */
-export interface RewardRule extends RewardScheme {
-  generator(verdicts: readonly Verdict[], facts?: ProgramFacts): number;
-  discriminator(group: readonly JudgedTurn[]): number[];
-}
-
-export const ruleOf = (scheme: RewardScheme): RewardRule => ({
-  ...scheme,
-  generator: (verdicts, facts) => rewardOf(scheme.generatorTerms(verdicts, facts)),
-  discriminator: (group) => scheme.discriminatorTerms(group).map(rewardOf),
-});
 
 /** The sum of the terms, within −1 and 1. */
 export const rewardOf = (terms: readonly Term[]): number => clamp(sumOf(terms), -1, 1);
@@ -101,7 +89,7 @@ export interface Fractions {
   valid: number;
   invalid: number;
   caught: number; // valid tests that the program fails
-  credit: number; // `valid`, which samples of the group that use the same inputs share
+  credit: number; // `valid`, but samples of the group share the credit for equal inputs
 }
 
 /** Fractions of all tests of each sample, or undefined for a sample without a readable test. */

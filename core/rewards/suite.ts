@@ -14,7 +14,7 @@ export interface SuiteTest {
   test: GivenTest; // a test of the source is a baseline test
 }
 
-const POOL_SIZE = 8; // tests of a problem
+const POOL_SIZE = 8; // tests per problem
 
 const keys = new WeakMap<readonly Value[], string>(); // a list of arguments is looked up many times
 
@@ -30,12 +30,12 @@ export function inputKey(args: readonly Value[]): string {
 
 /** Equal for tests of the same input, and for one test of the source. */
 export const testKey = (test: Pick<TestCase, 'args'> | SourceTest): string =>
-  'source' in test ? `source ${test.source}` : inputKey(test.args); // which begins with a bracket
+  'source' in test ? `source ${test.source}` : inputKey(test.args); // an inputKey begins with a bracket
 
 /**
  * The tests that a suite begins with: values, then tests of the source. Every second test of a source is hidden, unless the
  * problem has hidden values. A problem without a hidden test is judged on its baseline tests.
- * @param source all tests of the problem's source, in order; those that the reference does not pass are never used
+ * @param source all tests of the problem's source, in their order; those that the reference fails are never used
  */
 export function givenTests(
   { baselineTests, hiddenTests }: Pick<Problem, 'baselineTests' | 'hiddenTests'>,
@@ -51,7 +51,7 @@ export function givenTests(
   return suite === 'hidden' && hidden.length > 0 ? hidden : [...baselineTests, ...ofSource(false)];
 }
 
-/** Baseline tests first, then those of the mistake book, then valid generated ones. The first test of each input. */
+/** Joins baseline tests, those of the mistake book, and valid generated ones. The first test of each input stays. */
 export function assembleSuite(
   baseline: readonly GivenTest[],
   generated: readonly TestCase[],

@@ -10,14 +10,14 @@ export interface Mismatch {
   truncatedFraction: number; // tokens with r > C
 }
 
-/** Log-probs of the same tokens under both; tokens with mask 0 do not count. */
+/** Log-probs of the same tokens under engine and server; tokens with mask 0 do not count. */
 export interface ScoredTokens {
   engine_T: readonly number[];
   server_T: readonly number[];
   mask_T: readonly number[];
 }
 
-export const MAX_WEIGHT = 2; // C
+export const MAX_WEIGHT = 2; // the bound C above
 
 export const importanceWeight = (engine: number, server: number): number =>
   Math.min(MAX_WEIGHT, Math.exp(engine - server));
@@ -43,7 +43,7 @@ export function measureMismatch(rows: readonly ScoredTokens[]): Mismatch {
   };
 }
 
-/** The advantage of every token times its weight, which is the weight times the policy loss: both cases of its minimum are proportional to the advantage. */
+/** The advantages times the weights. That weights the policy loss, whose cases are both proportional to the advantage. */
 export function weightedAdvantages(
   advantages_T: readonly number[],
   { engine_T, server_T, mask_T }: ScoredTokens,

@@ -1,5 +1,4 @@
 // Converts rewarded chains to PPO training rows: one sequence each, with a mask over the tokens that get credit.
-import { assertNever } from '../base/errors.js';
 import type { Stage, Turn } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
 import type { Trajectory } from '../schema/trajectory.js';
@@ -11,16 +10,8 @@ export type TokenTurn = Pick<Turn, 'stage' | 'promptTokens' | 'answerTokens' | '
 /** A smaller advantage counts as zero. */
 const MIN_ADVANTAGE = 1e-6;
 
-function isTrained(stage: Stage, trained: Stage, credit: Credit): boolean {
-  switch (credit) {
-    case 'stage':
-      return stage === trained;
-    case 'suffix':
-      return stage >= trained;
-    default:
-      return assertNever(credit);
-  }
-}
+const isTrained = (stage: Stage, trained: Stage, credit: Credit): boolean =>
+  credit === 'stage' ? stage === trained : stage >= trained;
 
 type Tokens = Omit<TokenTurn, 'stage'>;
 
@@ -98,12 +89,10 @@ const sampledLogprobs = (turns: readonly TokenTurn[]): number[] =>
  * which nothing predicts.
  */
 export function creditMask(turns: readonly TokenTurn[], trainedStage: Stage, credit: Credit): number[] {
-  const mask: number[] = [];
-  for (const { stage, promptTokens, answerTokens } of turns) {
+  const mask = turns.flatMap(({ stage, promptTokens, answerTokens }): number[] => {
     const trained = isTrained(stage, trainedStage, credit) ? 1 : 0;
-    for (let i = 0; i < promptTokens.length; i++) mask.push(0);
-    for (let i = 0; i < answerTokens.length; i++) mask.push(trained);
-  }
+    return [...promptTokens.map(() => 0), ...answerTokens.map(() => trained)];
+  });
   if (mask.length > 0) mask[0] = 0;
   return mask.slice(0, mask.lastIndexOf(1) + 1);
 }
@@ -117,7 +106,7 @@ export interface RewardedSample {
 export interface TrajectoryOptions extends Estimate {
   trainedStage: Stage;
   credit: Credit;
-  regularised: boolean; // the loss has a KL penalty or an entropy bonus
+  regularised: boolean; // whether the loss has a KL penalty or an entropy bonus
 }
 
 /**

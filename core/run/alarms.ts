@@ -4,17 +4,16 @@ import { mean } from '../rewards/rates.js';
 import type { Warning } from '../schema/answers.js';
 import type { Role } from '../schema/chain.js';
 import type { StepMetrics } from '../schema/metrics.js';
+import { percent } from './answerShares.js';
 
 /** How many steps a mean covers. No rule applies before so many steps have its figure. */
 export const ALARM_STEPS = 5;
 
 const LITERALS = 0.1; // share of programs
-const LENGTH = 2; // factor
+const LENGTH = 2; // longer or shorter by this factor
 const TERM = 0.8; // share of the reward
-const VALIDITY = 0.75; // factor
+const VALIDITY = 0.75; // share of the best mean
 const FAULTS = 0.2; // share of attempts
-
-const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** When an alarm is raised, what to look at, and whose steps have its figure. docs/how-to/monitor.md shows this table. */
 export const ALARMS = {

@@ -1,5 +1,5 @@
-// Answers that look like a lack of skill, but are cut, empty or not there at all. Every step counts them, and a warning names
-// the field of the configuration to change.
+// Answers that are cut, empty or missing look like a lack of skill. Every step counts them, and a warning names the field of the
+// configuration to change.
 import type { AnswerShares, Warning } from '../schema/answers.js';
 import type { Role, SampledTurn } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
@@ -11,9 +11,9 @@ type Answer = Pick<SampledTurn, 'answerTokens' | 'text' | 'truncated'>;
 type Limits = Pick<RunConfig, 'sampling' | 'discriminator'>;
 
 export interface AnswerCounts {
-  answers: number; // unanswered prompts included
+  answers: number; // includes unanswered prompts
   cut: number;
-  cutAtLimit: number; // the others of `cut` reached the end of the context
+  cutAtLimit: number; // cut by the limit of tokens; the others of `cut` reached the end of the context
   empty: number;
   unfit: number;
 }
@@ -41,7 +41,7 @@ export const sharesOf = ({ answers, cut, empty, unfit }: AnswerCounts): AnswerSh
   unfitRate: unfit / answers,
 });
 
-/** What keeps more than a fifth of the answers from being judged. */
+/** Warns of whatever keeps more than a fifth of the answers from being judged. */
 export function warningsOf(role: Role, counts: AnswerCounts, config: Limits): Warning[] {
   if (counts.answers === 0) return [];
   const { cutRate, emptyRate, unfitRate } = sharesOf(counts);
@@ -50,8 +50,7 @@ export function warningsOf(role: Role, counts: AnswerCounts, config: Limits): Wa
   const model = role === 'discriminator' && config.discriminator.model !== null ? 'discriminator.model' : 'model';
   const warnings: Warning[] = [];
   const warn = (kind: Warning['kind'], field: string, share: number, text: string): void => {
-    if (share > WARN_ABOVE)
-      warnings.push({ role, kind, field, message: `${inPercent(share)} of the ${role}'s ${text}` });
+    if (share > WARN_ABOVE) warnings.push({ role, kind, field, message: `${percent(share)} of the ${role}'s ${text}` });
   };
   const room = `shorten the problems, use fewer stages, or name a ${model} with a longer context`;
   if (counts.cutAtLimit >= counts.cut / 2) {
@@ -64,7 +63,7 @@ export function warningsOf(role: Role, counts: AnswerCounts, config: Limits): Wa
   return warnings;
 }
 
-/** A step that trains no row. */
+/** The warning of a step that trains no row. */
 export function nothingTrained(role: Role): Warning {
   const field = `batch.${role}.samples`;
   return {
@@ -75,15 +74,15 @@ export function nothingTrained(role: Role): Warning {
   };
 }
 
-const inPercent = (share: number): string => `${Math.round(100 * share)} %`;
+export const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** What a warning is about: the same text may come again with other figures. */
 export const topicOf = ({ role, kind }: Warning): string => `${role} ${kind}`;
 
 /** The latest warning of each topic, and how many steps have one. */
 export interface RecordedWarning extends Warning {
-  steps: number;
-  of: number; // steps of the run
+  steps: number; // how many steps have the warning
+  of: number; // how many steps the run has
 }
 
 export function recordedWarnings(metrics: readonly RunMetrics[]): RecordedWarning[] {
@@ -96,5 +95,5 @@ export function recordedWarnings(metrics: readonly RunMetrics[]): RecordedWarnin
   return [...found.values()];
 }
 
-/** A line for people. */
+/** The warning as a line for people. */
 export const warningText = ({ message, steps, of }: RecordedWarning): string => `${message} (${steps} of ${of} steps)`;

@@ -2,14 +2,14 @@
 import type { RunConfig } from '../schema/config.js';
 
 export interface Usage {
-  tokens: number; // sampled
-  seconds: number; // of activities
-  executions: number; // programs run in the sandbox
+  tokens: number; // how many were sampled
+  seconds: number; // time of activities
+  executions: number; // how many programs ran in the sandbox
 }
 
 /** What the output of a call of the sandbox says beside its usage. It depends on luck, so it is in no stored result. */
 export interface SandboxAttempts {
-  failedAttempts?: number; // before the one that gave the output; absent: none
+  failedAttempts?: number; // how many attempts failed before the output; absent: none
 }
 
 export const NO_USAGE: Usage = { tokens: 0, seconds: 0, executions: 0 };

@@ -6,7 +6,7 @@ import type { ControlMetrics } from '../schema/metrics.js';
 import type { RunFailure } from '../schema/run.js';
 
 /** A request takes effect between two steps; requests are handled in the order in which they were made. */
-export type Request = { at: string } & ( // `at`: ISO 8601
+export type Request = { at: string } & ( // `at` is a time in ISO 8601
   | { kind: 'pause' | 'resume' | 'stop' }
   | { kind: 'change'; fields: Record<string, unknown> } // nested config fields
 );

@@ -26,13 +26,14 @@ export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
   ].map((role, i) => ({ epoch: 1, phase: 'warm-start', step: i + 1, role }));
 }
 
-/** The most steps of an epoch. */
+/** How many steps an epoch has at most. */
 const stepsPerEpoch = ({ epochSteps }: RunConfig['schedule'], phase: Phase): number =>
   phase === 'alternating' ? 1 : (epochSteps ?? Number.POSITIVE_INFINITY);
 
 /**
  * N discriminator steps, N generator steps, then K alternating steps, generator first. Each phase is one epoch, or epochs of
- * `epochSteps` steps; an alternating step is an epoch. If no discriminator learns, its steps are left out and the generator's stay, so both runs update the generator equally often; epochs are numbered without gaps.
+ * `epochSteps` steps; an alternating step is an epoch. Epochs are numbered without gaps. If no discriminator learns, its steps are
+ * left out and the generator's stay, so runs with and without it update the generator equally often.
  */
 export function planStage(config: ScheduleConfig): PlannedStep[] {
   const { discriminatorSteps, generatorSteps, alternatingSteps } = config.schedule;

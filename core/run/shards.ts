@@ -2,8 +2,8 @@
 // it does not matter which worker computes it, or how often.
 
 export interface Shard {
-  index: number; // from 0
-  of: number;
+  index: number; // counts from 0
+  of: number; // how many shards there are
 }
 
 export const shardsOf = (count: number): Shard[] => Array.from({ length: count }, (_, index) => ({ index, of: count }));
@@ -31,5 +31,5 @@ export const countStepActivities = (shards: number, minibatches: number): number
 export const countSharedMinibatches = (shards: number): number =>
   Math.floor((MAX_STEP_ACTIVITIES - stepOverhead(shards)) / (shards + 1));
 
-/** Rollouts with tests, scores, and evaluations. */
+/** Activities for rollouts with tests, for scores, and for evaluations. */
 const stepOverhead = (shards: number): number => 10 * shards + 40;

@@ -1,6 +1,5 @@
 // When the warm start of a role ends, and which adapter it keeps. A role stops early if its validation loss no longer falls,
 // and keeps its best adapter. If the validation split gives no example, it keeps the latest one.
-
 import type { Digest, Ref } from '../base/ref.js';
 import type { FreshTests } from '../inputs/freshInputs.js';
 import type { Role } from '../schema/chain.js';
@@ -11,13 +10,13 @@ import { planOf, type SchedulePosition } from './schedule.js';
 /** What the warm start carries from step to step. */
 export interface WarmStart {
   tests?: Ref<FreshTests> | undefined;
-  steps: number; // done
+  steps: number; // how many are done
   best: Partial<Record<Role, BestAdapter>>;
-  rates?: EvaluationRates; // on the test split, afterwards
+  rates?: EvaluationRates; // measured on the test split after the warm start
 }
 
 interface BestAdapter {
-  loss?: number | undefined; // on the validation split
+  loss?: number | undefined; // measured on the validation split
   adapter: Digest;
   stale: number; // steps since then without a lower loss
 }

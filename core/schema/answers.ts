@@ -6,10 +6,10 @@ const rate = z.number().min(0).max(1);
 
 /** The answers of one role. A prompt that does not fit has no answer, so it is neither cut nor empty. */
 export const answerSharesSchema = z.strictObject({
-  answers: z.int().positive(), // unanswered prompts included
-  cutRate: rate, // ended by the limit of tokens or by the end of the context
-  emptyRate: rate, // without text
-  unfitRate: rate, // the prompt fills the context, so nothing was sampled
+  answers: z.int().positive(), // includes unanswered prompts
+  cutRate: rate, // share that the limit of tokens or the end of the context cuts
+  emptyRate: rate, // share without text
+  unfitRate: rate, // share whose prompt fills the context, so that nothing was sampled
 });
 export type AnswerShares = z.infer<typeof answerSharesSchema>;
 
@@ -20,7 +20,7 @@ export const warningSchema = z.strictObject({
    * others are alarms, see core/run/alarms.ts.
    */
   kind: z.enum(['cut', 'context', 'unfit', 'empty', 'untrained', 'literal', 'length', 'term', 'validity', 'faults']),
-  field: z.string(), // of the configuration, to change
+  field: z.string(), // the configuration field to change
   message: z.string(),
 });
 export type Warning = z.infer<typeof warningSchema>;

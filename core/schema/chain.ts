@@ -17,7 +17,7 @@ export interface SampledTurn {
   thinking?: [from: number, to: number];
   text: string; // the answer, decoded without its thinking and its end token
   truncated: boolean; // the length limit ended the answer
-  logprobs?: number[]; // of the answer's tokens, as the server says that sampled them
+  logprobs?: number[]; // log-probs of the answer's tokens; only rollout servers give them
 }
 
 export interface Turn extends SampledTurn {
@@ -28,13 +28,13 @@ export interface Turn extends SampledTurn {
 export interface Chain {
   problemId: string;
   sample: number; // 0..G-1 in its group
-  turns: Turn[]; // in the order of stages
+  turns: Turn[]; // sorted by stage
 }
 
 /** Identifies a chain in the store. */
 export interface ChainRef {
   chains: Ref<Chain[]>; // a batch: the samples of each problem, one problem after another
-  index: number; // in that list
+  index: number; // the place of the chain in the batch
 }
 
 /** A stored chain, and the stage to write tests for. */

@@ -11,8 +11,8 @@ const termsSchema = z.array(z.strictObject({ name: z.string(), weight: z.number(
 export const shownTestSchema = z.strictObject({
   call: z.string(), // 'solve([1, 2], 3)', or the name of a test of the source
   expected: z.string(), // a Python literal, 'illegal input' or 'pass'
-  valid: z.boolean(), // the reference solution agrees
-  verdict: verdictSchema.optional(), // of the program; only valid tests are executed
+  valid: z.boolean(), // whether the reference solution agrees
+  verdict: verdictSchema.optional(), // absent: the test is not valid, so it was not executed
 });
 export type ShownTest = z.infer<typeof shownTestSchema>;
 
@@ -35,8 +35,8 @@ export const chainViewSchema = z.strictObject({
     discriminator: z.array(z.number()), // one per stage with tests
     // absent in views of earlier versions
     scheme: z.string().optional(),
-    terms: z.strictObject({ generator: termsSchema, discriminator: z.array(termsSchema) }).optional(), // whose sums they are
+    terms: z.strictObject({ generator: termsSchema, discriminator: z.array(termsSchema) }).optional(), // the rewards are their sums
   }),
-  outcomes: z.strictObject({ generator: outcomeSchema, discriminator: z.array(outcomeSchema) }), // alike
+  outcomes: z.strictObject({ generator: outcomeSchema, discriminator: z.array(outcomeSchema) }), // one per reward
 });
 export type ChainView = z.infer<typeof chainViewSchema>;

@@ -17,18 +17,18 @@ export const checkpointMetadataSchema = z.strictObject({
   runId: z.string(),
   name: checkpointNameSchema,
   stage: z.int().min(0).max(5),
-  epoch: z.int().nonnegative(), // within the stage
-  step: z.int().nonnegative(), // policy updates done in the whole run
+  epoch: z.int().nonnegative(), // the number of the epoch within its stage
+  step: z.int().nonnegative(), // how many policy updates were done in the whole run
   score: z.number(), // 0.7 · (mean pass rate − 0.5) + 0.3 · test validity, on the validation split
   validation: evaluationRatesSchema.partial(), // the rates that the epoch measured
   files: z.record(z.string(), digestSchema), // path inside the checkpoint's folder → digest of its bytes
   configDigest: digestSchema,
   modelDigest: z.string(),
-  discriminatorModelDigest: z.string().optional(), // if it has its own base
+  discriminatorModelDigest: z.string().optional(), // present if the discriminator has its own base
   splitDigest: z.string(),
   codeVersion: z.string(),
   seed: z.int().nonnegative(),
-  digest: digestSchema, // of the canonical JSON of all other fields
+  digest: digestSchema, // the digest of the canonical JSON of all other fields
 });
 export type CheckpointMetadata = z.infer<typeof checkpointMetadataSchema>;
 
@@ -36,6 +36,6 @@ export type CheckpointMetadata = z.infer<typeof checkpointMetadataSchema>;
 export const checkpointPointerSchema = z.strictObject({
   name: checkpointNameSchema,
   score: z.number(),
-  digest: digestSchema, // of run, pointer, name and score
+  digest: digestSchema, // the digest of run, pointer, name and score
 });
 export type CheckpointPointer = z.infer<typeof checkpointPointerSchema>;

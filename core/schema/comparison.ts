@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const comparisonSpecSchema = z.strictObject({
   mode: z.enum(['lenient', 'strict']).default('lenient'),
   absolute: z.number().nonnegative().default(1e-9), // tolerance of an expected float; lenient only
-  relative: z.number().nonnegative().default(1e-9), // share of the expected float
+  relative: z.number().nonnegative().default(1e-9), // tolerance as a share of the expected float
   /** Order of the outermost list: exact, any (multiset), any at every depth, or set (duplicates count once). */
   order: z.enum(['exact', 'any', 'any-depth', 'set']).default('exact'),
   /** tokens: compares text word by word, and numbers in it within the tolerance; tokens-any-case: Yes equals YES. */

@@ -25,19 +25,19 @@ const stagesSchema = z
 const loraSchema = z.strictObject({
   rank: positiveInt.default(16),
   alpha: z.number().positive().default(32),
-  dropout: z.number().min(0).lt(1).default(0.05), // of the LoRA inputs, in training
+  dropout: z.number().min(0).lt(1).default(0.05), // share of the LoRA inputs that training drops
 });
 
 const ppoSchema = z.strictObject({
   clip: z.number().positive().default(0.2), // ε of the clipped surrogate
-  clipHigh: z.number().positive().nullable().default(null), // ε above 1; null: clip
+  clipHigh: z.number().positive().nullable().default(null), // ε above 1; null: as `clip`
   average: z.enum(['token', 'sequence']).default('token'),
   entropyBonus: z.number().nonnegative().default(0),
-  klCoefficient: z.number().nonnegative().default(0), // of the KL penalty against the base
+  klCoefficient: z.number().nonnegative().default(0), // weight of the KL penalty against the base
   epochs: positiveInt.default(2),
-  minibatch: positiveInt.default(32), // sequences
+  minibatch: positiveInt.default(32), // sequences per minibatch
   learningRate: z.number().positive().default(1e-5),
-  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // after the warm-up, to 0
+  schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'), // how the rate falls to 0 after the warm-up
   warmupSteps: z.int().nonnegative().default(3),
   betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.999]),
   weightDecay: z.number().nonnegative().default(0.01),
@@ -53,39 +53,39 @@ export const CUDA_ACTIVATION_MEGABYTES = 16_000;
 
 export const DEVICES = ['cpu', 'cuda', 'auto'] as const;
 
-/** What layers compute in. */
+/** The types of numbers that layers compute with. */
 export const PRECISIONS = ['f32', 'f16', 'bf16'] as const;
 
 /** How a worker opens the base. core/schema/identity.ts lists the fields that change no result. */
 const engineSchema = z.strictObject({
   device: choice(DEVICES, ['webgpu']).default('cpu'),
-  quantization: z.enum(['none', 'int8', 'int4']).default('none'), // of the base's projections
-  precision: z.enum(PRECISIONS).optional(), // of scores, gradients and, on cuda, sampling; absent: f32
+  quantization: z.enum(['none', 'int8', 'int4']).default('none'), // how the base's projections are stored
+  precision: z.enum(PRECISIONS).optional(), // type of the numbers in scores, gradients and, on cuda, sampling; absent: f32
   checkpointing: z.boolean().nullable().default(null), // null: only if activations need much memory
-  shards: positiveInt.max(64).default(1), // of a batch, which several gpu workers compute at the same time
-  activationMegabytes: positiveInt.optional(), // of sequences trained together; absent: the rule for CPUs
-  decoderRows: positiveInt.max(256).optional(), // that a GPU samples at the same time; absent: 64
-  gpuGigabytes: positiveInt.optional(), // of the card that a preset chooses its settings for; absent: 24
+  shards: positiveInt.max(64).default(1), // parts of a batch that gpu workers compute at the same time
+  activationMegabytes: positiveInt.optional(), // memory of sequences that are trained together; absent: the rule for CPUs
+  decoderRows: positiveInt.max(256).optional(), // rows that a GPU samples at the same time; absent: 64
+  gpuGigabytes: positiveInt.optional(), // memory of the card that a preset chooses settings for; absent: 24
 });
 
 const rewardSchema = z.strictObject({
   scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation']).default('all-tests'),
-  archive: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}), // of faulty chains
+  archive: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}), // keeps faulty chains
 });
 
-const limit = z.number().positive().nullable().default(null); // null: none
+const limit = z.number().positive().nullable().default(null); // null: no limit
 
 /** Limits of a whole run. It stops before a step that would exceed one. */
 const budgetSchema = z.strictObject({
-  tokens: limit, // sampled
-  seconds: limit, // of activities
+  tokens: limit, // how many are sampled
+  seconds: limit, // time of activities
 });
 
 /** What happens after a failure that a retry cannot fix. */
 const failureSchema = z.strictObject({
-  onFailure: z.enum(['wait', 'fail']).default('wait'), // wait: for a decision by a user
-  waitHours: z.number().positive().default(72), // then the run fails
-  attempts: positiveInt.nullable().default(null), // of an activity with an infrastructure fault; null: unlimited
+  onFailure: z.enum(['wait', 'fail']).default('wait'), // wait: a user decides
+  waitHours: z.number().positive().default(72), // after them the run fails
+  attempts: positiveInt.nullable().default(null), // tries of an activity with an infrastructure fault; null: no limit
 });
 
 /** The checkpoint that a run starts from, instead of new adapters. */
@@ -101,8 +101,8 @@ export const rolloutsSchema = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be a URL, such as http://127.0.0.1:8000' })
     .refine((url) => !/\/\/[^/]*@/.test(url), 'must not contain a password: use GAUNTLET_ROLLOUTS_API_KEY'),
   adapters: z.string().startsWith('/', 'must be an absolute path'), // a folder that the server reads at the same path
-  timeoutSeconds: z.number().positive().max(43_200).default(1800), // of a batch
-  maxKl: z.number().positive().default(0.05), // nats a token; a batch with a larger mismatch is refused
+  timeoutSeconds: z.number().positive().max(43_200).default(1800), // longest time for a batch
+  maxKl: z.number().positive().default(0.05), // nats per token; a batch with a larger mismatch is refused
 });
 
 const stepCount = z.int().nonnegative().max(10_000); // the state of a run has a list of them
@@ -110,7 +110,7 @@ const stepCount = z.int().nonnegative().max(10_000); // the state of a run has a
 /** Variables that the renderer of a chat template sets itself. */
 const RENDERED = ['messages', 'add_generation_prompt', 'bos_token', 'eos_token', 'pad_token', 'unk_token'];
 
-/** Arguments of a model's chat template, like `enable_thinking: false`. */
+/** Arguments for a model's chat template, like `enable_thinking: false`. */
 export const templateArgumentsSchema = z.record(
   z
     .string()
@@ -130,20 +130,20 @@ const fieldsSchema = z.strictObject({
   seed: z.int().nonnegative().default(0),
   seedFromRun: z.boolean().default(false), // derive the seed from the run id, so that scheduled runs differ
   model: z.string().default('tiny'), // 'tiny' or 'nested' (shipped), a folder in Hugging Face layout, or an id of the hub
-  templateArguments: templateArgumentsSchema.default({}), // of the chat template, for both roles
+  templateArguments: templateArgumentsSchema.default({}), // passed to the chat template of both roles
   problems: z.string().default('tiny'), // 'tiny', 'nested' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   reference: z.literal('none').optional(), // the sampled programs vote on generated tests; absent: references judge them
-  healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems of a file whose reference fails its own tests; again: whatever the store says
+  healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems of a file whose reference fails its own tests; again: also examine what the store has verdicts on
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
   stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),
   schedule: z
     .strictObject({
-      stages: stagesSchema.default([...STAGES]), // those to train, one after another
-      discriminatorSteps: stepCount.default(10), // N of a stage
-      generatorSteps: stepCount.default(10), // N of a stage
-      alternatingSteps: stepCount.default(5), // K of a stage, generator first
-      epochSteps: positiveInt.nullable().default(null), // of the N steps, between two checkpoints; null: all
+      stages: stagesSchema.default([...STAGES]), // the stages to train, one after another
+      discriminatorSteps: stepCount.default(10), // N steps per stage
+      generatorSteps: stepCount.default(10), // N steps per stage
+      alternatingSteps: stepCount.default(5), // K steps per stage, generator first
+      epochSteps: positiveInt.nullable().default(null), // how many of the N steps lie between two checkpoints; null: all
     })
     .prefault({}),
   batch: z
@@ -152,24 +152,24 @@ const fieldsSchema = z.strictObject({
       discriminator: batchSchema(16),
     })
     .prefault({}),
-  // null: the model's, from generation_config.json
+  // null: the value in the model's generation_config.json
   sampling: z
     .strictObject({
       temperature: z.number().positive().nullable().default(0.7),
-      maxNewTokens: positiveInt.default(512), // a stage
-      maxTestTokens: positiveInt.default(512), // a discriminator turn
-      // for evaluation and solving; training samples from the whole tempered distribution
+      maxNewTokens: positiveInt.default(512), // limit per stage
+      maxTestTokens: positiveInt.default(512), // limit per discriminator turn
+      // evaluation and solving use these filters; training samples from the whole tempered distribution
       topP: z.number().positive().max(1).nullable().default(0.9),
-      topK: z.int().nonnegative().nullable().default(0), // 0: all
-      repetitionPenalty: z.number().min(1).nullable().default(1), // 1: none
+      topK: z.int().nonnegative().nullable().default(0), // 0: no limit
+      repetitionPenalty: z.number().min(1).nullable().default(1), // 1: no penalty
     })
     .prefault({}),
   testsPerTurn: positiveInt.max(5).default(3),
-  testTurns: positiveInt.default(1), // for each stage of the chain that a generator step tests
+  testTurns: positiveInt.default(1), // discriminator turns for each stage of the chain that a generator step tests
   // supervised steps before the first stage: reference solutions, and tests with the references' answers
   warmStart: z
     .strictObject({
-      discriminatorSteps: stepCount.default(0), // at most; 0: none
+      discriminatorSteps: stepCount.default(0), // the most steps; 0: no warm start
       generatorSteps: stepCount.default(0),
       learningRate: z.number().positive().default(5e-4),
       patience: positiveInt.default(2), // a role stops after so many steps without a lower validation loss
@@ -177,7 +177,7 @@ const fieldsSchema = z.strictObject({
     .prefault({}),
   discriminator: z
     .strictObject({
-      enabled: z.boolean().default(true), // false: baseline tests only
+      enabled: z.boolean().default(true), // false: only baseline tests judge programs
       model: z.string().nullable().default(null), // null: the generator's base
       // who says what a test expects. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
@@ -186,21 +186,21 @@ const fieldsSchema = z.strictObject({
       trained: z.boolean().default(true), // false: it writes tests, and is not updated
     })
     .prefault({}),
-  adapters: z.enum(['shared', 'per-stage']).default('shared'), // per-stage: a stage keeps its own when the next begins
+  adapters: z.enum(['shared', 'per-stage']).default('shared'), // per-stage: a stage keeps its adapter when the next one begins
   lora: loraSchema.prefault({}),
   ppo: ppoSchema.prefault({}),
   advantage: advantageSchema.prefault({}),
-  credit: choice(['stage', 'suffix'], ['counterfactual']).default('suffix'), // tokens that a generator step trains
+  credit: choice(['stage', 'suffix'], ['counterfactual']).default('suffix'), // which stages a generator step trains
   reward: rewardSchema.prefault({}),
   evaluation: z
     .strictObject({
-      problems: positiveInt.default(64), // of the validation split, after every epoch
-      testProblems: positiveInt.default(400), // of the test split, before and after
+      problems: positiveInt.default(64), // size of the evaluation on the validation split, after every epoch
+      testProblems: positiveInt.default(400), // size of the evaluation on the test split, before and after the run
       temperature: z.number().positive().default(0.8),
     })
     .prefault({}),
   sandbox: z.enum(SANDBOXES).default('auto'),
-  containers: containersSchema.prefault({}), // of the Docker backend
+  containers: containersSchema.prefault({}), // settings of the Docker backend
   limits: runLimitsSchema.prefault({}),
   engine: engineSchema.prefault({}),
   rollouts: rolloutsSchema.optional(), // absent: the worker's engine samples

@@ -5,7 +5,7 @@ import { z } from 'zod';
 const partSchema = z.enum(['sandbox', 'engine']);
 export type EnvironmentPart = z.infer<typeof partSchema>;
 
-/** They are printed in terminals, also those of stores from others. */
+/** A text that is printed in terminals, and may come from the store of somebody else. */
 const text = z
   .string()
   .max(10_000)
@@ -14,8 +14,8 @@ const texts = z.record(text, text);
 
 const environmentSchema = z.strictObject({
   part: partSchema,
-  facts: texts, // can change a result, such as python: '3.11.2'
-  details: texts, // for people: versions of code and images that usually change none
+  facts: texts, // what can change a result, such as python: '3.11.2'
+  details: texts, // what people may want to know: versions of code and images that usually change no result
 });
 export type Environment = z.infer<typeof environmentSchema>;
 

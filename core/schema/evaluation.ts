@@ -11,19 +11,19 @@ const count = z.int().nonnegative();
 
 export const problemResultSchema = z.strictObject({
   id: z.string(),
-  samples: count, // programs
-  solved: count, // that pass every hidden test
-  baseline: count, // that pass every baseline test
+  samples: count, // programs that were sampled
+  solved: count, // programs that pass every hidden test
+  baseline: count, // programs that pass every baseline test
   chosen: z.number().min(0).max(1), // chance that the program which passes most generated tests is solved
-  programs: count, // distinct ones
-  written: count, // tests, lost ones included
-  valid: count, // of them
-  inputs: count, // distinct ones
-  mutants: count, // of the reference, that a hidden or a generated test kills
-  killed: count, // by the first valid tests
-  attack: z.enum(['caught', 'missed', 'none']), // on the base model's faulty program; none: it has none
+  programs: count, // distinct programs
+  written: count, // tests that were written, lost ones included
+  valid: count, // valid tests
+  inputs: count, // distinct inputs of tests
+  mutants: count, // mutants of the reference that a hidden or a generated test kills
+  killed: count, // mutants that the first valid tests kill
+  attack: z.enum(['caught', 'missed', 'none']), // whether tests catch the base model's faulty program; none: it is not faulty
   coherence: z.number().nonnegative(), // sum over pairs of adjacent stages
-  transitions: count, // such pairs
+  transitions: count, // pairs of adjacent stages
 });
 export type ProblemResult = z.infer<typeof problemResultSchema>;
 
@@ -31,9 +31,9 @@ export type ProblemResult = z.infer<typeof problemResultSchema>;
 export const evaluationRecordSchema = z.strictObject({
   checkpoint: z.string(), // its name, or 'base'
   at: z.iso.datetime(),
-  samples: count, // of each problem
+  samples: count, // programs of each problem
   temperature: z.number().nonnegative(),
-  tokens: count, // sampled
+  tokens: count, // sampled tokens
   metrics: z.record(z.string(), z.strictObject({ value: z.number(), low: z.number(), high: z.number() })),
   results: refTo<ProblemResult[]>(digestSchema),
   artifacts: z.strictObject({
@@ -41,7 +41,7 @@ export const evaluationRecordSchema = z.strictObject({
     problems: refTo<ProblemSet>(digestSchema),
     chains: refTo<Chain[]>(digestSchema),
     verdicts: refTo<SuiteVerdicts[]>(digestSchema),
-    tests: refTo<TestBatch>(digestSchema).optional(), // that the discriminator wrote
+    tests: refTo<TestBatch>(digestSchema).optional(), // what the discriminator wrote
   }),
 });
 export type EvaluationRecord = z.infer<typeof evaluationRecordSchema>;

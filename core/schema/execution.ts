@@ -6,14 +6,14 @@ import { type Value, valueSchema } from './value.js';
 /** Larger values mean no limit, and clocks and kernels do not count that far. */
 export const MOST = { seconds: 1e7, memoryMb: 1 << 20, outputBytes: 1 << 30 } as const;
 
-/** The output of one program, unless its job says otherwise. */
+/** The most bytes that a program may print, unless its job says otherwise. */
 export const OUTPUT_BYTES = 1_000_000;
 
 const seconds = z.number().positive().max(MOST.seconds);
 const bounds = z.strictObject({
-  cpuSeconds: seconds, // per program, CPU time
-  caseCpuSeconds: seconds, // per call; later calls still run
-  wallSeconds: seconds, // per program
+  cpuSeconds: seconds, // CPU time of a program
+  caseCpuSeconds: seconds, // CPU time of a call; later calls still run
+  wallSeconds: seconds, // wall-clock time of a program
   memoryMb: z.int().positive().max(MOST.memoryMb),
   outputBytes: z.int().positive().max(MOST.outputBytes),
 });
@@ -28,7 +28,7 @@ export const limitsSchema = z.strictObject({
 });
 /** The limits of a run. */
 export const runLimitsSchema = limitsSchema.omit({ outputBytes: true });
-/** Overrides. Without defaults, because defaults would replace limits from elsewhere. */
+/** Overrides of limits. They have no defaults, which would replace limits from elsewhere. */
 export const someLimitsSchema = bounds.partial();
 export interface Limits extends z.infer<typeof runLimitsSchema> {
   outputBytes?: number | undefined; // default: OUTPUT_BYTES
@@ -47,8 +47,8 @@ export const containersSchema = z
   .strictObject({
     isolation: isolationSchema.default('uid'),
     packages: packagesSchema.default('none'),
-    image: z.string().min(1).nullable().default(null), // with Python 3.11 or later, for programs; null: gauntlet's own
-    runtime: z.string().min(1).nullable().default(null), // of the daemon, e.g. 'runsc'; null: the daemon's default
+    image: z.string().min(1).nullable().default(null), // an image with Python 3.11 or later; null: gauntlet's own
+    runtime: z.string().min(1).nullable().default(null), // a runtime of the daemon, e.g. 'runsc'; null: the daemon's default
   })
   .refine(({ image, packages }) => image === null || packages === 'none', {
     path: ['packages'],
@@ -105,7 +105,7 @@ export interface TestJob {
   code: string; // the program; tests import it as `solution`, bare asserts can use its public names
   entry?: string | undefined; // passed to `check(candidate)`
   style: TestStyle;
-  files: Record<string, string>; // of the tests, by relative path; one file in style assert
+  files: Record<string, string>; // the test source by relative path; style assert has one file
   only?: readonly string[] | undefined; // names of the tests to run; default: all
   imports?: string | undefined; // Python of the problem: names that the tests have from it, not from the program
   limits?: Limits | undefined;
@@ -113,6 +113,6 @@ export interface TestJob {
 
 export interface TestRun {
   id: string;
-  tests: { name: string; outcome: Verdict; message: string | null }[]; // in source order
+  tests: { name: string; outcome: Verdict; message: string | null }[]; // sorted as in the source
   ms: number;
 }

@@ -17,9 +17,9 @@ const rate = z.number().min(0).max(1);
 /** Standard errors of means over the problems or targets of a batch, by name. Absent if there are fewer than two. */
 const standardErrorsSchema = z.record(z.string(), z.number().nonnegative()).optional();
 
-/** Of steps and evaluations. Records of earlier versions have neither field. */
+/** Fields of steps and evaluations. Records of earlier versions have neither. */
 const answerFields = {
-  answers: z.partialRecord(roleSchema, answerSharesSchema).optional(), // of each role that was sampled
+  answers: z.partialRecord(roleSchema, answerSharesSchema).optional(), // one entry for each role that was sampled
   warnings: z.array(warningSchema).optional(), // absent: there is nothing to change
 };
 
@@ -30,10 +30,10 @@ const rewardMetricsSchema = z.strictObject({
   passRate: rate, // mean fraction of passed tests, baseline and valid generated ones
   baselinePassRate: rate,
   generatedPassRate: rate.optional(), // valid generated tests only; absent without such a test
-  validity: rate.optional(), // of generated tests
-  bugCatchRate: rate.optional(), // turns with a valid test that the program fails
+  validity: rate.optional(), // share of valid tests among the generated ones
+  bugCatchRate: rate.optional(), // share of turns with a valid test that the program fails
   uniqueInputs: rate.optional(), // distinct inputs of each group / generated tests
-  outcomes: z.partialRecord(z.enum(OUTCOME_NAMES), z.int()), // samples with each outcome
+  outcomes: z.partialRecord(z.enum(OUTCOME_NAMES), z.int()), // how many samples have each outcome
   suiteSize: z.number(), // mean number of tests
   standardErrors: standardErrorsSchema,
 });
@@ -44,17 +44,17 @@ const stepFiguresSchema = z
   .strictObject({
     groups: z.int().nonnegative(), // problems, or targets of tests
     allRightGroups: z.int().nonnegative(), // every program passes its suite, or every turn catches the program
-    allWrongGroups: z.int().nonnegative(), // no program does, or no turn
+    allWrongGroups: z.int().nonnegative(), // no program passes its suite, or no turn catches the program
     allEqualGroups: z.int().nonnegative(), // all samples have the same results, test by test
-    // of generator steps
+    // only in generator steps:
     programTokens: z.number(), // mean answer with a program, cut ones left out; absent if all are cut
-    literalRate: rate, // programs that contain a value of their tests, see core/parse/telling.ts
-    // of discriminator steps
-    termShares: z.record(z.string(), rate), // of each term of the reward, in the sum of absolute terms
-    // with `reference: none`
+    literalRate: rate, // share of programs that contain a value of their tests, see core/parse/telling.ts
+    // only in discriminator steps:
+    termShares: z.record(z.string(), rate), // the share of each term of the reward in the sum of absolute terms
+    // only with `reference: none`:
     voteAgreement: rate, // weight of the programs that agree on an answer, mean over generated inputs
-    voteDropped: rate, // generated inputs without an answer that counts
-    voteErrors: rate, // votes on given tests that are wrong; if it rises, so do mistakes that the programs share
+    voteDropped: rate, // share of generated inputs without an answer that counts
+    voteErrors: rate, // share of votes on given tests that are wrong; if it rises, so do mistakes that the programs share
   })
   .partial();
 export type StepFigures = z.infer<typeof stepFiguresSchema>;
@@ -71,13 +71,13 @@ export const stepMetricsSchema = z.strictObject({
   ...stepFiguresSchema.shape,
   ...answerFields,
   refillRounds: z.int().nonnegative().optional(), // only in records of 0.3.0: how often a step drew further problems
-  sandboxFaultRate: rate.optional(), // attempts of calls of the sandbox that failed; absent if none did
+  sandboxFaultRate: rate.optional(), // share of the attempts to use the sandbox that failed; absent if none did
   update: policyStatsSchema,
   rows: z.int(), // sequences in the update
   learningRate: z.number(),
   sampledTokens: z.int(),
-  tokensPerSecond: z.number(), // of generation
-  seconds: z.number(), // of all activities of the step
+  tokensPerSecond: z.number(), // speed of generation
+  seconds: z.number(), // time of all activities of the step
   /** The inputs and outputs of the rewards, for `gauntlet replay`. */
   artifacts: z.strictObject({
     config: refTo<RunConfig>(),
@@ -96,10 +96,10 @@ const supervisedMetricsSchema = z.strictObject({
   kind: z.literal('supervised'),
   step: z.int().positive(),
   role: roleSchema,
-  loss: z.number(), // of the step's examples, before each minibatch's update
-  validationLoss: z.number().optional(), // of examples of the validation split, after the step; none if there are none
+  loss: z.number(), // mean over the step's examples, each before the update of its minibatch
+  validationLoss: z.number().optional(), // measured on the validation split after the step; absent if that gives no example
   update: policyStatsSchema,
-  rows: z.int(), // examples
+  rows: z.int(), // how many examples were trained
   learningRate: z.number(),
   seconds: z.number(),
 });
@@ -112,24 +112,23 @@ const evaluationMetricsSchema = z.strictObject({
   split: z.enum(['validation', 'test']),
   checkpoint: z.string(), // its name, or 'base'
   rates: evaluationRatesSchema.partial(),
-  standardErrors: standardErrorsSchema, // of the rates
+  standardErrors: standardErrorsSchema, // one for each rate
   ...answerFields,
   score: z.number().optional(), // validation only: 0.7 · (mean pass rate − 0.5) + 0.3 · test validity
   seconds: z.number(),
 });
-export type EvaluationMetrics = z.infer<typeof evaluationMetricsSchema>;
 
 /** metrics/<step>-control-<index>.json: a control request or an exceeded budget, applied after `step`. */
 export const controlMetricsSchema = z.strictObject({
   kind: z.literal('control'),
-  step: z.int().nonnegative(), // policy updates done
-  index: z.int().nonnegative(), // of the record
+  step: z.int().nonnegative(), // how many policy updates were done
+  index: z.int().nonnegative(), // the number of the control record
   stage: z.union([stageSchema, z.literal(0)]), // 0: the warm start
   next: z.int().nonnegative(), // index of the next step in the stage's plan
   action: z.enum(['pause', 'resume', 'stop', 'change', 'skip', 'budget']),
-  fields: z.record(z.string(), z.unknown()).optional(), // of a change
-  reason: z.string().optional(), // of a skipped step or a budget
-  spent: z.strictObject({ tokens: z.number(), seconds: z.number(), executions: z.number() }).optional(), // on a skipped step
+  fields: z.record(z.string(), z.unknown()).optional(), // what a change sets
+  reason: z.string().optional(), // why a step was skipped, or which budget was exceeded
+  spent: z.strictObject({ tokens: z.number(), seconds: z.number(), executions: z.number() }).optional(), // what a skipped step used
   at: z.string(), // ISO 8601
 });
 export type ControlMetrics = z.infer<typeof controlMetricsSchema>;
@@ -142,7 +141,7 @@ export const runMetricsSchema = z.discriminatedUnion('kind', [
 ]);
 export type RunMetrics = z.infer<typeof runMetricsSchema>;
 
-/** The records of a kind by step. */
+/** The records of a kind, sorted by step. */
 export function recordsOf<K extends RunMetrics['kind']>(metrics: readonly RunMetrics[], kind: K) {
   const isOfKind = (record: RunMetrics): record is Extract<RunMetrics, { kind: K }> => record.kind === kind;
   return metrics.filter(isOfKind).sort((a, b) => a.step - b.step);

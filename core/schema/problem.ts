@@ -27,8 +27,8 @@ export const problemSchema = z.strictObject({
   entry: z.string().min(1), // 'solve', 'Solution.solve', or a class of operations
   baselineTests: z.array(testCaseSchema),
   hiddenTests: z.array(testCaseSchema).default([]), // used in evaluations only, never for rewards
-  referenceSolution: z.string().min(1).optional(), // absent: `reference: none` trains without
-  inputs: unansweredSchema.optional(), // of a set that was just read; a run answers them and stores tests
+  referenceSolution: z.string().min(1).optional(), // optional, because `reference: none` trains without it
+  inputs: unansweredSchema.optional(), // only in a set that was just read: a run answers them and stores tests
   reasoning: z.array(z.string().min(1)).length(4).optional(), // stages 1 to 4; a warm start teaches it, no prompt shows it
   difficulty: z.string().default('unknown'),
   tags: z.array(z.string()).default([]),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isPlainObject, merged } from '../config/objects.js';
 import { type Fields, FROZEN, FROZEN_ROLLOUTS, isSame } from './identity.js';
 
-/** With the removed fields that a configuration may leave out. */
+/** The old fields with their values, also those that a configuration may leave out. */
 const OLD = merged(FROZEN, { rollouts: FROZEN_ROLLOUTS, discriminator: { tests: 'values' }, batch: { refill: 0 } });
 
 /**

@@ -19,7 +19,7 @@ const runFailureSchema = z.strictObject({
   activity: z.string(),
   code: z.string(),
   message: z.string(),
-  inStep: z.boolean(), // part of a training step, which can be skipped
+  inStep: z.boolean(), // whether it belongs to a training step, which can be skipped
 });
 export type RunFailure = z.infer<typeof runFailureSchema>;
 
@@ -27,21 +27,21 @@ export type RunFailure = z.infer<typeof runFailureSchema>;
 export const runProgressSchema = z.strictObject({
   runId: z.string(),
   state: z.enum(['preparing', 'training', 'evaluating', 'paused', 'waiting', 'completed', 'failed']),
-  requested: z.array(z.enum(['pause', 'resume', 'stop', 'change'])).optional(), // accepted, not in effect yet
+  requested: z.array(z.enum(['pause', 'resume', 'stop', 'change'])).optional(), // requests that are accepted, but not in effect yet
   failure: runFailureSchema.optional(), // the failure that a waiting run needs a decision for
   stage: z.union([stageSchema, z.literal(0)]).optional(), // 0: the warm start
   phase: z.enum(PHASES).optional(),
   epoch: z.int().optional(),
-  step: z.int(), // policy updates done in the whole run
+  step: z.int(), // how many policy updates are done in the whole run
   totalSteps: z.int(),
-  reward: z.number().optional(), // mean of the last step
-  passRate: rate.optional(), // of the last generator step
-  validity: rate.optional(), // of the last step's tests
-  tokensPerSecond: z.number().optional(), // sampled tokens per second of generation in the last step
+  reward: z.number().optional(), // mean reward of the last step
+  passRate: rate.optional(), // measured in the last generator step
+  validity: rate.optional(), // share of the last step's tests that are valid
+  tokensPerSecond: z.number().optional(), // speed of generation in the last step
   quarantined: z.strictObject({ problems: z.int(), of: z.int() }).optional(), // left out; quarantine.json has the reasons
-  warnings: z.array(warningSchema).optional(), // about the answers of the last step
+  warnings: z.array(warningSchema).optional(), // the warnings of the last step
   best: z.strictObject({ name: z.string(), score: z.number() }).optional(),
-  validation: evaluationRatesSchema.partial().optional(), // latest
+  validation: evaluationRatesSchema.partial().optional(), // the latest rates on the validation split
 });
 export type RunProgress = z.infer<typeof runProgressSchema>;
 
@@ -51,11 +51,11 @@ export const runResultSchema = z.strictObject({
   seed: z.int(),
   before: evaluationRatesSchema,
   warmStart: evaluationRatesSchema.optional(), // after the warm start, if the run had one
-  after: evaluationRatesSchema, // of the best checkpoint
+  after: evaluationRatesSchema, // rates of the best checkpoint
   trainingSeconds: z.number(),
-  digests: z.strictObject({ generator: z.string(), discriminator: z.string() }), // adapters of the best checkpoint
-  best: z.string(), // its name
-  stopped: z.string().optional(), // the reason if it stopped before the end of its schedule
+  digests: z.strictObject({ generator: z.string(), discriminator: z.string() }), // digests of the best checkpoint's adapters
+  best: z.string(), // name of the best checkpoint
+  stopped: z.string().optional(), // why it stopped before the end of its schedule
   report: z.string().optional(), // path of the HTML report, if one was rendered
 });
 export type RunResult = z.infer<typeof runResultSchema>;

@@ -34,7 +34,7 @@ export interface UpdatePosition extends PlannedStep {
 /** Adapters that earlier stages keep. Other stages use the one in training. */
 export type FrozenAdapters = Partial<Record<Stage, Digest>>;
 
-/** The adapters to sample with. None: the base model. */
+/** The adapters to sample with. Without any, the base model samples. */
 export interface SamplingPolicy {
   adapter?: Digest;
   frozen?: FrozenAdapters;
@@ -42,7 +42,7 @@ export interface SamplingPolicy {
 
 export interface RoleState {
   adapter: Digest; // the bytes of adapter_model.safetensors
-  frozen?: FrozenAdapters; // with adapters per stage
+  frozen?: FrozenAdapters; // only with adapters per stage
   optimizer: Digest;
 }
 

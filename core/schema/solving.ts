@@ -6,15 +6,15 @@ import { SPLITS } from './problem.js';
 export const solveProblemsInputSchema = z.strictObject({
   source: z.string().optional(), // built-in problems ('tiny' by default) or a problem file
   split: z.enum(SPLITS).optional(), // default: test of built-in problems, all problems of a file
-  limit: z.int().positive().optional(), // the first problems of the split
+  limit: z.int().positive().optional(), // how many of the first problems are solved; default: all
   preset: z.string().optional(), // ignored with a checkpoint
   model: z.string().optional(),
   templateArguments: templateArgumentsSchema.optional(), // default: the preset's or the run's
   /** Absent: the base model. `name`: 'best', 'latest' or a checkpoint's name. */
   checkpoint: z.strictObject({ runId: z.string(), name: z.string() }).optional(),
   untrained: z.boolean().optional(), // the settings of the checkpoint's run, without its adapters
-  samples: z.int().positive().optional(), // per problem, default 1
-  temperature: z.number().nonnegative().optional(), // default 0 = greedy
+  samples: z.int().positive().optional(), // programs per problem; default 1
+  temperature: z.number().nonnegative().optional(), // default: 0, which is greedy
   tests: z.boolean().optional(), // the discriminator writes tests for every stage
   seed: z.int().nonnegative().optional(),
 });

@@ -21,9 +21,9 @@ export interface ValidatedTurn {
 export interface VoteCounts {
   inputs: number;
   dropped: number; // inputs without an answer that counts
-  agreement: number; // sum over the inputs
+  agreement: number; // sum of the agreement on each input
   given: number; // votes on given tests
-  wrong: number; // of these
+  wrong: number; // wrong votes on given tests
 }
 
 /** One suite and the verdicts of its candidates: all samples of a problem, or the one chain of a target. */
@@ -31,8 +31,8 @@ export interface SuiteVerdicts {
   problemId: string;
   candidates: { sample: number; empty: boolean; unparsed?: true }[]; // unparsed: the program has a syntax error
   suite: SuiteTest[]; // baseline or hidden tests (origin 'baseline'), then valid generated ones
-  verdicts: Verdict[][]; // candidate × suite
+  verdicts: Verdict[][]; // one row per candidate, one column per test of the suite
   turns: ValidatedTurn[];
   votes?: VoteCounts; // absent: the reference answers
-  mutants?: { count: number; kills: number[][] }; // of the reference; those that fail each test of the suite
+  mutants?: { count: number; kills: number[][] }; // mutants of the reference; `kills`: which fail each test of the suite
 }

@@ -3,7 +3,7 @@
 export const WORKER_ROLES = ['orchestrator', 'gpu', 'sandbox', 'cpu'] as const;
 export type WorkerRole = (typeof WORKER_ROLES)[number];
 
-/** People start workflows on the queue of the orchestrator. */
+/** The task queue of each role. Workflows are started on the queue of the orchestrator. */
 export const TASK_QUEUES: Record<WorkerRole, string> = {
   orchestrator: 'gauntlet',
   gpu: 'gauntlet-gpu',
@@ -17,7 +17,7 @@ export const MAX_DECLINES = 4;
 /** A model worker, named by its private queue. */
 export interface ModelWorkerClaim {
   queue: string;
-  buildId?: string; // of its code, if it has one
+  buildId?: string; // the build of its code, if it has an id
 }
 
 /** The deployment name of workers that have a build id. */

@@ -6,6 +6,6 @@ export const SEARCH_ATTRIBUTES = {
   GauntletPhase: 'Keyword',
   GauntletModel: 'Keyword',
   GauntletBestScore: 'Double',
-  GauntletFailure: 'Keyword', // its code
+  GauntletFailure: 'Keyword', // the code of the failure
 } as const;
 export type SearchAttribute = keyof typeof SEARCH_ATTRIBUTES;

@@ -61,7 +61,7 @@ export function columnsFormat(
   };
 }
 
-/** Undefined if it is absent or null. */
+/** The value at a path; undefined if it is absent or null. */
 function valueAt(record: unknown, path: string, parse: (text: string) => unknown = parseJson): unknown {
   let at = record;
   for (const key of path.split('.')) {
@@ -72,7 +72,7 @@ function valueAt(record: unknown, path: string, parse: (text: string) => unknown
   return at ?? undefined;
 }
 
-/** The columns that count, of those that are not empty: of hidden tests all, else the first. */
+/** The columns that count: for hidden tests all that are not empty, for other parts the first of them. */
 function presentIn(record: unknown, paths: readonly string[] = [], part?: Part): string[] {
   const filled = paths.filter((path) => (valueAt(record, path) ?? '') !== '');
   return part === 'hidden_tests' ? filled : filled.slice(0, 1);
@@ -111,7 +111,7 @@ interface Cells extends Traits {
   at(part: Part): unknown;
   /** @throws UnusableRecord if it is not text */
   textAt(part: Part): string | undefined;
-  /** With numbers as written. */
+  /** The record with numbers as written. */
   exact(): unknown;
 }
 
@@ -167,10 +167,10 @@ function referenceIn({ reference, at, textAt }: Cells, entry: string | undefined
 }
 
 type TestPart = 'tests' | 'hidden_tests';
-/** Those of the part `tests`, and those of `hidden_tests`. */
+/** The tests of the parts `tests` and `hidden_tests`. */
 type BothTests = readonly [tests: GivenTests | undefined, hidden: GivenTests | undefined];
 
-/** Those that say what a problem is: an empty list does not. */
+/** The tests that say what a problem is; an empty list does not. */
 const telling = ([tests, hidden]: BothTests): GivenTests | undefined =>
   [tests, hidden].find((one) => one && (one.kind !== 'program' || one.tests.length > 0)) ?? tests ?? hidden;
 
@@ -229,18 +229,14 @@ function functionProblem(
     ...calls(tests, 'tests', ANY_ARGUMENTS),
     ...testsFrom(source, name, ANY_ARGUMENTS).baselineTests,
   ];
-  const {
-    entry,
-    signature,
-    functionSignature,
-    calling: ofClass,
-  } = entryIn(called, textAt('signature'), reference, known);
+  const found = entryIn(called, textAt('signature'), reference, known);
+  const { entry, signature, functionSignature } = found;
   const shown = testsFrom(shownSource, entry, signature);
   const later = testsFrom(hiddenSource, entry, signature);
   const baselineTests = [...calls(tests, 'tests', signature), ...shown.baselineTests];
   const hiddenTests = [...calls(hidden, 'hidden_tests', signature), ...later.baselineTests];
   const isWrapped = [tests, hidden].some((one) => one?.kind === 'calls' && one.isWrapped);
-  const calling = ofClass ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
+  const calling = found.calling ?? callingOf(signature, [...baselineTests, ...hiddenTests]);
   return problemOf({
     ...common,
     functionSignature,
@@ -257,7 +253,7 @@ function functionProblem(
 
 const sourceOf = (one: GivenTests | undefined): string => (one?.kind === 'source' ? one.source : '');
 
-/** What the tests call, if a column says so: that of the tests, that of the entry, the starter code. */
+/** What the tests call, if the column of the tests, of the entry or of the starter code says so. */
 function calledBy(both: BothTests, { textAt }: Cells): string | undefined {
   const given = telling(both);
   const called = (given?.kind === 'calls' ? given.entry : undefined) ?? textAt('entry');
@@ -281,7 +277,7 @@ const named = (paths: readonly string[] | undefined, part: string): string =>
     ? `column for \`${part}\``
     : `field ${paths.map((path) => `\`${path}\``).join(' or ')}`;
 
-/** What is called, and its signature: that of the starter code if it is called in the same way, else of the reference. */
+/** What is called, and its signature: from the starter code if that is called in the same way, else from the reference. */
 function entryIn(
   called: string,
   starter: string | undefined,

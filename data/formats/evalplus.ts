@@ -31,7 +31,7 @@ const recordSchema = z.object({
   contract: code.default(''),
   atol: z.number().nonnegative().default(0),
 });
-const DEFAULT_TOLERANCE = 1e-6; // of floats if atol is 0
+const DEFAULT_TOLERANCE = 1e-6; // the tolerance of floats if atol is 0
 const RELATIVE = 1e-7;
 
 export const evalplus: ProblemFormat = {

@@ -21,7 +21,7 @@ const TYPES = {
   c: '252',
 };
 
-/** Gives arguments their types. Undefined if the judge takes those of JSON. */
+/** Gives arguments their types. Undefined if the judge takes the types of JSON. */
 export function typesOf(id: string): ((args: Value[]) => Value[]) | undefined {
   const number = /^Mbpp\/(\d+)$/.exec(id)?.[1];
   const found = number && Object.entries(TYPES).find(([, tasks]) => tasks.split(' ').includes(number));
@@ -43,7 +43,7 @@ function typed(value: Value, types: string): Value {
   return type === 'l' ? items : { t: items };
 }
 
-/** Of a number, or of text as Python writes it: `(1-2j)`. */
+/** The complex number of a text that holds a number, or a complex one as Python writes it: `(1-2j)`. */
 function complexOf(text: string): Value {
   const parts = text.replace(/[()]/g, '').split(/(?<=[^e])(?=[+-])/);
   const part = (isImaginary: boolean): string => parts.find((one) => one.endsWith('j') === isImaginary) ?? '0';
@@ -52,7 +52,7 @@ function complexOf(text: string): Value {
 
 const UNORDERED =
   'similar_elements find_char_long common_in_nested_lists extract_singly larg_nnum intersection_array find_dissimilar Diff';
-const NOT_NONE = 'check_str text_match_three text_starta_endb'; // a match or None
+const NOT_NONE = 'check_str text_match_three text_starta_endb'; // they return a match or None
 
 /** Other right answers, as expressions of Python: readings that the text of a task allows, or any zero of a polynomial. */
 const ALSO_RIGHT: Readonly<Record<string, string>> = {

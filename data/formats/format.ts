@@ -20,7 +20,7 @@ export const FORMATS = [
   'codea1',
   'leetcode',
   'codecontestsplus',
-  'columns', // those that --map names
+  'columns', // the columns that --map names
 ] as const;
 export type FormatName = (typeof FORMATS)[number];
 
@@ -35,14 +35,14 @@ export const PARTS = [
   'preamble', // Python that comes before the reference and before tests as source
   'tests', // any shape of givenTests.ts
   'hidden_tests',
-  'inputs', // of the tests, in a column of their own: a list, or the text of one
+  'inputs', // the inputs of the tests, in a column of their own: a list, or the text of one
   'outputs',
   'test_source',
   'test_style',
   'validator',
   'checker',
   'generated_checker',
-  'language', // of the tests and the reference
+  'language', // the language of the tests and the reference
   'difficulty',
   'tags',
 ] as const;
@@ -56,9 +56,9 @@ export type ListStyle = 'flat' | 'nested';
 
 /** The styles of list tests in a set. */
 export interface ListStyles {
-  /** Of the tests that can be read in one way only. */
+  /** The styles of the tests that can be read in one way only. */
   readonly certain: Set<ListStyle>;
-  /** Of the others, if their record does not tell. */
+  /** The style of the other tests, if their record does not tell it. */
   chosen?: ListStyle | undefined;
 }
 

@@ -50,7 +50,7 @@ const recordSchema = z.object({
   calling: callingSchema.optional(),
 });
 
-/** Those that a problem has, too, in the order in which they are written. */
+/** The fields that a problem has, too, in the order in which they are written. */
 const FIELDS = (
   'id title description function_signature entry baseline_tests hidden_tests test_source test_style validator checker ' +
   'reference_solution reasoning difficulty tags source comparison calling'
@@ -123,7 +123,7 @@ function certainStyles(tests: readonly unknown[], signature: Signature): Set<Lis
   );
 }
 
-/** True for the forms whose numbers are read as the file spells them: 2.0 is a float. */
+/** True for a test whose numbers are read as the file spells them: 2.0 is a float. */
 const isStructure = (test: unknown): boolean => typeof test === 'object' && test !== null;
 
 /** One entry of a list of tests. An assert string may hold several assertions. */

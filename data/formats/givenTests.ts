@@ -15,7 +15,7 @@ import { stdioTest } from './stdio.js';
 
 const MAX_TESTS = 10_000; // the largest known problem has some hundred
 const CALLS = /^(functional|function_call|function|call)/i; // the `type` of a test that calls a function
-const LISTS_FIRST = /^function_call/i; // of these, a text is the list of the arguments; else it has one argument per line
+const LISTS_FIRST = /^function_call/i; // these write the arguments as the text of a list; others write one argument per line
 
 export type GivenTests =
   | { kind: 'program'; tests: TestCase[] }
@@ -23,12 +23,12 @@ export type GivenTests =
   | { kind: 'source'; source: string };
 
 /**
- * @param exact with numbers as written (exactJson.ts)
- * @param isOfCalls if neither a type nor a name tells
+ * @param exact the tests with numbers as written (exactJson.ts)
+ * @param isOfCalls whether tests are calls if neither a type nor a name tells
  * @throws UnusableRecord
  */
 export function givenTests(exact: unknown, isOfCalls = false): GivenTests {
-  const isPacked = typeof exact === 'string' && /^[\w+/]{20,}=*$/.test(exact); // as LiveCodeBench does it
+  const isPacked = typeof exact === 'string' && /^[\w+/]{20,}=*$/.test(exact); // LiveCodeBench packs its tests
   const parsed = ofJsonText(isPacked ? unpackText(exact) : exact);
   if (typeof parsed === 'string' && /^\s*[[{]/.test(parsed)) throw new UnusableRecord('is not JSON');
   const given = isFields(parsed) && typeof parsed.functional === 'string' ? parsed.functional : parsed;
@@ -75,7 +75,7 @@ interface Case {
   input: unknown;
   output: unknown;
   type: string;
-  name: string | undefined; // of the function
+  name: string | undefined; // the name of the function
 }
 
 type Fields = Record<string, unknown>;
@@ -136,7 +136,7 @@ function argumentsOf(input: unknown, signature: Signature, type: string): Value[
     const value = literal(input);
     return Array.isArray(value) ? value : [value];
   };
-  const written = (): Value[] => literal(`[${input}]`) as Value[]; // as in a call: `1, 'a'`
+  const written = (): Value[] => literal(`[${input}]`) as Value[]; // arguments may be written as in a call: `1, 'a'`
   const forms = LISTS_FIRST.test(type) ? [list, lines, written] : [lines, list, written];
   for (const form of forms) {
     const args = attempt(form);

@@ -53,7 +53,7 @@ export const mbpp: ProblemFormat = {
       entry,
       baselineTests: given.baselineTests,
       hiddenTests: [...challenge.baselineTests, ...suite.baselineTests],
-      testSource: kept.length > 0 ? kept.join('\n\n') : undefined, // a challenge test that is no value is left out, since source may be rewarded
+      testSource: kept.length > 0 ? kept.join('\n\n') : undefined, // challenge tests stay hidden, and source may be rewarded, so theirs is left out
       referenceSolution,
       source: basename(source.file),
     });

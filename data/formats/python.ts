@@ -1,4 +1,4 @@
-// What the readers need to know about the Python text of a reference solution or a test.
+// Finds in the Python text of a reference solution or a test what the readers of sets need.
 import { callsIn } from '../../core/parse/calls.js';
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
 import { calledNames, fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
@@ -14,7 +14,7 @@ export const calledEntry = (called: string): string => called.trim().replace(/\(
 interface Called {
   functionSignature: string;
   signature: Signature;
-  calling?: Calling; // of a class of operations
+  calling?: Calling; // only for a class of operations
 }
 
 /**
@@ -119,7 +119,7 @@ export function calledIn(tests: string, code?: string): string {
   const called = functions.findLast(isCalled) ?? (tests.trim() === '' ? functions.at(-1) : undefined);
   if (called) return called.name;
   const owner = defined.findLast((one) => one.kind === 'class' && isCalled(one));
-  const passed = functions.findLast(({ name }) => isUsed(name)); // to map, for example
+  const passed = functions.findLast(({ name }) => isUsed(name)); // such as an argument of map
   if (!owner) return passed?.name ?? onlyCalled(tests, code && defined.map(({ name }) => name).join(', '));
   const methods = owner.methods.filter(isCalled);
   return owner.name === USUAL_CLASS && methods.length === 1 ? `${owner.name}.${methods[0]!.name}` : owner.name;

@@ -17,7 +17,7 @@ const TABLE = {
       difficulty: ['difficulty'],
       tags: ['platform'],
     },
-    functions: { absolute: 1e-5 }, // as interview sites do
+    functions: { absolute: 1e-5 }, // the tolerance of interview sites
   },
   // CodeContests
   codecontests: {
@@ -31,7 +31,7 @@ const TABLE = {
       difficulty: ['difficulty'],
       tags: ['cf_tags'],
     },
-    programs: { text: 'tokens-any-case' }, // as its own judge
+    programs: { text: 'tokens-any-case' }, // its own judge compares so
     files: ['input_file', 'output_file'],
   },
   // codeparrot/apps, BAAI/TACO, and sets made of them

@@ -1,5 +1,4 @@
-// The reference of a set that has several solutions, in several languages, or answers of models with text around the code.
-
+// Chooses the reference in a set that has several solutions, several languages, or answers of models with text around the code.
 import { programOf } from '../../core/parse/code.js';
 
 interface Candidate {
@@ -12,7 +11,7 @@ const PYTHON = /^(py|python|python3|py3|pypy3|3)$/i; // CodeContests numbers its
 const PYTHON2 = /^[ \t]*print[ \t]+[^\s(=]|\b(?:raw_input|xrange)\s*\(|^[ \t]*except[ \t]+\w+[ \t]*,[ \t]*\w+[ \t]*:/m;
 
 /**
- * The first one in Python 3, of those with the best pass rate. `value` is a program, a list of programs, JSON text of one, a list of
+ * The first solution in Python 3 among those with the best pass rate. `value` is a program, a list of programs, JSON text of one, a list of
  * `{code, language}` or of `{completion, pass_rate}`, or `{language: […], solution: […]}`.
  * @param entry what the tests call, if that is known
  */

@@ -96,18 +96,15 @@ async function askHub(repository: Repository, { id, revision }: Dataset): Promis
   const listed =
     revision !== undefined
       ? await ask(revision)
-      : await ask(CONVERTED).catch((error: unknown) => orOriginal(error, ask));
+      : await ask(CONVERTED).catch((error: unknown) => {
+          if (error instanceof HubApiError && error.statusCode === 404) return ask('main'); // a set that is private or too new
+          throw error;
+        });
   if (listed.files.length === 0) throw new InvalidAnswer('it lists no files of Parquet or JSON');
   const path = listingPath(repository, listed.commit);
   await makeFolder(repository, dirname(path));
   await replace(path, (temporary) => writeFile(temporary, JSON.stringify(listed.files), { flag: 'wx' }));
   return listed;
-}
-
-/** A set that is private, or too new, has no converted branch. */
-function orOriginal(error: unknown, ask: (revision: string) => Promise<Listed>): Promise<Listed> {
-  if (error instanceof HubApiError && error.statusCode === 404) return ask('main');
-  throw error;
 }
 
 interface Split {
@@ -141,7 +138,7 @@ function choose(id: string, files: readonly HubFile[], { config, split }: Datase
   return found!;
 }
 
-/** Those with this configuration or split. If none was asked for, also the only one there is. */
+/** The splits with this configuration or this name. If there is only one, and none was asked for, that one. */
 function narrowed(all: Split[], key: 'config' | 'split', value: string, isAsked: boolean, id: string): Split[] {
   const names = [...new Set(all.map((one) => one[key]))];
   const wanted = isAsked || names.length > 1 ? value : names[0];

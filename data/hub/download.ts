@@ -17,16 +17,16 @@ import { type Pace, watchPace } from './pace.js';
 
 export interface DownloadProgress {
   file: string;
-  done: number; // bytes of all files
-  total: number;
+  done: number; // bytes of all files so far
+  total: number; // bytes of all files
 }
 
-const ATTEMPTS = 4; // to continue a file whose transfer broke off
-const RETRY_MS = 500; // doubles
-const ABANDONED_MS = 600_000; // without a write by a process elsewhere
+const ATTEMPTS = 4; // transfers of a file, if they break off
+const RETRY_MS = 500; // doubles with each attempt
+const ABANDONED_MS = 600_000; // after so long without a write, a process elsewhere has ended
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
-const running = new Map<string, Promise<unknown>>(); // by repository: one download at a time in this process
+const running = new Map<string, Promise<unknown>>(); // the latest download of each repository, which the next one waits for
 
 /** A model or a data set, and how messages name it and the way out. */
 export interface Repository {
@@ -117,11 +117,8 @@ async function checkSpace({ kind, id }: Repository, folder: string, needed: numb
   const { bavail, bsize } = await statfs(folder);
   if (needed <= bavail * bsize) return;
   const gb = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
-  const free = `${gb(bavail * bsize)} are free in ${hubCache()}`;
-  throw new GauntletError(
-    WORDS[kind].code,
-    `${id}: needs ${gb(needed)}, but ${free}; set HF_HUB_CACHE to another disk`,
-  );
+  const why = `needs ${gb(needed)}, but ${gb(bavail * bsize)} are free in ${hubCache()}`;
+  throw new GauntletError(WORDS[kind].code, `${id}: ${why}; set HF_HUB_CACHE to another disk`);
 }
 
 /** Downloads one file, continuing what an earlier process left. */
@@ -255,20 +252,17 @@ export function asFault(error: unknown, { kind }: Repository, model: string): Ga
   }
   if (isOfNetwork(error)) {
     const why = refusalOfProxy(error) ?? (cause?.code || 'the connection ended');
-    const out = `set HF_ENDPOINT to an address that can be, ${instead}`;
-    return new GauntletError(
-      'HUB_FAULT',
-      `${absent} ${hub} cannot be reached${throughProxy(proxyFor(hub))} (${why}); ${out}`,
-    );
+    const reason = `${hub} cannot be reached${throughProxy(proxyFor(hub))} (${why})`;
+    return new GauntletError('HUB_FAULT', `${absent} ${reason}; set HF_ENDPOINT to an address that can be, ${instead}`);
   }
   const detail = error instanceof InvalidAnswer ? `: ${error.message}` : '';
   return new GauntletError('HUB_FAULT', `${model}: ${hub} sent an invalid answer${detail}`);
 }
 
-/** How fetch reports a connection that fails or ends. */
+/** Whether a connection failed or ended, as fetch reports it. */
 const isOfNetwork = (error: unknown): boolean =>
   error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
 
-/** Errors of open files have no path. */
+/** Whether the disk failed. Errors of open files have no path. */
 const isOfDisk = ({ path, code = '' }: NodeJS.ErrnoException): boolean =>
   path !== undefined || ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'].includes(code);

@@ -69,7 +69,7 @@ async function list(
 export const isData = (path: string): boolean =>
   path.length < 500 && /^(?:[\w-][\w.+=,-]*\/)*[\w-][\w.+=,-]*\.(?:jsonl?(?:\.(?:gz|zst))?|parquet)$/.test(path);
 
-/** Only these names are downloaded: none leaves the folder, none is a program or a pickle. */
+/** The names that are downloaded: none leaves the folder, none is a program or a pickle. */
 const isNeeded = (path: string): boolean => TEXT.test(path) || path === INDEX || isWeights(path);
 
 const isWeights = (name: string): boolean => name === SINGLE || SHARD.test(name);
@@ -82,7 +82,7 @@ export function checked(file: HubFile): HubFile {
   return file;
 }
 
-/** Without shards that a single file makes superfluous, in the order in which they become visible. */
+/** The files in the order in which they become visible, without shards that a single file makes superfluous. */
 function complete(files: HubFile[]): HubFile[] {
   const names = files.map(({ name }) => name);
   if (!names.includes('config.json') || !hasWeights(names))

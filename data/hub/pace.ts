@@ -4,7 +4,7 @@
 export const PACE = { bytes: 256 * 1024, ms: 60_000 };
 
 export interface Pace {
-  signal: AbortSignal; // of the request
+  signal: AbortSignal; // aborts the request
   count(bytes: number): void;
   end(): void;
 }

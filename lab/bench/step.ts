@@ -3,7 +3,7 @@
 // chains of one problem different.
 
 import { RandomStream } from '../../core/base/random.js';
-import { discriminatorPrompt, generatorContinuation, generatorOpening, textOf } from '../../core/prompts/prompts.js';
+import { PROMPTS, textOf } from '../../core/prompts/prompts.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { EngineFiles } from '../../ml/engine/engineFiles.js';
 import { describeModel } from '../../ml/hf/model.js';
@@ -32,7 +32,7 @@ export function makeStep(work: StepWork, model: string, id: string, round: numbe
   const problems = random.sample(loadSteps([1, 2]).train, work.problems);
   const [endToken] = description.eosTokens;
   const continuation = (stage: (typeof STAGES)[number], sample: number) => {
-    const content = `${textOf(generatorContinuation('instruct', problems[0]!, stage))}\nThis is attempt ${sample + 1}.`;
+    const content = `${textOf(PROMPTS.instruct.continuation(problems[0]!, stage))}\nThis is attempt ${sample + 1}.`;
     return { ended: chat.continuationTokens(content, endToken), truncated: chat.continuationTokens(content) };
   };
   const samples = Array.from({ length: work.samples }, (_, sample) => sample);
@@ -40,7 +40,7 @@ export function makeStep(work: StepWork, model: string, id: string, round: numbe
   return {
     kind: 'step',
     openings: problems.flatMap((problem) => {
-      const opening = chat.openingTokens(generatorOpening('instruct', problem));
+      const opening = chat.openingTokens(PROMPTS.instruct.opening(problem));
       return samples.map(() => opening);
     }),
     continuations: STAGES.slice(1).map((stage) => {
@@ -48,7 +48,7 @@ export function makeStep(work: StepWork, model: string, id: string, round: numbe
       return problems.flatMap(() => one);
     }),
     tests: problems.flatMap((problem) =>
-      STAGES.map((stage) => chat.openingTokens(discriminatorPrompt('instruct', problem, stage, STAGE_TEXT, request))),
+      STAGES.map((stage) => chat.openingTokens(PROMPTS.instruct.discriminator(problem, stage, STAGE_TEXT, request))),
     ),
     newTokens: work.newTokens,
     testTokens: work.testTokens,

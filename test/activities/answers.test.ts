@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
-import { misfitOf, readersOf } from '../../chains/sample/problemFit.js';
+import { misfitOf, openReaders } from '../../chains/sample/problemFit.js';
+import { openScope } from '../../chains/scope.js';
 import { metricLines } from '../../cli/export/jsonl.js';
 import { openDisplay } from '../../cli/run/watch.js';
 import type { Ref } from '../../core/base/ref.js';
@@ -183,12 +184,13 @@ describe('problems that do not fit into the context', () => {
     assert.equal((await quarantine()).quarantined.length, 3);
   });
 
-  it('are found by the opening, by the prompts of later stages and by the prompt for tests', () => {
-    const config = resolveConfig(SMALL_RUN);
-    const { engine } = world;
+  it('are found by the opening, by the prompts of later stages and by the prompt for tests', async () => {
+    const config = resolveConfig({ ...SMALL_RUN, discriminator: { model: 'small' } });
     const small = new FakeEngine();
     small.info.contextLength = 500;
-    const both = readersOf(config, { generator: engine, discriminator: small });
+    const engine = async (model: string) => (model === 'small' ? small : world.engine);
+    const scope = openScope({ ...world.deps, engine });
+    const both = await openReaders(scope, config);
     const reasons = Array.from({ length: 1000 }, (_, i) => {
       const problem = { ...addProblem(1), description: 'x'.repeat(i) };
       const own = misfitOf({ generator: both.generator }, config, problem);
@@ -198,7 +200,7 @@ describe('problems that do not fit into the context', () => {
     const order = [undefined, 'the prompt for tests has ', 'the prompts up to stage N have ', 'the prompt has '];
     assert.deepEqual([...new Set(kinds)], order, 'the longer the problem is');
     const blind = { ...config, discriminator: { ...config.discriminator, enabled: false } };
-    assert.equal(readersOf(blind, { generator: engine, discriminator: engine }).discriminator, undefined);
+    assert.equal((await openReaders(scope, blind)).discriminator, undefined);
   });
 
   it('are left out of evaluations and of `show`, which say so', async () => {

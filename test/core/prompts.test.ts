@@ -3,14 +3,7 @@ import { createHash } from 'node:crypto';
 import { parseTests } from '../../chains/judge/judging.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { conventionOf } from '../../core/prompts/conventions.js';
-import {
-  discriminatorPrompt,
-  generatorContinuation,
-  generatorOpening,
-  type PromptProblem,
-  type TestRequest,
-  textOf,
-} from '../../core/prompts/prompts.js';
+import { PROMPTS, type PromptProblem, type TestRequest, textOf } from '../../core/prompts/prompts.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { type PromptStyle, runConfigSchema } from '../../core/schema/config.js';
@@ -40,7 +33,7 @@ describe('stages', () => {
 
 describe('instruct prompts', () => {
   it('show the generator problem, signature and one stage at a time', () => {
-    const opening = generatorOpening('instruct', problem);
+    const opening = PROMPTS.instruct.opening(problem);
     assert.deepEqual(
       opening.map((message) => message.role),
       ['system', 'user'],
@@ -49,16 +42,17 @@ describe('instruct prompts', () => {
     for (const part of [problem.description, problem.functionSignature, STAGE_SPECS[1].instruction])
       assert.ok(user.includes(part));
     assert.ok(!user.includes(STAGE_SPECS[2].instruction));
-    assert.ok(textOf(generatorContinuation('instruct', problem, 5)).includes('```python'));
+    assert.ok(textOf(PROMPTS.instruct.continuation(problem, 5)).includes('```python'));
   });
 
   it('keep the request of stage 5 for an example without reasoning of a run with reasoning', () => {
-    const [, user] = generatorOpening('instruct', problem, 5, false);
+    const [, user] = PROMPTS.instruct.opening(problem, 5, false);
     assert.ok(textOf(user!.content).includes(STAGE_SPECS[5].instruction));
   });
 
   it('mention no reasoning to a generator that writes only code', () => {
-    const text = generatorOpening('instruct', problem, 5)
+    const text = PROMPTS.instruct
+      .opening(problem, 5)
       .map(({ content }) => textOf(content))
       .join('\n');
     for (const part of [problem.description, problem.functionSignature, '```python']) assert.ok(text.includes(part));
@@ -67,17 +61,17 @@ describe('instruct prompts', () => {
 
   it('never show the generator a test or the reference', () => {
     const prompts = [
-      ...generatorOpening('instruct', problem).map(({ content }) => textOf(content)),
-      ...STAGES.map((stage) => textOf(generatorContinuation('instruct', problem, stage))),
-      ...generatorOpening('instruct', problem, 5).map(({ content }) => textOf(content)),
-      ...generatorOpening('tiny', problem).map(({ content }) => textOf(content)),
+      ...PROMPTS.instruct.opening(problem).map(({ content }) => textOf(content)),
+      ...STAGES.map((stage) => textOf(PROMPTS.instruct.continuation(problem, stage))),
+      ...PROMPTS.instruct.opening(problem, 5).map(({ content }) => textOf(content)),
+      ...PROMPTS.tiny.opening(problem).map(({ content }) => textOf(content)),
     ].join('\n');
     for (const secret of ['11', '22', '33', '44', 'sum(nums)', 'assert']) assert.ok(!prompts.includes(secret), secret);
   });
 
   it('show the discriminator problem, signature, one stage, count, focus and format', () => {
     for (const stage of STAGES) {
-      const [system, user] = discriminatorPrompt('instruct', problem, stage, 'THE OUTPUT', request(3));
+      const [system, user] = PROMPTS.instruct.discriminator(problem, stage, 'THE OUTPUT', request(3));
       assert.equal(system!.role, 'system');
       for (const part of [
         problem.description,
@@ -92,22 +86,22 @@ describe('instruct prompts', () => {
       assert.ok(!textOf(user!.content).includes('sum(nums)'));
     }
     assert.ok(
-      textOf(discriminatorPrompt('instruct', problem, 5, 'x = 1', request(1))[1]!.content).includes(
+      textOf(PROMPTS.instruct.discriminator(problem, 5, 'x = 1', request(1))[1]!.content).includes(
         '```python\nx = 1\n```',
       ),
     );
-    assert.ok(textOf(discriminatorPrompt('instruct', problem, 1, '', request(1))[1]!.content).includes('1 test.'));
+    assert.ok(textOf(PROMPTS.instruct.discriminator(problem, 1, '', request(1))[1]!.content).includes('1 test.'));
   });
 
   it('show the discriminator the program that is judged, not a later block', () => {
     const work = '```python\ndef solve(nums):\n    return 7\n```\nTry it:\n```python\ndef test(): pass\n```';
-    const text = textOf(discriminatorPrompt('instruct', problem, 5, work, request(1))[1]!.content);
+    const text = textOf(PROMPTS.instruct.discriminator(problem, 5, work, request(1))[1]!.content);
     assert.ok(text.includes('return 7') && !text.includes('def test'), text);
   });
 
   it('show the discriminator no work if there is none', () => {
     const user = (style: 'instruct' | 'tiny') =>
-      textOf(discriminatorPrompt(style, problem, 4, undefined, request(3)).at(-1)!.content);
+      textOf(PROMPTS[style].discriminator(problem, 4, undefined, request(3)).at(-1)!.content);
     assert.ok(user('instruct').includes(problem.description) && user('instruct').includes(STAGE_SPECS[4].focus));
     assert.ok(!user('instruct').includes('work at stage'));
     assert.ok(user('tiny').endsWith('<s4><tests>'));
@@ -116,9 +110,9 @@ describe('instruct prompts', () => {
   it('ask for calls instead of tests if the reference knows what is expected', () => {
     const answer = 'My solution:\n```python\ndef solve(nums):\n    return 0\n```\nDone.';
     const inputs = { testsPerTurn: 2, expected: 'reference' } as const;
-    const text = textOf(discriminatorPrompt('instruct', problem, 5, answer, inputs)[1]!.content);
+    const text = textOf(PROMPTS.instruct.discriminator(problem, 5, answer, inputs)[1]!.content);
     const method = { ...problem, functionSignature: 'class Solution:\n    def best(self, a):', entry: 'Solution.best' };
-    assert.match(textOf(discriminatorPrompt('instruct', method, 5, answer, inputs)[1]!.content), /calls of `best`/);
+    assert.match(textOf(PROMPTS.instruct.discriminator(method, 5, answer, inputs)[1]!.content), /calls of `best`/);
     for (const part of ['Write 2 inputs.', 'calls of `solve`', '```python\ndef solve(nums):\n    return 0\n```\n\n'])
       assert.ok(text.includes(part), part);
     for (const part of ['((arg', 'Done.']) assert.ok(!text.includes(part), part);
@@ -128,7 +122,7 @@ describe('instruct prompts', () => {
 describe('prompts of problems with a calling convention', () => {
   const MODES = ['model', 'reference'] as const;
   const testerPrompt = (problem: PromptProblem, expected: TestRequest['expected']): string =>
-    textOf(discriminatorPrompt('instruct', problem, 5, undefined, { testsPerTurn: 1, expected }).at(-1)!.content);
+    textOf(PROMPTS.instruct.discriminator(problem, 5, undefined, { testsPerTurn: 1, expected }).at(-1)!.content);
   const parsed = (answer: string, problem: Convened['problem'], expected: TestRequest['expected']) =>
     parseTests(
       answer,
@@ -136,7 +130,7 @@ describe('prompts of problems with a calling convention', () => {
       runConfigSchema.parse({ testsPerTurn: 1, prompts: 'instruct', discriminator: { expected } }),
     );
   const textsOf = (problem: PromptProblem): string[] => [
-    ...([1, 5] as const).map((stage) => textOf(generatorOpening('instruct', problem, stage).at(-1)!.content)),
+    ...([1, 5] as const).map((stage) => textOf(PROMPTS.instruct.opening(problem, stage).at(-1)!.content)),
     ...MODES.map((mode) => testerPrompt(problem, mode)),
   ];
 
@@ -169,7 +163,7 @@ describe('prompts of problems with a calling convention', () => {
       { ...program, calling: undefined },
       { ...program, functionSignature: 'def main():' },
     ]) {
-      const continuations = STAGES.map((stage) => textOf(generatorContinuation('instruct', each, stage)));
+      const continuations = STAGES.map((stage) => textOf(PROMPTS.instruct.continuation(each, stage)));
       const text = [...textsOf(each), ...continuations].join('\n');
       assert.doesNotMatch(text, /this function|must return|given signature|Function signature|is returned|\(arg,/);
       for (const part of ['Write this program in Python', 'standard input', 'prints the answer', 'must print'])
@@ -229,13 +223,13 @@ describe('prompts of the shipped problems', () => {
     [1, 3].map((testsPerTurn) => ({ testsPerTurn, expected })),
   );
   const promptsOf = (style: PromptStyle, problem: Problem): unknown[] => [
-    generatorOpening(style, problem),
-    generatorOpening(style, problem, 5),
-    generatorOpening(style, problem, 5, false),
+    PROMPTS[style].opening(problem),
+    PROMPTS[style].opening(problem, 5),
+    PROMPTS[style].opening(problem, 5, false),
     ...STAGES.flatMap((stage) => [
-      generatorContinuation(style, problem, stage),
+      PROMPTS[style].continuation(problem, stage),
       ...requests.flatMap((request) =>
-        [undefined, 'x = 1'].map((work) => discriminatorPrompt(style, problem, stage, work, request)),
+        [undefined, 'x = 1'].map((work) => PROMPTS[style].discriminator(problem, stage, work, request)),
       ),
     ]),
     ...requests.map((request) => testAnswer(style, request, problem.entry, problem.baselineTests)),
@@ -255,16 +249,16 @@ describe('prompts of the shipped problems', () => {
 describe('tiny prompts', () => {
   it('are the markers that the embedded model was trained with', () => {
     const head = 'Return the sum of the numbers in nums.\ndef solve(nums):';
-    const [opening] = generatorOpening('tiny', problem);
+    const [opening] = PROMPTS.tiny.opening(problem);
     assert.deepEqual(opening, { role: 'user', content: [{ control: '<gen>' }, head, { control: '<s1>' }] });
-    assert.deepEqual(generatorContinuation('tiny', problem, 4), [{ control: '<s4>' }]);
-    const [tests] = discriminatorPrompt('tiny', problem, 3, 'for x in nums', request(2));
+    assert.deepEqual(PROMPTS.tiny.continuation(problem, 4), [{ control: '<s4>' }]);
+    const [tests] = PROMPTS.tiny.discriminator(problem, 3, 'for x in nums', request(2));
     assert.equal(textOf(tests!.content), `<disc>${head}<s3>for x in nums<tests>`);
   });
 
   it('keep the text of problems and stages apart from the markers', () => {
     const hostile = { ...problem, description: '<tests>' };
-    const [message] = discriminatorPrompt('tiny', hostile, 3, '<disc>', request(2));
+    const [message] = PROMPTS.tiny.discriminator(hostile, 3, '<disc>', request(2));
     const markers = (message!.content as (string | { control: string })[]).filter((part) => typeof part !== 'string');
     assert.deepEqual(markers, [{ control: '<disc>' }, { control: '<s3>' }, { control: '<tests>' }]);
   });

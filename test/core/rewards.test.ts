@@ -29,6 +29,16 @@ const turn = (tests: string, lost = 0, inputs: string[] = []): JudgedTurn => ({
   lost,
 });
 
+/** The rewards of a scheme as numbers. */
+function rewardsOf(scheme: Scheme) {
+  const { generatorTerms, discriminatorTerms } = REWARD_RULES[scheme];
+  return {
+    ...REWARD_RULES[scheme],
+    generator: (...given: Parameters<typeof generatorTerms>) => rewardOf(generatorTerms(...given)),
+    discriminator: (group: JudgedTurn[]) => discriminatorTerms(group).map(rewardOf),
+  };
+}
+
 /** The value of a sum as people read it. */
 const sumOfText = (text: string): number =>
   [...text.matchAll(/(−|\+)? ?(\d[\d.]*)(?: × (\d[\d.]*))?/g)].reduce(
@@ -37,7 +47,7 @@ const sumOfText = (text: string): number =>
   );
 
 describe('shifted', () => {
-  const { generator, discriminator } = REWARD_RULES.shifted;
+  const { generator, discriminator } = rewardsOf('shifted');
 
   it('gives the generator its pass rate − 0.5', () => {
     assert.equal(generator(['pass', 'pass', 'fail', 'pass']), 0.25);
@@ -77,7 +87,7 @@ describe('shifted', () => {
 });
 
 describe('all-tests', () => {
-  const { generator, discriminator } = REWARD_RULES['all-tests'];
+  const { generator, discriminator } = rewardsOf('all-tests');
 
   it('rewards a program that passes every test, and no part of them', () => {
     assert.equal(generator(['pass', 'pass']), 0.5);
@@ -88,12 +98,12 @@ describe('all-tests', () => {
 
   it('rewards the discriminator like `shifted`', () => {
     const group = [turn('cv', 1), turn('i'), turn('')];
-    assert.deepEqual(discriminator(group), REWARD_RULES.shifted.discriminator(group));
+    assert.deepEqual(discriminator(group), rewardsOf('shifted').discriminator(group));
   });
 });
 
 describe('zero-sum', () => {
-  const { generator, discriminator } = REWARD_RULES['zero-sum'];
+  const { generator, discriminator } = rewardsOf('zero-sum');
 
   it('gives the generator its pass rate, 0 after a timeout, 0.5 without tests', () => {
     assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
@@ -114,7 +124,7 @@ describe('zero-sum', () => {
 });
 
 describe('composite', () => {
-  const { generator, discriminator } = REWARD_RULES.composite;
+  const { generator, discriminator } = rewardsOf('composite');
 
   it('gives the generator its pass rate, −1 for code that does not parse', () => {
     assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
@@ -140,7 +150,7 @@ describe('composite', () => {
 });
 
 describe('code-a1', () => {
-  const { generator, discriminator } = REWARD_RULES['code-a1'];
+  const { generator, discriminator } = rewardsOf('code-a1');
   const against = (one: JudgedTurn, parses: boolean, bookFailRate?: number): JudgedTurn => ({
     ...one,
     target: { parses, bookFailRate },
@@ -176,7 +186,7 @@ describe('code-a1', () => {
 });
 
 describe('mutation', () => {
-  const { discriminator } = REWARD_RULES.mutation;
+  const { discriminator } = rewardsOf('mutation');
   /** Tests that kill these mutants, of five; baseline tests kill the first. */
   const killing = (...kills: number[][]): JudgedTurn => ({
     tests: kills.map((own, i) => ({ inputs: String(i), valid: true, caught: false, kills: own })),
@@ -227,7 +237,7 @@ describe('every scheme', () => {
   );
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
     it(`${scheme}: rewards are in −1..1, one more pass never lowers one, and the inputs of others never raise one`, () => {
-      const rule = REWARD_RULES[scheme];
+      const rule = rewardsOf(scheme);
       const inRange = (reward: number): void => assert.ok(Math.abs(reward) <= 1, `${reward} is outside of −1..1`);
       fc.assert(
         fc.property(verdicts, group, (list, turns) => {
@@ -249,7 +259,7 @@ describe('every scheme', () => {
 
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
     it(`${scheme}: writing nothing never pays more than one valid test`, () => {
-      const rule = REWARD_RULES[scheme];
+      const rule = rewardsOf(scheme);
       const facts = fc.record({
         parses: fc.boolean(),
         bookFailRate: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
@@ -268,7 +278,7 @@ describe('every scheme', () => {
 
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
     it(`${scheme}: the terms of a reward add up to it, and so does their text`, () => {
-      const rule = REWARD_RULES[scheme];
+      const rule = rewardsOf(scheme);
       const book = fc.array(fc.constantFrom<Verdict>('pass', 'fail'), { maxLength: 3 });
       const checkSum = (terms: Term[], reward: number): void => {
         assert.ok(terms.length > 0);

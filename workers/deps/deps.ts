@@ -202,7 +202,7 @@ function once<A extends unknown[], T extends Engine | Sandbox>(open: (...args: A
       () => undefined,
     );
   const openAfter = async (closing: Promise<void> | undefined, args: A): Promise<T> => {
-    await closing; // first, because it frees memory
+    await closing; // closing comes first, because it frees memory
     return open(...args);
   };
   return {

@@ -1,4 +1,4 @@
-// The problems of a run, read in a thread of their own.
+// Reads the problems of a run in a thread of their own.
 import { GauntletError } from '../../core/base/errors.js';
 import { isBuiltIn, type ProblemSet } from '../../core/schema/problem.js';
 import type { Entry } from '../../data/entries.js';

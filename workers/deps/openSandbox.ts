@@ -9,7 +9,7 @@ import { openWasm } from '../../sandbox/wasm/openWasm.js';
 
 export interface OpenSandboxOptions {
   log?: ((line: string) => void) | undefined;
-  size?: number | undefined; // programs at work; default: GAUNTLET_CONTAINERS, else one per core
+  size?: number | undefined; // programs at the same time; default: GAUNTLET_CONTAINERS, else one per core
   /** Whether `auto` may use WebAssembly, which is no security boundary. Default: true. */
   fallback?: boolean | undefined;
   /** The next four need Docker. */
@@ -56,7 +56,8 @@ async function choose(
     const replaceable = kind === 'auto' && absent && !feature;
     if (!replaceable || !fallback) {
       const shown = replaceable ? new GauntletError(error.code, `${error.message}; ${NO_FALLBACK}`) : error;
-      throw daemonTimeoutMs > 0 && isUnanswered(error) ? retryable(shown as GauntletError) : shown;
+      if (daemonTimeoutMs === 0 || !isUnanswered(error)) throw shown;
+      throw new GauntletError('SANDBOX_FAULT', (shown as GauntletError).message, { cause: shown }); // the daemon may come back
     }
     log(`sandbox: ${error.message}; using WebAssembly`);
     return openWasm({ ...count, log });
@@ -92,10 +93,6 @@ function isUnanswered(error: unknown): error is GauntletError {
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
   return code !== undefined && NO_ANSWER.includes(code);
 }
-
-/** Docker was requested, and the daemon may come back. */
-const retryable = (error: GauntletError): GauntletError =>
-  new GauntletError('SANDBOX_FAULT', error.message, { cause: error });
 
 /** The requested feature that only Docker has; undefined if there is none. */
 function dockerFeature({ isolation, packages, image, runtime }: OpenSandboxOptions): string | undefined {

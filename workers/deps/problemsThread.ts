@@ -8,7 +8,7 @@ import { parseSource, readingOptions } from '../../data/source.js';
 
 export interface ProblemsTask {
   source: string;
-  files: string[]; // of the source, which are on this machine
+  files: string[]; // the files of the source, which are on this machine
 }
 export type ProblemsMessage = { entries: Entry[] } | { done: true } | { code: ErrorCode; message: string };
 

@@ -1,4 +1,4 @@
-// Where a worker samples rollouts, and where it writes adapters. The configuration of a run comes from whoever may start
+// Decides where a worker samples rollouts, and where it writes adapters. The configuration of a run comes from whoever may start
 // runs, the environment from whoever runs the worker. So the environment decides who gets its key and which folders change.
 import { realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve, sep } from 'node:path';
@@ -42,13 +42,13 @@ export function rolloutTarget(
 const refused = (field: string, why: string): GauntletError =>
   new GauntletError('BAD_CONFIG', `rollouts.${field}: ${why}`);
 
-/** Also if a link or '..' in its path leads elsewhere. */
+/** Whether a path leads into a folder, after its links and '..' are followed. */
 function isInside(path: string, folder: string): boolean {
   const [inner, outer] = [realPath(resolve(path)), realPath(resolve(folder))];
   return inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : outer + sep);
 }
 
-/** Of a path whose last parts need not exist. */
+/** The real path of a path whose last parts need not exist. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -1,10 +1,10 @@
 // The scheme of Code-A1 (arXiv 2603.15611), whose suites have 8 tests. Here a suite has the requested number of tests.
 import { byFailures } from '../mistakeBook.js';
-import { type JudgedTurn, NO_TESTS, passShare, ruleOf, term } from '../rule.js';
+import { type JudgedTurn, NO_TESTS, passShare, type RewardScheme, term } from '../rule.js';
 
-const ALPHA = 0.5; // of validity; the rest is for failures
+const ALPHA = 0.5; // the weight of validity; failures have the rest
 
-export const CODE_A1 = ruleOf({
+export const CODE_A1: RewardScheme = {
   generatorTerms: (verdicts, { book = [] } = {}) => {
     const suites = [['passed', verdicts] as const, ['passed of the mistake book', book] as const];
     const tested = suites.filter(([, own]) => own.length > 0);
@@ -19,17 +19,17 @@ export const CODE_A1 = ruleOf({
     }),
   book: byFailures({ replayed: 8 }),
   corrects: true,
-});
+};
 
 const written = ({ tests, lost }: JudgedTurn): number => Math.max(1, tests.length + lost);
 
-/** Distinct valid tests among all. */
+/** The share of distinct valid tests. */
 function validity(turn: JudgedTurn): number {
   const distinct = new Set(turn.tests.filter((test) => test.valid).map((test) => test.inputs));
   return distinct.size / written(turn);
 }
 
-/** Tests that the program fails among all, compared with the tests of the mistake book if there are some. */
+/** The share of tests that the program fails, compared with the mistake book unless that is empty. */
 function adversity(turn: JudgedTurn): number {
   const { parses = true, bookFailRate } = turn.target ?? {};
   if (!parses) return 0;

@@ -1,11 +1,11 @@
 // Validity and bugs add up, code that does not parse is punished, and good tests are kept in a mistake book.
 import { byQuality } from '../mistakeBook.js';
-import { fractionsOf, NO_READABLE_TEST, NO_TESTS, passShare, ruleOf, term } from '../rule.js';
+import { fractionsOf, NO_READABLE_TEST, NO_TESTS, passShare, type RewardScheme, term } from '../rule.js';
 
 const VALID = 0.6;
 const CAUGHT = 0.4;
 
-export const COMPOSITE = ruleOf({
+export const COMPOSITE: RewardScheme = {
   generatorTerms: (verdicts, { parses = true, book = [] } = {}) => {
     if (!parses) return [term('no program that parses', -1)];
     const all = [...verdicts, ...book];
@@ -18,4 +18,4 @@ export const COMPOSITE = ruleOf({
         : [term('valid', VALID, share.credit), term('caught', CAUGHT, share.caught)],
     ),
   book: byQuality({ valid: VALID, caught: CAUGHT, size: 2000 }),
-});
+};

@@ -1,9 +1,9 @@
 // Tests earn what they add: mutants of the reference that no earlier test killed (compare MIST-RL, arXiv 2603.01409). The
 // chain's program counts once, however many tests catch it.
-import { fractionsOf, type JudgedTurn, NO_READABLE_TEST, ruleOf, term } from '../rule.js';
+import { fractionsOf, type JudgedTurn, NO_READABLE_TEST, type RewardScheme, term } from '../rule.js';
 import { SHIFTED, WEIGHTS } from './shifted.js';
 
-export const MUTATION = ruleOf({
+export const MUTATION: RewardScheme = {
   ...SHIFTED,
   discriminatorTerms: (group) =>
     fractionsOf(group).map((share, i) => {
@@ -15,7 +15,7 @@ export const MUTATION = ruleOf({
       ];
     }),
   mutants: 12,
-});
+};
 
 /** The fraction of living mutants that the tests of a turn kill. */
 function newKills({ tests, target }: JudgedTurn): number {

@@ -1,12 +1,12 @@
 // The default scheme, and a stricter reward for the generator.
-import { fractionsOf, NO_READABLE_TEST, NO_TESTS, passShare, ruleOf, term } from '../rule.js';
+import { fractionsOf, NO_READABLE_TEST, NO_TESTS, passShare, type RewardScheme, term } from '../rule.js';
 
-/** Of the terms of the discriminator. */
+/** The weights of the discriminator's terms. */
 export const WEIGHTS = { valid: 0.4, invalid: 0.6, caught: 0.6 };
 
 const SHIFT = term('shift', -0.5);
 
-export const SHIFTED = ruleOf({
+export const SHIFTED: RewardScheme = {
   generatorTerms: (verdicts) =>
     verdicts.length === 0 ? [term(NO_TESTS, 0)] : [term('passed', 1, passShare(verdicts)), SHIFT],
   discriminatorTerms: (group) =>
@@ -18,11 +18,11 @@ export const SHIFTED = ruleOf({
         term('caught', WEIGHTS.caught, share.caught),
       ];
     }),
-});
+};
 
 /** Only a program that passes every test earns something. */
-export const ALL_TESTS = ruleOf({
+export const ALL_TESTS: RewardScheme = {
   ...SHIFTED,
   generatorTerms: (verdicts) =>
     verdicts.length === 0 ? [term(NO_TESTS, 0)] : [term('passed all', 1, Math.floor(passShare(verdicts))), SHIFT],
-});
+};

@@ -1,7 +1,7 @@
 // The discriminator earns what the generator loses.
-import { fractionsOf, NO_TESTS, passShare, ruleOf, term } from '../rule.js';
+import { fractionsOf, NO_TESTS, passShare, type RewardScheme, term } from '../rule.js';
 
-export const ZERO_SUM = ruleOf({
+export const ZERO_SUM: RewardScheme = {
   generatorTerms: (verdicts) => {
     if (verdicts.length === 0) return [term(NO_TESTS, 0.5)];
     return verdicts.includes('timeout') ? [term('timeout', 0)] : [term('passed', 1, passShare(verdicts))];
@@ -13,4 +13,4 @@ export const ZERO_SUM = ruleOf({
         ? [term('no valid test', 0)]
         : [term('valid, weighted by the share of them that is caught', share.caught / share.valid, share.credit)],
     ),
-});
+};

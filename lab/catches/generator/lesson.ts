@@ -1,7 +1,7 @@
 // What the generator of the family `keyhole` learns before its reinforcement: to write a program for a description, often a wrong one.
 
 import { RandomStream } from '../../../core/base/random.js';
-import { generatorOpening, textOf } from '../../../core/prompts/prompts.js';
+import { PROMPTS, textOf } from '../../../core/prompts/prompts.js';
 import { keyholeProblems, variantOf } from '../../families/keyhole/problems.js';
 import { renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
 import { encodeExample, type TinyVocabulary, type TrainingRow } from '../writer/tokenizer.js';
@@ -11,7 +11,8 @@ const RIGHT = 0.55; // share of the examples
 /** The user turn of the last stage, as the product writes it for a chain without reasoning. */
 export function programPrompt(description: string): string {
   const problem = { description, functionSignature: SIGNATURE, entry: 'solve' };
-  return generatorOpening('tiny', problem, 5)
+  return PROMPTS.tiny
+    .opening(problem, 5)
     .map(({ content }) => textOf(content))
     .join('');
 }

@@ -1,6 +1,7 @@
 // Reinforces the generator with the tests of one arm, and measures its programs on problems that it has never seen.
 import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import { REWARD_RULES } from '../../../core/rewards/rewards.js';
+import { rewardOf as sumOfTerms } from '../../../core/rewards/rule.js';
 import type { Split } from '../../../core/schema/problem.js';
 import type { Value } from '../../../core/schema/value.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
@@ -63,7 +64,8 @@ export function rewardOf(
 ): number {
   const passes = (args: KeyholeArgs): boolean =>
     program !== undefined && interpretKeyhole(program, args) === interpretKeyhole(spec, args);
-  return REWARD_RULES['all-tests'].generator(suite.map((args) => (passes(args) ? 'pass' : 'fail')));
+  const verdicts = suite.map((args) => (passes(args) ? 'pass' : 'fail'));
+  return sumOfTerms(REWARD_RULES['all-tests'].generatorTerms(verdicts));
 }
 
 const SAMPLES = 4; // programs for each problem

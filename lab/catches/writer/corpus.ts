@@ -1,7 +1,7 @@
 // What the writers of the family `keyhole` learn from: prompts as the product writes them, and answers of four inputs.
 
 import { RandomStream } from '../../../core/base/random.js';
-import { discriminatorPrompt, textOf } from '../../../core/prompts/prompts.js';
+import { PROMPTS, textOf } from '../../../core/prompts/prompts.js';
 import { type KeyholeArgs, type KeyholeSpec, LIMIT, type Rule } from '../../families/keyhole/family.js';
 import { solveRule } from '../../families/keyhole/inputs.js';
 import { interpretKeyhole } from '../../families/keyhole/interpret.js';
@@ -15,7 +15,8 @@ export const REQUEST = { testsPerTurn: INPUTS, expected: 'reference' } as const;
 /** The user turn, as the product writes it. A blind writer does not see the program. */
 export function promptOf(description: string, code: string | undefined): string {
   const problem = { description, functionSignature: SIGNATURE, entry: 'solve' };
-  return discriminatorPrompt('tiny', problem, 5, code, REQUEST)
+  return PROMPTS.tiny
+    .discriminator(problem, 5, code, REQUEST)
     .map(({ content }) => textOf(content))
     .join('');
 }

@@ -1,5 +1,5 @@
 // A public model as a blind writer: LoRA on the product's instruct prompt, taught as the small writer is.
-import { discriminatorPrompt } from '../../../core/prompts/prompts.js';
+import { PROMPTS } from '../../../core/prompts/prompts.js';
 import { planMinibatches } from '../../../core/rl/schedules.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
@@ -18,8 +18,7 @@ export const chatPrompt = (engine: Engine, description: string): number[] =>
   engine
     .chat()
     .openingTokens(
-      discriminatorPrompt(
-        'instruct',
+      PROMPTS.instruct.discriminator(
         { description, functionSignature: SIGNATURE, entry: 'solve' },
         5,
         undefined,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { discriminatorPrompt, generatorContinuation, generatorOpening } from '../../../core/prompts/prompts.js';
+import { PROMPTS } from '../../../core/prompts/prompts.js';
 import { STAGES } from '../../../core/schema/chain.js';
 import { shippedModelPath } from '../../../data/paths.js';
 import { ROOT } from '../../../infra/root.mjs';
@@ -63,9 +63,11 @@ for (const { name, folder, style } of MODELS)
       const promptsOf = (text: string): number[][] => {
         const problem = { description: text, functionSignature: text, entry: text };
         return STAGES.flatMap((stage) => [
-          chat.openingTokens(generatorOpening(style, problem, stage) as ChatMessage[]),
-          chat.continuationTokens(generatorContinuation(style, problem, stage)),
-          chat.openingTokens(discriminatorPrompt(style, problem, stage, text, { testsPerTurn: 2, expected: 'model' })),
+          chat.openingTokens(PROMPTS[style].opening(problem, stage) as ChatMessage[]),
+          chat.continuationTokens(PROMPTS[style].continuation(problem, stage)),
+          chat.openingTokens(
+            PROMPTS[style].discriminator(problem, stage, text, { testsPerTurn: 2, expected: 'model' }),
+          ),
         ]);
       };
       const expected = promptsOf('x').map(controls);
