@@ -68,10 +68,7 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
       const state = exists ? '' : ' (does not exist yet, the first run creates it)';
       return { required: true, detail: `${store}${state}, ${gib(disk.bavail * disk.bsize)} GiB free` };
     },
-    'onnx runtime': async () => ({
-      required: true,
-      detail: `providers installed: ${listProviders().join(', ')}`,
-    }),
+    'onnx runtime': async () => ({ required: true, detail: `providers installed: ${listProviders().join(', ')}` }),
     'device cuda': cudaCheck,
     'gpu presets': async () => {
       const gpu = await findGpu();
@@ -87,11 +84,7 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
     'sandbox wasm': () => wasmCheck(note),
     'temporal cli': async () => {
       const path = await findTemporalCli();
-      return {
-        required: false,
-        ok: path !== undefined,
-        detail: path ?? 'none: the first run downloads or builds it',
-      };
+      return { required: false, ok: path !== undefined, detail: path ?? 'none: the first run downloads or builds it' };
     },
     'temporal server': async () => {
       const target = temporalTarget(process.env);

@@ -110,10 +110,7 @@ export function addEvaluate(program: Command): void {
       warnings,
     };
     output.result(
-      {
-        ...value,
-        against: reference && { checkpoint: reference.name, metrics: reference.metrics, comparisons },
-      },
+      { ...value, against: reference && { checkpoint: reference.name, metrics: reference.metrics, comparisons } },
       () => {
         const head = `${name}: ${counted(problems, 'problem')}, ${counted(programs, 'program')} each, temperature ${temperature}`;
         return `${head}\n${tableOf(measured!, reference, comparisons)}`;

@@ -26,11 +26,7 @@ import type { Output } from '../terminal/output.js';
 import { notingActivities } from './activityNotes.js';
 import { noteUnused, type SessionFlags, withSession, withStore } from './session.js';
 
-export type SolvingFlags = SessionFlags & {
-  base?: string;
-  model?: string;
-  templateArgument: string[];
-};
+export type SolvingFlags = SessionFlags & { base?: string; model?: string; templateArgument: string[] };
 
 /**
  * Adds the arguments and options that choose the model and the store.
