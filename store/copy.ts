@@ -15,8 +15,8 @@ import type { Digest } from './store.js';
 
 export interface Copied {
   runs: number;
-  files: number; // written; pointers to checkpoints do not count
-  bytes: number; // written
+  files: number; // written files; pointers to checkpoints do not count
+  bytes: number; // written bytes
   present: number; // files that the other store had already
 }
 
@@ -68,7 +68,7 @@ export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Cop
   return copied;
 }
 
-/** So that the run that was started last is also the last one in the copy. */
+/** Orders the runs by their start, so that the run that was started last is also the last one in the copy. */
 async function inOrderOfStart(store: ObjectStore): Promise<string[]> {
   const runs = await store.listRuns();
   const times = await inParallel(runs, async (run) => (await store.runFileUsedAt(run, MANIFEST)) ?? 0);

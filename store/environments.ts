@@ -33,7 +33,7 @@ export async function enterEnvironment(
     const record = environmentRecordSchema.parse({ ...environment, accepted: isOther || undefined, at });
     const path = `${ENVIRONMENT}/${part}-${known.length + 1}.json`;
     if (await createRecord(store, runId, path, renderedJson(record))) return;
-  } // another worker was first: look again
+  } // another worker was first: the loop looks again
 }
 
 /** In the order in which they were recorded. @throws GauntletError CORRUPT_ARTIFACT naming the file */

@@ -1,5 +1,4 @@
-// The records of a run: its manifest, its whole configuration, one metrics file per step, evaluations of its checkpoints, the
-// result and the report.
+// The records of a run: manifest, whole configuration, one metrics file per step, evaluations of checkpoints, result, report.
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../core/base/errors.js';
@@ -21,7 +20,7 @@ import { createRecord, listRecords, readRecord, writeRecord } from './records.js
 import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
-/** Files of unfinished updates, see chains/train/updateFiles.ts. */
+/** The folder for files of unfinished updates (chains/train/updateFiles.ts). */
 export const UPDATES = 'updates';
 const METRICS = 'metrics';
 const EVALUATIONS = 'evaluations';
@@ -46,12 +45,12 @@ const runManifestSchema = z.strictObject({
   config: runConfigSchema,
   configDigest: z.string(),
   modelDigest: z.string(),
-  discriminatorModelDigest: z.string().optional(), // if the discriminator has its own base model
+  discriminatorModelDigest: z.string().optional(), // only if the discriminator has its own base model
   /** The commits of models of the Hugging Face hub, for people: the digests decide. */
   modelRevision: z.string().optional(),
   discriminatorModelRevision: z.string().optional(),
   dataDigest: z.string(),
-  codeVersion: z.string(), // of the code that started the run; other code may continue it
+  codeVersion: z.string(), // the version of the code that started the run; another version may continue it
   seed: z.int().nonnegative(),
   /** The checkpoint that the run started from. */
   origin: z.strictObject({ run: z.string(), checkpoint: z.string(), digest: z.string() }).optional(),
@@ -90,8 +89,8 @@ export async function readRun(store: Store, runId: string): Promise<RunManifest>
 }
 
 /**
- * The configuration of a run when a checkpoint was written: `gauntlet set` may have changed it before. Without the
- * artifact, that of the manifest. @throws GauntletError BAD_CHECKPOINT, or as readRun
+ * The configuration of a run when a checkpoint was written: `gauntlet set` may have changed it before. If the artifact is
+ * missing, the configuration in the manifest. @throws GauntletError BAD_CHECKPOINT, NOT_FOUND, CORRUPT_ARTIFACT
  */
 export async function readConfigAt(
   store: Store,
@@ -106,7 +105,7 @@ export async function writeInput(store: Store, runId: string, config: RunConfig)
   await writeRecord(store, runId, INPUT, renderedJson(config));
 }
 
-/** Undefined if the run was killed before it recorded it. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+/** Undefined if the run was killed before it wrote the file. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readInput(store: Store, runId: string): Promise<RunConfig | undefined> {
   return readParsed(store, runId, INPUT, runConfigSchema);
 }
@@ -143,7 +142,7 @@ export async function listMetrics(store: Store, runId: string): Promise<string[]
 export const readMetricsFile = (store: Store, runId: string, path: string): Promise<RunMetrics | undefined> =>
   readParsed(store, runId, path, runMetricsSchema);
 
-/** What `read` finds at the paths. */
+/** Reads all paths, and leaves out those where `read` finds nothing. */
 export async function readAll<T>(
   paths: readonly string[],
   read: (path: string) => Promise<T | undefined>,
