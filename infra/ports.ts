@@ -11,7 +11,7 @@ export interface Ports {
 
 const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 7233; // the default of every Temporal client
-const UI_OFFSET = 1000; // as the Temporal CLI does
+const UI_OFFSET = 1000; // the Temporal CLI has the same default
 const TRIES = 100;
 /**
  * Ports that need no root, from the list of the Fetch standard ("port blocking"): every browser refuses to connect to them,
@@ -82,7 +82,7 @@ export function isFree(port: number, host = LOOPBACK): Promise<boolean> {
   );
 }
 
-/** A port that Linux gives to no outgoing connection, so that none takes it before the server does. */
+/** Returns a free port. Linux gives it to no outgoing connection, so none takes it before the server does. */
 async function anyFree(not?: number): Promise<number> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const port = randomInt(...SERVER_PORTS);
