@@ -55,7 +55,7 @@ function packageHint(reason: string): string {
   if (found === null) return '';
   return PACKAGED.includes(found[1] ?? '')
     ? '; it is in the packages `numpy` (--packages, containers.packages)'
-    : '; install it in an image of your own (containers.image); test source cannot use it, and imports the program as `solution`';
+    : '; a program can have it in an image of yours (containers.image); tests as source cannot, and import the program as `solution`';
 }
 
 const APART =

@@ -38,7 +38,7 @@ function endAtOnce(): void {
 export async function interruptible(work: (stop: AbortController) => Promise<void>): Promise<void> {
   const stop = new AbortController();
   let interrupted = false;
-  setMaxListeners(0, stop.signal); // one per row at work
+  setMaxListeners(0, stop.signal); // each row at work has a listener
   const release = onInterrupt(() => {
     interrupted = true;
     stop.abort();
