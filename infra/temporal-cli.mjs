@@ -78,7 +78,7 @@ async function install(target, env, log, release) {
     ['download', download],
     ['go', buildWithGo],
   ])) {
-    const scratch = mkdtempSync(join(folder, '.work-')); // beside the target: a rename in one file system is atomic
+    const scratch = mkdtempSync(join(folder, '.work-')); // in the folder of the target, so that the rename is atomic
     try {
       const made = join(scratch, 'made');
       const reason = await attempt(scratch, made, env, log, release);

@@ -75,7 +75,7 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
   const storeDir = resolve(options.storeDir);
   await refuseNetworkFolder(storeDir);
   mkdirSync(storeDir, { recursive: true });
-  // Of two processes that start at once, one waits and then finds the server of the other.
+  // If two processes start at the same time, one waits and then finds the server of the other.
   const waiting = (pid: number) => log(`process ${pid} starts a Temporal server for this store: waiting for it`);
   const provide = async (): Promise<TemporalServer> => {
     const running = await findRunning(storeDir, namespace);
@@ -165,7 +165,7 @@ async function startEmbedded(options: Launch): Promise<TemporalServer> {
   const cli = await provideTemporalCli({ env, log }).catch((error: Error) => {
     throw new GauntletError('SERVER_UNAVAILABLE', error.message, { cause: error });
   });
-  // Of two servers that start at once for two stores, the second must not choose the port that the first is about to take.
+  // If servers for two stores start at the same time, one must not choose the port that the other is about to take.
   return withLock(join(tmpdir(), `gauntlet-${process.getuid?.() ?? ''}`, 'ports.lock'), async () => {
     // The server also chooses some ports itself, which another program may take first.
     for (let start = 1; ; start++) {

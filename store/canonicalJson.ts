@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import { GauntletError } from '../core/base/errors.js';
 import type { Digest } from './store.js';
 
-export function digestBytes(bytes: Uint8Array | string): Digest {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-}
+export const digestBytes = (bytes: Uint8Array | string): Digest =>
+  `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
 

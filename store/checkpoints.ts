@@ -162,9 +162,8 @@ export async function readPointer(
   throw new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${pointer} is damaged`);
 }
 
-function pointerDigest(runId: string, pointer: string, target: Pick<CheckpointPointer, 'name' | 'score'>): string {
-  return digestJson({ runId, pointer, name: target.name, score: target.score });
-}
+const pointerDigest = (runId: string, pointer: string, target: Pick<CheckpointPointer, 'name' | 'score'>): string =>
+  digestJson({ runId, pointer, name: target.name, score: target.score });
 
 export interface CheckpointReport {
   name: string; // the name of a checkpoint or of a pointer
@@ -278,6 +277,5 @@ async function folders(store: Store, runId: string): Promise<string[]> {
 
 const at = (name: string, path: string): string => `${CHECKPOINTS}/${name}/${path}`;
 
-function refused(runId: string, name: string, problems: readonly string[]): GauntletError {
-  return new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${name} is refused: ${problems.join('; ')}`);
-}
+const refused = (runId: string, name: string, problems: readonly string[]): GauntletError =>
+  new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${name} is refused: ${problems.join('; ')}`);

@@ -10,7 +10,7 @@ import { layout } from './layout.js';
 import { unlessLost } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { checkRecord, DIGESTS } from './records.js';
-import { MANIFEST, readRun } from './runs.js';
+import { differenceOf, MANIFEST, readRun } from './runs.js';
 import type { Digest } from './store.js';
 
 export interface Copied {
@@ -53,7 +53,7 @@ export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Cop
   for (const [run, all] of paths) {
     for (const group of inOrder(all)) {
       if (group.some(isPointer))
-        await movePointers(to, run); // to checkpoints of both stores
+        await movePointers(to, run); // the pointers choose among the checkpoints of both stores
       else
         await inParallel(group, async (path) => {
           const bytes = await from.readRunFile(run, path);
@@ -102,9 +102,7 @@ const isWhole = async (store: ObjectStore, run: string, record: string): Promise
 
 async function refuseOther(from: ObjectStore, to: ObjectStore, run: string): Promise<void> {
   if ((await to.readRunFile(run, MANIFEST)) === undefined) return;
-  const [ours, theirs] = [await readRun(from, run), await readRun(to, run)];
-  const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
-  if (fields.every((field) => ours[field] === theirs[field])) return;
+  if (differenceOf(await readRun(from, run), await readRun(to, run)) === undefined) return;
   throw new GauntletError('RUN_EXISTS', `${to.locate('')} has another run ${run}: copy into another store`);
 }
 

@@ -9,9 +9,8 @@ import { digestsIn } from './references.js';
 import type { Digest, Ref, Store } from './store.js';
 
 /** 64 hex digits: SHA-256 of the canonical JSON of (name, version, inputs). */
-export function memoKey(name: string, version: number, inputs: unknown): string {
-  return hexOf(digestJson({ name, version, inputs }));
-}
+export const memoKey = (name: string, version: number, inputs: unknown): string =>
+  hexOf(digestJson({ name, version, inputs }));
 
 const RECORD = '.inputs';
 

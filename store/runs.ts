@@ -68,13 +68,17 @@ export async function createRun(store: Store, runId: string, facts: RunFacts): P
   const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed };
   if (await createRecord(store, runId, MANIFEST, renderedJson(manifest))) return manifest;
   const present = await readRun(store, runId);
-  const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
-  const other = fields.find((field) => present[field] !== manifest[field]);
+  const other = differenceOf(present, manifest);
   if (other === undefined) return present;
   const fieldsOf = (): string => differingKeys(runIdentity(present.config), config).join(', ');
   const what = other === 'configDigest' ? `other configuration (${fieldsOf()})` : `another ${other}`;
   throw new GauntletError('RUN_EXISTS', `run ${runId} exists with ${what}`);
 }
+
+const IDENTITY = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
+
+/** The first field in which two manifests with one id name different runs; undefined if they name the same run. */
+export const differenceOf = (a: RunManifest, b: RunManifest) => IDENTITY.find((field) => a[field] !== b[field]);
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readRun(store: Store, runId: string): Promise<RunManifest> {
@@ -101,24 +105,16 @@ export async function readConfigAt(
   return parseAs(runConfigSchema, await store.getJson(configDigest), 'BAD_CHECKPOINT', where);
 }
 
-export async function writeInput(store: Store, runId: string, config: RunConfig): Promise<void> {
-  await writeRecord(store, runId, INPUT, renderedJson(config));
-}
+export const writeInput = (store: Store, runId: string, config: RunConfig): Promise<void> =>
+  writeRecord(store, runId, INPUT, renderedJson(config));
 
 /** Undefined if the run was killed before it wrote the file. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
-export async function readInput(store: Store, runId: string): Promise<RunConfig | undefined> {
-  return readParsed(store, runId, INPUT, runConfigSchema);
-}
+export const readInput = (store: Store, runId: string): Promise<RunConfig | undefined> =>
+  readParsed(store, runId, INPUT, runConfigSchema);
 
 /** Writes metrics/<step>.json, also over an earlier one. `step` is a number, or 'number-name'. */
-export async function writeMetrics(
-  store: Store,
-  runId: string,
-  step: number | string,
-  metrics: RunMetrics,
-): Promise<void> {
-  await writeRecord(store, runId, `${METRICS}/${step}.json`, renderedJson(metrics));
-}
+export const writeMetrics = (store: Store, runId: string, step: number | string, metrics: RunMetrics): Promise<void> =>
+  writeRecord(store, runId, `${METRICS}/${step}.json`, renderedJson(metrics));
 
 /** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readMetrics(store: Store, runId: string): Promise<RunMetrics[]> {
@@ -153,14 +149,8 @@ export async function readAll<T>(
 const stepOf = (path: string): number => Number.parseInt(path.slice(METRICS.length + 1), 10);
 
 /** Writes evaluations/<id>.json, also over an earlier one. Its artifacts are kept as long as it is. */
-export async function writeEvaluation(
-  store: Store,
-  runId: string,
-  id: string,
-  record: EvaluationRecord,
-): Promise<void> {
-  await writeRecord(store, runId, `${EVALUATIONS}/${id}.json`, renderedJson(record));
-}
+export const writeEvaluation = (store: Store, runId: string, id: string, record: EvaluationRecord): Promise<void> =>
+  writeRecord(store, runId, `${EVALUATIONS}/${id}.json`, renderedJson(record));
 
 /** The evaluations of a run by id. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readEvaluations(store: Store, runId: string): Promise<[id: string, EvaluationRecord][]> {
@@ -179,9 +169,8 @@ export async function writeResult(store: Store, runId: string, result: RunResult
 }
 
 /** The page of a run. It can be rendered again from the other records at any time. */
-export async function writeReport(store: Store, runId: string, page: string): Promise<void> {
-  await writeRecord(store, runId, REPORT, page);
-}
+export const writeReport = (store: Store, runId: string, page: string): Promise<void> =>
+  writeRecord(store, runId, REPORT, page);
 
 /** Empty while the run goes on. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readResult(store: Store, runId: string): Promise<{ result?: RunResult; chain?: ChainView }> {

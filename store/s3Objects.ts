@@ -131,7 +131,7 @@ export class S3Objects implements Objects {
       try {
         await this.client.send(new CopyObjectCommand({ ...this.at(to), CopySource: source, CopySourceIfMatch: etag }));
         await this.client.send(new DeleteObjectCommand({ ...this.at(from), IfMatch: etag })).catch((error: unknown) => {
-          if (!isMissing(error)) throw error; // else an attempt whose answer was lost has deleted it
+          if (!isMissing(error)) throw error; // an earlier attempt, whose answer was lost, may have deleted it
         });
       } catch (error) {
         // somebody removed or replaced the object meanwhile: it stays, and a copy of what it was does no harm

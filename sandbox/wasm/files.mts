@@ -58,7 +58,7 @@ export function addDevice(fs: MemFs, path: string, { read, write }: Device): voi
   (fs.mkdev as (path: string, mode: number, dev: number) => void)(path, 0o666, number);
 }
 
-/** How many bytes a write adds to the memory in use. A file also grows by the hole before the written part; a device does not grow. */
+/** How many bytes a write adds. A file also grows by the hole before the written part; a device does not grow. */
 function growth({ node, position }: Stream, length: number, at: number | undefined, fs: MemFs): number {
   if (!node || fs.isChrdev(node.mode)) return 0;
   if (!fs.isFile(node.mode)) return length;
