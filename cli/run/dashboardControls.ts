@@ -87,7 +87,7 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
   return { states, live, request, close };
 }
 
-/** Lists the states with one request. Completed runs are left out: the store has their results. Each id has its latest execution. */
+/** Lists the states with one request: the latest execution of each id, without completed runs, whose results are stored. */
 async function listStates(client: Client): Promise<LiveStates['states']> {
   const done = ['Completed', 'ContinuedAsNew'].map((status) => ` AND ExecutionStatus != '${status}'`).join('');
   const query = `WorkflowType = 'trainFullPipeline'${done}`;

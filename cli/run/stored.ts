@@ -1,4 +1,4 @@
-// A run as recorded in the store, which outlives the retention of the server.
+// Reads a run from the store, which keeps it longer than the server does.
 import type { RunConfig } from '../../core/schema/config.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { readInput, readMetrics, readResult } from '../../store/runs.js';

@@ -1,4 +1,4 @@
-// A whole chain as text.
+// Renders a whole chain as text.
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { countsOf, programReason, type TestCounts, testReason } from '../../core/rewards/explain.js';
 import { OUTCOMES, type Outcome } from '../../core/rewards/outcomes.js';

@@ -6,8 +6,8 @@ import { note } from './output.js';
 const SAME_SIGNAL_MS = 1_000;
 
 /**
- * Calls `stop` on the first Ctrl-C or SIGTERM; one that follows ends the process at once. Two at the same time are one: npm and
- * `timeout` pass a signal on that the process has received already.
+ * Calls `stop` on the first Ctrl-C or SIGTERM. A later one ends the process at once. Two within a second count as one, because
+ * npm and `timeout` pass on a signal that the process has received already.
  */
 export function onInterrupt(stop: () => void): () => void {
   let asked: number | undefined;
