@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute } from 'node:path';
 
-const LINGER_MS = 3000; // then the process ends, whatever handles are still open
+const LINGER_MS = 3000; // after the command, open handles keep the process alive for so long
 
-// `gauntlet … | head`: nobody reads what follows, so it is dropped and the command goes on
+// after `gauntlet … | head` nobody reads the rest of the output, so it is dropped and the command goes on
 process.stderr.on('error', () => {});
 process.stdout.on('error', ({ code }) => {
   if (code === 'EPIPE') return;
@@ -13,7 +13,7 @@ process.stdout.on('error', ({ code }) => {
   process.exit(3);
 });
 
-// other programs come from no folder that is relative to the current one, which may be somebody else's
+// the current folder may belong to somebody else, so other programs are not looked for in relative folders of PATH
 const folders = process.env.PATH?.split(delimiter).filter(isAbsolute);
 if (folders?.length > 0) process.env.PATH = folders.join(delimiter);
 else delete process.env.PATH;

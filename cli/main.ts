@@ -37,7 +37,7 @@ import { useStore } from './terminal/commandLine.js';
 import { EXIT } from './terminal/exitCodes.js';
 import { printError } from './terminal/output.js';
 
-/** Groups of --help, in its order. */
+/** The groups of commands, in the order of --help. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
   [
@@ -48,7 +48,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Tools:', [addModel, addProblems, addSandbox, addConfig]],
 ];
 
-const STUCK_MS = 2_000; // less than bin/gauntlet.mjs waits for open handles
+const STUCK_MS = 2_000; // bin/gauntlet.mjs waits longer for open handles
 
 /** Commands that serve until Ctrl-C have no span of their own. */
 const SERVERS = ['up', 'worker', 'dashboard', 'serve'];
@@ -95,7 +95,7 @@ export function endStuckThreads(): void {
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), STUCK_MS).unref();
 }
 
-/** 'gauntlet checkpoints show' */
+/** Returns the name of the command, such as 'gauntlet checkpoints show'. */
 function commandName(command: Command, [first, ...rest]: string[]): string {
   const next = command.commands.find((each) => each.name() === first);
   return next ? `${command.name()} ${commandName(next, rest)}` : command.name();

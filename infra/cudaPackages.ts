@@ -4,8 +4,8 @@ export interface Wheel {
   name: string;
   version: string;
   sha256: string;
-  pip?: string[]; // flags that select the wheel, if it is not for this Python
-  folder: string; // holds the libraries in the wheel
+  pip?: string[]; // flags that select a wheel for another Python than the one of this machine
+  folder: string; // the folder in the wheel that has the libraries
 }
 
 /** The version of onnxruntime-node, whose library loads only the provider of the same release. It needs CUDA 13. */
@@ -16,12 +16,12 @@ export const PROVIDER: Wheel = {
   pip: ['--python-version=311', '--abi=cp311', '--platform=manylinux_2_28_x86_64'],
   folder: 'onnxruntime/capi',
 };
-/** Compute capabilities, times ten, for which it has machine code, which also runs on later ones of the same generation. */
+/** Compute capabilities (times ten) with machine code in the provider. The code also runs on later ones of a generation. */
 const CODE = [75, 80, 86, 89, 90, 120];
 /** The oldest driver for CUDA 13. */
 const DRIVER = 580;
 
-/** Why CUDA cannot work on a card, if so. */
+/** Says why CUDA cannot work on a card; undefined if it can. */
 export function cardFault({ capability, driver }: { capability: string; driver: string }): string | undefined {
   if (Number.parseInt(driver, 10) < DRIVER) return `its driver is ${driver}, and CUDA 13 needs ${DRIVER} or newer`;
   const own = Math.round(10 * Number(capability));

@@ -12,7 +12,8 @@ export const GO_MINIMUM = [1, 25]; // the go.mod of Temporal's programs requires
  * @returns {Promise<string | undefined>} undefined on success, else why it failed
  */
 export async function goBuild({ name, version, programs, linkerFlags = '', scratch, env, log }) {
-  const { stdout } = spawnSync('go', ['version'], { env, cwd: scratch, encoding: 'utf8' }); // a go.mod elsewhere may name another Go
+  // in another folder, a go.mod may name another Go
+  const { stdout } = spawnSync('go', ['version'], { env, cwd: scratch, encoding: 'utf8' });
   const match = /go(\d+)\.(\d+)/.exec(stdout ?? '');
   if (!match) return 'no Go to build it with';
   const [major, minor] = [Number(match[1]), Number(match[2])];
@@ -20,7 +21,7 @@ export async function goBuild({ name, version, programs, linkerFlags = '', scrat
     return `Go ${major}.${minor} is too old to build it (${GO_MINIMUM.join('.')}+)`;
   }
   log(`building ${name} with Go ${major}.${minor}: two to six minutes and 3 GB, once`);
-  // caches of its own, removed with `scratch`: they take 3 GB, and nothing else uses them
+  // the caches take 3 GB and nothing else uses them, so they are removed with `scratch`
   const caches = {
     GOCACHE: join(scratch, 'cache'),
     GOMODCACHE: join(scratch, 'modules'),

@@ -1,14 +1,14 @@
-// What the servers of `dashboard`, `serve` and the Web UI share: whom they answer, how many connections they hold, and the
-// address that they listen at. They answer no request of a foreign web page, on loopback only those for their own host, and
-// beyond loopback only those with a random token.
+// Rules for the servers of `dashboard`, `serve` and the Web UI: whom they answer, how many connections they hold, and where
+// they listen. They answer no request of a foreign web page. On loopback they answer requests for their own host only;
+// elsewhere, only requests with a random token.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import { type AddressInfo, BlockList, isIP, type Socket } from 'node:net';
 import { GauntletError } from '../core/base/errors.js';
 
 export interface Access {
-  readonly token?: string; // absent: loopback needs none
-  /** Undefined if the request may be answered. */
+  readonly token?: string; // undefined on loopback, which needs no token
+  /** Returns why a request is refused; undefined if it may be answered. */
   refusal(request: IncomingMessage): Refusal | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface Refusal {
   message: string;
 }
 
-/** @param command the one that prints the token */
+/** @param command the command that prints the token */
 export function createAccess(host: string, command: string): Access {
   const token = isLoopback(host) ? undefined : randomBytes(24).toString('base64url');
   return {
@@ -33,11 +33,11 @@ export function createAccess(host: string, command: string): Access {
 }
 
 export interface Listener {
-  origin: string; // 'http://127.0.0.1:8000'
+  origin: string; // such as 'http://127.0.0.1:8000'
   close(): Promise<void>;
 }
 
-/** @param port 0: any free one. @throws GauntletError PORT_TAKEN, or BAD_INPUT if the address cannot be used */
+/** @param port 0 takes any free port. @throws GauntletError PORT_TAKEN, or BAD_INPUT if the address cannot be used */
 export async function listen(server: Server, host: string, port: number): Promise<Listener> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ code }: NodeJS.ErrnoException) => {
@@ -57,10 +57,10 @@ export async function listen(server: Server, host: string, port: number): Promis
   };
 }
 
-const HEADERS_MS = 10_000; // to send the headers of a request, also the first one
+const HEADERS_MS = 10_000; // how long a client may take to send the headers of a request
 const CHECK_MS = 2_000;
 
-/** Options of createServer that end a connection whose request does not come. @param bodyMs for a whole request */
+/** Options that end a connection whose request does not come. @param bodyMs how long a whole request may take */
 export const patience = (bodyMs: number): ServerOptions => ({
   headersTimeout: Math.min(HEADERS_MS, bodyMs),
   requestTimeout: bodyMs,
@@ -120,11 +120,11 @@ function isForeign({ headers }: IncomingMessage): boolean {
   return isOfAnother && headers['sec-fetch-mode'] !== 'navigate';
 }
 
-/** Cookies do not tell ports apart, so the name does. */
+/** The name has the port, because a browser sends the cookies of one port to all ports of a host. */
 export const cookieName = ({ headers }: IncomingMessage): string =>
   `gauntlet-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? 80}`;
 
-/** As the query of a link, as a cookie, or as a bearer. */
+/** A request has the token in its query, in a cookie or in the header Authorization. */
 function hasToken(request: IncomingMessage, token: string): boolean {
   const cookies = (request.headers.cookie ?? '').split(/;\s*/);
   const cookie = cookies.find((each) => each.startsWith(`${cookieName(request)}=`))?.split('=')[1];

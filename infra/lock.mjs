@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isHere, PLACE } from './place.mjs';
 
 const BEAT_MS = 2_000; // how often the holder touches the file
-const STALE_MS = 30_000; // without a touch for so long, the holder is dead, even if another process has its pid
+const STALE_MS = 30_000; // if the file is not touched for so long, the holder is dead, even if another process has its pid
 
-/** @typedef {{ touched?: number, since?: number }} Watch when a waiter saw the file change last, by its own clock */
+/** @typedef {{ touched?: number, since?: number }} Watch when the file was touched, and when the waiter saw that first */
 
 /**
  * Runs `work` while holding the lock file at `path`. Waits for a live holder; takes over from a dead one.
@@ -72,7 +72,7 @@ function holderIn(path) {
   }
 }
 
-/** @returns {number | 'stale' | undefined} undefined: the lock was released */
+/** @returns {number | 'stale' | undefined} the pid of the holder; undefined if the lock was released */
 function holderOf(path, watch) {
   const holder = holderIn(path);
   if (holder === undefined) return undefined;
@@ -83,7 +83,7 @@ function holderOf(path, watch) {
     return undefined;
   }
   if (holder.isHere) return Date.now() - touched > STALE_MS || !isAlive(holder.pid) ? 'stale' : holder.pid;
-  // Elsewhere the clock may differ, and the pid says nothing here: the file must change before this process's eyes.
+  // The holder runs elsewhere, with another clock and other pids. It is alive if this process sees the file change.
   if (watch.touched !== touched) Object.assign(watch, { touched, since: performance.now() });
   return performance.now() - watch.since > STALE_MS ? 'stale' : holder.pid;
 }

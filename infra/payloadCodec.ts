@@ -1,5 +1,5 @@
-// Optional encryption of all payloads: inputs, results, updates, details. The server and its UI see only ciphertext;
-// keys stay with clients and workers.
+// Optional encryption of all payloads: inputs, results, updates and details. The server and its UI see only ciphertext; only
+// clients and workers have the keys.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Payload, PayloadCodec } from '@temporalio/common';
@@ -49,7 +49,8 @@ export class EncryptionCodec implements PayloadCodec {
       const data = Buffer.from(payload.data ?? []);
       try {
         const iv = data.subarray(0, IV_BYTES);
-        const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }); // without it, a short tag could be guessed
+        // without authTagLength, a short tag would be accepted, which somebody could guess
+        const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
         decipher.setAuthTag(data.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
         const open = [decipher.update(data.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
         return PayloadMessage.decode(Buffer.concat(open));

@@ -5,19 +5,19 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** The same for all containers of a machine, until it restarts. */
+/** An id of this machine until it restarts. All its containers have the same one. */
 export const BOOT =
   attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()) ??
   attempt(() => execFileSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8', stdio: 'pipe' }).trim()) ??
   hostname();
 
-/** Host name and eight hex digits; letters, digits, dots and dashes. */
+/** The host name and eight hex digits. It has only letters, digits, dots and dashes. */
 export const PLACE = `${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${createHash('sha256')
   .update(`${BOOT} ${attempt(() => readlinkSync('/proc/self/ns/pid')) ?? ''}`)
   .digest('hex')
   .slice(0, 8)}`;
 
-/** Whether a place is this one. The host name may have changed since it was written. */
+/** Whether a place is this one. The hex digits decide, because the host name may have changed. */
 export const isHere = (/** @type {string | undefined} */ place) => place?.slice(-8) === PLACE.slice(-8);
 
 /** @param {() => string} read */
@@ -25,6 +25,6 @@ function attempt(read) {
   try {
     return read();
   } catch {
-    return undefined; // another system
+    return undefined; // this system does not have it
   }
 }

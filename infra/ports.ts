@@ -4,14 +4,9 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { GauntletError } from '../core/base/errors.js';
 
-export interface Ports {
-  port: number;
-  uiPort: number;
-}
-
 const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 7233; // the default of every Temporal client
-const UI_OFFSET = 1000; // as the Temporal CLI does
+const UI_OFFSET = 1000; // the Temporal CLI has the same default
 const TRIES = 100;
 /**
  * Ports that need no root, from the list of the Fetch standard ("port blocking"): every browser refuses to connect to them,
@@ -24,7 +19,7 @@ export const BLOCKED_BY_BROWSERS = [
 const SERVER_PORTS = [20_000, 32_768] as const; // Linux gives the ports from 32,768 on to outgoing connections
 
 /** A requested port that is taken is an error; the default moves to the next free one. @throws GauntletError PORT_TAKEN */
-export async function choosePorts(port: number | undefined, uiPort: number | undefined): Promise<Ports> {
+export async function choosePorts(port: number | undefined, uiPort: number | undefined) {
   const chosen = await choose(port, DEFAULT_PORT, 'port');
   return { port: chosen, uiPort: await choose(uiPort, chosen + UI_OFFSET, 'Web UI port', chosen) };
 }
@@ -82,7 +77,7 @@ export function isFree(port: number, host = LOOPBACK): Promise<boolean> {
   );
 }
 
-/** A port that Linux gives to no outgoing connection, so that none takes it before the server does. */
+/** Returns a free port. Linux gives it to no outgoing connection, so none takes it before the server does. */
 async function anyFree(not?: number): Promise<number> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const port = randomInt(...SERVER_PORTS);

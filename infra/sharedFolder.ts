@@ -11,9 +11,9 @@ import { isAlive } from './lock.mjs';
 import { BOOT, isHere, PLACE } from './place.mjs';
 
 const BEAT_MS = 2000; // how often a process touches its file
-const WATCH_MS = 15_000; // a file that does not change for so long was left by a process that died. Clocks play no part.
+const WATCH_MS = 15_000; // if a file does not change for so long, its process has died. Clocks need not agree.
 
-/** File systems of statfs(2) by their magic numbers. To make a folder in /proc, Node tries without an end. */
+/** Magic numbers that statfs(2) gives to file systems. Node would try for ever to make a folder in /proc. */
 const UNUSABLE: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -68,7 +68,7 @@ export async function claimFolder(
       await mkdir(hosts, { recursive: true });
       await writeFile(path, '');
     });
-    // Looks after it wrote: of two that begin at once, at least one sees the other.
+    // First writes, then looks: if two processes begin at the same time, at least one sees the other.
     const stranger = await liveStranger(hosts, server, watchMs);
     if (stranger === undefined) return;
     await release();
@@ -95,7 +95,7 @@ interface Stranger {
   boot: string;
 }
 
-/** A process elsewhere that keeps touching its file. Removes the files of processes that do not. */
+/** Returns a process elsewhere that keeps touching its file. Removes the files of processes that do not. */
 async function liveStranger(hosts: string, server: boolean, watchMs: number): Promise<Stranger | undefined> {
   const watched = new Map<string, { stranger: Stranger; touched: number | undefined }>();
   const touchedAt = (name: string) =>
@@ -117,7 +117,7 @@ async function liveStranger(hosts: string, server: boolean, watchMs: number): Pr
     for (const [name, { stranger, touched }] of watched) {
       const now = await touchedAt(name);
       if (now === undefined)
-        watched.delete(name); // it has ended
+        watched.delete(name); // its process has ended
       else if (now !== touched) return stranger;
     }
   }

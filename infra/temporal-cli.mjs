@@ -21,7 +21,7 @@ const RELEASE = {
     linux_arm64: 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
   },
 };
-const DOWNLOAD_START_MS = 10_000; // without a byte by then, the machine is offline
+const DOWNLOAD_START_MS = 10_000; // if no byte has arrived by then, the machine counts as offline
 const DOWNLOAD_STALL_MS = 20_000;
 const REMOVE = { recursive: true, force: true };
 
@@ -78,7 +78,7 @@ async function install(target, env, log, release) {
     ['download', download],
     ['go', buildWithGo],
   ])) {
-    const scratch = mkdtempSync(join(folder, '.work-')); // beside the target: a rename in one file system is atomic
+    const scratch = mkdtempSync(join(folder, '.work-')); // in the folder of the target, so that the rename is atomic
     try {
       const made = join(scratch, 'made');
       const reason = await attempt(scratch, made, env, log, release);
@@ -98,7 +98,7 @@ async function install(target, env, log, release) {
   );
 }
 
-/** In a process of its own, for the proxy in `env`. Nothing is unpacked or run before the digest was compared. */
+/** Downloads in another process, which uses the proxy in `env`. The digest is compared before anything is unpacked or run. */
 async function download(scratch, made, env, log, { url, sha256 }) {
   const machine = `${process.platform}_${{ x64: 'amd64' }[process.arch] ?? process.arch}`;
   const digest = sha256[machine];
@@ -144,7 +144,7 @@ function buildWithGo(scratch, made, env, log) {
   });
 }
 
-/** As core/base/cacheFolder.ts, which is not built yet when this runs. */
+/** Does the same as core/base/cacheFolder.ts, which is not built yet when this runs. */
 export function cacheDir(env = process.env) {
   return env.GAUNTLET_CACHE || join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'gauntlet');
 }

@@ -18,7 +18,7 @@ const TYPES = {
   Double: IndexedValueType.INDEXED_VALUE_TYPE_DOUBLE,
 } as const;
 
-/** A hosted server may offer no such request: PERMISSION_DENIED and UNIMPLEMENTED of gRPC. */
+/** The gRPC codes PERMISSION_DENIED and UNIMPLEMENTED, with which hosted servers answer requests that they do not offer. */
 const HIDDEN: readonly (number | undefined)[] = [7, 12];
 
 /** @throws if no server answers in time */
@@ -45,7 +45,7 @@ export async function prepareNamespace(
     .listSearchAttributes({ namespace })
     .catch((error: { code?: number }) => {
       if (!HIDDEN.includes(error.code)) throw error;
-      return undefined; // workers find the same and write none
+      return undefined; // workers get the same answer and write no search attributes
     });
   if (listed === undefined) return options.log('this server does not show its search attributes: runs have none');
   const { customAttributes } = listed;

@@ -45,7 +45,7 @@ const withoutHttp = (): Record<string, string> => ({
   'system.enableNexus': 'false',
 });
 
-/** The server puts the name into a URL, which these characters would end or change. So it gets the name within its folder. */
+/** The server puts the path into a URL. If the path has characters that change a URL, the server gets the file name only. */
 export const databaseName = (path: string): string => (/[%#?]/.test(path) ? basename(path) : path);
 
 export function serverArguments(
@@ -72,7 +72,7 @@ export function serverArguments(
   ];
 }
 
-/** Starts the server in the folder of its log, and in its own session, so that Ctrl-C does not reach it. */
+/** Starts the server in the folder of its log. It has its own session, so that Ctrl-C does not reach it. */
 export async function launch(
   cli: string,
   args: string[],

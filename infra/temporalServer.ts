@@ -33,25 +33,27 @@ export interface TemporalServer {
   address: string; // host:port of the frontend
   connection: ConnectionSettings; // address and credentials
   namespace: string;
-  uiUrl: string | null; // null: the Web UI of an external server was not found
+  uiUrl: string | null; // null if no Web UI of an external server was found
   owned: boolean; // this process started it and ends it
   pid?: number; // set if the server is embedded
   exited?: Promise<void>; // owned servers: settles when the server process exits
-  close(): Promise<void>; // ends an owned server only
+  close(): Promise<void>; // ends the server if this process owns it
 }
 
 export interface ServerOptions {
   storeDir: string;
-  port?: number; // an error if taken; default: 7233 or the next free one; 0: any free one
-  uiPort?: number; // likewise; default port + 1000
+  port?: number; // must be free; 0 takes any free port; default: 7233 or the next free port
+  uiPort?: number; // must be free; 0 takes any free port; default: port + 1000 or the next free port
   log?: (line: string) => void;
   env?: Record<string, string | undefined>;
-  dynamicConfig?: Record<string, string | number>; // added to the tuning of an embedded server
+  dynamicConfig?: Record<string, string | number>; // further settings of an embedded server
 }
+
+type Launch = Required<Pick<ServerOptions, 'storeDir' | 'log' | 'env'>> & ServerOptions & { namespace: string };
 
 interface ServerState {
   pid: number;
-  place: string; // where the pid means this server
+  place: string; // where the pid names this server (place.mjs)
   port: number;
   uiPort: number;
   database: string;
@@ -59,7 +61,7 @@ interface ServerState {
 
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
-const STARTS = 3; // a server starts again if it lost a port to another program
+const STARTS = 3; // how often to start a server that loses a port to another program
 const LOST_PORT = /address already in use|EADDRINUSE|free port|ephemeral port/;
 const REFUSED = [7, 16]; // PERMISSION_DENIED and UNAUTHENTICATED of gRPC
 
@@ -73,7 +75,7 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
   const storeDir = resolve(options.storeDir);
   await refuseNetworkFolder(storeDir);
   mkdirSync(storeDir, { recursive: true });
-  // Of two processes that start at once, one waits and then finds the server of the other.
+  // If two processes start at the same time, one waits and then finds the server of the other.
   const waiting = (pid: number) => log(`process ${pid} starts a Temporal server for this store: waiting for it`);
   const provide = async (): Promise<TemporalServer> => {
     const running = await findRunning(storeDir, namespace);
@@ -82,7 +84,7 @@ export async function ensureServer(options: ServerOptions): Promise<TemporalServ
       log(`using the Temporal server at ${running.address}${otherPort ? ': it serves this store already' : ''}`);
       return running;
     }
-    return startEmbedded(storeDir, namespace, { ...options, env }, log);
+    return startEmbedded({ ...options, storeDir, namespace, env, log });
   };
   return withLock(join(storeDir, 'temporal.lock'), provide, waiting);
 }
@@ -130,14 +132,14 @@ async function external(
   };
 }
 
-/** The server's reason for rejecting the connection, such as an unknown API key. */
+/** Returns the reason that the server gives for refusing the connection, such as an unknown API key. */
 function reasonOf(error: unknown): string {
   type Refusal = { code?: number; details?: string };
   const { code = 0, details = '' } = ((error as { cause?: unknown }).cause ?? error) as Refusal;
   return REFUSED.includes(code) ? `, ${details.split('\n')[0]}` : '';
 }
 
-/** The server that an earlier command started on this store, if it still runs. */
+/** Returns the server that an earlier command started for this store, if it still runs. */
 async function findRunning(storeDir: string, namespace: string): Promise<TemporalServer | undefined> {
   const state = readState(storeDir);
   if (state === undefined || !isOurs(state)) return undefined;
@@ -158,21 +160,17 @@ async function findRunning(storeDir: string, namespace: string): Promise<Tempora
   return { address, connection: { address }, namespace, uiUrl, owned: false, pid: state.pid, close: async () => {} };
 }
 
-async function startEmbedded(
-  storeDir: string,
-  namespace: string,
-  options: ServerOptions & { env: Record<string, string | undefined> },
-  log: (line: string) => void,
-): Promise<TemporalServer> {
-  const cli = await provideTemporalCli({ env: options.env, log }).catch((error: Error) => {
+async function startEmbedded(options: Launch): Promise<TemporalServer> {
+  const { env, log } = options;
+  const cli = await provideTemporalCli({ env, log }).catch((error: Error) => {
     throw new GauntletError('SERVER_UNAVAILABLE', error.message, { cause: error });
   });
-  // Of two servers that start at once for two stores, the second must not choose the port that the first is about to take.
+  // If servers for two stores start at the same time, one must not choose the port that the other is about to take.
   return withLock(join(tmpdir(), `gauntlet-${process.getuid?.() ?? ''}`, 'ports.lock'), async () => {
-    // The server also takes ports of its own choice, which another program may take first.
+    // The server also chooses some ports itself, which another program may take first.
     for (let start = 1; ; start++) {
       try {
-        return await launchEmbedded(cli.path, storeDir, namespace, options, log);
+        return await launchEmbedded(cli.path, options);
       } catch (error) {
         if (start === STARTS || !(error instanceof Error && LOST_PORT.test(error.message))) throw error;
       }
@@ -180,13 +178,8 @@ async function startEmbedded(
   });
 }
 
-async function launchEmbedded(
-  program: string,
-  storeDir: string,
-  namespace: string,
-  options: ServerOptions & { env: Record<string, string | undefined> },
-  log: (line: string) => void,
-): Promise<TemporalServer> {
+async function launchEmbedded(program: string, options: Launch): Promise<TemporalServer> {
+  const { storeDir, namespace, log } = options;
   const { port, uiPort } = await choosePorts(options.port, options.uiPort);
   const hidden = await hiddenPorts();
   if (options.port === undefined && port !== 7233) {
@@ -258,7 +251,7 @@ async function untilReady(
   );
 }
 
-/** The cause in a log that may end with a stack trace, else its last line. `from`: what earlier servers wrote, in bytes. */
+/** Finds the cause in a log that may end with a stack trace. `from`: how many bytes earlier servers wrote into it. */
 function lastError(logFile: string, from: number): string {
   const lines = readFileSync(logFile).subarray(from).toString().trim().split('\n');
   return (lines.findLast((line) => /fatal|panic:/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 300);
@@ -288,7 +281,7 @@ async function stop(child: ChildProcess, pid: number, exited: Promise<void>, sto
   if (readState(storeDir)?.pid === pid) rmSync(stateFile(storeDir), { force: true });
 }
 
-/** The address of a store's server, if one is running. */
+/** Returns the address of a store's server, if one is running. */
 export function runningAddress(storeDir: string): string | undefined {
   const state = readState(resolve(storeDir));
   return state !== undefined && isOurs(state) ? `127.0.0.1:${state.port}` : undefined;
@@ -310,7 +303,7 @@ function writeState(storeDir: string, state: ServerState): void {
   renameSync(part, stateFile(storeDir));
 }
 
-/** Another program may have reused the pid: on Linux, the command line tells them apart. */
+/** Whether the server still runs. Another program may have its pid now; on Linux, the command line shows that. */
 function isOurs(state: ServerState): boolean {
   if (!isHere(state.place) || !isAlive(state.pid)) return false;
   try {

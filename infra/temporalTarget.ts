@@ -3,7 +3,7 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { GauntletError } from '../core/base/errors.js';
 
-/** For both Connection and NativeConnection. */
+/** The settings for Connection and for NativeConnection. */
 export interface ConnectionSettings {
   address: string; // host:port
   tls?: object | boolean | null;
@@ -14,18 +14,18 @@ export interface ConnectionSettings {
 export interface TemporalTarget {
   connection: ConnectionSettings;
   namespace: string;
-  from: string; // says where the settings come from: 'TEMPORAL_ADDRESS', 'profile prod'
+  from: string; // where the settings come from, such as 'TEMPORAL_ADDRESS' or 'profile prod'
 }
 
 type Env = Record<string, string | undefined>;
 
 const FROM_FILE = ['TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'];
-/** Address and credentials. The namespace and the path of the configuration file do not count. */
+/** Whether a variable names a server or its credentials. Those of the namespace and of the configuration file do not. */
 const namesServer = (name: string): boolean =>
   /^TEMPORAL_(ADDRESS|API_KEY|TLS(_.*)?|GRPC_META_.*|CLIENT_(CERT|KEY).*)$/.test(name);
 
 /**
- * Undefined without a configured server: the embedded one is used.
+ * Undefined if no server is configured; then the embedded one is used.
  * @throws GauntletError BAD_CONFIG naming what is mixed, missing or unreadable
  */
 export function temporalTarget(env: Env): TemporalTarget | undefined {

@@ -6,10 +6,10 @@ import { createAccess, type Listener, limitConnections, listen, patience } from 
 
 const HOST = '127.0.0.1';
 const MAX_CONNECTIONS = 256;
-const REQUEST_MS = 30_000; // to send a request
+const REQUEST_MS = 30_000; // how long a client may take to send a request
 const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'upgrade', 'proxy-connection'];
 
-/** Like the server's process, it does not keep this program alive. */
+/** Starts the proxy, which does not keep this program alive. */
 export async function startWebUi(port: number, ui: { host: string; port: number }): Promise<Listener> {
   const access = createAccess(HOST, 'up');
   const server = createServer(patience(REQUEST_MS), (asked, response) => {

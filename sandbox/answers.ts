@@ -1,15 +1,15 @@
-// What the host keeps of answers. A program may return megabytes for every input, so each answer is reduced as soon as
-// it is read. Answers that must be kept as values have a budget of memory.
+// Limits how much of the answers the host keeps. A program may return megabytes for every input, so each answer is reduced
+// as soon as it is read. Answers that must be kept whole have a limit of memory.
 import type { CallResult, ExecutionJob } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 
-/** Estimated memory of the answers that are kept as values, of one program and of all programs of a batch. */
+/** How much memory the whole answers of one program, and of all programs in a batch, may need by an estimate. */
 export const PROGRAM_BYTES = 32 << 20;
 export const BATCH_BYTES = 256 << 20;
 
 class TooLarge extends Error {}
 
-/** A call with what its job keeps of the answer; the value itself if the job does not say. */
+/** Reduces the answer of a call as its job wants. Without `reduce`, the whole value is kept. */
 export function reduceCall<Kept>(job: ExecutionJob<Kept>, result: CallResult, call: number): CallResult<Kept> {
   if (result.kind !== 'value') return result;
   if (!job.reduce) return result as CallResult<Kept>;
@@ -22,13 +22,13 @@ export function reduceCall<Kept>(job: ExecutionJob<Kept>, result: CallResult, ca
 }
 
 /**
- * For `reduce` of a job: keeps the answers of one program. The first one beyond the budget and all later ones are errors,
- * however often the program runs.
+ * A `reduce` that keeps whole answers of one program. The first answer beyond the limit and all later ones become errors.
+ * The program may run again from any call; then its answers are counted anew from there.
  */
 export function keepWithin(bytes: number): (answer: Value, call: number) => Value {
-  const sizes: number[] = []; // one for each call
+  const sizes: number[] = []; // the size of each answer
   return (answer, call) => {
-    sizes.length = call; // calls from here on were those of an earlier run
+    sizes.length = call; // forgets the later answers of an earlier run
     sizes[call] = sizeOf(answer);
     if (sizes.reduce((sum, size) => sum + size, 0) > bytes)
       throw new TooLarge(`the answers of the program need more than ${Math.floor(bytes / 1024)} KiB of memory`);
@@ -36,7 +36,7 @@ export function keepWithin(bytes: number): (answer: Value, call: number) => Valu
   };
 }
 
-/** An upper estimate of the bytes of a value in memory. */
+/** Estimates how many bytes a value takes in memory, and rather too many than too few. */
 export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 32 + 2 * value.length;
   if (typeof value !== 'object' || value === null) return 8;

@@ -1,4 +1,4 @@
-// What programs of a sandbox meet: its backend, and the Python with its packages as a program sees them.
+// Describes the environment of programs in a sandbox: the backend, the version of Python and the packages.
 import { GauntletError } from '../core/base/errors.js';
 import type { Environment } from '../core/schema/environment.js';
 import type { Sandbox } from './sandbox.js';
@@ -16,7 +16,7 @@ export async function sandboxEnvironment(sandbox: Sandbox): Promise<Pick<Environ
   const job = { id: 'environment', code: LOOK, entry: 'look', inputs: [[]], limits: LIMITS };
   const [call] = (await sandbox.run([job]))[0]!.calls;
   if (call?.kind !== 'value' || !Array.isArray(call.value))
-    throw new GauntletError('SANDBOX_FAULT', `the sandbox does not tell its version of Python: ${call?.kind}`);
+    throw new GauntletError('SANDBOX_FAULT', `the program that reads the version of Python failed: ${call?.kind}`);
   const [python, packages] = call.value as [string, string[]];
   const { kind, facts, details = {} } = sandbox.info;
   return { facts: { backend: kind, python, packages: packages.join(' ') || 'none', ...facts }, details };

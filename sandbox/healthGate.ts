@@ -1,5 +1,5 @@
-// The health gate: a problem is used only if its reference passes the problem's own tests in two runs with the same
-// answers. Otherwise every reward for it would be noise. Answers may be large, so only what decides is kept of each.
+// The health gate: a problem is used only if its reference passes the problem's own tests twice, with the same answers.
+// Otherwise every reward for it would be noise. Answers may be large, so only a summary of each is kept.
 import { createHash } from 'node:crypto';
 import { GauntletError } from '../core/base/errors.js';
 import { equalValues, parses, truthTests } from '../core/comparison/compare.js';
@@ -23,45 +23,48 @@ export interface GateOptions {
 export const NO_REFERENCE = 'no reference solution: give one with --references, or train with --set reference=none';
 
 const RUNS = 2; // a reference that answers twice the same counts as deterministic
-const MOST_SHOWN = 100_000; // bytes of an answer that a reason may quote
+const MOST_SHOWN = 100_000; // a reason quotes no answer with more bytes
 
-/** What is kept of an answer. */
+/** The summary of an answer. */
 interface Answer {
-  passes: boolean; // its test, if there is one
-  digest: string; // two answers have the same one if and only if they are equal in mode strict
-  shown: string;
-  value?: Value; // in the first run, if it becomes an expected value or a checker judges it
+  passes: boolean; // whether the answer passes its test; true if there is none
+  digest: string; // two answers have the same digest if and only if they are equal in mode strict
+  shown: string; // the answer as a reason quotes it
+  value?: Value; // kept in the first run if it becomes an expected value, or if a checker judges it
 }
 
-/** Inputs become tests with the answers of the reference. @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE: not examined */
+/**
+ * Examines a problem. Inputs without expected values become tests with the answers of the reference.
+ * @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE if the problem could not be examined
+ */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
   try {
     const health = await examine(problem, sandbox, options);
     return 'reason' in health ? { reason: health.reason + packageHint(health.reason) } : health;
   } catch (error) {
-    if (error instanceof GauntletError && error.code === 'BAD_INPUT') return { reason: error.message }; // it is too large
+    if (error instanceof GauntletError && error.code === 'BAD_INPUT') return { reason: error.message }; // too large
     throw error;
   }
 }
 
 const PACKAGED = ['numpy', 'sortedcontainers'];
 
-/** Where a module may be found that a reference or its tests import. */
+/** Says how a module can be provided that a reference or its tests import. */
 function packageHint(reason: string): string {
   const found = /No module named '(\w+)|attempted relative import/.exec(reason);
   if (found === null) return '';
   return PACKAGED.includes(found[1] ?? '')
     ? '; it is in the packages `numpy` (--packages, containers.packages)'
-    : '; a program can have it in an image of yours (containers.image), tests as source cannot: they import the program as `solution`';
+    : '; a program can have it in an image of yours (containers.image); tests as source cannot, and import the program as `solution`';
 }
 
 const APART =
   /\b(tmp_path|tmpdir|tempfile|sqlite3|shutil|open\(|Path\(|os\.(?:path\.(?:exists|is)|(?!path))\w+|(?:\w+\.)*seed\(|monkeypatch|patch(?:\.\w+)?\(|assertLogs|caplog|capfd|assertWarns\w*|warns\(|catch_warnings|sys\.(?:argv|path|stdin|modules))/;
 
-/** What the tests change or expect in their own process, so that the program does not see or do it. */
+/** Warns about tests that change or read something of their own process, which the program does not share. */
 function apartHint({ testSource = '' }: Problem, message: string | null): string {
   const [, name] = APART.exec(testSource) ?? [];
-  if (name === undefined || /No module named|the program|not supported/.test(message ?? '')) return ''; // it has a reason
+  if (name === undefined || /No module named|the program|not supported/.test(message ?? '')) return '';
   return `; the tests use \`${name.replace('(', '')}\`, but the program has files, random numbers, modules, logs and warnings of its own (docs/sandbox.md)`;
 }
 
@@ -119,7 +122,7 @@ function reduceWith(
   };
 }
 
-/** Why the calls fail: those of the given tests, then those without an expected value. */
+/** Says why the reference fails: it raises, its two answers differ, or an answer is not the expected one. */
 function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult<Answer>[][]): string | undefined {
   const [first, ...others] = runs as [CallResult<Answer>[], ...CallResult<Answer>[][]];
   const place = placeIn(problem);
@@ -136,7 +139,7 @@ function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult<Answ
   return undefined;
 }
 
-/** The name of a call: of the baseline tests, the hidden tests and the inputs, one after the other. */
+/** Names a call by its number. Baseline tests come first, then hidden tests, then inputs. */
 const placeIn = ({ baselineTests: { length: baseline }, hiddenTests: { length: hidden } }: Problem) => {
   return (i: number): string => {
     if (i < baseline) return `baseline test ${i + 1}`;
@@ -144,7 +147,7 @@ const placeIn = ({ baselineTests: { length: baseline }, hiddenTests: { length: h
   };
 };
 
-/** Why the problem's own functions are wrong: they must allow every given input and accept every answer of the reference. */
+/** Says why the validator or the checker is wrong: they must allow every input and accept every answer of the reference. */
 async function faultOfFunctions(
   problem: Problem,
   sandbox: Sandbox,

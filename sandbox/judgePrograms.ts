@@ -1,4 +1,4 @@
-// Judges programs by their tests, for `gauntlet sandbox run` and the catalogue of hostile programs.
+// Judges programs by their tests, for `gauntlet sandbox run` and for the catalogue of hostile programs.
 import type { z } from 'zod';
 import { GauntletError } from '../core/base/errors.js';
 import { comparesWith, judgeProgram, verdictOf } from '../core/comparison/compare.js';
@@ -8,7 +8,7 @@ import type { RunOptions, Sandbox } from './sandbox.js';
 
 export interface ProgramOutcome {
   id: string;
-  outcome: Verdict; // the worst of its tests, in the order memory, timeout, output, error, fail, pass
+  outcome: Verdict; // the worst verdict of its tests, in the order memory, timeout, output, error, fail, pass
   tests: Verdict[];
   names?: string[]; // one for each test, if the tests are source
   messages: (string | null)[]; // why a test returned no value
@@ -28,7 +28,7 @@ function checkRow(row: unknown, name: string): z.output<typeof programRowSchema>
   }
 }
 
-/** Runs every program on its inputs and judges its answers here. Expected values never enter the sandbox. */
+/** Runs every program on its inputs. The host judges the answers, so expected values never enter the sandbox. */
 export async function judgePrograms(
   rows: ProgramRow[],
   sandbox: Sandbox,
@@ -58,9 +58,7 @@ export async function judgePrograms(
 
 const FILE = { assert: 'asserts.py', pytest: 'test_solution.py' } as const;
 
-/**
- * Runs test source against every program, each in two processes. A verdict is only as good as the tests.
- */
+/** Runs test source against every program, with the tests and the program in two processes. */
 export async function judgeSources(
   rows: SourceRow[],
   style: TestJob['style'],

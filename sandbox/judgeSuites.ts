@@ -1,5 +1,5 @@
-// Judges programs by suites. Answers are compared here, or judged by the problem's checker in a process of its own; tests of
-// the source run in two processes. So no process holds a program together with a test, an expected value or a checker.
+// Judges programs by suites of tests. The host compares answers, or the problem's checker judges them in another process.
+// Test source runs in two processes. So no process holds a program together with a test, an expected value or a checker.
 import { comparesWith, judgeProgram, parses, truthTests, verdictOf } from '../core/comparison/compare.js';
 import { definitionsOf, importsOf } from '../core/parse/definitions.js';
 import type { GivenTest } from '../core/rewards/suite.js';
@@ -19,11 +19,11 @@ export interface SuiteJob {
 }
 
 export interface SuiteRun {
-  verdicts: Verdict[]; // by test
-  parses: boolean; // false: every test reports a syntax error of the program
+  verdicts: Verdict[]; // one for each test
+  parses: boolean; // false if every test reports a syntax error in the program
 }
 
-/** @returns one run per job. A program without tests is not run. */
+/** Returns one result for each job. A program without tests is not run. */
 export async function judgeSuites(
   sandbox: Sandbox,
   jobs: readonly SuiteJob[],
@@ -37,9 +37,9 @@ export async function judgeSuites(
   return jobs.map((job) => runs.get(job)!);
 }
 
-const KEPT = BATCH_BYTES / PROGRAM_BYTES; // programs
+const KEPT = BATCH_BYTES / PROGRAM_BYTES; // how many programs have room for their answers
 
-/** Answers that wait for a checker are kept. So few programs are judged at a time that each has the budget of a reference. */
+/** Answers that wait for a checker are kept in memory, so only a few such programs are judged at a time. */
 function inGroups(jobs: readonly SuiteJob[]): SuiteJob[][] {
   const checked = jobs.filter(({ problem }) => problem.checker !== undefined);
   const groups = Array.from({ length: Math.ceil(checked.length / KEPT) }, (_, i) =>
@@ -65,7 +65,7 @@ async function judgeGroup(sandbox: Sandbox, jobs: readonly SuiteJob[], options: 
   });
 }
 
-/** What the programs answer to tests of values: rulings, or the answers themselves if a checker is to judge them. */
+/** Runs the tests of values. A call has a ruling (true or false), or the answer itself if a checker will judge it. */
 async function answersOf(
   sandbox: Sandbox,
   jobs: readonly SuiteJob[],
@@ -88,7 +88,7 @@ async function answersOf(
   return all.map((job) => callsOfJob.get(job) ?? []);
 }
 
-/** Lets checkers judge the answers of their problems. An answer on which a checker fails is wrong: no program gains by it. */
+/** Lets checkers judge answers. An answer on which a checker fails is wrong, so a program cannot gain by breaking it. */
 async function checked(
   sandbox: Sandbox,
   jobs: readonly SuiteJob[],
@@ -114,23 +114,23 @@ async function checked(
   });
 }
 
-/** The arguments of a checker. */
+/** The arguments with which a checker is called. */
 export const questionOf = (args: Value[], answer: Value, expected: Value): Value[] => [args, answer, expected];
 
-/** Calls of a validator or a checker. */
+/** Calls of a problem's validator or checker. */
 export interface Question {
   id: string;
-  code: string | undefined; // absent: the problem has no such function, and nothing is asked
+  code: string | undefined; // undefined if the problem has no such function; then nothing is asked
   entry: 'validator' | 'checker';
   inputs: Value[][];
   limits: Limits;
 }
 
-const MOST_BYTES = 8 << 20; // of the questions of one process; a frame has room for several times as many
+const MOST_BYTES = 8 << 20; // the most bytes that one process is asked, several times less than a frame can hold
 
 /**
- * Asks validators and checkers. They are trusted as the problem is, and run in processes without a program.
- * @returns what they say, by question and call; anything but True or False is an error
+ * Asks validators and checkers. They are trusted like the problem, and run in processes that hold no program.
+ * @returns the replies to each call of each question; a reply other than True or False is an error
  */
 export async function askProblems(
   sandbox: Sandbox,
@@ -156,7 +156,7 @@ export async function askProblems(
   return said;
 }
 
-/** Lets a validator or checker answer numpy's True, which is no plain data. */
+/** Turns numpy's True and False, which are not plain data, into Python's. */
 const withTruth = (code: string, entry: string): string => `${code}
 def ${entry}(*args, own=${entry}):
     said = own(*args)
@@ -187,7 +187,7 @@ function inPieces(inputs: readonly Value[][]): Value[][][] {
   return pieces;
 }
 
-/** A job that runs the test source of a problem. */
+/** The job that runs the test source of a problem. */
 export const sourceJob = (
   { entry, testSource = '', testStyle = 'assert', ...problem }: SuiteJob['problem'],
   { id, code, limits, only }: Pick<TestJob, 'id' | 'code' | 'limits' | 'only'>,
@@ -198,13 +198,13 @@ export const sourceJob = (
   return { id, code, entry, style: testStyle, files: { 'test_solution.py': testSource }, only, imports, limits };
 };
 
-/** A test of a problem's source; valid if the reference passes it. */
+/** One test in a problem's test source. It is valid if the reference passes it. */
 export interface SourceOutcome {
   name: string;
   isValid: boolean;
 }
 
-/** The tests in the sources of problems, by the problem's id, as the references end on them. */
+/** Runs the test source of each problem on the reference. Returns the tests by the id of the problem. */
 export async function sourceTestsOf(
   sandbox: Sandbox,
   problems: readonly Problem[],
@@ -232,7 +232,7 @@ export async function sourceTestsOf(
 const countsSource = ({ testSource, testStyle }: Problem): boolean =>
   testSource !== undefined && testStyle !== undefined;
 
-/** What the tests of the source say about each program; undefined if its suite has none. */
+/** Runs the test source of each program's suite. Undefined for a suite without tests of source. */
 async function sourceRuns(
   sandbox: Sandbox,
   suites: readonly SuiteJob[],
@@ -248,7 +248,7 @@ async function sourceRuns(
   return jobs.map((job) => job && runOf.get(job));
 }
 
-/** A test that a program keeps from being reported does not pass: it has the worst outcome of the others, or error. */
+/** A test without a report does not pass: it gets the worst outcome of the reported tests, or 'error'. */
 function verdictIn({ tests }: TestRun, name: string): Verdict {
   const found = tests.find((test) => test.name === name);
   if (found) return found.outcome;

@@ -1,47 +1,30 @@
-"""Mutants of a program: copies with one small fault each. It runs in the sandbox, as the program of a job."""
+"""Makes mutants of a program: copies with one small fault each. This file runs in the sandbox, as the program of a job."""
 
 import ast
 
+
+def _both_ways(*pairs):
+    return {a: b for pair in pairs for a, b in (pair, pair[::-1])}
+
+
 OPERATORS = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
     ast.Mult: ast.Add,
     ast.Div: ast.Mult,
     ast.FloorDiv: ast.Mult,
     ast.Mod: ast.FloorDiv,
     ast.Pow: ast.Mult,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
+    **_both_ways((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)),
+    **_both_ways((ast.Add, ast.Sub), (ast.And, ast.Or), (ast.BitAnd, ast.BitOr)),
 }
 NAMES = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
     "sorted": "list",
-    "lower": "upper",
-    "upper": "lower",
-    "startswith": "endswith",
-    "endswith": "startswith",
-    "isdigit": "isalpha",
-    "isalpha": "isdigit",
+    **_both_ways(("min", "max"), ("any", "all"), ("lower", "upper")),
+    **_both_ways(("startswith", "endswith"), ("isdigit", "isalpha")),
 }
 
 
 def mutants(source, limit):
-    """Up to `limit` mutants, spread over the program. The same program always has the same mutants."""
+    """Returns up to `limit` mutants, spread over the program. The same program always has the same mutants."""
     tree = ast.parse(source)
     original = ast.unparse(tree)
     found = {}
@@ -58,7 +41,7 @@ def mutants(source, limit):
 
 
 def _mutate(node):
-    """Changes the node in place. False if it has no mutation."""
+    """Changes the node in place. Returns False if there is no mutation for it."""
     if isinstance(node, ast.Compare):
         return _swap(node.ops[0], lambda new: node.ops.__setitem__(0, new))
     if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)):

@@ -1,5 +1,5 @@
-// Spreads jobs over guests and replaces guests that ended. Keeps verdicts independent of the machine's load: a job that
-// hits the wall clock runs once more with nothing else in flight. Independent of the backend.
+// Spreads jobs over guests and replaces guests that ended. Works with every backend. A job that reaches the limit of wall
+// time runs once more while no other job is running, so that the load of the machine does not decide a verdict.
 import { setTimeout } from 'node:timers/promises';
 import { GauntletError } from '../core/base/errors.js';
 import { type CallResult, type ExecutionJob, type ExecutionResult, limitsSchema } from '../core/schema/execution.js';
@@ -13,7 +13,7 @@ export interface Runner<Job, Run> {
   readonly usable: boolean;
   fits(job: Job): boolean;
   run(job: Job): Promise<Run>;
-  /** Whether it still answers. The pool calls this before every job; the runner may skip the question. */
+  /** Whether the guest still answers. The pool calls this before every job. */
   check?(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -24,15 +24,15 @@ export const canRun = async <Job>(
 ): Promise<boolean> => runner.usable && runner.fits(job) && (await (runner.check?.() ?? true));
 
 interface PoolOptions<Job, Run> {
-  size: number; // guests
-  depth: number; // jobs that one guest has at the same time
+  size: number; // the number of guests
+  depth: number; // the number of jobs that one guest has at the same time
   open(job: Job): Promise<Runner<Job, Run>>; // opens a guest that fits this job
-  spares?: number; // guests kept ready in the background after the first job
-  takeTurns?: boolean; // among equally busy guests prefer the one idle longest, which has cleaned up by then
-  patienceMs?: number; // how long to wait during an outage of the infrastructure; default: three attempts without a pause
+  spares?: number; // the number of idle guests that are kept ready after the first job
+  takeTurns?: boolean; // prefers the guest that was idle longest, because that one has cleaned up by now
+  patienceMs?: number; // how long the pool waits during an outage; default: it makes three attempts without a pause
 }
 
-/** A job with a known answer, and the verdict for a job that ended two guests while the known job still works. */
+/** When a job has ended two guests, a fresh guest runs the canary. If its answer is right, the job is to blame. */
 export interface BlamePolicy<Job, Run> {
   canary(like: Job): Job;
   isCanaryAnswer(run: Run): boolean;
@@ -41,9 +41,9 @@ export interface BlamePolicy<Job, Run> {
 
 interface Task<Job, Run> {
   job: Job;
-  alone: boolean; // run it with nothing else in flight
-  losses: number; // guests that ended while running it
-  moves: number; // guests that ended while it waited in them
+  alone: boolean; // it runs while no other job is running
+  losses: number; // the number of guests that ended while they ran this job
+  moves: number; // the number of guests that ended while this job waited in them
   cancelled: boolean;
   resolve(run: Run): void;
   reject(error: Error): void;
@@ -51,12 +51,12 @@ interface Task<Job, Run> {
 interface Slot<Job, Run> {
   guest?: Promise<Runner<Job, Run>>;
   inFlight: number;
-  turn: number; // sequence number of its latest job
+  turn: number; // the sequence number of the latest job
 }
 
 const OPEN_ATTEMPTS = 3;
 const MAX_MOVES = 50;
-const FIRST_PAUSE_MS = 100; // between attempts; doubled up to the longest
+const FIRST_PAUSE_MS = 100; // each later pause is twice as long, up to LONGEST_PAUSE_MS
 const LONGEST_PAUSE_MS = 5000;
 
 export class Pool<Job, Run extends { wallHit: boolean }> {
@@ -67,7 +67,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
   #isAloneRunning = false;
   #turns = 0;
   #spares: Promise<Runner<Job, Run> | undefined>[] = [];
-  #outageSince: number | undefined; // the first failure of the infrastructure since the latest answer of a guest
+  #outageSince: number | undefined; // when the infrastructure first failed after the latest answer of a guest
   #closing = new AbortController();
 
   constructor(
@@ -166,7 +166,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     }
   }
 
-  /** The slot's guest, or a new one if it has none, its guest has ended, or the job does not fit. */
+  /** Returns the slot's guest, or a new one if there is none, if it has ended, or if the job does not fit it. */
   async #ready(slot: Slot<Job, Run>, job: Job): Promise<Runner<Job, Run>> {
     for (;;) {
       const seen = slot.guest;
@@ -180,20 +180,16 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     }
   }
 
-  /** A spare that fits, or a new guest. Starts new spares in the background. */
+  /** Returns a spare guest that fits, or a new guest. Starts new spares in the background. */
   async #take(job: Job): Promise<Runner<Job, Run>> {
     const spare = this.#spares.shift();
     const guest = spare ? await spare : undefined;
     const fits = guest && (await canRun(guest, job));
     if (!fits) void guest?.close();
     const taken = fits ? guest : await this.#open(job);
-    this.#refill(job);
-    return taken;
-  }
-
-  #refill(job: Job): void {
     while (!this.#closed && this.#spares.length < (this.options.spares ?? 0))
-      this.#spares.push(this.options.open(job).catch(() => undefined)); // then #take reports the failure
+      this.#spares.push(this.options.open(job).catch(() => undefined)); // a later #open reports the failure
+    return taken;
   }
 
   async #open(job: Job): Promise<Runner<Job, Run>> {
@@ -211,7 +207,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     }
   }
 
-  /** Whether to go on waiting in the current outage, which may begin now. */
+  /** Whether the pool keeps waiting during an outage. The first call marks the beginning of the outage. */
   #mayWait(): boolean {
     this.#outageSince ??= performance.now();
     return performance.now() - this.#outageSince < (this.options.patienceMs ?? 0);
@@ -227,7 +223,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     (task.alone ? this.#alone : this.#queue).unshift(task);
   }
 
-  /** Queues a job of a lost guest again. A job that ended two guests is to blame if a fresh guest still works. */
+  /** Queues a job again whose guest was lost. After the second loss, the job is to blame if a fresh guest still works. */
   async #recover(slot: Slot<Job, Run>, task: Task<Job, Run>, error: Error): Promise<void> {
     if (!(error instanceof GuestLost)) return task.reject(error);
     if (this.#closed) return task.reject(new GauntletError('SANDBOX_FAULT', 'the sandbox was closed'));
@@ -275,20 +271,18 @@ const valuesPolicy: BlamePolicy<ResolvedJob, GuestRun> = {
 };
 
 /** Runs programs on inputs. */
-export class GuestPool {
-  #pool: Pool<ResolvedJob, GuestRun>;
-
+export class GuestPool extends Pool<ResolvedJob, GuestRun> {
   constructor(options: PoolOptions<ResolvedJob, GuestRun>) {
-    this.#pool = new Pool(options, valuesPolicy);
+    super(options, valuesPolicy);
   }
 
-  /** Programs whose answers are kept share the memory of the batch, so a large answer costs only its own program. */
+  /** The programs share the memory for kept answers equally, so a large answer harms only its own program. */
   async run<Kept = Value>(jobs: ExecutionJob<Kept>[], options: RunOptions = {}): Promise<ExecutionResult<Kept>[]> {
     const some = jobs.flatMap((job, at) => (job.inputs.length > 0 ? [{ job, at }] : []));
     const skipped = jobs.length - some.length;
     const bytes = Math.min(PROGRAM_BYTES, Math.floor(BATCH_BYTES / some.length));
     for (let done = 1; done <= skipped; done++) options.onProgress?.(done);
-    const runs = await this.#pool.runAll(
+    const runs = await this.runAll(
       some.map(({ job }) => ({
         ...job,
         limits: limitsSchema.parse(job.limits ?? {}),
@@ -300,9 +294,5 @@ export class GuestPool {
     for (const [i, { at }] of some.entries())
       results[at] = { id: jobs[at]!.id, calls: runs[i]!.calls as CallResult<Kept>[], ms: runs[i]!.ms };
     return results;
-  }
-
-  close(): Promise<void> {
-    return this.#pool.close();
   }
 }

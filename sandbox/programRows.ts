@@ -1,4 +1,4 @@
-// The rows that `gauntlet sandbox run` reads: a program with tests, as values or as Python source.
+// The rows that `gauntlet sandbox run` reads. Each has a program and its tests, as values or as Python source.
 import { z } from 'zod';
 import { GauntletError } from '../core/base/errors.js';
 import { callingSchema } from '../core/schema/calling.js';
@@ -12,13 +12,13 @@ export type Mode = (typeof MODES)[number];
 const common = {
   id: z.string().min(1),
   code: z.string(),
-  limits: someLimitsSchema.optional(), // override those of the command line
+  limits: someLimitsSchema.optional(), // override the limits of the command line
 };
 
 export const programRowSchema = z.object({
   ...common,
   entry: z.string().min(1),
-  tests: z.array(z.tuple([z.array(valueSchema), valueSchema])).min(1), // [arguments, expected]
+  tests: z.array(z.tuple([z.array(valueSchema), valueSchema])).min(1), // each is [arguments, expected]
   comparison: comparisonSchema.default('lenient'),
   calling: callingSchema.optional(),
 });
@@ -32,8 +32,8 @@ const relativePath = z
 const sourceRowSchema = z.object({
   ...common,
   entry: z.string().min(1).optional(), // the argument of `check(candidate)`
-  test_source: z.string().min(1).optional(), // either this or files
-  files: z.record(relativePath, z.string()).optional(), // text of the test files by relative path
+  test_source: z.string().min(1).optional(), // a row has either this field or `files`
+  files: z.record(relativePath, z.string()).optional(), // the texts of the test files by relative path
 });
 export type SourceRow = z.infer<typeof sourceRowSchema>;
 

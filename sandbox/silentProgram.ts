@@ -1,8 +1,6 @@
-// The program on which a test must fail: one that never answers.
-
 /**
- * A program whose entry raises in every call. Tests cannot name the exception.
- * @param code a program that defines what else the tests may use
+ * Returns a program whose entry raises an exception in every call. A test that passes on it tests nothing.
+ * @param code a program with all other names that the tests may use
  */
 export function silentProgram(entry: string, code = ''): string {
   const [owner, method] = entry.split('.');

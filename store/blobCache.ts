@@ -8,12 +8,12 @@ import { cacheFolder } from '../core/base/cacheFolder.js';
 import { digestBytes, hexOf } from './canonicalJson.js';
 import type { Digest } from './store.js';
 
-const SHARE = 0.1; // of the limit may be written before old copies are looked for
+const SHARE = 0.1; // old copies are looked for when this share of the limit has been written
 
 export const blobCacheFolder = (): string => join(cacheFolder(process.env, homedir()), 'blobs');
 
 export class BlobCache {
-  private unchecked = Number.POSITIVE_INFINITY; // bytes since the size was last looked at: never so far
+  private unchecked = Number.POSITIVE_INFINITY; // bytes that were written since the size of the folder was last read
 
   /** @param limit in bytes. Several processes share a folder; each may exceed the limit by a tenth. */
   constructor(

@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import { GauntletError } from '../core/base/errors.js';
 import type { Digest } from './store.js';
 
-export function digestBytes(bytes: Uint8Array | string): Digest {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-}
+export const digestBytes = (bytes: Uint8Array | string): Digest =>
+  `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
 
@@ -15,16 +14,12 @@ export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
  * @param indent spaces per level; 0 writes one line
  * @throws GauntletError BAD_INPUT
  */
-export function canonicalJson(value: unknown, indent = 0): string {
-  return new Writer(indent).text(value, '\n');
-}
+export const canonicalJson = (value: unknown, indent = 0): string => new Writer(indent).text(value, '\n');
 
 /** The text of a record: for people to read, in lines. @throws GauntletError BAD_INPUT */
 export const renderedJson = (value: unknown): string => `${canonicalJson(value, 2)}\n`;
 
-export function digestJson(value: unknown): Digest {
-  return digestBytes(canonicalJson(value));
-}
+export const digestJson = (value: unknown): Digest => digestBytes(canonicalJson(value));
 
 /** The fields in which two objects differ, sorted; one that is absent equals null. */
 export function differingKeys(a: object, b: object): string[] {
@@ -44,7 +39,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 class Writer {
   private readonly open: object[] = []; // the containers of the current value, outermost first
-  private readonly path: (string | number)[] = []; // of the current value
+  private readonly path: (string | number)[] = []; // the path of the current value
 
   constructor(private readonly indent: number) {}
 

@@ -25,11 +25,11 @@ export const CHECKPOINT_FILES = {
   generatorAdapter: 'generator/adapter_model.safetensors',
   discriminatorConfig: 'discriminator/adapter_config.json',
   discriminatorAdapter: 'discriminator/adapter_model.safetensors',
-  generatorOptimizer: 'optimizer_generator.bin', // store/tensors.ts
+  generatorOptimizer: 'optimizer_generator.bin', // in the format of store/tensors.ts
   discriminatorOptimizer: 'optimizer_discriminator.bin',
   archive: 'archive.json',
   pool: 'pool.json',
-  book: 'book.json', // if the reward scheme has a mistake book
+  book: 'book.json', // only if the reward scheme has a mistake book
   split: 'split.json',
   training: 'training.json', // the position in the schedule
 } as const;
@@ -68,7 +68,7 @@ export async function commitCheckpoint(
     if (present !== undefined && !isSame) await store.removeRunFile(runId, at(name, METADATA));
     await inParallel([...files], ([path, bytes]) => store.writeRunFile(runId, at(name, path), bytes));
   }
-  // also if the checkpoint is complete: its writer may have been killed before it wrote the digest of the metadata
+  // written even if the checkpoint is complete: its writer may have been killed before it wrote the digest of the metadata
   await writeRecord(store, runId, at(name, METADATA), renderedJson(metadata));
   await movePointers(store, runId);
   return metadata;
@@ -85,7 +85,7 @@ export const isMetadataPath = (path: string): boolean => new RegExp(`^${CHECKPOI
 
 export const isPointer = (path: string): boolean => POINTERS.some((pointer) => path === `${CHECKPOINTS}/${pointer}`);
 
-/** Whether these bytes are those that the checkpoint of `path` names. @param path of a file inside a checkpoint */
+/** Whether these bytes are what the checkpoint wrote. @param path the path of a file inside a checkpoint */
 export async function hasCheckpointFile(
   store: Store,
   runId: string,
@@ -97,7 +97,7 @@ export async function hasCheckpointFile(
   return typeof metadata === 'object' && metadata.files[file.join('/')] === digestBytes(bytes);
 }
 
-/** The checkpoint with the highest score, the earliest of equal ones. `checkpoints` are in the order of training. */
+/** The checkpoint with the highest score; of equal ones, the earliest. @param checkpoints in the order of training */
 export function bestCheckpoint(checkpoints: readonly CheckpointMetadata[]): CheckpointMetadata | undefined {
   return [...checkpoints].sort((a, b) => b.score - a.score)[0]; // a stable sort
 }
@@ -140,7 +140,7 @@ async function noSuch(store: Store, runId: string, name: string): Promise<Gauntl
   return new GauntletError('NOT_FOUND', `run ${runId} has no checkpoint ${name}; ${hint}`);
 }
 
-/** The last one before that place in the schedule, else the first one after it. */
+/** Returns the last checkpoint before that place in the schedule, or the first one if there is none before it. */
 function nearest(checkpoints: readonly CheckpointMetadata[], name: string): string | undefined {
   const [stage, epoch] = (/^checkpoint_stage_(\d)_epoch_(\d{1,6})$/.exec(name) ?? []).slice(1).map(Number);
   if (stage === undefined || epoch === undefined) return undefined;
@@ -162,13 +162,12 @@ export async function readPointer(
   throw new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${pointer} is damaged`);
 }
 
-function pointerDigest(runId: string, pointer: string, target: Pick<CheckpointPointer, 'name' | 'score'>): string {
-  return digestJson({ runId, pointer, name: target.name, score: target.score });
-}
+const pointerDigest = (runId: string, pointer: string, target: Pick<CheckpointPointer, 'name' | 'score'>): string =>
+  digestJson({ runId, pointer, name: target.name, score: target.score });
 
 export interface CheckpointReport {
-  name: string; // of a checkpoint or of a pointer
-  committed: boolean; // false: no metadata, because the writer was killed or the file was lost
+  name: string; // the name of a checkpoint or of a pointer
+  committed: boolean; // false if there is no metadata, because the writer was killed or the file was lost
   problems: string[];
 }
 
@@ -227,11 +226,7 @@ export async function movePointers(store: Store, runId: string): Promise<void> {
 }
 
 /** Undefined if the checkpoint is not committed; a string says what is wrong with it. */
-async function readMetadata(
-  store: Store,
-  runId: string,
-  name: string,
-): Promise<CheckpointMetadata | string | undefined> {
+async function readMetadata(store: Store, runId: string, name: string) {
   const bytes = await store.readRunFile(runId, at(name, METADATA)).catch((error: unknown) => {
     if (isInTheWay(error)) return `${METADATA} is not a file`;
     throw error;
@@ -280,10 +275,7 @@ async function folders(store: Store, runId: string): Promise<string[]> {
   return [...new Set(names.map((parts) => parts[1]!))].sort();
 }
 
-function at(name: string, path: string): string {
-  return `${CHECKPOINTS}/${name}/${path}`;
-}
+const at = (name: string, path: string): string => `${CHECKPOINTS}/${name}/${path}`;
 
-function refused(runId: string, name: string, problems: readonly string[]): GauntletError {
-  return new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${name} is refused: ${problems.join('; ')}`);
-}
+const refused = (runId: string, name: string, problems: readonly string[]): GauntletError =>
+  new GauntletError('BAD_CHECKPOINT', `run ${runId}: ${name} is refused: ${problems.join('; ')}`);

@@ -10,13 +10,13 @@ import { layout } from './layout.js';
 import { unlessLost } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { checkRecord, DIGESTS } from './records.js';
-import { MANIFEST, readRun } from './runs.js';
+import { differenceOf, MANIFEST, readRun } from './runs.js';
 import type { Digest } from './store.js';
 
 export interface Copied {
   runs: number;
-  files: number; // written; pointers to checkpoints do not count
-  bytes: number; // written
+  files: number; // written files; pointers to checkpoints do not count
+  bytes: number; // written bytes
   present: number; // files that the other store had already
 }
 
@@ -53,7 +53,7 @@ export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Cop
   for (const [run, all] of paths) {
     for (const group of inOrder(all)) {
       if (group.some(isPointer))
-        await movePointers(to, run); // to checkpoints of both stores
+        await movePointers(to, run); // the pointers choose among the checkpoints of both stores
       else
         await inParallel(group, async (path) => {
           const bytes = await from.readRunFile(run, path);
@@ -68,7 +68,7 @@ export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Cop
   return copied;
 }
 
-/** So that the run that was started last is also the last one in the copy. */
+/** Orders the runs by their start, so that the run that was started last is also the last one in the copy. */
 async function inOrderOfStart(store: ObjectStore): Promise<string[]> {
   const runs = await store.listRuns();
   const times = await inParallel(runs, async (run) => (await store.runFileUsedAt(run, MANIFEST)) ?? 0);
@@ -102,9 +102,7 @@ const isWhole = async (store: ObjectStore, run: string, record: string): Promise
 
 async function refuseOther(from: ObjectStore, to: ObjectStore, run: string): Promise<void> {
   if ((await to.readRunFile(run, MANIFEST)) === undefined) return;
-  const [ours, theirs] = [await readRun(from, run), await readRun(to, run)];
-  const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
-  if (fields.every((field) => ours[field] === theirs[field])) return;
+  if (differenceOf(await readRun(from, run), await readRun(to, run)) === undefined) return;
   throw new GauntletError('RUN_EXISTS', `${to.locate('')} has another run ${run}: copy into another store`);
 }
 

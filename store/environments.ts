@@ -33,10 +33,10 @@ export async function enterEnvironment(
     const record = environmentRecordSchema.parse({ ...environment, accepted: isOther || undefined, at });
     const path = `${ENVIRONMENT}/${part}-${known.length + 1}.json`;
     if (await createRecord(store, runId, path, renderedJson(record))) return;
-  } // another worker was first: look again
+  } // another worker was first: the loop looks again
 }
 
-/** In the order in which they were recorded. @throws GauntletError CORRUPT_ARTIFACT naming the file */
+/** Reads the environments in the order in which they were recorded. @throws GauntletError CORRUPT_ARTIFACT naming the file */
 export async function readEnvironments(
   store: Store,
   runId: string,
@@ -55,7 +55,7 @@ export async function readEnvironments(
 type Texts = Record<string, string>;
 const isSame = (a: Texts, b: Texts): boolean => canonicalJson(a) === canonicalJson(b);
 
-/** What an older record does not say differs from nothing; it may say as a detail what is a fact now. */
+/** Names the facts that differ. A fact that the record lacks does not differ; an older record may have it as a detail. */
 function differences(known: EnvironmentRecord, facts: Texts): string[] {
   const before: Texts = { ...known.details, ...known.facts };
   const names = [...new Set([...Object.keys(known.facts), ...Object.keys(facts)])].sort();

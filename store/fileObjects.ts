@@ -20,7 +20,7 @@ const READ_ONLY: ReadonlySet<string | undefined> = new Set(['EROFS', 'EACCES', '
 export class FileObjects implements Objects {
   private readonly temporaries: string;
   private readonly known = new Set<string>(); // folders that exist and are synced
-  private readonly inside = new Set<string>(); // folders that are inside their base, links followed
+  private readonly inside = new Set<string>(); // folders that are inside their base even after links are followed
 
   constructor(private readonly root: string) {
     this.temporaries = join(root, 'tmp');
@@ -54,7 +54,7 @@ export class FileObjects implements Objects {
     return guard('looking at', this.locate(key), undefined, () => this.useOf(this.locate(key)));
   }
 
-  /** Changes no time in a read-only store. */
+  /** In a read-only store, it changes no time. */
   touch(key: string): Promise<Use | undefined> {
     const target = this.locate(key);
     return guard('touching', target, undefined, async () => {
@@ -80,7 +80,7 @@ export class FileObjects implements Objects {
     });
   }
 
-  /** Both paths name the same file. */
+  /** Afterwards both paths name the same file. */
   async restore(from: string, to: string): Promise<boolean> {
     const target = this.locate(to);
     return guard('restoring', target, false, async () => {
@@ -102,7 +102,7 @@ export class FileObjects implements Objects {
     });
   }
 
-  /** Links are skipped. */
+  /** Skips links. */
   async names(folder: string): Promise<string[]> {
     if (isRunKey(folder) && !(await this.isInsideAll(folder, this.locate(folder)))) return [];
     return this.filesBelow(this.locate(folder));
@@ -112,12 +112,12 @@ export class FileObjects implements Objects {
     const found: (Use & { name: string })[] = [];
     for (const name of await this.names(folder)) {
       const use = await this.use(`${folder}/${name}`);
-      if (use !== undefined) found.push({ name, ...use }); // else it was removed meanwhile
+      if (use !== undefined) found.push({ name, ...use }); // a file may have been removed meanwhile
     }
     return found;
   }
 
-  /** Also links to folders inside the store. */
+  /** Includes links to folders inside the store. */
   async folders(folder: string): Promise<string[]> {
     const names: string[] = [];
     for (const entry of await this.entries(this.locate(folder))) {
@@ -179,7 +179,7 @@ export class FileObjects implements Objects {
     return true;
   }
 
-  /** The folders that must contain an object, links followed: the store, and the folder of its run. */
+  /** The folders that must contain an object even after links are followed: the store, and the folder of its run. */
   private basesOf(key: string): string[] {
     return isRunKey(key) ? [this.root, this.locate(key.split('/').slice(0, 2).join('/'))] : [this.root];
   }

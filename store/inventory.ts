@@ -7,7 +7,7 @@ import type { ObjectStore } from './objectStore.js';
 import type { Digest, MemoKind } from './store.js';
 
 export interface StoredFile {
-  name: string; // the digest of a blob, the key of a memo row
+  name: string; // the digest of a blob, or the key of a memo row
   path: string; // relative to the store
   bytes: number;
   usedAt: number; // ms since 1970: when it was written or last relied on

@@ -9,9 +9,8 @@ import { digestsIn } from './references.js';
 import type { Digest, Ref, Store } from './store.js';
 
 /** 64 hex digits: SHA-256 of the canonical JSON of (name, version, inputs). */
-export function memoKey(name: string, version: number, inputs: unknown): string {
-  return hexOf(digestJson({ name, version, inputs }));
-}
+export const memoKey = (name: string, version: number, inputs: unknown): string =>
+  hexOf(digestJson({ name, version, inputs }));
 
 const RECORD = '.inputs';
 
@@ -27,7 +26,7 @@ export const memoRecordSchema = z.strictObject({
   name: z.string(),
   version: z.int(),
   inputs: z.unknown(),
-  seconds: z.number().nonnegative(), // how long the computation took; 0 if the record was lost
+  seconds: z.number().nonnegative(), // how long the computation took; 0 if that is not known any more
 });
 export type MemoRecord = z.infer<typeof memoRecordSchema>;
 
@@ -43,7 +42,7 @@ export interface MemoContext {
 
 export interface Memoised<T> {
   output: T;
-  seconds: number; // that the first computation took
+  seconds: number; // how long the first computation took
 }
 
 /**
@@ -126,7 +125,7 @@ async function secondsOf({ store, onDamage }: MemoContext, key: string): Promise
   return (await unlessLost(() => readMemoRecord(store, key), onDamage))?.seconds;
 }
 
-/** False if there was one already. */
+/** Returns false if there was a record already. */
 async function writeMemoRecord(store: Store, key: string, record: MemoRecord): Promise<boolean> {
   const digest = await store.putJson(record);
   return (await store.putMemo(recordKey(key), digest)) === digest;

@@ -1,5 +1,5 @@
-// The store: which object holds what, and what is checked when it is read. Where the objects are is behind a port
-// (objects.ts).
+// The store: decides which object holds what, and checks objects when they are read. objects.ts is the interface to the place
+// that keeps them.
 import { randomBytes } from 'node:crypto';
 import { GauntletError } from '../core/base/errors.js';
 import type { BlobCache } from './blobCache.js';
@@ -9,7 +9,7 @@ import { layout, MEMO, memoText, parseMemo, RUNS } from './layout.js';
 import type { Objects } from './objects.js';
 import type { Digest, MemoKind, Ref, Store } from './store.js';
 
-const HASHED_BYTES = 2 ** 20; // hasBlob hashes blobs up to this size, which takes a millisecond or two
+const HASHED_BYTES = 2 ** 20; // hasBlob hashes blobs up to this size, which takes one or two milliseconds
 
 export class ObjectStore implements Store {
   constructor(
@@ -26,7 +26,7 @@ export class ObjectStore implements Store {
     const path = layout.blob(digest);
     if (!(await this.objects.write(path, bytes, 'create'))) {
       const present = (await this.objects.touch(path)) && (await this.objects.read(path));
-      // replaces a damaged blob, and one that a sweep takes meanwhile
+      // a damaged blob is written again, and so is one that a sweep has just taken
       if (present === undefined || digestBytes(present) !== digest) await this.objects.write(path, bytes, 'replace');
     }
     await this.cache?.write(digest, bytes);

@@ -10,7 +10,7 @@ export interface Use {
 export interface Objects {
   /** The path or URL of an object, for messages. '' is the place of all objects. */
   locate(key: string): string;
-  /** @param length at most that many bytes, from the beginning of an object that is not empty */
+  /** @param length reads at most so many bytes from the beginning; the object must not be empty */
   read(key: string, length?: number): Promise<Uint8Array | undefined>;
   /** Mode 'create': false if the object exists; of several writers exactly one gets true. */
   write(key: string, bytes: Uint8Array | string, mode: 'replace' | 'create'): Promise<boolean>;

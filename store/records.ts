@@ -79,9 +79,8 @@ export async function checkRecord(store: Store, runId: string, path: string): Pr
   }
 }
 
-async function nameDigests(store: Store, runId: string, path: string, digests: readonly Digest[]): Promise<void> {
-  await store.writeRunFile(runId, `${DIGESTS}/${path}`, digestLine(runId, path, digests));
-}
+const nameDigests = (store: Store, runId: string, path: string, digests: readonly Digest[]): Promise<void> =>
+  store.writeRunFile(runId, `${DIGESTS}/${path}`, digestLine(runId, path, digests));
 
 /** Undefined if the file does not exist. @throws GauntletError CORRUPT_ARTIFACT */
 async function readDigests(store: Store, runId: string, path: string): Promise<Digest[] | undefined> {

@@ -25,6 +25,4 @@ export function digestsInBytes(bytes: Uint8Array): Digest[] {
 }
 
 /** Every digest anywhere in a text. A sweep uses it, because it must not keep too little. */
-export function digestsInText(text: string): Digest[] {
-  return text.match(ANYWHERE) ?? [];
-}
+export const digestsInText = (text: string): Digest[] => text.match(ANYWHERE) ?? [];

@@ -1,5 +1,4 @@
-// The records of a run: its manifest, its whole configuration, one metrics file per step, evaluations of its checkpoints, the
-// result and the report.
+// The records of a run: manifest, whole configuration, one metrics file per step, evaluations of checkpoints, result, report.
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../core/base/errors.js';
@@ -21,7 +20,7 @@ import { createRecord, listRecords, readRecord, writeRecord } from './records.js
 import type { Store } from './store.js';
 
 export const MANIFEST = 'manifest.json';
-/** Files of unfinished updates, see chains/train/updateFiles.ts. */
+/** The folder for files of unfinished updates (chains/train/updateFiles.ts). */
 export const UPDATES = 'updates';
 const METRICS = 'metrics';
 const EVALUATIONS = 'evaluations';
@@ -46,12 +45,12 @@ const runManifestSchema = z.strictObject({
   config: runConfigSchema,
   configDigest: z.string(),
   modelDigest: z.string(),
-  discriminatorModelDigest: z.string().optional(), // if the discriminator has its own base model
+  discriminatorModelDigest: z.string().optional(), // only if the discriminator has its own base model
   /** The commits of models of the Hugging Face hub, for people: the digests decide. */
   modelRevision: z.string().optional(),
   discriminatorModelRevision: z.string().optional(),
   dataDigest: z.string(),
-  codeVersion: z.string(), // of the code that started the run; other code may continue it
+  codeVersion: z.string(), // the version of the code that started the run; another version may continue it
   seed: z.int().nonnegative(),
   /** The checkpoint that the run started from. */
   origin: z.strictObject({ run: z.string(), checkpoint: z.string(), digest: z.string() }).optional(),
@@ -69,13 +68,17 @@ export async function createRun(store: Store, runId: string, facts: RunFacts): P
   const manifest: RunManifest = { ...facts, runId, configDigest: digestJson(config), seed: config.seed };
   if (await createRecord(store, runId, MANIFEST, renderedJson(manifest))) return manifest;
   const present = await readRun(store, runId);
-  const fields = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
-  const other = fields.find((field) => present[field] !== manifest[field]);
+  const other = differenceOf(present, manifest);
   if (other === undefined) return present;
   const fieldsOf = (): string => differingKeys(runIdentity(present.config), config).join(', ');
   const what = other === 'configDigest' ? `other configuration (${fieldsOf()})` : `another ${other}`;
   throw new GauntletError('RUN_EXISTS', `run ${runId} exists with ${what}`);
 }
+
+const IDENTITY = ['configDigest', 'modelDigest', 'discriminatorModelDigest', 'dataDigest'] as const;
+
+/** The first field in which two manifests with one id name different runs; undefined if they name the same run. */
+export const differenceOf = (a: RunManifest, b: RunManifest) => IDENTITY.find((field) => a[field] !== b[field]);
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readRun(store: Store, runId: string): Promise<RunManifest> {
@@ -90,8 +93,8 @@ export async function readRun(store: Store, runId: string): Promise<RunManifest>
 }
 
 /**
- * The configuration of a run when a checkpoint was written: `gauntlet set` may have changed it before. Without the
- * artifact, that of the manifest. @throws GauntletError BAD_CHECKPOINT, or as readRun
+ * The configuration of a run when a checkpoint was written: `gauntlet set` may have changed it before. If the artifact is
+ * missing, the configuration in the manifest. @throws GauntletError BAD_CHECKPOINT, NOT_FOUND, CORRUPT_ARTIFACT
  */
 export async function readConfigAt(
   store: Store,
@@ -102,24 +105,16 @@ export async function readConfigAt(
   return parseAs(runConfigSchema, await store.getJson(configDigest), 'BAD_CHECKPOINT', where);
 }
 
-export async function writeInput(store: Store, runId: string, config: RunConfig): Promise<void> {
-  await writeRecord(store, runId, INPUT, renderedJson(config));
-}
+export const writeInput = (store: Store, runId: string, config: RunConfig): Promise<void> =>
+  writeRecord(store, runId, INPUT, renderedJson(config));
 
-/** Undefined if the run was killed before it recorded it. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
-export async function readInput(store: Store, runId: string): Promise<RunConfig | undefined> {
-  return readParsed(store, runId, INPUT, runConfigSchema);
-}
+/** Undefined if the run was killed before it wrote the file. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+export const readInput = (store: Store, runId: string): Promise<RunConfig | undefined> =>
+  readParsed(store, runId, INPUT, runConfigSchema);
 
 /** Writes metrics/<step>.json, also over an earlier one. `step` is a number, or 'number-name'. */
-export async function writeMetrics(
-  store: Store,
-  runId: string,
-  step: number | string,
-  metrics: RunMetrics,
-): Promise<void> {
-  await writeRecord(store, runId, `${METRICS}/${step}.json`, renderedJson(metrics));
-}
+export const writeMetrics = (store: Store, runId: string, step: number | string, metrics: RunMetrics): Promise<void> =>
+  writeRecord(store, runId, `${METRICS}/${step}.json`, renderedJson(metrics));
 
 /** All metrics of a run by step. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readMetrics(store: Store, runId: string): Promise<RunMetrics[]> {
@@ -143,7 +138,7 @@ export async function listMetrics(store: Store, runId: string): Promise<string[]
 export const readMetricsFile = (store: Store, runId: string, path: string): Promise<RunMetrics | undefined> =>
   readParsed(store, runId, path, runMetricsSchema);
 
-/** What `read` finds at the paths. */
+/** Reads all paths, and leaves out those where `read` finds nothing. */
 export async function readAll<T>(
   paths: readonly string[],
   read: (path: string) => Promise<T | undefined>,
@@ -154,14 +149,8 @@ export async function readAll<T>(
 const stepOf = (path: string): number => Number.parseInt(path.slice(METRICS.length + 1), 10);
 
 /** Writes evaluations/<id>.json, also over an earlier one. Its artifacts are kept as long as it is. */
-export async function writeEvaluation(
-  store: Store,
-  runId: string,
-  id: string,
-  record: EvaluationRecord,
-): Promise<void> {
-  await writeRecord(store, runId, `${EVALUATIONS}/${id}.json`, renderedJson(record));
-}
+export const writeEvaluation = (store: Store, runId: string, id: string, record: EvaluationRecord): Promise<void> =>
+  writeRecord(store, runId, `${EVALUATIONS}/${id}.json`, renderedJson(record));
 
 /** The evaluations of a run by id. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readEvaluations(store: Store, runId: string): Promise<[id: string, EvaluationRecord][]> {
@@ -180,9 +169,8 @@ export async function writeResult(store: Store, runId: string, result: RunResult
 }
 
 /** The page of a run. It can be rendered again from the other records at any time. */
-export async function writeReport(store: Store, runId: string, page: string): Promise<void> {
-  await writeRecord(store, runId, REPORT, page);
-}
+export const writeReport = (store: Store, runId: string, page: string): Promise<void> =>
+  writeRecord(store, runId, REPORT, page);
 
 /** Empty while the run goes on. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readResult(store: Store, runId: string): Promise<{ result?: RunResult; chain?: ChainView }> {

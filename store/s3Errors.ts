@@ -1,11 +1,12 @@
-// What errors of S3 mean for a store: nothing there, somebody was first, a fault to retry, or a mistake of the user.
+// Tells apart what an error of S3 means: a missing object, another writer that was first, a fault to retry, or a mistake of
+// the user.
 import { GauntletError } from '../core/base/errors.js';
 import type { S3Place } from './s3Place.js';
 
 interface S3Error {
   name?: string;
   message?: string;
-  code?: string; // of a failed connection
+  code?: string; // why the connection failed
   $metadata?: { httpStatusCode?: number };
 }
 
@@ -37,7 +38,7 @@ export const noConditionalWrites = (place: S3Place): GauntletError =>
     `${nameOf(place)}: the server has no conditional writes (If-None-Match): use another one`,
   );
 
-/** A failed opening: what the user can do about it. */
+/** Says what the user can do about a store that cannot be opened. */
 export function openingError(error: unknown, place: S3Place): GauntletError {
   if (error instanceof GauntletError) return error;
   const { name, code } = error as S3Error;
@@ -57,7 +58,7 @@ export function openingError(error: unknown, place: S3Place): GauntletError {
   return new GauntletError('STORE_FAULT', `${store}: ${what}${reasonOf(error)}`, { cause: error });
 }
 
-/** One line. */
+/** Returns the reason in one line. */
 function reasonOf(error: unknown): string {
   const { name, message, code } = error as S3Error;
   const text = `${message || code || 'no message'}`.replaceAll(/[\s\p{Cc}]+/gu, ' ').slice(0, 200);

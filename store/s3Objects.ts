@@ -19,12 +19,12 @@ import { isConflict, isMissing, isRefused, noConditionalWrites, openingError, s3
 import type { S3Place } from './s3Place.js';
 
 const PART = 8 * 2 ** 20; // larger objects are uploaded in parts of this size
-const ATTEMPTS = 5; // of each request, with growing pauses between them
+const ATTEMPTS = 5; // how often a request is tried, with growing pauses
 const USED = 'used/';
 /** An object is not marked again within this time after its last use. A sweep keeps an hour (cli/commands/gc.ts). */
 const RECENT_MS = 10 * 60_000;
 const RECENT_MOST = 10_000; // objects
-/** Shows that there is a store, and at each opening that the server honours conditional writes. */
+/** The object that shows that there is a store. Each opening tries to create it, to test conditional writes. */
 const MARKER = 'gauntlet-store';
 
 type Entry = Use & { name: string };
@@ -33,7 +33,7 @@ export class S3Objects implements Objects {
   private readonly client: S3Client;
   private readonly bucket: string;
   private readonly prefix: string;
-  private readonly recent = new Map<string, Use>(); // what this process wrote or marked lately
+  private readonly recent = new Map<string, Use>(); // the objects that this process wrote or marked lately
 
   static async open(place: S3Place): Promise<S3Objects> {
     const objects = new S3Objects(place);
@@ -63,7 +63,7 @@ export class S3Objects implements Objects {
   private constructor({ bucket, prefix, endpoint, region }: S3Place) {
     this.bucket = bucket;
     this.prefix = prefix;
-    process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'; // about Node 20, which this version supports
+    process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'; // this version of the SDK supports Node 20
     this.client = new S3Client({
       maxAttempts: ATTEMPTS,
       responseChecksumValidation: 'WHEN_REQUIRED', // the store compares digests, which tell damage from a fault of the network
@@ -91,7 +91,7 @@ export class S3Objects implements Objects {
     }
   }
 
-  /** A writer whose answer was lost is told, by a retry, that another one was first. */
+  /** If the answer to a write is lost, the retry says that another writer was first. */
   write(key: string, bytes: Uint8Array | string, mode: 'replace' | 'create'): Promise<boolean> {
     return this.guard('writing', key, async () => {
       const usedAt = Date.now();
@@ -131,7 +131,7 @@ export class S3Objects implements Objects {
       try {
         await this.client.send(new CopyObjectCommand({ ...this.at(to), CopySource: source, CopySourceIfMatch: etag }));
         await this.client.send(new DeleteObjectCommand({ ...this.at(from), IfMatch: etag })).catch((error: unknown) => {
-          if (!isMissing(error)) throw error; // else an attempt whose answer was lost has deleted it
+          if (!isMissing(error)) throw error; // an earlier attempt, whose answer was lost, may have deleted it
         });
       } catch (error) {
         // somebody removed or replaced the object meanwhile: it stays, and a copy of what it was does no harm

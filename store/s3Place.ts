@@ -8,7 +8,7 @@ export interface S3Place {
   prefix: string; // '' or ends with a slash
   endpoint?: string;
   region?: string;
-  cacheMegabytes: number; // 0: no cache
+  cacheMegabytes: number; // 0 means no cache
 }
 
 const CACHE_MEGABYTES = 4096;

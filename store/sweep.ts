@@ -63,7 +63,7 @@ export async function sweep(store: ObjectStore, options: SweepOptions): Promise<
   return { memos: rows, blobs: swept, leftovers, bytes, paths: paths.sort() };
 }
 
-/** When each row was used; a row and its record are kept or removed together. */
+/** When each row was last used. A row and its record count as one, because they are kept or removed together. */
 function groupUse(memos: readonly StoredFile[]): Map<string, number> {
   const usedAt = new Map<string, number>();
   for (const { name, usedAt: at } of memos) {
@@ -128,7 +128,7 @@ async function namedByRows(store: ObjectStore, rows: readonly StoredFile[]): Pro
   return named.flatMap((row) => (typeof row === 'string' ? [] : [row.digest]));
 }
 
-/** Every digest in any JSON file of a run, also of a copy or of a run that somebody renamed. */
+/** Every digest in any JSON file of a run. Copies of runs, and runs that somebody renamed, count too. */
 async function namedByRuns({ objects }: ObjectStore): Promise<Digest[]> {
   const digests: Digest[] = [];
   for (const runId of await objects.folders(RUNS)) {

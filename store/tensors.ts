@@ -59,6 +59,4 @@ export function decodeTensors(bytes: Uint8Array): TensorFile {
   return { tensors, meta: header.meta };
 }
 
-function corrupt(why: string): GauntletError {
-  return new GauntletError('CORRUPT_ARTIFACT', `tensor file: ${why}`);
-}
+const corrupt = (why: string): GauntletError => new GauntletError('CORRUPT_ARTIFACT', `tensor file: ${why}`);

@@ -19,7 +19,7 @@ export interface Finding {
   run?: string;
   name: string; // a path inside the store, or the digest of a blob
   problem: string;
-  help: string; // what a person can do
+  help: string; // what a person can do about it
 }
 
 export interface Verified {

@@ -47,6 +47,5 @@ export function addCheckpoints(program: Command): void {
   addCheckpointExport(group);
 }
 
-export function checkpointFolder(store: Store, run: string, name: string): string {
-  return store.locate(`runs/${run}/checkpoints/${name}`);
-}
+export const checkpointFolder = (store: Store, run: string, name: string): string =>
+  store.locate(`runs/${run}/checkpoints/${name}`);

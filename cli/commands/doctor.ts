@@ -1,5 +1,5 @@
-// `gauntlet doctor`: what this machine has, and what to do about what is missing. Like the first run, it may make what the
-// sandboxes need: the Docker image, the snapshot of the interpreter.
+// `gauntlet doctor`: says what this machine has, and what to do about what is missing. Like the first run, it makes the Docker
+// image and the snapshot of the interpreter if they are missing.
 import { existsSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
@@ -52,7 +52,7 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
       const budget = memoryBudget();
       const used = allocatedMemory() ?? process.memoryUsage.rss();
       return {
-        required: true, // a wrong GAUNTLET_MEMORY
+        required: true, // the check fails if GAUNTLET_MEMORY is wrong
         detail: `a worker may use ${gib(budget.bytes)} GiB (${sourceOf(budget)}); this command uses ${gib(used)} GiB`,
       };
     },
@@ -63,15 +63,12 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
       }
       const exists = existsSync(store);
       const folder = exists ? resolve(store) : nearestFolder(resolve(store));
-      await access(`${folder}/`, constants.W_OK); // the slash: a file fails
+      await access(`${folder}/`, constants.W_OK); // with the slash, it fails for a file
       const disk = await statfs(folder);
       const state = exists ? '' : ' (does not exist yet, the first run creates it)';
       return { required: true, detail: `${store}${state}, ${gib(disk.bavail * disk.bsize)} GiB free` };
     },
-    'onnx runtime': async () => ({
-      required: true,
-      detail: `providers installed: ${listProviders().join(', ')}`,
-    }),
+    'onnx runtime': async () => ({ required: true, detail: `providers installed: ${listProviders().join(', ')}` }),
     'device cuda': cudaCheck,
     'gpu presets': async () => {
       const gpu = await findGpu();
@@ -87,11 +84,7 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
     'sandbox wasm': () => wasmCheck(note),
     'temporal cli': async () => {
       const path = await findTemporalCli();
-      return {
-        required: false,
-        ok: path !== undefined,
-        detail: path ?? 'none: the first run downloads or builds it',
-      };
+      return { required: false, ok: path !== undefined, detail: path ?? 'none: the first run downloads or builds it' };
     },
     'temporal server': async () => {
       const target = temporalTarget(process.env);
@@ -117,7 +110,7 @@ async function cudaCheck(): ReturnType<Check> {
   };
 }
 
-/** Which presets have settings for a card of so many GB. */
+/** Says which presets have settings for a card of so many GB. */
 function presetsOf(gigabytes: number): string {
   const names = (Object.keys(CARDS) as PresetName[]).map((name) => [name, cardFor(name, gigabytes)] as const);
   const list = (fits: boolean): string =>
@@ -129,7 +122,7 @@ const nearestFolder = (path: string): string => (existsSync(path) ? path : neare
 
 const gib = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
 
-/** A program that tells what really confines it. */
+/** A program that returns what really confines it. */
 const LOOK = `
 def look():
   state = dict(line.split(':', 1) for line in open('/proc/self/status'))
@@ -197,7 +190,7 @@ export function addDoctor(program: Command): void {
     .addOption(jsonOption());
   withStore(command).action(async (flags: StoreFlags) => {
     const output = createOutput(flags.json);
-    const noteOnce = (line: string): void => (line.endsWith('(once)') ? output.note(line) : undefined); // it takes long
+    const noteOnce = (line: string): void => (line.endsWith('(once)') ? output.note(line) : undefined); // long work
     const findings = await examine(flags.store, noteOnce);
     const healthy = findings.every((finding) => finding.ok || !finding.required);
     output.result({ healthy, findings }, () =>

@@ -98,31 +98,16 @@ export function addEvaluate(program: Command): void {
     }).finally(() => samples?.close());
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
     const { name, problems, samples: programs, temperature, tokens, metrics, results, answers, warnings } = measured!;
-    const value = {
-      checkpoint: name,
-      problems,
-      samples: programs,
-      temperature,
-      tokens,
-      metrics,
-      results,
-      answers,
-      warnings,
-    };
-    output.result(
-      {
-        ...value,
-        against: reference && { checkpoint: reference.name, metrics: reference.metrics, comparisons },
-      },
-      () => {
-        const head = `${name}: ${counted(problems, 'problem')}, ${counted(programs, 'program')} each, temperature ${temperature}`;
-        return `${head}\n${tableOf(measured!, reference, comparisons)}`;
-      },
-    );
+    const against = reference && { checkpoint: reference.name, metrics: reference.metrics, comparisons };
+    const figures = { problems, samples: programs, temperature, tokens, metrics, results, answers, warnings };
+    output.result({ checkpoint: name, ...figures, against }, () => {
+      const head = `${name}: ${counted(problems, 'problem')}, ${counted(programs, 'program')} each, temperature ${temperature}`;
+      return `${head}\n${tableOf(measured!, reference, comparisons)}`;
+    });
   });
 }
 
-/** The checkpoint that `best` or `latest` names now: the run may go on meanwhile. */
+/** Finds the checkpoint that `best` or `latest` names now. The run may go on, and the names may move. */
 async function exactCheckpoint(store: Store, { runId, name }: CheckpointId): Promise<CheckpointId> {
   return { runId, name: (await loadCheckpoint(store, runId, name)).metadata.name };
 }
@@ -147,15 +132,16 @@ async function inputOf(
   const source = await noteProblems(sourceWith(problems ?? config.problems, reading), note);
   return {
     ...heldOut(config.problems, source, split),
-    gateOf: runId, // also if `--against` names a checkpoint of another run
+    // these are the same for the checkpoint that `--against` names
+    gateOf: runId,
     samples,
     limit,
-    temperature: temperature ?? config.evaluation.temperature, // also of what `--against` names
+    temperature: temperature ?? config.evaluation.temperature,
     model: model && portableName(model),
   };
 }
 
-/** By default the test split of the run's own problems, since it trained on the others. The worker knows other defaults. */
+/** The default is the test split of the run's own problems, because it trained on the others. A worker has other defaults. */
 export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
   const source = sourceWith(named, {});
   const chosen = split ?? (source === sourceWith(trainedOn, {}) ? 'test' : undefined);
@@ -196,16 +182,8 @@ async function measure(
   for (const { message } of counted.warnings ?? []) note(warningLine(`${name}: ${message}`));
   const checkpoint = input.untrained ? 'base' : input.checkpoint.name;
   const at = new Date().toISOString();
-  await writeEvaluation(store, runId, id, {
-    checkpoint,
-    at,
-    samples,
-    temperature,
-    tokens,
-    metrics,
-    results,
-    artifacts,
-  });
+  const record = { checkpoint, at, samples, temperature, tokens, metrics, results, artifacts };
+  await writeEvaluation(store, runId, id, record);
   return { ...result, ...counted, name, problemResults, metrics };
 }
 

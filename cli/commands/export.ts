@@ -23,7 +23,7 @@ const FORMATS = {
   inspect: inspectLogs,
   deepcoder: deepcoderProblems,
 } satisfies Record<string, Exporter>;
-const MARKER = 'gauntlet-export.json'; // the last file; identifies a folder that may be replaced
+const MARKER = 'gauntlet-export.json'; // this file is written last, and shows that a folder may be replaced
 
 interface Flags extends StoreFlags {
   format: keyof typeof FORMATS;

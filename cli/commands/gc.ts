@@ -26,7 +26,7 @@ const OPEN = `ExecutionStatus = 'Running' AND WorkflowType IN ('trainFullPipelin
 const UNKNOWN = 'has no result, and no server knows its status';
 
 export interface OpenRun {
-  run: string; // or the id of another open workflow
+  run: string; // the id of a run or of another open workflow
   why: 'is open' | 'was used recently' | typeof UNKNOWN;
   since: number; // ms since 1970
 }
@@ -70,14 +70,14 @@ async function withServer<T>(flags: Flags, output: Output, work: (client?: Clien
 }
 
 /**
- * Runs whose artifacts must stay, and since when: runs that are open on the server; runs without a result that were used
- * since `limit` (a failed run may be resumed); runs without a result whose status no server knows. These may be open on
- * another server, and `gauntlet resume` can start them again until the retention has passed.
+ * Returns the runs whose artifacts must stay, and since when. They are open on the server, or they have no result and were
+ * used since `limit` (a failed run may be resumed), or they have no result and no server knows their status: they may be open
+ * on another server, and `gauntlet resume` can start them again until the retention has passed.
  */
 export async function openRuns(
   store: ObjectStore,
   limit: number,
-  client: Client | undefined, // of the server, if one answers
+  client: Client | undefined, // undefined if no server answers
 ): Promise<{ asked: boolean; open: OpenRun[] }> {
   const runs = await Promise.all((await store.listRuns()).map((run) => usageOf(store, run)));
   const ids = runs.map(({ run }) => run);
@@ -95,7 +95,7 @@ export async function openRuns(
 
 interface RunUse {
   run: string;
-  since: number; // of its first file
+  since: number; // when its first file was used
   lastUse: number;
   ended: boolean;
 }
@@ -109,8 +109,8 @@ async function usageOf(store: ObjectStore, run: string): Promise<RunUse> {
 }
 
 interface ServerView {
-  runs: Map<string, 'is open' | 'is closed'>; // the ids that the server knows
-  others: Map<string, number>; // start times of all other open workflows, ms
+  runs: Map<string, 'is open' | 'is closed'>; // the runs that the server knows, by id
+  others: Map<string, number>; // when all other open workflows started (ms), by id
 }
 
 async function openOn(client: Client, ids: readonly string[]): Promise<ServerView> {

@@ -68,7 +68,7 @@ function addImport(group: Command): void {
     });
 }
 
-/** What the estimate assumes, as in the presets for public models. */
+/** The estimate assumes the same rank and length as the presets for public models. */
 const [RANK, LENGTH] = [16, 512];
 
 function inspect(model: ModelFiles, { rows, quantize }: InspectFlags) {

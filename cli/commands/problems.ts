@@ -36,7 +36,7 @@ interface Quarantined {
   reason: string;
 }
 
-const WINDOW = 8; // problems at a time: the test data of one may be megabytes
+const WINDOW = 8; // so few problems are examined at a time, because the tests of one may be megabytes
 /** The suites of data sets are much larger than those of a training step, so references get more time. */
 const LIMITS: LimitFlags = { cpuSeconds: 60, caseCpuSeconds: 30, wallSeconds: 180, memoryMb: 1024 };
 
@@ -99,7 +99,7 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
       conclude(output, { total, healthy: total - quarantined.length, quarantined }, flags.out);
     } finally {
       bar.stop();
-      stop.abort(); // ends what still runs after a fault
+      stop.abort(); // after a fault, other problems may still be running
       await files?.problems.close();
       await files?.quarantine.close();
       await sandbox?.close();
@@ -107,7 +107,7 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
   });
 }
 
-/** A bad file is refused before anything is run. */
+/** Reads the whole file first, so that a bad file is refused before anything runs. */
 async function openCounted(files: string[], options: ReadingOptions): Promise<{ entries: Entries; count: number }> {
   const entries = await openEntries(files, options);
   let count = 0;

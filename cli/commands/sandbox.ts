@@ -26,7 +26,7 @@ interface Flags extends Partial<Limits> {
   json?: boolean;
 }
 
-const WINDOW = 64; // rows at a time: more than any pool runs at once
+const WINDOW = 64; // so many rows are judged at a time, more than any pool runs at once
 
 export function addSandbox(program: Command): void {
   const command = program
@@ -78,7 +78,7 @@ async function run(flags: Flags): Promise<void> {
       output.note(`${done} ${done === 1 ? 'program' : 'programs'}: ${tally(counts)}`);
     } finally {
       bar.stop();
-      stop.abort(); // ends what still runs after a fault
+      stop.abort(); // after a fault, other programs may still be running
       await results?.close();
       await sandbox?.close();
       await rows.close();
@@ -92,7 +92,7 @@ interface Judge<T> {
 }
 
 function judgeOf(mode: Mode, limits: Partial<Limits>): Judge<unknown> {
-  const forMode = <T>(judge: Judge<T>): Judge<unknown> => judge as Judge<unknown>; // rows come from the judge's own parse
+  const forMode = <T>(judge: Judge<T>): Judge<unknown> => judge as Judge<unknown>; // `run` only gets what `parse` returned
   if (mode === 'values')
     return forMode({
       parse: parseProgramRow,
@@ -109,7 +109,7 @@ function line({ id, outcome, tests, messages, ms }: ProgramOutcome): string {
   return `${outcome.padEnd(8)} ${id} (${tests.join(' ')}; ${ms.toFixed(1)} ms)${said ? ` ${said}` : ''}`;
 }
 
-/** '3 pass, 1 fail', best first. */
+/** Returns counts such as '3 pass, 1 fail', with the best verdict first. */
 const tally = (counts: ReadonlyMap<Verdict, number>): string =>
   OUTCOME_ORDER.toReversed()
     .flatMap((verdict) => (counts.has(verdict) ? [`${counts.get(verdict)} ${verdict}`] : []))

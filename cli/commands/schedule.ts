@@ -1,6 +1,12 @@
 // `gauntlet schedule`: recurring training, as a Temporal schedule. By default each run starts at the best checkpoint of
 // the earlier runs. `temporal schedule` manages the same schedules.
-import { type Client, ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import {
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleHandle,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { GauntletError } from '../../core/base/errors.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
@@ -127,15 +133,15 @@ export async function createSchedule(client: Client, timing: Timing, input: RunC
   }
 }
 
-/** The note is a person's reason, or a whole sentence of the server. */
+/** @param note a reason that a person gave, or a whole sentence of the server */
 export const pausedText = (note: string): string => {
   if (note === '' || /^paused/i.test(note)) return note || 'paused';
   return `paused: ${note}`;
 };
 
 /** Applies the schedule's own overlap policy, so that the manual run counts like any other. */
-async function trigger(client: Client, id: string): Promise<void> {
-  const schedule = client.schedule.getHandle(id);
+async function trigger(schedule: ScheduleHandle): Promise<void> {
+  const { scheduleId: id } = schedule;
   const { policies, info } = await describeSchedule(schedule);
   const [active] = info.runningActions.flatMap((action) => ('workflow' in action ? [action.workflow.workflowId] : []));
   if (active !== undefined && policies.overlap === ScheduleOverlapPolicy.SKIP) {
@@ -149,8 +155,8 @@ interface ListedSchedule {
   id: string;
   paused: boolean;
   note: string;
-  next: string; // time, or '-'
-  runs: string[]; // ids of recent runs, latest last
+  next: string; // the time of the next run, or '-'
+  runs: string[]; // the ids of recent runs, the latest last
 }
 
 async function listSchedules(client: Client): Promise<ListedSchedule[]> {
@@ -183,7 +189,7 @@ async function showSchedule(client: Client, id: string) {
   };
 }
 
-/** A command for one schedule. */
+/** Adds a command that names one schedule. */
 function commandForOne(group: Command, name: string, description: string): Command {
   const command = group
     .command(name)
@@ -251,25 +257,19 @@ export function addSchedule(program: Command): void {
     name: string,
     description: string,
     done: string,
-    act: (session: Session, id: string) => Promise<void>,
+    act: (schedule: ScheduleHandle) => Promise<unknown>,
   ): void => {
     commandForOne(group, name, description).action(async (id: string, flags: Flags) => {
       const output = createOutput(flags.json);
-      await onServer(flags, output, (session) => act(session, id));
+      await onServer(flags, output, ({ client }) => act(client.schedule.getHandle(id)));
       output.result({ id, done: name }, () => `schedule '${id}' ${done}`);
     });
   };
-  simple('trigger', 'start a run now', 'starts a run, which `gauntlet status` lists', ({ client }, id) =>
-    trigger(client, id),
+  simple('trigger', 'start a run now', 'starts a run, which `gauntlet status` lists', trigger);
+  simple('pause', 'start no further runs', 'is paused', (schedule) => schedule.pause('by hand'));
+  simple('resume', 'start runs again after a pause or a failed run', 'is active again', (schedule) =>
+    schedule.unpause('by hand'),
   );
-  simple('pause', 'start no further runs', 'is paused', ({ client }, id) =>
-    client.schedule.getHandle(id).pause('by hand'),
-  );
-  simple('resume', 'start runs again after a pause or a failed run', 'is active again', ({ client }, id) =>
-    client.schedule.getHandle(id).unpause('by hand'),
-  );
-  simple('delete', 'delete a schedule; its runs stay', 'is deleted', ({ client }, id) =>
-    client.schedule.getHandle(id).delete(),
-  );
+  simple('delete', 'delete a schedule; its runs stay', 'is deleted', (schedule) => schedule.delete());
   addBackfill(group);
 }

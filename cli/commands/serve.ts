@@ -7,7 +7,7 @@ import { integer, port } from '../input/options.js';
 import { type SolvingFlags, withPolicy, withSolver } from '../run/solving.js';
 import { createOutput } from '../terminal/output.js';
 
-const LONGEST_TIMER_S = 2_147_483; // of Node
+const LONGEST_TIMER_S = 2_147_483; // Node has no longer timer
 
 type Flags = SolvingFlags & { host: string; port: number; samples: number; queue: number; timeout: number };
 

@@ -71,7 +71,7 @@ export async function installCuda(say: Say, folder = providerFolder()): Promise<
   return installed;
 }
 
-/** Beside onnxruntime-node, without a change of package.json: this machine has a GPU, others of the project may not. */
+/** Installs koffi next to onnxruntime-node. package.json does not change, because other machines may have no GPU. */
 function installKoffi(say: Say): void {
   const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     peerDependencies: { koffi: string };

@@ -51,7 +51,7 @@ export function addStatus(program: Command): void {
   });
 }
 
-/** None if a record is damaged, which `gauntlet store verify` reports. */
+/** Returns none if a record is damaged: `gauntlet store verify` reports that. */
 async function storedWarnings(store: Store, id: string): Promise<RecordedWarning[]> {
   try {
     return recordedWarnings(await readMetrics(store, id));
@@ -65,7 +65,7 @@ async function environmentsOf(store: Store, id: string): Promise<EnvironmentReco
   return [...(await readEnvironments(store, id, 'sandbox')), ...(await readEnvironments(store, id, 'engine'))];
 }
 
-/** sandbox: backend docker, packages none, python 3.11.2; code 0.2.0+1d909da12345, image sha256:80a8… */
+/** Such as 'sandbox: backend docker, packages none, python 3.11.2; code 0.2.0+1d909da12345, image sha256:80a8…'. */
 function environmentLine({ part, facts, details, accepted }: EnvironmentRecord): string {
   const listed = (texts: Record<string, string>) =>
     Object.entries(texts)
@@ -78,7 +78,7 @@ interface ListedRun {
   id: string;
   status: string;
   started?: string;
-  finished?: boolean; // of a run that only the store knows
+  finished?: boolean; // only set for a run that only the store knows
 }
 
 async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
@@ -112,7 +112,7 @@ function runTable(runs: ListedRun[]): string {
   );
 }
 
-/** 2026-11-22 18:25:30 in the time zone of this machine. */
+/** Returns a time such as '2026-11-22 18:25:30' in the time zone of this machine. */
 const localTime = (time: string): string => new Date(time).toLocaleString('sv-SE');
 
 function statusText({ warnings = [], ...status }: RunStatus): string {

@@ -1,4 +1,4 @@
-// `gauntlet temporal …`: the Temporal CLI that set-up found, for people without one on their PATH.
+// `gauntlet temporal …`: runs the Temporal CLI that set-up found, for people who have none on their PATH.
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';

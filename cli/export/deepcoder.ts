@@ -11,7 +11,8 @@ import type { ExportedFiles, ExportedRun } from './exporter.js';
 
 interface Found {
   problem: Problem;
-  tests: Map<string, { test: TestCase; caught: Set<string> }>; // by input; `caught` has programs that pass the baseline tests
+  /** The tests by their input. `caught` has the programs that pass the baseline tests and fail this one. */
+  tests: Map<string, { test: TestCase; caught: Set<string> }>;
 }
 
 export async function* deepcoderProblems(run: ExportedRun): ExportedFiles {

@@ -7,9 +7,9 @@ import { isAlive } from '../../infra/lock.mjs';
 import { syncFolder } from '../../store/syncFolder.js';
 
 export interface Target {
-  marker: string; // file that identifies a folder of this kind, which may be replaced
-  kind: string; // 'model folder', in messages
-  replace: boolean; // false: an existing folder is refused
+  marker: string; // a folder with this file is of the right kind and may be replaced
+  kind: string; // the name of this kind in messages, such as 'model folder'
+  replace: boolean; // if false, an existing folder is refused
 }
 
 /** Fails early if a folder cannot be written or holds something else. @throws {GauntletError} BAD_INPUT */
@@ -34,8 +34,8 @@ type Entry = readonly [path: string, content: Content];
 const HOUR_MS = 3_600_000;
 
 /**
- * The path beside `target` where it is written before it replaces it. Removes what processes left that were killed: nobody
- * writes for an hour without touching a file.
+ * Returns a path beside `target` for the new content, which then replaces it. Removes the files of killed processes that are
+ * an hour old: no living process writes for so long without touching its file.
  */
 export async function freshPath(target: string): Promise<string> {
   for (const name of await readdir(dirname(target)).catch(() => [])) {

@@ -1,5 +1,5 @@
-// Times of steps, for tools that draw curves over time. Pauses do not count: a time is the start of the run plus the seconds
-// of all activities up to the step.
+// Computes the time of each step, for tools that draw curves over time. Pauses do not count: a time is the start of the run
+// plus the seconds of all activities up to the step.
 import type { ExportedRun } from './exporter.js';
 
 /** The time of a step in seconds since 1970. A step without a record has the time of the last one. */

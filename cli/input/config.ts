@@ -86,7 +86,7 @@ async function readConfigFile(path: string | undefined): Promise<Record<string, 
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new GauntletError('BAD_CONFIG', `${path ?? CONFIG_FILE}: must hold an object of fields`);
   }
-  const { $schema: _, ...fields } = json as Record<string, unknown>; // for editors
+  const { $schema: _, ...fields } = json as Record<string, unknown>; // only editors need $schema
   return fields;
 }
 

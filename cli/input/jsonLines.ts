@@ -18,8 +18,8 @@ export interface Rows<T> {
 
 /**
  * @param path a file, or - for standard input
- * @param parse throws if a row is bad; file and line are added to the message
- * @param values a field with values of the tagged codec, whose plain numbers are read as they are written: 1.0 is a float
+ * @param parse throws if a row is bad; the message gets the file and the line
+ * @param values a field with values of the tagged codec; its numbers are read as they are written, so that 1.0 is a float
  * @throws {GauntletError} BAD_INPUT
  */
 export async function openRows<T>(
@@ -59,7 +59,7 @@ async function* rowsOf<T>(
   }
 }
 
-/** A file with the input that can be read twice; `-` is standard input. @throws {GauntletError} BAD_INPUT */
+/** Returns a file with the input that can be read twice; `-` is standard input. @throws {GauntletError} BAD_INPUT */
 export async function rereadable(path: string): Promise<{ name: string; file: string; close(): Promise<void> }> {
   const standard = path === '-';
   const name = standard ? 'standard input' : path;
@@ -96,7 +96,7 @@ function parseLine(line: string, values: string | undefined): unknown {
   }
 }
 
-/** The row with one field read again, with its numbers as they are written. */
+/** Reads one field of a row again, so that its numbers stay as they are written. */
 function withValues(json: unknown, line: string, field: string | undefined): unknown {
   if (field === undefined || typeof json !== 'object' || json === null || !Object.hasOwn(json, field)) return json;
   return { ...json, [field]: taggedOfJson((parseExactJson(line) as Record<string, unknown>)[field]) };

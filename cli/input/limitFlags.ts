@@ -14,7 +14,7 @@ const FLAGS: Record<LimitFlag, [flag: string, read: (text: string) => number, he
   memoryMb: ['--memory-mb', integer(1, MOST.memoryMb), 'memory of a program, in MB'],
 };
 
-/** @param defaults of the command, if they differ from those of a run */
+/** @param defaults the default limits of the command, if they differ from those of a run */
 export function withLimits(command: Command, defaults: LimitFlags = {}): Command {
   const shown = runLimitsSchema.parse(defaults);
   for (const [key, [flag, read, help]] of Object.entries(FLAGS))

@@ -1,6 +1,6 @@
 // Works on several rows at a time and yields results in row order. Reads no more rows than are at work.
 
-/** @param window most rows at work; a slow row delays later results, but not their work within the window */
+/** @param window how many rows may be at work; a slow row delays the results of later rows, but not their work */
 export async function* inOrder<T, R>(
   rows: AsyncIterable<T>,
   window: number,

@@ -1,5 +1,5 @@
-// The problems that a command names: built-in ones, files, folders, standard input, or a data set of the hub. And what commands
-// say about them.
+// Reads the problems that a command names (built in, in files, folders or standard input, or a data set of the hub), and prints
+// notes about them.
 import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { GauntletError } from '../../core/base/errors.js';
@@ -37,7 +37,7 @@ export const withReading = (command: Command): Command =>
     )
     .option('--references <file>', 'solutions for problems without any: JSON lines {id, code}');
 
-/** The source with what the flags say about it, and absolute paths. @throws GauntletError BAD_INPUT */
+/** Adds to a source what the flags say about it, and makes its paths absolute. @throws GauntletError BAD_INPUT */
 export function sourceWith(text: string, { format, map, references }: ReadingFlags): string {
   const [flag] = Object.entries({ format, map, references }).find(([, value]) => value !== undefined) ?? [];
   if (flag !== undefined && isBuiltIn(text))
@@ -85,10 +85,10 @@ export async function readSource(
   });
 }
 
-const MOST_NOTED = 20; // records that cannot be used
+const MOST_NOTED = 20; // so many records that cannot be used are noted
 
 /**
- * Tells what of a run's problems is not measured.
+ * Checks the problems of a run, and notes which of them cannot be used or measured.
  * @param needsReferences a problem without a reference solution cannot be used
  * @returns the source with the commit of a data set of the hub
  * @throws GauntletError BAD_INPUT

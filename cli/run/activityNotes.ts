@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { describeExecution, heldActivities, heldText } from './executions.js';
 
 const EVERY_MS = 2000;
-const NOTED_FROM = 3; // attempts: a fault that is over by then needs no line
+const NOTED_FROM = 3; // the attempt from which on a failing activity is noted; many faults are over before
 
 const STEPS: Record<string, string> = {
   prepareSolving: 'loading the model',
@@ -15,9 +15,9 @@ const STEPS: Record<string, string> = {
 
 export interface ActivityWatch {
   client: Client;
-  id: string; // of the workflow
+  id: string; // the id of the workflow
   note(line: string): void;
-  steps?: boolean; // also says which step begins
+  steps?: boolean; // also notes which step begins
   everyMs?: number;
 }
 

@@ -17,9 +17,9 @@ export function gigabytesOf({ bytes }: Gpu): number {
 }
 
 /**
- * With device cuda, the input with the size of the card that is here, unless it names one. Workers do not choose again, so it does
- * not matter which card computes a step.
- * @param find the card of this machine; tests have another one
+ * With device cuda, adds the size of this machine's card to the input, unless the input names one. Workers do not choose again,
+ * so it does not matter which card computes a step.
+ * @param find finds the card of this machine; tests replace it
  * @throws {GauntletError} BAD_CONFIG if the preset needs a larger card, OUT_OF_MEMORY if the models do not fit this one
  */
 export async function forCard(

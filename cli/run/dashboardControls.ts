@@ -14,16 +14,16 @@ import { openSession, type Session } from './session.js';
 import { heldState, type RunStatus, STORED, statusOfRun } from './status.js';
 import { checkServer, updateRun } from './updates.js';
 
-const ANSWER_MS = 3000; // for the state of a run, or of all runs
-const MAX_LISTED = 1000; // runs
+const ANSWER_MS = 3000; // how long the server may take to answer for one run or for all runs
+const MAX_LISTED = 1000; // the most runs that are listed
 
 export interface DashboardControls extends Controls {
   close(): Promise<void>;
 }
 
 /**
- * @param place of the store
- * @param ui address of the Web UI of Temporal, if it is not the one that the session finds
+ * @param place the folder or URL of the store
+ * @param ui the address of Temporal's Web UI, if it is not the one that the session finds
  */
 export function openControls(store: ObjectStore, place: string, ui?: string): DashboardControls {
   let opening: Promise<Session> | undefined;
@@ -87,7 +87,7 @@ export function openControls(store: ObjectStore, place: string, ui?: string): Da
   return { states, live, request, close };
 }
 
-/** One request. What has completed is in the store, with its result. An id that was used again has its latest execution. */
+/** Lists the states with one request: the latest execution of each id, without completed runs, whose results are stored. */
 async function listStates(client: Client): Promise<LiveStates['states']> {
   const done = ['Completed', 'ContinuedAsNew'].map((status) => ` AND ExecutionStatus != '${status}'`).join('');
   const query = `WorkflowType = 'trainFullPipeline'${done}`;
@@ -116,7 +116,7 @@ function liveView({ id, status, held = [], progress, failure, result }: RunStatu
     return { state: inWords(status), notes: failure === undefined ? notes : [failure], actions: ['resume'] };
   }
   if (progress === undefined) {
-    const isHeld = held.some(({ paused }) => paused); // on the server
+    const isHeld = held.some(({ paused }) => paused);
     return {
       state: 'running',
       notes: [`no worker answers: start one with ${commandLine('up')}`, ...notes],

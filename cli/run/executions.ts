@@ -33,10 +33,10 @@ export const isOpen = ({ status }: Pick<WorkflowExecutionDescription, 'status'>)
 
 /** What is paused on the server, or is being retried. */
 export interface Held {
-  activity?: { type: string; id: string }; // absent: the whole run
+  activity?: { type: string; id: string }; // undefined if the whole run is paused
   paused: boolean;
-  attempt: number; // the current one
-  failure?: string; // of the previous attempt
+  attempt: number; // the number of the current attempt
+  failure?: string; // why the previous attempt failed
 }
 
 export async function heldActivities(client: Client, { status, raw }: WorkflowExecutionDescription): Promise<Held[]> {
@@ -61,7 +61,7 @@ function lineOf(error: Error): string {
   return [type, line, help].filter(Boolean).join(': ');
 }
 
-/** One line for people. */
+/** Describes a paused or retried activity in one line. */
 export function heldText(run: string, { activity, paused, attempt, failure }: Held): string {
   const name = activity?.type ?? 'the run';
   if (paused) return `${name} is paused on the server; continue with: ${commandLine(`resume ${run}`)}`;

@@ -1,4 +1,4 @@
-// What a run that starts at a checkpoint of another run is given.
+// Makes the id and the input of a run that starts at a checkpoint of another run.
 import { merged } from '../../core/config/objects.js';
 import { resolveConfig } from '../../core/config/presets.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
@@ -29,7 +29,6 @@ export async function forkInput(
   };
 }
 
-/** The id and the input of a new run. */
 export async function prepareFork(
   store: ObjectStore,
   from: CheckpointId,

@@ -7,8 +7,8 @@ import { commandLine } from '../terminal/commandLine.js';
 import { isUnanswered } from '../terminal/output.js';
 
 const PACE = { everyMs: 1500, answerMs: 3000 };
-const NOTED_AFTER = 2; // failed polls, nine seconds at most
-const GIVEN_UP_AFTER = 27; // failed polls, two minutes at most
+const NOTED_AFTER = 2; // the number of failed polls before a note, at most nine seconds
+const GIVEN_UP_AFTER = 27; // the number of failed polls before giving up, at most two minutes
 
 export interface ServerWatch {
   /** Rejects or never settles if the server does not answer. */

@@ -14,7 +14,7 @@ import { queryProgress } from './watch.js';
 
 export interface Resumed {
   joined: Joined;
-  said: string; // what was done, after "run 'id' "
+  said: string; // what was done, as the end of a sentence that begins with "run 'id' "
 }
 
 type Resuming = Pick<Session, 'client' | 'workers'> & { store: Store };
@@ -24,7 +24,7 @@ type EventId = NonNullable<temporal.api.history.v1.IHistoryEvent['eventId']>;
 const STARTED_AGAIN = 'started again from the store; finished work is not repeated';
 
 /**
- * @param decision about the failed activity of a run that waits for one; all other runs are resumed with 'retry'
+ * @param decision what to do about a failed activity that the run waits for; otherwise it must be 'retry'
  * @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE
  */
 export async function resumeRun(session: Resuming, id: string, decision: Decision = 'retry'): Promise<Resumed> {
@@ -41,7 +41,7 @@ export async function resumeRun(session: Resuming, id: string, decision: Decisio
   return { ...resumed, said: `was ${status}: ${said}` };
 }
 
-/** A run that the server has forgotten, or that ran on another server. */
+/** Resumes a run that the server has forgotten, or that ran on another server. */
 async function resumeFromStore({ client, store }: Resuming, id: string, decision: Decision): Promise<Resumed> {
   const stored = await storedRun(store, id);
   if (stored === undefined) {
@@ -129,7 +129,8 @@ async function resumeClosed(client: Client, id: string, runId: string): Promise<
     namespace: client.options.namespace,
     workflowExecution: { workflowId: id, runId },
     workflowTaskFinishEventId: point,
-    resetReapplyType: proto.temporal.api.enums.v1.ResetReapplyType.RESET_REAPPLY_TYPE_ALL_ELIGIBLE, // accepted requests
+    // requests that the run accepted are applied again
+    resetReapplyType: proto.temporal.api.enums.v1.ResetReapplyType.RESET_REAPPLY_TYPE_ALL_ELIGIBLE,
     reason: 'gauntlet resume',
     identity: client.options.identity,
     requestId: `gauntlet-resume-${runId}`, // a second command at the same time resets nothing
@@ -138,8 +139,8 @@ async function resumeClosed(client: Client, id: string, runId: string): Promise<
 }
 
 /**
- * The workflow task to do again: the one that scheduled the activity that failed the run, the last one before a
- * cancellation, or the last one. Undefined if there is none.
+ * Finds the workflow task that must be done again: the one that scheduled the activity whose failure ended the run, else the
+ * last one before a cancellation, else the last one. Undefined if there is none.
  */
 export function resetPoint({ events }: History): EventId | undefined {
   const all = events ?? [];
@@ -153,7 +154,7 @@ export function resetPoint({ events }: History): EventId | undefined {
   return before.findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId ?? undefined;
 }
 
-/** Why the current workflow code cannot replay a history; undefined if it can. */
+/** Says why the current workflow code cannot replay a history; undefined if it can. */
 async function historyMismatch(history: History, id: string): Promise<string | undefined> {
   const { replayError } = await import('./replayHistory.js');
   const error = await replayError(history, id);

@@ -33,13 +33,11 @@ const GRPC_CANCELLED = 1;
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
 const POLL_S = 75; // a poll waits up to a minute for a task
 
-/** The options of a command that uses a store. */
 export interface StoreFlags {
   store: string;
   json?: boolean;
 }
 
-/** The options of a command that opens a session. */
 export interface SessionFlags extends StoreFlags {
   port?: number;
   uiPort?: number;
@@ -169,7 +167,7 @@ export async function openSession(
   }
 }
 
-/** For commands whose options configure nothing but the workers that they start, if they start some. */
+/** Notes that --sandbox and --device have no effect, if the command starts no worker that they could configure. */
 export function noteUnused({ workers }: Session, { sandbox, device }: SessionFlags, { note }: Output): void {
   const unused = [...(sandbox ? ['--sandbox'] : []), ...(device ? ['--device'] : [])];
   if (workers === undefined && unused.length > 0)
@@ -178,10 +176,7 @@ export function noteUnused({ workers }: Session, { sandbox, device }: SessionFla
 
 type Interceptors = NonNullable<ConnectionOptions['interceptors']>;
 
-/**
- * The client's own retries, which end with the session. Otherwise they would use a closed channel, and the exception
- * from their timer would end the process.
- */
+/** Stops the client's own retries when the session ends. Otherwise a retry on the closed channel would end the process. */
 export function interceptorsUntil(closed: () => boolean): Interceptors {
   const cancelled = ((options, nextCall) => {
     if (!closed()) return nextCall(options);
@@ -239,18 +234,18 @@ export const noWorker = (): GauntletError =>
     `no worker serves runs, so none can answer: start one with ${commandLine('up')}`,
   );
 
-/** An idle worker polls once a minute; the server lists a dead one for five minutes. Times in seconds. */
+/** Whether a worker polls. An idle one polls once a minute; the server lists a dead one for five minutes. Times are in seconds. */
 export const isPolling = ({ polledAt, identity }: { polledAt: number; identity: string }, now: number): boolean =>
   polledAt > now - POLL_S && mayLive(identity);
 
-/** An identity is `pid@place`. Processes of this place are checked; all others count as alive. */
+/** Whether the process of an identity `pid@place` may be alive. Processes elsewhere cannot be checked and count as alive. */
 export function mayLive(identity: string): boolean {
   const at = identity.indexOf('@');
   const pid = Number(identity.slice(0, at));
   return !isHere(identity.slice(at + 1)) || !Number.isSafeInteger(pid) || (pid !== process.pid && isAlive(pid));
 }
 
-/** The status name of a workflow, or undefined if the server does not know the id. */
+/** Returns the name of a workflow's status, or undefined if the server does not know the id. */
 export const statusOf = async (client: Client, id: string): Promise<string | undefined> =>
   (await describeExecution(client, id))?.status.name;
 

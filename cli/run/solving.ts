@@ -26,11 +26,7 @@ import type { Output } from '../terminal/output.js';
 import { notingActivities } from './activityNotes.js';
 import { noteUnused, type SessionFlags, withSession, withStore } from './session.js';
 
-export type SolvingFlags = SessionFlags & {
-  base?: string;
-  model?: string;
-  templateArgument: string[];
-};
+export type SolvingFlags = SessionFlags & { base?: string; model?: string; templateArgument: string[] };
 
 /**
  * Adds the arguments and options that choose the model and the store.
@@ -76,7 +72,7 @@ const REPORT = 'report.html';
 
 type PolicyInput = Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments'>;
 
-/** Checks model and checkpoint. @returns also the name to show: RUN/NAME, or that of the base model */
+/** Checks the model and the checkpoint. @returns also a name to show: RUN/NAME, or the name of the base model */
 async function choosePolicy(
   checkpointId: string | undefined,
   flags: SolvingFlags,
@@ -98,7 +94,7 @@ async function choosePolicy(
   return { store, policy, name };
 }
 
-/** A folder shows its last part only. */
+/** The name of a model. For a folder, this is the last part of its path. */
 const nameOf = (model: string): string => (portableName(model) === model ? model : basename(portableName(model)));
 
 /** Opens models and sandbox in this process while `work` runs; Ctrl-C aborts the signal. */

@@ -19,11 +19,11 @@ export const STORED = 'ONLY IN THE STORE'; // the server does not know the run, 
 export interface RunStatus {
   id: string;
   status: string;
-  held?: Held[]; // paused on the server, or retried
-  environments?: EnvironmentRecord[]; // in which the run has worked
-  steps?: number; // of a run that only the store knows
-  progress?: RunProgress; // of a running one, if a worker answers
-  warnings?: RecordedWarning[]; // of a run whose progress is unknown
+  held?: Held[]; // activities that are paused on the server or being retried
+  environments?: EnvironmentRecord[]; // the environments in which the run has worked
+  steps?: number; // only known for a run that only the store knows
+  progress?: RunProgress; // only known while the run goes on and a worker answers
+  warnings?: RecordedWarning[]; // recorded warnings, if the progress is unknown
   result?: RunResult;
   failure?: string;
 }

@@ -1,12 +1,12 @@
-// A run as recorded in the store, which outlives the retention of the server.
+// Reads a run from the store, which keeps it longer than the server does.
 import type { RunConfig } from '../../core/schema/config.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { readInput, readMetrics, readResult } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 
 export interface StoredRun {
-  steps: number; // policy updates on record
-  result?: RunResult; // of a finished run
+  steps: number; // the number of recorded policy updates
+  result?: RunResult; // only set for a finished run
   input?: RunConfig;
 }
 
@@ -19,7 +19,7 @@ export async function storedRun(store: Store, id: string): Promise<StoredRun | u
   return { steps, result, input };
 }
 
-/** Policy updates on record. */
+/** The number of recorded policy updates. */
 export async function stepsDone(store: Store, id: string): Promise<number> {
   const metrics = await readMetrics(store, id);
   return metrics.reduce(

@@ -11,12 +11,12 @@ export interface Story {
   description: string;
   before: { step: number; program: string };
   after: { step: number; program: string };
-  test: { stage: number; call: string; expected: string }; // valid, and the program before fails it
+  test: { stage: number; call: string; expected: string }; // a valid test that the program before fails
 }
 
-const TRIED = 20; // problems
+const TRIED = 20; // how many problems are tried
 
-/** Of the problem whose programs improved most, from its first group to its last. Undefined if none did. */
+/** Tells the story of the problem whose programs improved most from its first group to its last. Undefined if none improved. */
 export async function findStory(files: ObjectStore, runId: string): Promise<Story | undefined> {
   const store = new CachedStore(files);
   const steps = stepsOf(await readRunRecords(store, runId));

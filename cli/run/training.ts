@@ -32,7 +32,7 @@ export type TrainingHandle = WorkflowHandle<typeof trainFullPipeline>;
 export interface Joined {
   handle: TrainingHandle;
   how: 'started' | 'joined' | 'restarted' | 'finished';
-  result?: RunResult; // of a finished run that the server no longer knows
+  result?: RunResult; // only set for a finished run that the server no longer knows
 }
 
 /**
@@ -74,7 +74,7 @@ async function startTraining(client: Client, id: string, input: RunConfigInput |
   });
 }
 
-/** The input a run was started with, from its history. */
+/** Reads the input with which a run was started from its history. */
 export async function inputOf(client: Client, id: string): Promise<RunConfigInput | undefined> {
   const history = await client.workflow.getHandle(id).fetchHistory();
   const payloads = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];

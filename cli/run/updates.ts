@@ -54,7 +54,7 @@ export async function updateRun(session: Session, id: string, update: Update): P
   }
 }
 
-/** A run that a worker serves. @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
+/** Finds a running run that a worker serves. @throws GauntletError NOT_FOUND | BAD_INPUT | SERVER_UNAVAILABLE */
 async function servedRun({ client, store }: Session, id: string): Promise<WorkflowHandle> {
   const status = await statusOf(client, id);
   const resume = commandLine(`resume ${id}`);
@@ -76,7 +76,7 @@ async function servedRun({ client, store }: Session, id: string): Promise<Workfl
   return client.workflow.getHandle(id);
 }
 
-/** The update `change` for assignments 'field=value'. @throws GauntletError BAD_CONFIG, even if no worker is running */
+/** Makes the update `change` from assignments 'field=value'. @throws GauntletError BAD_CONFIG, even if no worker runs */
 export function changeOf(assignments: string[]): Update {
   const fields = parseAssignments(assignments, '');
   applyConfigPatch(resolveConfig(), fields);

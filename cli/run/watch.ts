@@ -16,7 +16,7 @@ export interface WatchOptions {
   signal?: AbortSignal; // ends watching, not the run
   stream?: NodeJS.WriteStream; // default: standard error
   quiet?: boolean; // shows nothing
-  schedule?: () => Promise<readonly Band[]>; // of the run, as far as it is known
+  schedule?: () => Promise<readonly Band[]>; // reads the schedule of the run, as far as it is known
 }
 
 /** Shows progress until the workflow ends; resolves to its result. @throws the signal's reason when it aborts */
@@ -26,7 +26,7 @@ export async function watchRun(
 ): Promise<unknown> {
   const display = quiet ? { update: noop, stop: noop } : openDisplay(stream ?? process.stderr, { schedule });
   let finished = false;
-  let lost = false; // no server answers the last query
+  let lost = false; // true if the server no longer answers
   const result = throughOutages(() => handle.result())
     .catch((error: unknown) => {
       lost = isUnanswered(error);
@@ -44,7 +44,7 @@ export async function watchRun(
       await Promise.race([ended, aborted, setTimeout(POLL_MS, undefined, { ref: false })]);
     }
     signal?.throwIfAborted();
-    // a question may stay without an answer
+    // the last progress is asked for twice, because the run may not answer while it ends
     for (let asked = 0, last: RunProgress | undefined; asked < 2 && last === undefined && !lost; asked++) {
       last = await Promise.race([queryProgress(handle).catch(noop), aborted.then(noop)]);
       if (last) display.update(last);
@@ -57,7 +57,7 @@ export async function watchRun(
 
 const noop = (): undefined => undefined;
 
-/** Undefined while no worker answers. */
+/** Asks the run for its progress. Undefined while no worker answers. */
 export async function queryProgress(handle: WorkflowHandle): Promise<RunProgress | undefined> {
   try {
     return await handle.query<RunProgress>('progress');
@@ -77,7 +77,7 @@ interface DisplayOptions extends Pick<WatchOptions, 'schedule'> {
   env?: NodeJS.ProcessEnv;
 }
 
-/** Logs of CI are no place for a view that is redrawn, also if they call themselves a terminal. */
+/** Opens a live view in a terminal, otherwise a view of lines. A log of CI gets lines even if it says that it is a terminal. */
 export function openDisplay(
   stream: NodeJS.WriteStream,
   { now = Date.now, env = process.env, schedule }: DisplayOptions = {},
@@ -86,7 +86,7 @@ export function openDisplay(
   return isLive ? liveDisplay(stream, now, schedule) : lineDisplay(stream, now);
 }
 
-/** The warnings whose topic was not shown before. Their figures change with every step. */
+/** Returns a function that finds the warnings whose topic was not shown before. Their figures change with every step. */
 function newWarnings(): (progress: RunProgress) => string[] {
   const known = new Set<string>();
   return (progress) => {
@@ -112,7 +112,7 @@ function liveDisplay(stream: NodeJS.WriteStream, now: () => number, schedule: Wa
     return progressLine(shown, left).slice(0, columns - 1); // a character in the last column wraps in some terminals
   };
   const line = openStatusLine(text, stream, LIVE_LINES);
-  /** The schedule of a run changes with its settings; what is over keeps its length. */
+  /** Reads the schedule again in every phase, because it changes with the settings of the run. */
   const readSchedule = async ({ stage, phase: name, totalSteps }: RunProgress): Promise<void> => {
     const next = `${stage} ${name} ${totalSteps}`;
     if (stage === undefined || next === phase) return;

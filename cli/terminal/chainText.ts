@@ -1,4 +1,4 @@
-// A whole chain as text.
+// Renders a whole chain as text.
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { countsOf, programReason, type TestCounts, testReason } from '../../core/rewards/explain.js';
 import { OUTCOMES, type Outcome } from '../../core/rewards/outcomes.js';
@@ -8,8 +8,8 @@ import { paint } from './output.js';
 
 export function chainText(view: ChainView): string {
   const lines = [paint('bold', `problem ${view.problemId}`), view.description, view.signature, ''];
-  // of the stages that have tests, in order
   const { terms, scheme } = view.rewards;
+  // one reward for each stage that has tests
   const rewards = view.rewards.discriminator.map((reward, i) => ({
     text: rewardText(reward, view.outcomes.discriminator[i]!),
     sum: (counts: TestCounts) => sumLines(reward, terms?.discriminator[i], '    ', (own) => testReason(own, counts)),
@@ -34,7 +34,7 @@ export function chainText(view: ChainView): string {
 
 const rewardText = (reward: number, outcome: Outcome): string => `${reward.toFixed(2)}: ${OUTCOMES[outcome]}`;
 
-/** How the reward comes about: its formula, and what made each term. Shares are of the tests of the answer, or of the suite. */
+/** Explains a reward: its formula, and the reason for each term. */
 function sumLines(
   reward: number,
   terms: readonly Term[] | undefined,

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import { DEFAULT_STORE, storePlace } from '../../store/openStore.js';
 
-let store = ''; // the --store of the running command; empty for the default one
-let folder = ''; // the place of its store; empty if it has none
+let store = ''; // the option --store of the running command; empty for the default store
+let folder = ''; // the place of its store; empty if the command has no store
 
 /** Called when a command has read its --store, and without a folder when it has ended. */
 export function useStore(place = ''): void {
@@ -16,9 +16,9 @@ export function useStore(place = ''): void {
 export const isInStore = (path: string): boolean =>
   folder !== '' && `${resolve(path)}/`.startsWith(`${resolve(folder)}/`);
 
-/** One word of a shell. */
+/** Quotes a text as one word of a shell. */
 export const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** With the --store that the running command was given. */
+/** The command line for these words, with the --store that the running command was given. */
 export const commandLine = (words: string): string => `npx gauntlet ${words}${store}`;

@@ -1,4 +1,4 @@
-// How much a command has read of something whose size it does not know: a line in a terminal, otherwise nothing.
+// Shows how much a command has read of something whose size it does not know. Only a terminal shows it.
 import { openStatusLine } from './statusLine.js';
 
 export interface Counter {
@@ -8,7 +8,7 @@ export interface Counter {
 
 const EVERY = 100;
 
-/** @param what is counted, e.g. 'problems read' */
+/** @param what names what is counted, e.g. 'problems read' */
 export function openCounter(what: string, stream: NodeJS.WriteStream = process.stderr): Counter {
   if (!stream.isTTY) return { update: () => undefined, stop: () => undefined };
   let seen = 0;

@@ -6,8 +6,8 @@ import { note } from './output.js';
 const SAME_SIGNAL_MS = 1_000;
 
 /**
- * Calls `stop` on the first Ctrl-C or SIGTERM; one that follows ends the process at once. Two at the same time are one: npm and
- * `timeout` pass a signal on that the process has received already.
+ * Calls `stop` on the first Ctrl-C or SIGTERM. A later one ends the process at once. Two within a second count as one, because
+ * npm and `timeout` pass on a signal that the process has received already.
  */
 export function onInterrupt(stop: () => void): () => void {
   let asked: number | undefined;
@@ -38,7 +38,7 @@ function endAtOnce(): void {
 export async function interruptible(work: (stop: AbortController) => Promise<void>): Promise<void> {
   const stop = new AbortController();
   let interrupted = false;
-  setMaxListeners(0, stop.signal); // one per row at work
+  setMaxListeners(0, stop.signal); // each row at work has a listener
   const release = onInterrupt(() => {
     interrupted = true;
     stop.abort();

@@ -16,14 +16,14 @@ export interface LiveFigures {
   validities: readonly number[];
 }
 
-/** Rates as a curve from 0 to 1; of many, the latest. */
+/** Draws the latest rates as a curve from 0 to 1. */
 export const sparkText = (rates: readonly number[]): string =>
   rates
     .slice(-CURVE)
     .map((rate) => LEVELS[Math.round(rate * (LEVELS.length - 1))])
     .join('');
 
-/** Each stage has its number, and its phases as many columns as their share of all updates. They fill as the run goes on. */
+/** Draws the stages. The width of a phase is its share of all updates, and it fills as the run goes on. */
 export function bandText(bands: readonly Band[], step: number, width: number, stream: NodeJS.WriteStream): string {
   const stages = [...new Set(bands.map(({ stage }) => stage))];
   const [first, last] = [bands[0]?.start ?? 0, bands.at(-1)?.end ?? 0];

@@ -16,13 +16,13 @@ export interface Output {
   readonly json: boolean;
   /** Progress or a warning, on standard error. */
   note(line: string): void;
-  /** The result: `value` as one line of JSON with --json, otherwise `human()`; exact: every character as it is. */
+  /** Prints `value` as one line of JSON with --json, otherwise `human()`. @param exact keeps control characters */
   result(value: unknown, human: () => string, exact?: boolean): void;
 }
 
 type Style = Parameters<typeof styleText>[0];
 
-/** In place of the character that begins a colour, until `printable`. No text of others can contain it. */
+/** Stands for the character that begins a colour until `printable` puts that in. No other text can contain it. */
 const COLOUR = randomUUID();
 const ESCAPE = '\u001b';
 
@@ -30,14 +30,13 @@ const ESCAPE = '\u001b';
 export const paint = (style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string =>
   styleText(style, visible(text), { stream }).replaceAll(ESCAPE, COLOUR);
 
-/** What a terminal shows of a text: colours of `paint`, and other control characters as escapes. */
+/** Makes a text safe for a terminal: colours of `paint` stay, other control characters become escapes. */
 export const printable = (text: string): string => visible(text).replaceAll(COLOUR, ESCAPE);
 
 /** @returns false if the stream is full */
 export const print = (text: string, stream: NodeJS.WriteStream = process.stdout): boolean =>
   stream.write(printable(text));
 
-/** As one line of JSON. */
 export const printJson = (value: unknown): boolean => process.stdout.write(`${visibleJson(JSON.stringify(value))}\n`);
 
 /** The progress bar on the last line of the terminal. Notes are printed above it. */
@@ -69,9 +68,9 @@ export function createOutput(json = false): Output {
 
 /** What went wrong, for people and for programs. */
 export interface Failure {
-  code?: string; // one of docs/errors.md
+  code?: string; // a code that docs/errors.md lists
   message: string; // one line
-  hint?: string; // what to do
+  hint?: string; // what to do about it
   exitCode: number;
 }
 
@@ -104,22 +103,11 @@ export function failureOf(error: unknown): Failure {
   return { message, ...details, ...(isFailedWorkflow(error) && { exitCode: EXIT.failed }) };
 }
 
-/** What a person can correct by naming another file. Other failures of the file system are those of its disk. */
-const WRONG_PATH = [
-  'ENOENT',
-  'ENOTDIR',
-  'EISDIR',
-  'EEXIST',
-  'ENOTEMPTY',
-  'ELOOP',
-  'ENAMETOOLONG',
-  'EACCES',
-  'EPERM',
-  'EINVAL',
-];
+/** Failures that a person corrects by naming another file. All other failures of the file system come from its disk. */
+const WRONG_PATH = 'ENOENT ENOTDIR EISDIR EEXIST ENOTEMPTY ELOOP ENAMETOOLONG EACCES EPERM EINVAL'.split(' ');
 const NETWORK = ['connect', 'read', 'getaddrinfo'];
 
-/** A failure that the operating system reports, of a file or a port that no code has named. */
+/** Describes a failure of a file or a port, with the reason that the operating system gives. */
 function systemFailure(error: unknown): Failure | undefined {
   const { code = '', errno, syscall, path, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (code === 'ERR_SOCKET_BAD_PORT') return { message, ...detailsOf('BAD_INPUT') };
@@ -144,14 +132,14 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 const isFailedWorkflow = (error: unknown): boolean =>
   error instanceof Error && (error instanceof WorkflowFailedError || isFailedWorkflow(error.cause));
 
-/** One line for any failure; the stack if GAUNTLET_DEBUG is 1. */
+/** Describes a failure in one line, or with its stack if GAUNTLET_DEBUG is 1. */
 export function describeError(error: unknown): string {
   if (process.env.GAUNTLET_DEBUG === '1' && error instanceof Error) return error.stack ?? error.message;
   const { message, code } = failureOf(error);
   return code === undefined ? message : `${message} [${code}]`;
 }
 
-/** The last line on standard error; with --json it is one JSON object. @returns the exit code */
+/** Prints the last line on standard error, as a JSON object with --json. @returns the exit code */
 export function printError(error: unknown, json: boolean): number {
   const { exitCode, code, message, hint } = failureOf(error);
   const line = json
@@ -176,7 +164,7 @@ function deepestCause(error: unknown): unknown {
   return current;
 }
 
-/** Rows below a header. */
+/** Renders rows below a header. */
 export function tableText(head: string[], rows: (string | number)[][]): string {
   const cyan = (title: string): string => styleText('cyan', title, { stream: process.stdout }); // its width is measured
   const table = new Table({ head: head.map(cyan), style: { head: [], border: [] } });
@@ -184,7 +172,7 @@ export function tableText(head: string[], rows: (string | number)[][]): string {
   return table.toString().replaceAll(ESCAPE, COLOUR);
 }
 
-/** '1 problem', '2 problems'. */
+/** Returns '1 problem' or '2 problems'. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 export const percent = (rate: number | undefined): string =>
@@ -197,7 +185,7 @@ export function duration(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${String(whole % 60).padStart(2, '0')} s` : `${whole} s`;
 }
 
-/** '1.5 kB', '20.0 MB', '3.1 GB'. */
+/** Returns a size such as '1.5 kB', '20.0 MB' or '3.1 GB'. */
 export function sizeText(bytes: number): string {
   if (bytes < 1e5) return `${(bytes / 1e3).toFixed(1)} kB`;
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;

@@ -4,9 +4,9 @@ import type { RunProgress } from '../../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';
 
-const WINDOW = 12; // recent steps for the estimate: later stages are slower, and replayed steps take no time
+const WINDOW = 12; // the estimate uses so many recent steps: later stages are slower, and replayed steps take no time
 
-/** What a run waits for and how to continue; undefined if it needs nobody. */
+/** Says what a run waits for and how to continue it; undefined if it waits for nobody. */
 export function attentionOf({ runId, state, failure, requested }: RunProgress): string | undefined {
   if (failure !== undefined) {
     const others = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
@@ -19,7 +19,7 @@ export function attentionOf({ runId, state, failure, requested }: RunProgress): 
 
 export const warningLine = (message: string): string => `warning: ${message}`;
 
-/** What keeps problems and answers of the run from being judged. */
+/** Warnings about problems that are left out, and about answers that say little. */
 export function warningsIn({ runId, quarantined, warnings = [] }: RunProgress): { topic: string; line: string }[] {
   const { problems, of } = quarantined ?? { problems: 0, of: 0 };
   const leftOut = `${problems} of ${of} problems are left out: runs/${runId}/quarantine.json in the store gives the reasons`;
@@ -46,9 +46,9 @@ export function progressLine(progress: RunProgress, left?: number): string {
   ].join(' · ');
 }
 
-/** Time left, from the pace of recent steps; the final evaluation counts as long as the first one. */
+/** Estimates the time left from the pace of recent steps. The final evaluation is expected to take as long as the first. */
 export class Pace {
-  private readonly marks: { step: number; at: number }[] = []; // ms
+  private readonly marks: { step: number; at: number }[] = []; // when each recent step ended, in ms
   private seen: number | undefined;
   private evaluatingSince: number | undefined;
   private evaluation = 0; // ms

@@ -15,13 +15,17 @@ export interface Results {
   close(): Promise<void>;
 }
 
-/** @param path absent: standard output. @param flag option that named it. @throws {GauntletError} BAD_INPUT if the file cannot be written */
+/**
+ * @param path a file; undefined for standard output
+ * @param flag the option that named the file
+ * @throws GauntletError BAD_INPUT if the file cannot be written
+ */
 export async function openResults(path: string | undefined, flag = '--output'): Promise<Results> {
   return path === undefined ? standardOutput() : intoFile(path, flag);
 }
 
 function standardOutput(): Results {
-  let broken: Error | undefined; // the reader closed the pipe
+  let broken: Error | undefined; // set when the reader has closed the pipe
   const onError = (error: Error): void => {
     broken = error;
   };

@@ -14,7 +14,7 @@ export function resultTable(result: RunResult): string {
   const rows = ROWS.map(([label, key]) => {
     const [before, after] = [result.before[key], result.after[key]];
     const known = before !== undefined && after !== undefined;
-    const points = known ? tenths(after) - tenths(before) : 0; // the difference of the figures as shown
+    const points = known ? tenths(after) - tenths(before) : 0; // the difference between the figures as they are shown
     const warm = warmStart ? [percent(warmStart[key])] : [];
     return [
       label,

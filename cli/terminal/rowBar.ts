@@ -1,10 +1,10 @@
-// How many rows of its input a command has done: a bar in a terminal, otherwise nothing.
+// Shows how many rows of its input a command has done, as a bar. Only a terminal shows it.
 import { barText, openStatusLine } from './statusLine.js';
 
 const WIDTH = 24;
 
 export interface RowBar {
-  /** @param note text after the figures */
+  /** @param note a text that follows the figures */
   update(done: number, note?: string): void;
   stop(): void;
 }

@@ -1,4 +1,4 @@
-// What a run changed, as text.
+// Renders what a run changed as text.
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import type { RunResult } from '../../core/schema/run.js';
 import type { Story } from '../run/story.js';

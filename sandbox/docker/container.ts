@@ -1,4 +1,4 @@
-// One hardened container with a guest as pid 1, and the host's side of its streams.
+// One hardened container, whose pid 1 is a guest, and the host's side of its streams.
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import type { Limits } from '../../core/schema/execution.js';
@@ -16,12 +16,12 @@ import type { Fleet } from './fleet.js';
 import { type ContainerSpec, containerOptions, SILENCE_SECONDS } from './options.js';
 import { removeContainer } from './reaper.js';
 
-const MAX_JOBS = 2000; // then the container is replaced
-const MAX_AGE_MS = 12 * 3600_000; // likewise; other machines' reapers remove containers that are a day old
+const MAX_JOBS = 2000; // a container is replaced after so many jobs
+const MAX_AGE_MS = 12 * 3600_000; // a container is replaced at this age: other machines remove it when it is a day old
 const START_MS = 30_000;
-const IDLE_MS = 30_000; // after so long without a job, check whether it still answers
+const IDLE_MS = 30_000; // a container without a job for so long is asked whether it still answers
 const CHECK_MS = 5000;
-const EXIT_MS = 3000; // the daemon's time to remove a container that ended by itself
+const EXIT_MS = 3000; // how long the daemon may take to remove a container that ended by itself
 
 export class ContainerGuest implements Guest {
   #channel: GuestChannel;
@@ -33,7 +33,7 @@ export class ContainerGuest implements Guest {
   #lastUse = performance.now();
   #checking?: Promise<boolean> | undefined;
   #isSpent = false;
-  #hasEnded = false; // true if it ended by itself, not on our request
+  #hasEnded = false; // true if the container ended by itself, not on our request
 
   private constructor(
     readonly container: Docker.Container,
@@ -88,7 +88,7 @@ export class ContainerGuest implements Guest {
     return job.limits.memoryMb <= this.spec.memoryMb;
   }
 
-  /** Whether it still answers. A container that was idle is asked with a job without calls. */
+  /** Whether the guest still answers. A container that was idle gets a job without calls, to see whether it does. */
   check(): Promise<boolean> {
     if (this.#channel.head || performance.now() - this.#lastUse < IDLE_MS) return Promise.resolve(true);
     this.#checking ??= this.#ask().finally(() => {
@@ -147,7 +147,7 @@ export class ContainerGuest implements Guest {
     const look = () => {
       const { head } = this.#channel;
       const late = head && performance.now() - this.#channel.headSince > (3 * head.limits.wallSeconds + 30) * 1000;
-      // read input first that arrived while this process was stopped
+      // setImmediate: input that arrived while this process was stopped is read first
       if (late)
         setImmediate(() => this.#channel.head === head && this.#channel.end('the container did not answer in time'));
     };
@@ -156,18 +156,14 @@ export class ContainerGuest implements Guest {
     for (const timer of this.#timers) timer.unref(); // the stream keeps the process alive
   }
 
+  /** Adds the cause to the loss of a guest. A container that did not end by itself was ended by this host. */
   async #explained(error: unknown, epoch: number): Promise<unknown> {
-    return error instanceof GuestLost && error.running ? this.#explain(error, epoch) : error;
-  }
-
-  /** The loss with its cause. The host itself ended a guest that broke the protocol or fell silent. */
-  async #explain(lost: GuestLost, epoch: number): Promise<GuestLost> {
+    if (!(error instanceof GuestLost && error.running)) return error;
     const { watch } = this.fleet;
-    if (!this.#hasEnded)
-      return (await watch.isSteady(epoch)) ? lost : new GuestLost(lost.message, true, 'infrastructure');
-    const blame = await watch.blame(this.container.id, epoch);
-    if (blame === 'infrastructure') return new GuestLost(lost.message, true, 'infrastructure');
-    return new GuestLost(lost.message, true, 'program', blame === 'program, memory');
+    const ending = async () => ((await watch.isSteady(epoch)) ? 'program' : 'infrastructure');
+    const blame = this.#hasEnded ? await watch.blame(this.container.id, epoch) : await ending();
+    if (blame === 'infrastructure') return new GuestLost(error.message, true, 'infrastructure');
+    return new GuestLost(error.message, true, 'program', blame === 'program, memory');
   }
 
   async close(): Promise<void> {
@@ -187,10 +183,10 @@ export class ContainerGuest implements Guest {
     const endsItself = this.#isSpent || this.#hasEnded;
     if (!(endsItself && (await watch.isGone(this.container.id, EXIT_MS)))) await removeContainer(this.container);
     this.fleet.drop(this.name);
-    setTimeout(() => watch.forget(this.container.id), 10_000).unref(); // nobody asks later how it ended
+    setTimeout(() => watch.forget(this.container.id), 10_000).unref(); // by then nobody asks any more how it ended
   }
 
-  /** Reads Docker's framing: [stream, 0, 0, 0, u32 length] before each chunk of stdout (1) or stderr (2). */
+  /** Docker puts 8 bytes before each chunk of output: the stream (1 is stdout, 2 is stderr), three zeros, the length as u32. */
   #demultiplex(data: Buffer): void {
     this.#raw = this.#raw.length > 0 ? Buffer.concat([this.#raw, data]) : data;
     while (this.#raw.length >= 8) {

@@ -8,17 +8,17 @@ export interface Daemon {
   version: string;
   cgroup: '1' | '2' | 'none';
   runtimes: string[];
-  runtime: string; // the default
+  runtime: string; // the default runtime
   rootless: boolean;
-  security: string[]; // features of its kernel that it uses, e.g. seccomp, apparmor, selinux, cgroupns, userns
-  remapped: boolean; // containers have only few uids: rootless or userns-remap
+  security: string[]; // the security features that it uses, e.g. seccomp, apparmor, selinux, cgroupns, userns
+  remapped: boolean; // containers have only few uids, because the daemon is rootless or uses userns-remap
   limits: { memory: boolean; swap: boolean; pids: boolean; cpu: boolean };
 }
 
 const PING_MS = 5000;
-const PODMAN = 'Podman answers, which takes neither a seccomp profile nor a limit of files from a client';
+const PODMAN = 'Podman answers, which accepts neither a seccomp profile nor a limit of files';
 
-/** Rejects if the promise takes longer. The promise itself is not cancelled. */
+/** Waits for the promise, and rejects after so many ms. The work behind the promise is not cancelled. */
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -34,8 +34,8 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
 }
 
 /**
- * The containers with a label, in every state. The daemon's list may keep a removed container as dead until the daemon
- * restarts; inspecting it fails with 404.
+ * Lists the containers with a label, in every state. The daemon may list a removed container as dead until it restarts; a
+ * request to inspect this container fails with 404.
  */
 export async function listContainers(docker: Docker, label?: string): Promise<Docker.ContainerInfo[]> {
   const listed = await docker.listContainers({ all: true, ...(label && { filters: { label: [label] } }) });
@@ -75,7 +75,7 @@ export async function connectDocker(): Promise<Daemon> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const host = process.env.DOCKER_HOST;
-    const reason = code === 'ENOENT' ? 'no daemon on this machine' : message.split('\n')[0] || code; // two addresses: no message
+    const reason = code === 'ENOENT' ? 'no daemon on this machine' : message.split('\n')[0] || code;
     throw new GauntletError('SANDBOX_UNAVAILABLE', `Docker does not answer${host ? ` at ${host}` : ''} (${reason})`, {
       cause: error,
     });
@@ -119,7 +119,7 @@ export function requireDaemon({ limits, cgroup, rootless, runtimes }: Daemon, ru
   }
 }
 
-/** What depends on the daemon, in words: the boundary that it adds, and what it lacks. */
+/** Says how the daemon confines containers, and which means it lacks. */
 export function describeBoundary({ security, rootless, remapped, limits }: Daemon): string[] {
   return [
     ...(rootless ? ['rootless'] : remapped ? ['userns-remap'] : []),
@@ -128,7 +128,7 @@ export function describeBoundary({ security, rootless, remapped, limits }: Daemo
   ];
 }
 
-/** A description in one line. */
+/** Describes the daemon in one line. */
 export function describeDaemon(daemon: Daemon): string {
   const { version, cgroup, runtimes, security } = daemon;
   const parts = [`docker ${version}`, `cgroup ${cgroup}`, `runtimes ${runtimes.join(', ')}`];

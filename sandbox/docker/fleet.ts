@@ -1,5 +1,5 @@
-// The containers of one open sandbox. Their names are known before they are created, so that containers left by a
-// broken connection are found and removed after a reconnection and at the end.
+// The containers of one open sandbox. Each gets its name before it is created. So containers that a broken connection left
+// behind are found and removed after a reconnection and at the end.
 import { randomUUID } from 'node:crypto';
 import type Docker from 'dockerode';
 import { listContainers, within } from './daemon.js';
@@ -48,7 +48,7 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.#live.clear();
-    await this.removeStrays().catch(() => {}); // if the daemon is gone, the next start's reaper finds them
+    await this.removeStrays().catch(() => {}); // if the daemon is gone, the reaper of the next start finds them
     this.watch.close();
   }
 }

@@ -1,5 +1,5 @@
-// Makes the images of the sandbox if they are missing: from the stock image of Python if a registry answers quickly, else
-// from Debian packages.
+// Makes the images of the sandbox if they are missing. They are based on the stock image of Python if a registry answers
+// quickly, otherwise on Debian packages.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type Docker from 'dockerode';
@@ -7,22 +7,22 @@ import { GauntletError } from '../../core/base/errors.js';
 import type { Packages } from '../../core/schema/execution.js';
 import { ROOT } from '../../infra/root.mjs';
 
-/** none: the standard library only; numpy: also sortedcontainers, as interview sites have it, and pytest for test source. */
+/** 'none' has the standard library only. 'numpy' also has sortedcontainers, as interview sites do, and pytest for test source. */
 export const IMAGES: Record<Packages, string> = { none: 'gauntlet-python:2', numpy: 'gauntlet-python-numpy:3' };
 const PIP: Record<Packages, string> = { none: '', numpy: 'numpy==1.26.4 pytest==7.4.4 sortedcontainers==2.4.0' };
 const STOCK = 'python:3.12-slim';
-const FIRST_BYTE_MS = 5000; // then the registry counts as absent
+const FIRST_BYTE_MS = 5000; // a registry that takes longer counts as absent
 const PULL_MS = 300_000;
 const FOLDER = 'infra/images';
 
 /**
- * Returns the digest of the image, and makes the image if it is missing. Containers are created from the digest, since a
- * tag may move. @throws GauntletError SANDBOX_UNAVAILABLE
+ * Makes the image if it is missing. Returns its digest, from which containers are created, because a tag may move.
+ * @throws GauntletError SANDBOX_UNAVAILABLE
  */
 export const ensureImage = async (docker: Docker, packages: Packages, log: (line: string) => void): Promise<string> =>
   digestOf(docker, await makeImage(docker, packages, log));
 
-/** Returns the digest of an image of the user's, and pulls it if it is missing. @throws GauntletError SANDBOX_UNAVAILABLE */
+/** Pulls an image of the user if it is missing, and returns its digest. @throws GauntletError SANDBOX_UNAVAILABLE */
 export async function ensureOwnImage(docker: Docker, image: string, log: (line: string) => void): Promise<string> {
   if (!(await hasImage(docker, image))) {
     log(`sandbox: pulling ${image} (once)`);
@@ -36,7 +36,7 @@ export async function ensureOwnImage(docker: Docker, image: string, log: (line: 
   return digestOf(docker, image);
 }
 
-/** The digest of the image for test source. It is made when it is first needed; until then, its name. */
+/** Returns the digest of the image for test source, or its name if it is not made yet: the first use makes it. */
 export const testImage = async (docker: Docker): Promise<string> =>
   (await hasImage(docker, IMAGES.numpy)) ? digestOf(docker, IMAGES.numpy) : IMAGES.numpy;
 
@@ -59,7 +59,7 @@ async function makeImage(docker: Docker, packages: Packages, log: (line: string)
     reason = await buildStock(docker, packages, image);
     if (!reason) return image;
     if (packages === 'none') {
-      await tag(docker, STOCK, image); // works, but starts more slowly
+      await tag(docker, STOCK, image); // the stock image works too, but starts more slowly
       return image;
     }
   }
@@ -88,14 +88,14 @@ async function tag(docker: Docker, from: string, image: string): Promise<void> {
   await docker.getImage(from).tag({ repo, tag: version });
 }
 
-/** Waits for the end of a stream of progress lines. */
+/** Waits until the stream of progress lines ends. */
 function followProgress(docker: Docker, stream: NodeJS.ReadableStream, onLine: () => void = () => {}): Promise<void> {
   return new Promise((resolve, reject) =>
     docker.modem.followProgress(stream, (error) => (error ? reject(error) : resolve()), onLine),
   );
 }
 
-/** Pulls an image. Returns why that failed, in one line, or undefined. */
+/** Pulls an image. Returns undefined, or one line that says why it failed. */
 async function pull(docker: Docker, image: string): Promise<string | undefined> {
   const abort = new AbortController();
   let timer = setTimeout(() => abort.abort(), FIRST_BYTE_MS);
@@ -119,7 +119,7 @@ async function pull(docker: Docker, image: string): Promise<string | undefined> 
   }
 }
 
-/** Builds on the stock image. Returns why that failed, in one line, or undefined. */
+/** Builds an image on the stock image. Returns undefined, or one line that says why it failed. */
 async function buildStock(docker: Docker, packages: Packages, image: string): Promise<string | undefined> {
   const dockerfile = 'python.Dockerfile';
   const context = { context: path.join(ROOT, FOLDER), src: [dockerfile] };
@@ -128,7 +128,7 @@ async function buildStock(docker: Docker, packages: Packages, image: string): Pr
       t: image,
       dockerfile,
       buildargs: { PACKAGES: PIP[packages], ...proxies() },
-      networkmode: 'host', // also works if the daemon has no bridge
+      networkmode: 'host', // works even if the daemon has no bridge
       rm: true,
       forcerm: true,
     });
@@ -139,13 +139,13 @@ async function buildStock(docker: Docker, packages: Packages, image: string): Pr
   }
 }
 
-/** Build arguments that Docker predefines. */
+/** The proxy settings of this process, as build arguments that Docker knows. */
 function proxies(): Record<string, string> {
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-/** Pipes the tar of the build script into Docker's import, and tags the image once it is complete. */
+/** Imports the tar that the build script writes. The image gets its tag when it is complete. */
 async function buildDebian(docker: Docker, packages: Packages, image: string, why: string): Promise<void> {
   const child = spawn('bash', [path.join(ROOT, FOLDER, 'build-python-image.sh'), packages], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,4 @@
-// The Docker backend: pools of containers, one image for programs and one for test source.
+// The Docker backend: a pool of containers for programs, and another one, with another image, for test source.
 import os from 'node:os';
 import { GauntletError } from '../../core/base/errors.js';
 import { type Isolation, limitsSchema, type Packages } from '../../core/schema/execution.js';
@@ -13,18 +13,18 @@ import type { ContainerSpec } from './options.js';
 import { reapContainers } from './reaper.js';
 
 export interface DockerOptions {
-  size?: number | undefined; // containers at work; default: one per core
+  size?: number | undefined; // how many containers work at the same time; default: one per core
   isolation?: Isolation | undefined;
-  packages?: Packages | undefined; // that programs may import
-  image?: string | null | undefined; // runs programs instead of the image with these packages
-  runtime?: string | null | undefined; // default: the daemon's own
+  packages?: Packages | undefined; // the packages that programs may import
+  image?: string | null | undefined; // the user's own image, instead of the one with these packages
+  runtime?: string | null | undefined; // default: the default runtime of the daemon
   log?: ((line: string) => void) | undefined;
 }
 
-const DEPTH = 2; // jobs per container
-/** Modules that pytest imports when it runs. pid 1 imports them once instead of every process of tests. */
+const DEPTH = 2; // how many jobs a container has at the same time
+/** Modules that pytest imports when it runs. pid 1 imports them once, so that not every process must. */
 const PYTEST_PARTS = ['_pytest.helpconfig', '_pytest.skipping', '_pytest.unittest', '_pytest.warnings'];
-const PATIENCE_MS = 60_000; // with a daemon that went away; then Temporal retries the activity
+const PATIENCE_MS = 60_000; // how long to wait for a daemon that went away; then Temporal retries the activity
 
 /** Opens the backend. Removes the containers of dead workers and makes the image if it is missing. */
 export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> {
@@ -96,7 +96,7 @@ export async function openDocker(options: DockerOptions = {}): Promise<Sandbox> 
       kind: 'docker',
       description: details.join(' · '),
       boundary: seccomp,
-      // one of the user's is the same everywhere, or was built again with other content
+      // the digest of a user's image is a fact: it is the same on every machine, unless the image has other content
       ...(ownImage === null ? { details: { image, ...built } } : { facts: { image }, details: built }),
     },
     run: (jobs, options) => pool.run(jobs, options),
@@ -122,8 +122,8 @@ def probe():
 `;
 
 /**
- * Runs a program that tries to open the memory and the streams of pid 1. Some runtimes ignore that pid 1 is not dumpable,
- * so only its uid protects it. @throws GauntletError SANDBOX_UNAVAILABLE
+ * Runs a program that tries to open the memory and the streams of pid 1. With some runtimes only the uid protects pid 1,
+ * because they ignore that it is not dumpable. @throws GauntletError SANDBOX_UNAVAILABLE
  */
 async function checkIsolation(pool: GuestPool, runtime: string, isolation: Isolation): Promise<void> {
   const limits = limitsSchema.parse({ wallSeconds: 60 });
@@ -137,7 +137,7 @@ async function checkIsolation(pool: GuestPool, runtime: string, isolation: Isola
   );
 }
 
-/** Starts one container, since an image of the user's may lack Python. @throws GauntletError SANDBOX_UNAVAILABLE */
+/** Starts one container, because the user's image may lack Python. @throws GauntletError SANDBOX_UNAVAILABLE */
 async function tryImage(image: string, start: () => Promise<ContainerGuest>): Promise<void> {
   try {
     await (await start()).close();

@@ -1,4 +1,4 @@
-// The options of a container, which close everything that a program could reach. docs/sandbox.md explains each one.
+// The options of a container. They close everything that a program could reach; docs/sandbox.md explains each one.
 import { randomInt } from 'node:crypto';
 import type Docker from 'dockerode';
 import type { Isolation } from '../../core/schema/execution.js';
@@ -11,26 +11,26 @@ export interface ContainerSpec {
   memoryMb: number; // a program may use so much
   runtime?: string | null;
   seccomp?: boolean; // the daemon can filter system calls
-  remapped?: boolean; // the daemon maps only few uids into containers
+  remapped?: boolean; // containers have only few uids
   preload?: readonly string[]; // modules that pid 1 imports before the first program
-  silenceSeconds?: number; // a guest ends after so long without a message
-  /** values: runs programs on inputs. program (default): also holds programs for tests. tests: runs test source. */
+  silenceSeconds?: number; // a guest that gets no message for so long ends itself
+  /** 'values' runs programs on inputs; 'program' (the default) also holds programs for tests; 'tests' runs test source. */
   guest?: 'values' | 'program' | 'tests';
 }
 
-const HARNESS_MB = 64; // added to the memory of the program
+const HARNESS_MB = 64; // memory for the guest itself, besides that for the program
 const PROCESSES = 64;
-/** gVisor's kernel is a process in the container's cgroup, and has several threads for each thread of a program. */
+/** gVisor's kernel runs inside the container's cgroup, with several threads for each thread of a program. */
 const GVISOR = { memoryMb: 128, processes: 2048 };
-/** Otherwise a program sees the host's names of cgroups on cgroup 1. The types of dockerode lack the field. */
+/** Hides the host's names of cgroups from programs (cgroup 1). The types of dockerode lack the field. */
 const PRIVATE_CGROUPS = { CgroupnsMode: 'private' };
 const MIB = 2 ** 20;
 const NOBODY = 65534;
 export const SILENCE_SECONDS = 60;
 
-/** Each container has its own range of uids, since the kernel counts some resources per uid across containers. */
+/** Each container has its own range of uids, because the kernel counts some resources per uid across containers. */
 const WIDE = { first: 1_000_000, span: 100_000, ranges: 10_000 };
-const NARROW = { first: 1_000, span: 2_000, ranges: 31 }; // below 65 534, as rootless and userns-remap require
+const NARROW = { first: 1_000, span: 2_000, ranges: 31 }; // rootless daemons and userns-remap need uids below 65 534
 let nextRange = randomInt(0, WIDE.ranges);
 
 export function uidRange(remapped: boolean): { first: number; span: number } {
@@ -50,7 +50,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
     Image: spec.image,
     Cmd: ['python3', '-P', '-s', '-B', '-c', guestSource(guest), JSON.stringify(guestOptions)],
     Entrypoint: [],
-    // own uid: only pid 1 is root, with three capabilities; every program gets its own uid and none
+    // with isolation uid, pid 1 is root with three capabilities; every program has its own uid and no capability
     User: ownUid ? '0:0' : `${NOBODY}:${NOBODY}`,
     WorkingDir: '/tmp',
     Env: ['PYTHONHASHSEED=0', 'LANG=C.UTF-8', 'HOME=/tmp', 'OPENBLAS_NUM_THREADS=1', 'OMP_NUM_THREADS=1'],
@@ -81,17 +81,12 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
       ...(spec.runtime ? { Runtime: spec.runtime } : {}),
       ...PRIVATE_CGROUPS,
       Tmpfs: { '/tmp': 'rw,noexec,nosuid,nodev,size=16m,nr_inodes=1k,mode=1777' },
-      Sysctls: {
-        'kernel.shmmni': '0',
-        'kernel.msgmni': '0',
-        'kernel.sem': '0 0 0 0',
-        'fs.mqueue.queues_max': '0',
-      },
+      Sysctls: { 'kernel.shmmni': '0', 'kernel.msgmni': '0', 'kernel.sem': '0 0 0 0', 'fs.mqueue.queues_max': '0' },
       Ulimits: [
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: 64, Hard: 64 },
         { Name: 'fsize', Soft: 16 * MIB, Hard: 16 * MIB },
-        { Name: 'stack', Soft: 8 * MIB, Hard: 100 * MIB }, // the guest raises that of programs (STACK in forkserver.py)
+        { Name: 'stack', Soft: 8 * MIB, Hard: 100 * MIB }, // the guest raises it for programs (STACK in forkserver.py)
         { Name: 'nice', Soft: 0, Hard: 0 },
         { Name: 'rtprio', Soft: 0, Hard: 0 },
       ],

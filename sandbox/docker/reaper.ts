@@ -1,5 +1,5 @@
-// Finds the containers of killed workers by their labels at start-up and removes them. Usually there are none, since a
-// container ends when its worker closes its stdin.
+// When a sandbox opens, this removes the containers of workers that were killed. It finds them by their labels. Usually
+// there are none, because a container ends when its worker closes its stdin.
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,9 +9,9 @@ import { isHere, PLACE } from '../../infra/place.mjs';
 import { listContainers, within } from './daemon.js';
 
 export const OWNER = 'gauntlet.sandbox.owner';
-const STRANGER_HOURS = 24; // age at which containers of other machines on the same daemon are removed
+const STRANGER_HOURS = 24; // the age at which a container is removed whose worker ran on another machine
 
-/** Start time of a process in clock ticks since boot, which identifies a reused pid; '' if unknown. */
+/** When a process started, in clock ticks since boot; '' if unknown. Shows that another process has the same pid now. */
 function startTime(pid: number): string {
   try {
     return (
@@ -31,7 +31,7 @@ export const ownLabels = (): Record<string, string> => ({
   'gauntlet.sandbox.session': session,
 });
 
-/** The owner in a label; nobody for an unknown label, so that the container's age decides. */
+/** Reads the owner from a label. An unknown label names nobody; then the age of the container decides. */
 export function ownerIn(label = ''): [host: string, pid: number, start: string] {
   const nobody: ReturnType<typeof ownerIn> = ['', 0, ''];
   try {
@@ -56,10 +56,10 @@ export async function reapContainers(docker: Docker): Promise<number> {
 }
 
 const GONE_MS = 20_000;
-const OUTAGE_MS = 3000; // then give up on a daemon that does not answer: a reaper finds the container later
+const OUTAGE_MS = 3000; // how long to try if the daemon does not answer; a later reaper finds the container
 const REQUEST_MS = 10_000;
 
-/** Removes a container and waits until it is gone, also if the daemon is already removing it (409). */
+/** Removes a container and waits until it is gone, even if the daemon is removing it already (409). */
 export async function removeContainer(container: Docker.Container): Promise<void> {
   const started = performance.now();
   let heard = started;

@@ -1,6 +1,6 @@
-// The system calls that programs may use: those of Python, numpy and pytest. Docker's own profile allows about a
-// hundred more, such as io_uring, System V queues, ptrace and process_vm_readv, and sockets of rare kinds. Names that a
-// kernel or an architecture lacks are ignored.
+// The system calls that programs may use: those that Python, numpy and pytest need. Docker's own profile allows about a
+// hundred more, such as io_uring, System V queues, ptrace and process_vm_readv, and rare kinds of sockets. Docker ignores
+// names that a kernel or an architecture lacks.
 
 const ALLOWED = `
   access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate
@@ -34,11 +34,11 @@ const ALLOWED = `
   setsockopt shutdown
 `;
 
-const SOCKETS = { unix: 1, internet: 2, internet6: 10 }; // without a network, the latter reach the container itself only
-const NEW_NAMESPACES = 0x7e02_0000; // the flags of clone
+const SOCKETS = { unix: 1, internet: 2, internet6: 10 }; // there is no network, so they reach only the container itself
+const NEW_NAMESPACES = 0x7e02_0000; // the flags of clone that create namespaces
 const ENOSYS = 38;
 
-/** A profile in Docker's format. What it does not name fails with EPERM. */
+/** The profile in Docker's format. A call that it does not name fails with EPERM. */
 export const SECCOMP_PROFILE = JSON.stringify({
   defaultAction: 'SCMP_ACT_ERRNO',
   syscalls: [
@@ -53,7 +53,7 @@ export const SECCOMP_PROFILE = JSON.stringify({
       action: 'SCMP_ACT_ALLOW',
       args: [{ index: 0, value: NEW_NAMESPACES, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
     },
-    // its flags are in memory, which a filter cannot read; the C library then uses clone
+    // a filter cannot read the flags of clone3, which are in memory; after ENOSYS the C library uses clone
     { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
   ],
 });

@@ -1,12 +1,12 @@
-// Follows the daemon's event stream: whether the daemon was there without a break, and how each container ended. A
-// program is to blame for a container that ended under a running daemon without a kill request.
+// Follows the daemon's event stream, to know whether the daemon was there all the time and how each container ended. A
+// program is to blame if its container ended while the daemon was there and nobody asked the daemon to kill it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { within } from './daemon.js';
 
 /** What the daemon reported about a container. */
 interface Fate {
-  killed: boolean; // on request
+  killed: boolean; // somebody asked the daemon to kill it
   oom: boolean;
   died: boolean;
   gone: boolean;
@@ -17,13 +17,12 @@ interface Event {
 }
 
 const RECONNECT_MS = 500;
-const SETTLE_MS = 2000; // until the event of a container's end arrives
+const SETTLE_MS = 2000; // how long the event of a container's end may take to arrive
 const STEP_MS = 20;
 const PING_MS = 3000;
 
 export class DaemonWatch {
-  /** Counts the breaks of the connection. */
-  epoch = 0;
+  epoch = 0; // how often the connection broke
   connected = false;
   #fates = new Map<string, Fate>();
   #stream: (NodeJS.ReadableStream & { destroy(): void }) | undefined;
@@ -34,7 +33,7 @@ export class DaemonWatch {
   constructor(
     readonly docker: Docker,
     readonly label: string,
-    readonly onBack: () => void, // after a reconnection
+    readonly onBack: () => void, // called after a reconnection
   ) {}
 
   async open(): Promise<void> {
@@ -47,7 +46,7 @@ export class DaemonWatch {
       stream.destroy();
       return;
     }
-    stream.socket?.unref(); // must not keep the process alive
+    stream.socket?.unref(); // the stream does not keep this process alive
     this.#stream = stream;
     this.#text = '';
     this.connected = true;
@@ -90,7 +89,7 @@ export class DaemonWatch {
       try {
         this.#take(JSON.parse(line) as Event);
       } catch {
-        // not an event: ignored
+        // a line that is not an event is ignored
       }
     }
   }
@@ -121,7 +120,7 @@ export class DaemonWatch {
     return false;
   }
 
-  /** Whether the daemon has been there without a break since `epoch`. */
+  /** Whether the connection to the daemon has not broken since `epoch`. */
   async isSteady(epoch: number): Promise<boolean> {
     if (!this.connected || this.epoch !== epoch) return false;
     try {
@@ -133,8 +132,8 @@ export class DaemonWatch {
   }
 
   /**
-   * Who ended this container, whose stream broke. Its program did if the daemon was there without a break since
-   * `epoch`, reports that the container died, and received no request to kill it.
+   * Who ended this container. The program did, if the daemon saw the container die without a request to kill it, and if the
+   * connection to the daemon has not broken since `epoch`.
    */
   async blame(id: string, epoch: number): Promise<'program' | 'program, memory' | 'infrastructure'> {
     const fate = this.#fates.get(id);

@@ -1,6 +1,6 @@
-# Loads a program and calls it in the style of its problem (core/schema/calling.ts): a function, a method of a fresh
-# object or a class through operations. Builds linked lists and trees from literals and turns them back into literals.
-# Reads answers without running a method of the program, so a forged attribute is only a wrong answer.
+# Loads a program and calls it in the style of its problem (core/schema/calling.ts): as a function, as a method of a new
+# object, or as a class through a list of operations. Makes linked lists and trees from literals, and literals from them. No
+# method of the program runs while an answer is read, so a program can only give a wrong answer.
 
 NODES = compile('''
 class ListNode:
@@ -16,7 +16,7 @@ class TreeNode:
         self.right = right
 ''', 'solution.py', 'exec')
 
-# Names that programs of the interview format use without importing them. Builtins keep their meaning.
+# Names that programs in the interview format use without importing them. Builtins keep their meaning.
 INTERVIEW = {}
 for statement in (
     'from typing import *',
@@ -36,7 +36,7 @@ for name in list(INTERVIEW):
     if name.startswith('__') or name in __builtins__:
         del INTERVIEW[name]
 
-CONTEST_DEPTH = 50_000  # calls: judges of contests and interview sites raise Python's limit of 1000
+CONTEST_DEPTH = 50_000  # the recursion limit; judges of contests and interview sites raise Python's limit of 1000, too
 
 PLAIN = {'style': 'call', 'parameters': [], 'result': 'value', 'observe': 'result'}
 SLOT, GETSET = types.MemberDescriptorType, types.GetSetDescriptorType
@@ -59,7 +59,7 @@ def load(code, entry, calling=None):
         calling = calling or PLAIN
         if any(shape != 'value' for shape in (calling['result'], *calling['parameters'])):
             exec(NODES, names)
-    names.pop(first, None)  # the program itself must define it
+    names.pop(first, None)  # the program itself must define this name
     exec(compile(code, 'solution.py', 'exec'), names)
     target = names.get(first)
     if simple and callable(target):
@@ -73,8 +73,8 @@ def load(code, entry, calling=None):
 
 
 def call(program, args, truth=False):
-    """Makes one call with fresh arguments. Returns the answer, or only its truth value, as text: {"v": value},
-    {"e": error} or {"m": out of memory}."""
+    """Makes one call with new arguments. Returns JSON: {"v": the answer, or only its truth value}, {"e": an error} or
+    {"m": memory ran out}."""
     try:
         budget = [MAX_NODES, MAX_BYTES]
         if type(program) is dict:
@@ -110,7 +110,7 @@ def call_once(program, args, budget):
 
 
 def operate(program, args, budget):
-    """Runs operations, a list of names and a list of argument lists. Encodes each result before the next call."""
+    """Runs operations: a list of names, and a list with the arguments of each. Encodes each result before the next call."""
     plain = [decode(x) for x in args]
     if len(plain) != 2 or any(type(x) not in (list, tuple) for x in plain) or len(plain[0]) != len(plain[1]) or not plain[0]:
         raise ValueError('operations are a list of names and a list of as many argument lists')
@@ -136,9 +136,9 @@ def shape_of(calling, index):
     return shapes[index] if index < len(shapes) else 'value'
 
 
-# ---- literals to objects, of the program's own classes if it defines them ----
+# ---- makes objects from literals, with the program's own node classes if it defines them ----
 def items_of(value):
-    """The items of a list or tuple in tagged JSON."""
+    """Returns the items of a list or tuple in tagged JSON."""
     return value if isinstance(value, list) else value['t']
 
 
@@ -176,7 +176,7 @@ def build_list(values, cls):
 
 
 def build_tree(values, cls):
-    """Values level by level, with None for a missing child. A missing node has no entries for children."""
+    """Makes a tree from values in the order of its levels. None is a missing child, which has no entries for children."""
     if not values or values[0] is None:
         return None
     rest = iter(values)
@@ -196,7 +196,7 @@ def build_tree(values, cls):
     return root
 
 
-# ---- objects to literals ----
+# ---- makes literals from objects ----
 def unbuild(value, shape, budget):
     if shape == 'value':
         return encode(value, 0, budget)
@@ -260,8 +260,8 @@ def refuse_cycles(root, limit):
 
 
 def attribute(node, name, kind):
-    """A stored attribute: in the object's own dict, in a slot, or a plain default of its class. Ignores properties,
-    __getattr__ and other descriptors, which would run the program."""
+    """Reads a stored attribute: from the object's own dict, from a slot, or a plain default of its class. Properties,
+    __getattr__ and other descriptors do not count, because they would run code of the program."""
     bases = bases_of(type(node))
     for base in bases:
         there, getset = entry_of(names_of(base), '__dict__')

@@ -1,13 +1,13 @@
-# Reads the kernel's counters of this container: CPU time of all its processes, and kills for memory. Uses cgroup v2 or v1.
-# If neither is readable (some runtimes and rootless daemons), CPU time comes from /proc and kills are unknown: a program
-# that was killed for memory is then an error.
+# Reads the kernel's counters for this container from cgroup v2 or v1: the CPU time of all processes, and how often the kernel
+# killed one because memory ran out. With some runtimes and rootless daemons neither is readable. Then the CPU time comes
+# from /proc, and a program that the kernel killed for its memory gets the verdict error.
 import os
 import resource
 import time
 
 
 class Counter:
-    """One number of a cgroup file, which stays open. None if there is no such file."""
+    """One number in a cgroup file, which stays open. `read` returns None if there is no such file."""
 
     def __init__(self, places):
         self.fd, self.key = None, None
@@ -33,7 +33,7 @@ class Counter:
 
 
 def own_folder(own, root):
-    """The cgroup v2 folder of this process; the root of the mount if the container has a cgroup namespace."""
+    """Returns the cgroup v2 folder of this process. With a cgroup namespace, it is the root of the mount."""
     try:
         with open(own) as file:
             for line in file:
@@ -49,7 +49,7 @@ class Cgroup:
         v2, v1 = own_folder(own, root), root + '/'
         self.cpu_v2 = Counter([(v2 + 'cpu.stat', b'usage_usec')])
         self.cpu_v1 = Counter([(v1 + 'cpuacct/cpuacct.usage', None), (v1 + 'cpu,cpuacct/cpuacct.usage', None)])
-        # of v2: the first counts how often the container reached its limit, the second also kills by the host
+        # in v2, `oom` counts how often the container reached its limit; `oom_kill` also counts kills because the host did
         self.limits = Counter([(v2 + 'memory.events', b'oom')])
         self.kills = Counter([(v2 + 'memory.events', b'oom_kill'), (v1 + 'memory/memory.oom_control', b'oom_kill')])
 
@@ -57,15 +57,15 @@ class Cgroup:
         return self.limits.read(), self.kills.read()
 
     def killed_by(self, before):
-        """What had no memory left when the kernel killed a process since `before`: 'container', 'host', or None if it
-        killed none. cgroup v1 does not tell them apart."""
+        """Says what had no memory left when the kernel killed a process: 'container' or 'host', or None if it has killed none
+        since `before`. With cgroup v1, it is always 'container'."""
         limits, kills = self.memory()
         if kills is None or kills == before[1]:
             return None
         return 'host' if limits is not None and limits == before[0] else 'container'
 
     def cpu_seconds(self):
-        """CPU time of the container since it started, including all descendants."""
+        """Returns the CPU time of the container since it started, with all its processes."""
         if self.cpu_v2.fd is not None:
             return self.cpu_v2.read() / 1e6
         if self.cpu_v1.fd is not None:
@@ -74,16 +74,15 @@ class Cgroup:
 
 
 def cpu_of(pid):
-    """CPU time of one process with its threads but without its children; 0 after its end."""
+    """Returns the CPU time of one process with its threads but without its children; 0 after it has ended."""
     try:
-        return time.clock_gettime(~pid << 3 | 2)  # its CPU clock, see clock_getcpuclockid(3)
+        return time.clock_gettime(~pid << 3 | 2)  # the number of its CPU clock, see clock_getcpuclockid(3)
     except OSError:
         return 0.0
 
 
 def cpu_of_processes():
-    """CPU time from /proc, of reaped children and of living processes with their reaped children, except this
-    process."""
+    """Returns the CPU time of all processes except this one, from /proc. Children that have ended are included."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = used.ru_utime + used.ru_stime
     for name in os.listdir('/proc'):

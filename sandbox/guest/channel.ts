@@ -1,5 +1,5 @@
-// The host's side of one guest. Jobs go out and results come back in order; when the guest ends, the host knows which
-// job was running and which ones were waiting. Backends own the process or container behind it.
+// The host's side of one guest. Results come back in the order of the jobs. So when the guest ends, the host knows which
+// job was running and which ones were waiting. The backend owns the guest's process or container.
 import type { z } from 'zod';
 import { GauntletError } from '../../core/base/errors.js';
 import { type CallResult, type ExecutionJob, type Limits, OUTPUT_BYTES } from '../../core/schema/execution.js';
@@ -24,13 +24,13 @@ import {
 
 export type ResolvedJob = ExecutionJob<unknown> & { limits: Limits };
 export interface GuestRun {
-  calls: CallResult<unknown>[]; // reduced
+  calls: CallResult<unknown>[]; // what the job keeps of each answer
   ms: number;
-  wallHit: boolean; // the wall clock ended it: run it again alone
+  wallHit: boolean; // the limit of wall time ended the job, so it must run again alone
 }
 
 export interface SessionEnd {
-  kind: 'end' | 'error' | 'timeout' | 'memory' | 'output'; // end: it exited, by itself or on request
+  kind: 'end' | 'error' | 'timeout' | 'memory' | 'output'; // 'end': the process exited by itself or on request
   message: string;
   used: number; // CPU seconds
   wallHit: boolean;
@@ -47,32 +47,34 @@ export interface Session {
 export interface Guest {
   readonly usable: boolean;
   fits(job: { limits: Limits }): boolean;
-  /** Whether it still answers. Called before every job. */
+  /** Whether the guest still answers. The pool calls this before every job. */
   check?(): Promise<boolean>;
   run(job: ResolvedJob): Promise<GuestRun>;
   open(spec: SessionSpec, limits: Limits, onText: (text: string) => void): Session;
   close(): Promise<void>;
 }
 
-/** The guest ended before it answered. `running`: it was running this job, which may be the cause. */
+/** The guest ended before it answered. `running`: it was running this job, so the job may be the cause. */
 export class GuestLost extends Error {
   constructor(
     reason: string,
     readonly running: boolean,
     readonly by: 'program' | 'infrastructure' = 'program',
-    readonly memory = false, // the kernel killed a process of it for memory
+    readonly memory = false, // the kernel killed one of the guest's processes because memory ran out
   ) {
     super(reason);
   }
 }
 
-/** A job that the guest has received. It reads its own frames. */
+/** A job that the guest has received. */
 interface Pending {
   readonly id: number;
   readonly limits: Limits;
-  readonly maxFrame: number; // bytes
-  take(message: unknown): { cpu: number; retire: boolean; isCheck?: boolean } | undefined; // undefined until the job ends
-  expire(message: string, wallHit: boolean, ms: number, scope: 'program' | 'call', used?: number): void; // CPU seconds
+  readonly maxFrame: number; // the most bytes of a frame for this job
+  /** Reads a frame. Returns undefined until the job ends. */
+  take(message: unknown): { cpu: number; retire: boolean; isCheck?: boolean } | undefined;
+  /** @param used the CPU seconds that the job used */
+  expire(message: string, wallHit: boolean, ms: number, scope: 'program' | 'call', used?: number): void;
   lose(error: GuestLost): void;
 }
 
@@ -93,13 +95,9 @@ export class GuestChannel {
   #nextId = 1;
   #done = 0;
   #usable = true;
-  /** When the running job started (the host's monotonic ms), and the guest's CPU clock at that time, in seconds. */
-  headSince = 0;
-  cpuAtHead = 0;
-  /**
-   * The guest's CPU clock when the running call started; undefined while a program loads, and for guests that do not
-   * report it.
-   */
+  headSince = 0; // when the running job started, in ms of performance.now()
+  cpuAtHead = 0; // the guest's CPU clock at that time, in seconds
+  /** The guest's CPU clock when the running call started. Undefined while a program loads, or if the guest sends no clock. */
   cpuAtCall?: number | undefined;
 
   constructor(
@@ -220,12 +218,12 @@ export class GuestChannel {
     this.transport.write(data);
   }
 
-  /** Tells a guest without a job that its host is alive. The guest ends after a long silence. */
+  /** Tells a guest without a job that the host is alive. A guest that hears nothing for a long time ends itself. */
   keepAlive(): void {
     if (this.#usable && this.#queue.length === 0) this.transport.write(ALIVE);
   }
 
-  /** Reads bytes from the guest. Anything but a frame of the protocol ends it. */
+  /** Reads bytes from the guest. Ends the guest if they are not a frame of the protocol. */
   feed(data: Buffer): void {
     try {
       for (const message of this.#reader.feed(data)) {
@@ -241,7 +239,7 @@ export class GuestChannel {
     }
   }
 
-  /** The guest has ended or must end. Its running job is lost as the possible cause, waiting jobs are not. */
+  /** The guest has ended or must end. Its running job may be the cause; jobs that waited are not. */
   end(reason: string): void {
     this.#usable = false;
     this.#failed(new Error(reason));
@@ -250,16 +248,14 @@ export class GuestChannel {
     this.transport.destroy();
   }
 
-  /**
-   * Ends the guest because its running job exceeded a limit: all unanswered calls, or the first of them, are timeouts.
-   */
+  /** Ends the guest because its running job exceeded a limit. With scope 'call' only the running call is a timeout. */
   expire(message: string, wallHit: boolean, scope: 'program' | 'call' = 'program', used?: number): void {
     const pending = this.#queue.shift();
     this.retire('the guest was ended with a program that exceeded its limit');
     pending?.expire(message, wallHit, performance.now() - this.headSince, scope, used);
   }
 
-  /** Ends the guest without blame. Other guests run its waiting jobs. */
+  /** Ends the guest although no job is to blame. Other guests run its waiting jobs. */
   retire(reason: string): void {
     this.#usable = false;
     this.#failed(new Error(reason));
@@ -287,7 +283,7 @@ export class GuestChannel {
   }
 }
 
-/** Selects the schema of a frame. Trying all schemas is slow, since a schema that fails takes longest. */
+/** Selects the schema of a frame by one of its keys. Trying all schemas would be slow. */
 const has = (message: unknown, key: string): boolean =>
   typeof message === 'object' && message !== null && Object.hasOwn(message, key);
 

@@ -1,10 +1,15 @@
-# pid 1 of a sandbox container. It never sees a job: ahead of each one it forks a process that reads the job from stdin.
-# That process runs a job of values (value_jobs.py) itself under a fresh uid, and pid 1 passes on its answers. For an
-# interactive job (testSource/session.py) that process is the supervisor, which forks the program. Afterwards everything
-# left is killed and /tmp is emptied. A child can read all memory that it was forked with, so no process may be forked
-# from one that knew an earlier job: its program and answers could be found in freed memory. Needs CAP_SETUID,
-# CAP_SETGID and CAP_KILL. Isolation 'strict': one job, one uid and no capability. The answers of children are opaque
-# here.
+# pid 1 of a sandbox container. There are two kinds of jobs:
+#   A job of values (value_jobs.py) calls a program with inputs. The process that pid 1 forks runs the program itself.
+#   An interactive job (testSource/session.py) is a conversation with the host. The process that pid 1 forks is a supervisor,
+#   which forks the program or the tests.
+#
+# A forked process can read all memory that its parent had, even memory that was freed. So pid 1 never reads a job:
+# otherwise a later program could find an earlier program, its inputs and its answers. Before a job comes, pid 1 forks a
+# process, and this process reads the job from stdin. pid 1 passes answers on without parsing them.
+#
+# Each program has its own uid. After a job, all processes are killed and /tmp is emptied (sweep.py). This needs CAP_SETUID,
+# CAP_SETGID and CAP_KILL. With isolation 'strict', a container serves one job and has one uid and no capability. Then pid 1
+# may read the job, because no later program can inherit it.
 import ctypes
 import fcntl
 import gc
@@ -18,14 +23,14 @@ import struct
 OPTIONS = json.loads(sys.argv[1])  # {isolation, first, span, preload, valuesOnly, silence}
 STRICT = OPTIONS['isolation'] == 'strict'
 UID = [OPTIONS['first']]  # the uid of the latest child; every fork takes the next one
-VALUES_ONLY = OPTIONS['valuesOnly']  # no interactive jobs: a process drops its rights before it reads one
+VALUES_ONLY = OPTIONS['valuesOnly']  # there are no interactive jobs, so a process drops its rights before it reads the job
 LAST_UID = OPTIONS['first'] + OPTIONS['span'] - 200  # the container retires near the end of its range
-SILENCE = OPTIONS['silence']  # seconds; a living host sends a message more often, also without a job
+SILENCE = OPTIONS['silence']  # seconds after which the host counts as dead; it sends messages even without a job
 libc = ctypes.CDLL(None)
-PR_SET_CHILD_SUBREAPER = 36  # the supervisor becomes the parent of orphans, so that it can wait for them
-PR_SET_DUMPABLE = 4  # 0: /proc/PID/{mem,fd,environ} of this process are closed to others
-KEPT = ('PATH', 'LANG', 'HOME')  # of the environment
-STACK = 100 << 20  # bytes; a recursion of CONTEST_DEPTH calls through C ends with a RecursionError within it
+PR_SET_CHILD_SUBREAPER = 36  # makes a process the parent of orphans, so that it can wait for them
+PR_SET_DUMPABLE = 4  # with value 0, others cannot open /proc/PID/{mem,fd,environ} of this process
+KEPT = ('PATH', 'LANG', 'HOME')  # the variables of the environment that stay
+STACK = 100 << 20  # bytes; enough for CONTEST_DEPTH nested calls through C, so that Python raises RecursionError first
 
 
 def read_exactly(fd, size):
@@ -80,13 +85,14 @@ NULL = os.open('/dev/null', os.O_RDONLY | os.O_CLOEXEC)
 
 
 def confine(job, output, answers, requests):
-    """In the forked process: drops every right. Descriptor 3 is for answers, 4 for requests of an interactive job."""
+    """The forked process calls this to drop its rights. It writes answers to descriptor 3, and in an interactive job it
+    reads requests from descriptor 4."""
     give_up()
     limit(job, output, answers, requests)
 
 
 def keeps_undumpable():
-    """Whether a process that changes its uid becomes undumpable, which is the kernel's default."""
+    """Whether a process becomes undumpable when it changes its uid. This is the kernel's default."""
     try:
         with open('/proc/sys/fs/suid_dumpable') as file:
             return file.read().strip() == '0'
@@ -100,9 +106,9 @@ KEEPS_UNDUMPABLE = keeps_undumpable()
 def give_up():
     """Drops rights and priority."""
     os.setsid()
-    os.nice(19)  # within the container: the supervisor runs first, however many processes a program forks
+    os.nice(19)  # the supervisor runs first, however many processes a program forks
     if STRICT:
-        libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else this process may not write the next file
+        libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # an undumpable process may not write the next file
     try:
         oom = os.open('/proc/self/oom_score_adj', os.O_WRONLY)
         os.write(oom, b'1000')
@@ -121,14 +127,15 @@ def most_stack():
 
 
 def limit(job, output, answers, fourth):
-    """Sets descriptors and limits. The fourth is for requests of an interactive job; otherwise it reports the end."""
+    """Sets descriptors and limits. The fourth descriptor has the requests of an interactive job; in other jobs a write to it
+    wakes pid 1."""
     given = [NULL, output, output, answers, fourth]
-    if min(given) < len(given):  # move them above their targets
+    if min(given) < len(given):  # moves them above their targets
         given = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in given]
     for place, fd in enumerate(given):
         os.dup2(fd, place)
     os.closerange(len(given), 1024)
-    cpu = int(job['cpu']) + 2  # the server acts first; this limit holds if the server is starved
+    cpu = int(job['cpu']) + 2  # pid 1 ends the program before; this limit holds if pid 1 gets no CPU time
     for what, limit in (
         (resource.RLIMIT_AS, job['memory']),
         (resource.RLIMIT_CPU, cpu),
@@ -140,11 +147,26 @@ def limit(job, output, answers, fourth):
 
 
 def describe(status):
-    if status is None:
-        return 'the program ended without an answer'
     if os.WIFSIGNALED(status):
         return f'the program was ended by signal {os.WTERMSIG(status)}'
     return f'the program exited with status {os.WEXITSTATUS(status)} and no answer'
+
+
+def verdict_on(why, status, killed_by, one):
+    """The verdict [kind, message] on a program without an answer. `why` is the limit that it exceeded, 'protocol' or 'exit';
+    `one` is what has the limit 'case': a call or a test."""
+    if why in ('timeout', 'wall', 'case'):
+        limit = {'timeout': 'CPU time', 'wall': 'time', 'case': 'CPU time of one ' + one}[why]
+        return ['timeout', 'no answer within the limit of ' + limit]
+    if why == 'output':
+        return ['output', 'the program printed more than the limit']
+    if why == 'protocol':
+        return ['error', 'the program wrote into the answer channel']
+    if killed_by == 'container':
+        return ['memory', 'the program was ended for its use of memory']
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        return ['timeout', 'no answer within the limit of CPU time']
+    return ['error', describe(status)]
 
 
 if not STRICT:
@@ -162,13 +184,13 @@ write_frame({'ready': True})
 
 
 def supervise(request, report):
-    """Runs an interactive job, answers the host and reports the latest uid to the server."""
+    """Runs an interactive job, answers the host and reports the latest uid to pid 1."""
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     run_session(request)
     os.write(report, pack_uid(UID[0]))
 
 
-while STRICT:  # no later program can inherit anything, so pid 1 itself reads the job and supervises
+while STRICT:  # there is no later program, so pid 1 itself reads the job and supervises it
     job = next_job()
     if job is None:
         os._exit(0)
@@ -179,16 +201,16 @@ while STRICT:  # no later program can inherit anything, so pid 1 itself reads th
     if job['code'] or job['inputs']:
         os._exit(0)
 
-ended = None  # an earlier supervisor, reaped after the next fork, since its exit takes time
+ended = None  # an earlier supervisor. Its exit takes time, so pid 1 waits for it after the next fork.
 while True:
     UID[0] += 1
     worker = Worker(0)
     if ended:
         os.waitpid(ended, 0)
         ended = None
-    head = os.read(worker.report, REPORT.size)  # no more: the rest may come from a program
+    head = os.read(worker.report, REPORT.size)  # what follows may come from a program
     if not head:
-        os._exit(0)  # the host went away or the process failed; the host sees that the container ended
+        os._exit(0)  # the host went away, or the process failed; the host sees that the container ended
     if REPORT.unpack(head)[0]:
         serve(worker, unpack_limits(head))
     else:

@@ -1,47 +1,47 @@
-// The wire format: 8 magic bytes once, then frames in both directions, each a u32 big-endian length and UTF-8 JSON.
+// The wire format between host and guest. The guest first sends 8 magic bytes. Then both sides send frames: a length (u32,
+// big-endian) and JSON in UTF-8.
 import { z } from 'zod';
 import type { Calling } from '../../core/schema/calling.js';
 import type { CallResult, TestStyle } from '../../core/schema/execution.js';
 import { isPlainValue } from './values.js';
 
 export const MAGIC = 'GAUNTLT1';
-export const MAX_FRAME = 64 << 20; // bytes, of interactive jobs and of all frames to a guest (MAX_JOB in value_jobs.py)
-const MAX_ANSWER = (1 << 20) + 1024; // characters; the guest caps every answer at 1 MiB
+/** The most bytes of a frame to a guest, and of a frame in an interactive job. value_jobs.py has the same MAX_JOB. */
+export const MAX_FRAME = 64 << 20;
+const MAX_ANSWER = (1 << 20) + 1024; // characters; the guest refuses an answer of more than 1 MiB
 const MAX_MESSAGE = 500; // characters
 
-/** The longest frame in a job of values: one answer in JSON, or the same verdict for all remaining calls. */
+/** The most bytes of a frame in a job of values. It holds one answer, or one verdict for each remaining call. */
 export const longestFrame = (calls: number): number => (4 << 20) + 256 * calls;
 
 export const readyFrameSchema = z.strictObject({
   ready: z.literal(true),
-  cpu: z.number().nonnegative().optional(), // CPU seconds of the start, which no program is charged for
+  cpu: z.number().nonnegative().optional(), // the CPU seconds of the start; they count against no program
 });
 
-/** 'answer' and 'load' carry text that the program's own process wrote; the other kinds come from the guest. */
+/** 'answer' and 'load' have text from the program's own process, which is not trusted. The guest wrote all other kinds. */
 const guestCallSchema = z.tuple([z.enum(['answer', 'load', 'error', 'timeout', 'memory', 'output']), z.string()]);
 export type GuestCall = z.infer<typeof guestCallSchema>;
 
-/** A guest that may be killed during a job sends each call as it ends; the result then contains the rest. */
+/** A guest that may be killed during a job sends the outcome of each call at once; the result has the other calls. */
 export const callFrameSchema = z.strictObject({
   id: z.int(),
   call: guestCallSchema,
-  cpu: z.number().nonnegative().optional(), // the guest's CPU clock as the next call begins
+  cpu: z.number().nonnegative().optional(), // the guest's CPU clock when the next call begins
 });
 
-/**
- * Such a guest also reports when the program is loaded and its next call begins. Then the limit of one call applies.
- */
+/** The guest's CPU clock when the program is loaded and a call begins. From then on the limit for one call applies. */
 export const loadedFrameSchema = z.strictObject({ id: z.int(), loaded: z.number().nonnegative() });
 
 export const resultFrameSchema = z.strictObject({
   id: z.int(),
   calls: z.array(guestCallSchema),
-  ms: z.number().nonnegative(), // wall clock
-  cpu: z.number().nonnegative(), // CPU seconds that the guest has used since it started
-  wall: z.boolean(), // the wall clock ended the program: counts only if it happens again alone
+  ms: z.number().nonnegative(), // wall time
+  cpu: z.number().nonnegative(), // the CPU seconds that the guest has used since it started
+  wall: z.boolean(), // the limit of wall time ended the program
   retire: z.boolean(), // the guest must not be used again
 });
-/** Between jobs: the guest could not be cleaned, and ends. */
+/** The guest sends this between two jobs if it could not be cleaned. Then it ends. */
 export const retireFrameSchema = z.strictObject({ retire: z.literal(true) });
 
 /** Text from the child of an interactive job, and the end of that job. */
@@ -50,7 +50,7 @@ export const endedFrameSchema = z.strictObject({
   id: z.int(),
   ended: z.tuple([z.enum(['end', 'error', 'timeout', 'memory', 'output']), z.string()]),
   ms: z.number().nonnegative(),
-  used: z.number().nonnegative(), // CPU seconds that the child is charged for
+  used: z.number().nonnegative(), // the CPU seconds that count against the child
   cpu: z.number().nonnegative(),
   wall: z.boolean(),
   retire: z.boolean(),
@@ -58,15 +58,15 @@ export const endedFrameSchema = z.strictObject({
 
 /** One child process that the host talks to. It holds a program or runs tests. */
 export type SessionSpec =
-  | { role: 'program'; code: string; entry: string | null; first: number } // numbers of its objects start at `first`
+  | { role: 'program'; code: string; entry: string | null; first: number } // `first`: the number of its first object
   | {
       role: 'tests';
       style: TestStyle;
       files: Record<string, string>;
       entry: string | null;
       skip: string[]; // names of tests that have ended
-      only: readonly string[] | null; // names of the tests to run; null: all
-      imports: string; // Python of the problem that binds names of the tests
+      only: readonly string[] | null; // names of the tests to run; null runs all
+      imports: string; // Python code that binds names for the tests
     };
 
 export interface JobFrame {
@@ -75,9 +75,9 @@ export interface JobFrame {
   entry: string;
   calling?: Calling | undefined;
   inputs: unknown[];
-  truth?: number[] | undefined; // indices of calls
-  cpu: number; // seconds, of the whole program
-  case: number; // seconds of CPU, of one call
+  truth?: number[] | undefined; // the calls of which only the truth value of the answer is wanted, by index
+  cpu: number; // CPU seconds for the whole program
+  case: number; // CPU seconds for one call
   wall: number; // seconds
   memory: number; // bytes
   output: number; // bytes
@@ -90,10 +90,10 @@ export function encodeFrame(message: unknown): Buffer {
   return Buffer.concat([head, body]);
 }
 
-const RAW_HEAD = 5; // kind, u32 id of the job
-const RAW_KINDS: Record<number, GuestCall[0]> = { 65: 'answer', 88: 'load' }; // 'A', 'X'
+const RAW_HEAD = 5; // bytes: the kind, and the id of the job as u32
+const RAW_KINDS: Record<number, GuestCall[0]> = { 65: 'answer', 88: 'load' }; // the bytes 'A' and 'X'
 
-/** Reads JSON, or 'A' or 'X' with the job's id and the text of one call from the program's process. */
+/** Reads JSON. A body that begins with 'A' or 'X' has the job's id and the text of one call instead. */
 function decodeBody(body: Buffer): unknown {
   const kind = body.length >= RAW_HEAD ? RAW_KINDS[body[0]!] : undefined;
   if (kind === undefined) return JSON.parse(body.toString('utf8'));
@@ -144,7 +144,7 @@ export class FrameReader {
 
 const UNREADABLE: CallResult = { kind: 'error', message: 'the answer is malformed' };
 
-/** Validates what a program's process wrote: one of three shapes with plain data, or an error. */
+/** Checks what a program's process wrote. Text that has none of three shapes becomes an error. */
 export function toCallResult([kind, text]: GuestCall): CallResult {
   if (kind !== 'answer' && kind !== 'load') return { kind, message: text.slice(0, MAX_MESSAGE) };
   if (text.length > MAX_ANSWER) return { kind: 'error', message: 'the answer is too large' };

@@ -1,4 +1,4 @@
-// The source of the guests, read from the package, also when this module runs from dist/.
+// Reads the Python source of the guests from the package, even if this module runs from dist/.
 import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
@@ -16,9 +16,7 @@ const GUESTS = {
   wasm: [...RUNNER, EXCHANGE, '../testSource/program.py', ...TESTS, 'wasmguest.py'],
 } as const;
 
-/**
- * A guest as one Python source. It executes with a private copy of the builtins, which programs cannot reach by name.
- */
+/** Returns a guest as one Python source. It runs with its own copy of the builtins, which programs cannot change. */
 export function guestSource(guest: keyof typeof GUESTS): string {
   const folder = path.join(ROOT, 'sandbox/guest');
   const body = GUESTS[guest].map((file) => fs.readFileSync(path.join(folder, file), 'utf8')).join('\n');

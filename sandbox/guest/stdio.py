@@ -1,7 +1,7 @@
-# Calling style `stdio`: every call runs the whole program anew as __main__. The argument is its standard input, the
-# answer is its standard output once it has ended with exit status 0, in whatever way. Both are real files on descriptors
-# 0 and 1, since contest programs also use open(0) and os.write. Each call has a process of its own, so the program may
-# replace it (os.execv) or leave it (os._exit), and leaves nothing for the next call. WebAssembly has no processes.
+# Calling style `stdio`: every call runs the whole program anew as __main__. The argument is its standard input. The answer is
+# its standard output, if it ends with exit status 0. Both are real files on descriptors 0 and 1, because contest programs
+# also use open(0) and os.write. Each call has its own process, so the program may replace it (os.execv) or leave it
+# (os._exit), and nothing stays for the next call. WebAssembly has no processes, so run_here undoes what it can.
 import atexit
 import builtins
 import os
@@ -10,7 +10,7 @@ import threading
 FORKS = sys.platform != 'emscripten'
 SCRIPT = '/tmp/solution.py'
 MAX_REPORT = 1 << 16
-MAX_STACK = 64 << 20  # bytes, of a thread
+MAX_STACK = 64 << 20  # the most bytes for the stack of a thread
 set_stack_size = threading.stack_size
 
 
@@ -19,11 +19,11 @@ class Reported(Exception):
 
 
 class Left(BaseException):
-    """os._exit was called where no process can end."""
+    """The program called os._exit in WebAssembly, where it has no process to end."""
 
 
 def text_file():
-    """A descriptor of an empty, unnamed file."""
+    """Returns the descriptor of an empty file without a name."""
     if hasattr(os, 'memfd_create'):
         return os.memfd_create('stdio')
     path = '/tmp/stdio'
@@ -76,7 +76,7 @@ def run_in_process(code, compiled, given, printed, report):
             leave(status)
     status = os.waitpid(pid, 0)[1]
     if os.WIFSIGNALED(status):
-        os.kill(own, os.WTERMSIG(status))  # pid 1 judges how the program ended
+        os.kill(own, os.WTERMSIG(status))  # this process ends in the same way, and pid 1 judges that
     if status != 0:
         said = os.pread(report, MAX_REPORT, 0).decode('utf-8', 'replace')
         if said:
@@ -104,7 +104,7 @@ def run_here(code, compiled, given, printed, report):
         for target, fd in enumerate(before):
             os.dup2(fd, target)
             os.close(fd)
-    if left:  # even if the program has caught Left and gone on
+    if left:  # holds even if the program caught Left and went on
         status, size = left[0]
         if status & 0xFF:
             raise RuntimeError('the program ended with exit status ' + str(status))
@@ -140,17 +140,17 @@ def run_main(code, compiled, given, printed):
         threading._shutdown()  # waits for threads
     atexit._run_exitfuncs()
     flush(sys.stdout)
-    names.clear()  # closes files that only the program knows
+    names.clear()  # closes files that only the program refers to
     try:
         flush(out)
     except (OSError, ValueError):
-        pass  # the program has taken its buffer
+        pass  # the program has detached the buffer of its output
     if status is not None and not (isinstance(status, int) and status & 0xFF == 0):
         raise RuntimeError('the program ended with exit status ' + repr(status)[:100])
 
 
 def stack_size(size=0):
-    """threading.stack_size. Programs ask for more than their memory limit; calls of Python functions need no such stack."""
+    """Replaces threading.stack_size. Programs ask for more than their memory limit, which calls of Python functions never need."""
     return set_stack_size(min(size, MAX_STACK))
 
 

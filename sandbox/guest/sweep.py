@@ -1,5 +1,5 @@
-# Cleans up after a program: kills and reaps processes, then a process with the program's rights empties /tmp. No
-# program runs at that time, so /tmp does not change meanwhile.
+# Cleans up after a program. All other processes are killed first, so that /tmp does not change any more. Then a process with
+# the program's rights empties /tmp.
 import os
 import signal
 import time
@@ -8,24 +8,24 @@ WIPE_SECONDS = 5
 
 
 def become(uid):
-    """Changes uid and gid permanently. pid 1 has dropped its supplementary groups before it forks."""
+    """Changes uid and gid for good. pid 1 drops its supplementary groups before it forks."""
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
 
 
 def files_in_tmp():
-    """The file system's count. Listing would bring names chosen by a program into this process's memory."""
+    """Returns the file system's own count. A list of /tmp would bring names that a program chose into this memory."""
     tmp = os.statvfs('/tmp')
     return tmp.f_files - tmp.f_ffree if tmp.f_files else None
 
 
-EMPTY = files_in_tmp()  # counts its root
+EMPTY = files_in_tmp()  # the count for an empty folder; the folder itself counts, too
 
 
 def tmp_is_empty():
     if EMPTY is not None:
         return files_in_tmp() == EMPTY
-    pid = os.fork()  # some runtimes do not count: a short-lived process lists the folder
+    pid = os.fork()  # some runtimes have no count; then another process, which ends at once, lists the folder
     if pid == 0:
         try:
             os._exit(1 if os.listdir('/tmp') else 0)
@@ -35,7 +35,7 @@ def tmp_is_empty():
 
 
 def empty_folder(top):
-    """Moves folders up to `top` before deleting them, so that deep trees need no long path and no recursion."""
+    """Deletes everything in a folder. Inner folders are moved up first, so that deep ones need no long path or recursion."""
     moved = 0
     progress = True
     while progress:
@@ -63,7 +63,7 @@ def empty_folder(top):
 
 
 def wipe_tmp(uid):
-    """Deletes what a program left in /tmp, as its owner. `uid` None: this process is the owner."""
+    """Deletes what a program left in /tmp, with the rights of its `uid`. None means that this process has the same uid."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -82,10 +82,9 @@ def wipe_tmp(uid):
 
 
 def sweep(uid):
-    """Kills and reaps every other process of this container and empties /tmp. False if it is not clean and must
-    retire."""
+    """Kills every other process of this container and empties /tmp. False if it is not clean; then it must retire."""
     try:
-        os.kill(-1, signal.SIGKILL)  # atomic with respect to forks, so a fork bomb cannot escape
+        os.kill(-1, signal.SIGKILL)  # the kernel allows no fork meanwhile, so a fork bomb cannot escape
     except OSError:
         pass
     try:

@@ -1,7 +1,11 @@
-# Runs a job of values with one fork. pid 1 forks a process ahead of the job. That process reads the job from stdin into
-# memory shared with pid 1, reports the limits as numbers, drops its rights and runs the program. pid 1 watches the
-# clock and passes the answers on from memory that forked processes do not have (MADV_DONTFORK). So no later program
-# inherits memory with a program, an input or an answer. Shared memory is emptied after each job.
+# Runs a job of values: one program, called with many inputs.
+#   1. pid 1 forks a process (Worker) before the job comes. The process reads the job from stdin into JOB, memory that it
+#      shares with pid 1. It reports the limits to pid 1 as numbers, drops its rights and runs the program (work).
+#   2. The program's process writes each answer as a frame. pid 1 collects the frames in ANSWERS (Relay) and sends them to the
+#      host. It measures time and output meanwhile (Meter, watch).
+#   3. If a call crashes the process, pid 1 forks another one. It reads the job from JOB and runs the remaining calls (serve).
+#   4. At the end, everything that the program left is removed and JOB is emptied (tidy, forget_job).
+# Forked processes do not inherit ANSWERS (MADV_DONTFORK). So no program finds an earlier program, its inputs or answers.
 import mmap
 import os
 import select
@@ -10,12 +14,12 @@ import struct
 import time
 
 MAX_JOB = 64 << 20
-FRAME = struct.Struct('>IBI')  # length of the rest, kind, id of the job
-PARTS = 1 << 16  # bytes per read
+FRAME = struct.Struct('>IBI')  # the length of the rest, the kind, the id of the job
+PARTS = 1 << 16  # bytes that one read may return
 ROOM = 4 << 20
 JOB = mmap.mmap(-1, 4 + MAX_JOB)
 ANSWERS = mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-SCRATCH = mmap.mmap(-1, PARTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # printed output, which is only counted
+SCRATCH = mmap.mmap(-1, PARTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # takes printed output, which is only counted
 for memory in ANSWERS, SCRATCH:
     memory.madvise(mmap.MADV_DONTFORK)
 LOADED, ANSWER, FAILED = b'LAX'
@@ -24,8 +28,7 @@ STDIN.register(0, select.POLLIN)
 
 
 def receive_job():
-    """Reads the next frame of the host into shared memory. False if the host went away or has been silent for too
-    long."""
+    """Reads the next frame of the host into JOB. False if the host went away or was silent for too long."""
     if not STDIN.poll(1000 * SILENCE):
         return False
     with memoryview(JOB) as view:
@@ -42,7 +45,7 @@ def receive_job():
 
 
 def next_job():
-    """The next job. Skips keep-alives and messages to an interactive job that has ended. None if the host is gone."""
+    """Returns the next job, or None if the host is gone. Skips keep-alives and messages to an interactive job that ended."""
     while receive_job():
         job = read_job()
         if 'cpu' in job:
@@ -50,12 +53,11 @@ def next_job():
     return None
 
 
-REPORT = struct.Struct('>?qdddq?Q?')  # whether it is a job of values; its limits, or the latest uid of a supervisor
+REPORT = struct.Struct('>?qdddq?Q?')  # whether it is a job of values, then its limits or the latest uid of a supervisor
 
 
 def pack_limits(job):
-    """What pid 1 needs to know of a job, as numbers. A job without a program and calls only checks that the guest
-    answers."""
+    """Packs what pid 1 must know about a job. A job without a program and calls only asks whether the guest answers."""
     check, whole = not job['inputs'] and not job['code'], (job.get('calling') or {}).get('style') == 'stdio'
     numbers = job['id'], job['cpu'], job['case'], job['wall'], job['output']
     return REPORT.pack(True, *numbers, check, len(job['inputs']), whole)
@@ -78,13 +80,13 @@ def read_job():
 def forget_job():
     try:
         JOB.madvise(mmap.MADV_REMOVE)
-    except OSError:  # not supported by every kernel
+    except OSError:  # some kernels do not support it
         size = 4 + struct.unpack_from('>I', JOB)[0]
         JOB[:size] = bytes(size)
 
 
 def work(done, output, answers, report):
-    """In the forked process: reads the job and runs the program, after a crash from input `done` on."""
+    """Runs in the forked process: reads the job and runs the program. After a crash, it begins with input `done`."""
     if VALUES_ONLY:
         give_up()
     if STRICT or done > 0:
@@ -106,7 +108,7 @@ def work(done, output, answers, report):
 
     def send(kind, text):
         if getpid() != own:
-            leave(0)  # a fork that the program did not end: only the program itself answers
+            leave(0)  # this is a process that the program forked: only the program itself may answer
         data = text.encode()
         write(3, pack(len(data) + 5, kind, number) + data)
 
@@ -119,7 +121,7 @@ def work(done, output, answers, report):
     truth = job.get('truth') or ()
     for number_of_call, args in enumerate(job['inputs'][done:], done):
         send(ANSWER, call(function, args, number_of_call in truth))
-    write(4, b'.')  # never read: wakes pid 1
+    write(4, b'.')  # wakes pid 1, which does not read it
 
 
 class Worker:
@@ -147,20 +149,19 @@ class Worker:
 
 
 class Relay:
-    """Passes on the frames of a program and ends a program that breaks the protocol. Creates no object from their
-    bytes."""
+    """Passes on the frames of a program. Sets `broken` if the program breaks the protocol. Makes no object from their bytes."""
 
     def __init__(self, number, count):
-        self.number, self.left = number, count
-        self.start = self.next = self.end = 0  # positions in ANSWERS: first byte not passed on, not parsed, not read
+        self.number, self.left = number, count  # the id of the job, and how many calls have no answer yet
         self.new_program()
 
     def new_program(self):
+        # positions in ANSWERS: the first byte that is not passed on, not parsed, not read
         self.start = self.next = self.end = 0
         self.loaded, self.broken = False, False
 
     def read(self, fd):
-        """Bytes read; 0 at the end."""
+        """Returns how many bytes were read; 0 at the end."""
         if self.end + PARTS > ROOM:
             self.flush()
         with memoryview(ANSWERS) as view, view[self.end:self.end + PARTS] as free:
@@ -186,7 +187,7 @@ class Relay:
             self.next += size
         elif kind == FAILED and not self.loaded and self.left > 0:
             with memoryview(ANSWERS) as view, view[frame:frame + size] as text:
-                while self.left > 0:  # no call has been answered; this is the answer to all
+                while self.left > 0:  # the program did not load, so this is the answer to all calls
                     self.left -= 1
                     write_all(1, text)
             self.start = self.next = frame + size
@@ -205,9 +206,9 @@ class Relay:
 
 
 class Meter:
-    """The limits of CPU and wall clock. The program's limit counts its whole container. A call's limit counts only the
-    program's first process, so that children which compete for the processor do not change its result; if every call
-    runs a whole program, in a process of its own, it counts the container."""
+    """The limits of CPU time and wall time. The CPU time of a program is that of its whole container. The CPU time of a call
+    is that of the program's first process, so that other processes of the program do not decide its result. If each call
+    runs a whole program in its own process (`whole`), the CPU time of a call is that of the container, too."""
 
     def __init__(self, job, cpu_start, wall_end):
         self.cpu_end, self.wall_end, self.case = cpu_start + job['cpu'], wall_end, job['case']
@@ -224,8 +225,8 @@ class Meter:
         return cgroup.cpu_seconds() if self.whole else cpu_of(self.pid)
 
     def over(self):
-        """Returns 'timeout' (the program's CPU), 'case' (the call's), 'wall' or None, and the seconds until the next
-        check."""
+        """Returns which limit is exceeded ('timeout': CPU time of the program, 'case': of the call, 'wall', or None), and the
+        seconds until the next check."""
         cpu_left, left = self.cpu_end - cgroup.cpu_seconds(), self.wall_end - time.monotonic()
         if cpu_left <= 0:
             return 'timeout', 0
@@ -239,17 +240,17 @@ class Meter:
         return None, min(left, max(0.005, cpu_left), 0.05)
 
 
-SHORT = 0.004  # seconds; waiting so long before the first read saves wake-ups: about 5 % of a short program's CPU time
+SHORT = 0.004  # seconds; waiting so long before the first read saves about 5 % of a short program's CPU time
 
 
 def watch(worker, relay, meter, most_output):
-    """Waits until all calls are answered, or the program ends or exceeds a limit. Returns why (None: all answered) and
-    its wait status."""
+    """Waits until all calls are answered, or the program ends or exceeds a limit. Returns the reason (None if all calls are
+    answered) and the wait status."""
     os.set_blocking(worker.answers, False)
     os.set_blocking(worker.output, False)
     poller = select.poll()
     poller.register(worker.report, select.POLLIN)
-    poller.register(0, 0)  # reports only that the host went away
+    poller.register(0, 0)  # without events, it reports only that the host went away
     written, status = 0, None
     meter.new_program(worker.pid)
     why, pause = meter.over()
@@ -293,36 +294,20 @@ def watch(worker, relay, meter, most_output):
 
 
 def serve(worker, job):
-    """In pid 1: watches the process that runs a job, answers the host and cleans the container. After a crash in one call a
-    fresh process runs the remaining calls with the rest of the limits."""
+    """Runs in pid 1: watches the process that runs a job, answers the host and cleans the container. After a crash in one
+    call, a fresh process runs the remaining calls with what is left of the limits."""
     started, cpu_start = time.monotonic(), cgroup.cpu_seconds()
-    relay, meter, rest, wall = Relay(job['id'], job['count']), Meter(job, cpu_start, started + job['wall']), [], False
+    relay, meter, rest, why = Relay(job['id'], job['count']), Meter(job, cpu_start, started + job['wall']), [], None
     while True:
         memory = cgroup.memory()
         why, status = watch(worker, relay, meter, job['output'])
         if relay.left == 0:
             break
-        one = False  # whether the verdict is only for the running call; else for all remaining ones
-        if why in ('timeout', 'wall'):
-            wall = why == 'wall'
-            verdict = ['timeout', 'no answer within the limit of ' + ('time' if wall else 'CPU time')]
-        elif why == 'case':
-            verdict, one = ['timeout', 'no answer within the limit of CPU time of one call'], True
-        elif why == 'output':
-            verdict = ['output', 'the program printed more than the limit']
-        elif why == 'protocol':
-            verdict = ['error', 'the program wrote into the answer channel']
-        else:
-            one, killed_by = relay.loaded, cgroup.killed_by(memory)
-            if killed_by == 'host':
-                resign()
-            if killed_by == 'container':
-                verdict = ['memory', 'the program was ended for its use of memory']
-            elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-                verdict = ['timeout', 'no answer within the limit of CPU time']
-            else:
-                verdict = ['error', describe(status)]
-        if not one:
+        killed_by = cgroup.killed_by(memory) if why == 'exit' else None
+        if killed_by == 'host':
+            resign()
+        verdict = verdict_on(why, status, killed_by, 'call')
+        if not (why == 'case' or why == 'exit' and relay.loaded):  # the verdict is for all remaining calls
             rest = [verdict] * relay.left
             break
         relay.flush(frame_of({'id': job['id'], 'call': verdict}))
@@ -333,9 +318,10 @@ def serve(worker, job):
         UID[0] += 0 if STRICT else 1
         relay.new_program()
         worker = Worker(job['count'] - relay.left)
-    # the answer goes out before the sweep, so that the host need not wait for it; the next program does
+    # the answer goes out before the sweep, so that only the next program has to wait for the sweep
     retire = (STRICT and not job['check']) or UID[0] > LAST_UID
     ms = round((time.monotonic() - started) * 1000, 3)
+    wall = why == 'wall' and relay.left > 0
     result = {'id': job['id'], 'calls': rest, 'ms': ms, 'cpu': cgroup.cpu_seconds(), 'wall': wall, 'retire': retire}
     relay.flush(frame_of(result))
     tidy(worker)
@@ -343,7 +329,7 @@ def serve(worker, job):
 
 
 def tidy(worker):
-    """Removes what a program left."""
+    """Removes what a program left behind."""
     clean = sweep(None if STRICT else UID[0])
     worker.close()
     if not clean:
@@ -351,6 +337,6 @@ def tidy(worker):
 
 
 def resign():
-    """Ends the container. The host gives its jobs to another one."""
+    """Ends the container. The host gives its jobs to another container."""
     write_frame({'retire': True})
     os._exit(0)

@@ -1,4 +1,4 @@
-// Validates values. Written by hand instead of as a schema: answers have up to 200 000 parts, and depth is capped.
+// Checks that a value is plain data. This is no zod schema, because answers have up to 200 000 parts and may be deep.
 import type { Value } from '../../core/schema/value.js';
 
 export const MAX_DEPTH = 66; // the guest stops at 64
@@ -8,11 +8,11 @@ const FLOAT = /^(nan|-?inf|-?\d+(\.\d+)?(e[+-]?\d+)?)$/;
 const INT = /^-?0x[0-9a-f]+$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** Further tags, each with the check of its content. */
+/** Further tags, each with a function that checks its content. */
 export type MoreTags = Record<string, (x: unknown, each: (y: unknown) => boolean) => boolean>;
 const NO_TAGS: MoreTags = {};
 
-/** True for a value of the tagged codec (core/schema/value.ts) within the caps on depth and parts. */
+/** Whether a value fits the tagged codec (core/schema/value.ts) and the limits on depth and number of parts. */
 export function isPlainValue(value: unknown, more: MoreTags = NO_TAGS, maxNodes = MAX_NODES): value is Value {
   let nodes = 0;
   const check = (x: unknown, depth: number): boolean => {

@@ -1,5 +1,5 @@
-# The guest inside CPython in WebAssembly. The surrounding JavaScript drives it call by call, so the clock, the output
-# count and the order of the answers are kept outside the interpreter. Restoring the heap undoes its state.
+# The guest inside CPython in WebAssembly. JavaScript (wasm/child.mts) makes every call, so the clock, the count of the output
+# and the order of the answers are outside the interpreter. After a job, JavaScript restores the whole memory.
 import os
 
 program = {}
@@ -11,7 +11,7 @@ sys.stdout.reconfigure(errors='backslashreplace')
 
 
 def load_job(text):
-    """Loads a program. Returns '' if it is ready, else the text of its failure."""
+    """Loads a program. Returns '' if it is ready, otherwise why it failed."""
     try:
         job = json.loads(text)
         program['inputs'], program['truth'] = job['inputs'], job.get('truth') or ()
@@ -22,12 +22,12 @@ def load_job(text):
 
 
 def call_job(index):
-    """The answer to input `index`."""
+    """Returns the answer to the input with this index."""
     return call(program['function'], program['inputs'][index], index in program['truth'])
 
 
 class DeviceChannel:
-    """The tests' end of the channel to the host, a device that the surrounding JavaScript serves."""
+    """The tests' end of the channel to the host. It is a device that child.mts serves."""
 
     fd = None
 

@@ -1,9 +1,14 @@
-# The messages between tests (T) and a program (S) in two processes. Each side makes objects of its own: nothing executable crosses.
-# A mutable container gets the next number when a message first holds it, the same on both sides. Later messages hold the number.
-# A sender compares its numbered containers with the items that both sides knew after the last message. Its message also holds
-# those that have changed, and the receiver gives its own containers the same items.
-# A message also lists the numbers that its sender still uses, and the receiver forgets the others.
-# If a message fails, the numbers that it gave are taken back. Values are tagged, with further tags than in values mode:
+# The messages between T (the process of the tests) and S (the process of the program). Each side makes its own objects from
+# plain data, so nothing executable passes from one to the other.
+#
+# Containers that can change (lists, dicts, sets) exist on both sides, and each side may change its own:
+# - A container gets the next number when a message first has it. Both sides count alike; later messages name the number.
+# - Before it sends, a side compares its containers with the items that both sides knew after the last message. The message
+#   has the changed containers, and the receiver gives its own containers the same items.
+# - A message lists the numbers that its sender still uses. The receiver forgets the others.
+# - If a message fails, the numbers that it gave are taken back.
+#
+# Values have the tags of values mode (core/schema/value.ts), and these:
 #   {"r": n} the container with number n    {"h": [id, class]} an object that stays in S    {"y": [name, text]} builtin exception
 #   {"a": text} bytearray    {"k": [name, arguments of its constructor, items]} another class of KINDS or VALUES
 #   {"z": []} frozenset    {"q": [a, b, c]} range    {"l": [a, b, c]} slice
@@ -14,8 +19,8 @@ import importlib
 import operator
 import sys
 
-# Limits of one message, above those of an answer in values mode, since the host does not keep messages. A frame has
-# room for twice as many bytes, since JSON in JSON is escaped.
+# The limits of one message. They are above those of an answer in values mode, because the host does not keep messages. A
+# frame has room for twice as many bytes, because JSON inside JSON is escaped.
 MESSAGE_BYTES = 30 << 20
 MESSAGE_NODES = 2_000_000
 
@@ -33,7 +38,7 @@ EXCEPTIONS = {
 KINDS = {name: vars(collections)[name] for name in ('OrderedDict', 'Counter', 'defaultdict', 'deque')}
 OWN_TAG = {'': list, 'd': dict, 's': set, 'a': bytearray}
 MUTABLE = (*KINDS.values(), *OWN_TAG.values())
-VALUES = {  # classes by the module that defines them
+VALUES = {  # the module that defines each class
     **dict.fromkeys(('datetime', 'date', 'time', 'timedelta', 'timezone'), 'datetime'), 'Decimal': 'decimal', 'Fraction': 'fractions',
     **dict.fromkeys('bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32'.split(), 'numpy'),
 }  # fmt: skip
@@ -42,7 +47,8 @@ is_identical, references = operator.is_, sys.getrefcount
 
 
 def is_public(name, entry):
-    """Whether the tests may name it: the entry (`f`, `Class.f`) may begin with an underscore. Pytest obeys what is named so."""
+    """Whether the tests may use this name of the program. Of the names with an underscore, only the entry is public. Names
+    such as `pytest_plugins` are not, because pytest obeys them."""
     if type(name) is not str or name[:6] == 'pytest':
         return False
     return name[:1] != '_' or name[:2] != '__' and name == (entry or '').partition('.')[0]
@@ -57,10 +63,11 @@ class Shared:
     """The messages of one side, and the mutable containers that both sides have, by number."""
 
     def __init__(self, foreign, meaning):
-        """`foreign` returns the tag of an object, or raises. `meaning(tag, x)` returns what a name or an object stands for."""
+        """`foreign(x)` returns the tag of an object or raises. `meaning(tag, x)` returns the object that a tag names."""
         self.foreign, self.meaning = foreign, meaning
-        self.known, self.numbers, self.next = {}, {}, 0  # number → container, id of a container → number, the next number
-        self.seen = {}  # number → the items that both sides knew after the last message
+        self.known, self.next = {}, 0  # the containers by number, and the next number
+        self.numbers = {}  # the number of each container by its id()
+        self.seen = {}  # the items that both sides knew after the last message, by number
 
     def add(self, container):
         self.known[self.next], self.numbers[id(container)] = container, self.next
@@ -68,12 +75,12 @@ class Shared:
         return container
 
     def agree(self):
-        """Both sides know the items of all containers now."""
+        """Records that both sides now know the items of all containers."""
         for n in self.known.keys() - self.seen.keys():
             self.seen[n] = contents(self.known[n])
 
     def changes(self):
-        """[number, content] of each container that has changed since both sides knew its items."""
+        """Returns [number, content] for each container that has changed since both sides knew its items."""
         now = {n: contents(self.known[n]) for n in self.seen}
         changed = [n for n, x in now.items() if len(x) != len(self.seen[n]) or not all(map(is_identical, x, self.seen[n]))]
         written = [[n, self.pack(self.known[n], lambda *part: self.other(*part, part[1] > 0))] for n in changed]
@@ -82,7 +89,7 @@ class Shared:
 
     def in_use(self):
         """Forgets containers to which this side has no other reference. Returns the numbers of the others."""
-        self.keep([n for n in self.known if references(self.known[n]) > 2])  # the entry and the argument
+        self.keep([n for n in self.known if references(self.known[n]) > 2])  # `known` and this call have one reference each
         return list(self.known)
 
     def keep(self, numbers):
@@ -91,7 +98,7 @@ class Shared:
             del self.numbers[id(self.known.pop(n))]
 
     def forget_from(self, first):
-        """Takes back the numbers from `first` on, which a message gave that failed."""
+        """Takes back the numbers from `first` on, because the message that gave them failed."""
         self.keep([n for n in self.known if n < first])
         self.next = first
 
@@ -127,7 +134,7 @@ class Shared:
         return self.foreign(value)
 
     def unpack(self, value, number=None):
-        """Makes fresh objects from an encoded value, or gives the container of that number its items."""
+        """Makes new objects from an encoded value. With `number`, gives its items to the container with that number."""
         if not isinstance(value, (list, dict)):
             return value
         ((tag, x),) = (('', value),) if isinstance(value, list) else value.items()

@@ -1,5 +1,5 @@
-// Checks the messages between the two guests of test source: neither can send the other something unreadable, and the
-// program's side can only answer, never instruct. The tags are described in sandbox/testSource/exchange.py.
+// Checks every message between the process of the tests and the process of the program. A message that does not fit these
+// schemas is not passed on. The program's side can only answer. sandbox/testSource/exchange.py explains the tags.
 import { z } from 'zod';
 import { isPlainValue, type MoreTags } from '../guest/values.js';
 
@@ -25,12 +25,12 @@ const given: MoreTags = {
   y: (x) => Array.isArray(x) && x.length === 2 && isName(x[0]) && typeof x[1] === 'string',
 };
 
-const MAX_PRINTED = 2_000_000; // the guest keeps half as many characters, which may be two units each
-const MAX_NODES = 4_000_000; // per message; the guests stop at half of it
+const MAX_PRINTED = 2_000_000; // UTF-16 units; the guest keeps half as many characters
+const MAX_NODES = 4_000_000; // the most parts of one message; the guests stop at half of it
 const isAnswered = (x: unknown): boolean => isPlainValue(x, both, MAX_NODES);
 const isGiven = (x: unknown): boolean => isPlainValue(x, given, MAX_NODES);
 
-/** A list, or what has one of the other tags of containers. */
+/** Whether a value is a list or has one of the other tags for containers. */
 const isContainer = (x: unknown): boolean =>
   isAnswered(x) && (Array.isArray(x) || 'dsak'.includes(Object.keys(Object(x))[0] ?? '-'));
 
@@ -58,12 +58,12 @@ const answerSchema = z
     x: exceptionSchema.optional(),
     m: textSchema.optional(),
     w: z.array(z.tuple([numberSchema, z.custom<unknown>(isContainer)])).optional(),
-    k: numbersSchema.optional(), // the containers that the program refers to
-    o: z.string().max(MAX_PRINTED).optional(), // what the call printed
+    k: numbersSchema.optional(), // the numbers of the containers that the program still uses
+    o: z.string().max(MAX_PRINTED).optional(), // the text that the call printed
   })
   .refine((answer) => ['v', 'x', 'm'].filter((key) => Object.hasOwn(answer, key)).length === 1);
 
-/** The kind of a message from the program's process: an answer, out of memory, or undefined if it is invalid. */
+/** Returns what a message from the program's process says: an answer or 'memory' (it ran out). Undefined if it is invalid. */
 export function checkAnswer(text: string): 'answer' | 'memory' | undefined {
   const parsed = answerSchema.safeParse(parse(text));
   if (!parsed.success) return undefined;
@@ -90,7 +90,7 @@ const namesSchema = z.union([
 
 type Loaded = { kind: 'names' } | { kind: 'error' | 'memory'; message: string };
 
-/** Reads the first message of the program's process: its names, or why it did not load. */
+/** Reads the first message of the program's process: the program's names, or why it did not load. */
 export function checkNames(text: string): Loaded {
   const parsed = namesSchema.safeParse(parse(text));
   if (!parsed.success) return { kind: 'error', message: 'the program wrote into the answer channel' };
@@ -105,7 +105,7 @@ const givenSchema = z.custom<unknown>(isGiven);
 const rest = [
   z.array(givenSchema).max(1000), // the arguments
   z.record(nameSchema, givenSchema),
-  // the number of the next shared container, those that the tests refer to, and what they have changed
+  // the number of the next shared container, the numbers of those that the tests use, and the changed ones
   z.tuple([numberSchema, numbersSchema, z.array(z.tuple([numberSchema, givenSchema]))]),
 ] as const;
 const requestSchema = z.union([
@@ -119,14 +119,12 @@ const testerSchema = z.union([
   z.strictObject({ q: requestSchema }),
   z.strictObject({ tests: z.array(testName).max(10_000) }),
   z.strictObject({ begin: testName }),
-  z.strictObject({
-    end: z.tuple([testName, z.enum(['pass', 'fail', 'error']).nullable(), z.string().nullable()]),
-  }),
+  z.strictObject({ end: z.tuple([testName, z.enum(['pass', 'fail', 'error']).nullable(), z.string().nullable()]) }),
   z.strictObject({ done: z.literal(true) }),
 ]);
 type TesterMessage = z.infer<typeof testerSchema>;
 
-/** Reads a message of the tests' process; undefined if it is invalid. */
+/** Reads a message from the tests' process. Undefined if it is invalid. */
 export function checkTester(text: string): TesterMessage | undefined {
   const parsed = testerSchema.safeParse(parse(text));
   return parsed.success ? parsed.data : undefined;

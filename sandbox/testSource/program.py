@@ -1,12 +1,13 @@
-# S: holds one program and answers requests about its public names, one at a time. It never sees a test. Answers are
-# plain data, names, or numbers of objects that stay here. The host checks every answer before a test sees it.
+# Runs in S, the process of the program. It loads one program and answers requests about its public names, one at a time. It
+# never sees a test. An answer is plain data, a name, or the number of an object that stays here. The host checks every
+# answer before a test sees it.
 import copy
 import math
 import operator
 
-SMALL = 4096  # bytes; constants up to this size are sent with their name
+SMALL = 4096  # bytes; a constant up to this size is sent together with its name
 MAX_OBJECTS = 10_000
-MOST_PRINTED = 1_000_000  # characters of one call that the tests can capture
+MOST_PRINTED = 1_000_000  # the most characters that the tests can capture from one call
 mro_of = type.__dict__['__mro__'].__get__
 dict_of = type.__dict__['__dict__'].__get__
 is_method = (types.FunctionType, staticmethod, classmethod)
@@ -25,11 +26,11 @@ OPERATORS.update(
     trunc=math.trunc, copy=copy.copy, deepcopy=copy.deepcopy, dir=dir,
     enter=lambda x: type(x).__enter__(x), exit=lambda x, *error: type(x).__exit__(x, *error),
 )  # fmt: skip
-STAYS = ('iter', 'reversed')  # their result always stays here as an object
+STAYS = ('iter', 'reversed')  # the result of these operators stays here as an object
 
 
 class Printed:
-    """The program's standard output. It keeps what one request prints, since the tests may capture it."""
+    """The program's standard output. It keeps the text that one request prints, because the tests may capture it."""
 
     def __init__(self, stream):
         self.stream, self.kept, self.size = stream, [], 0
@@ -63,7 +64,7 @@ class Program:
 
     # ---- names ----
     def public(self):
-        """Names that were provided are not the program's."""
+        """Returns the public names and their values, without names that this file provided (INTERVIEW)."""
         return [
             (name, x)
             for name, x in list(self.namespace.items())
@@ -71,8 +72,8 @@ class Program:
         ]
 
     def names(self):
-        """[name, kind, detail] of every public name: f function, c class, x exception class, v plain constant, m module,
-        i imported from the standard library, o another object."""
+        """Returns [name, kind, detail] for every public name. Kinds: f function, c class, x exception class, v plain
+        constant, m module, i imported from the standard library, o another object."""
         found, kinds = [], {}
         for name, x in self.public():
             if name.isidentifier():
@@ -114,7 +115,7 @@ class Program:
 
     # ---- encoding ----
     def foreign(self, x):
-        """The tag of an object that is not plain data: its public name, or its number here."""
+        """Returns the tag of an object that is not plain data: its public name, or its number here."""
         kind = type(x)
         if issubclass(kind, types.GeneratorType):
             raise Unsendable('a generator is not plain data: return a list')
@@ -161,7 +162,7 @@ class Program:
         return (getattr(x, name) if op == 'invoke' else x)(*args, **kwargs)
 
     def answer(self, text):
-        """The answer to one request [op, subject, name, args, kwargs], as text."""
+        """Answers one request [op, subject, name, args, kwargs, state]. Both are JSON texts."""
         try:
             answer = to_json({**self.reply(text), **self.printed.take()})
             if len(answer) > MESSAGE_BYTES:
@@ -178,7 +179,7 @@ class Program:
         return {**reply, 'k': self.shared.in_use()}
 
     def exchange(self, op, subject, name, args, kwargs, state):
-        """Applies what the tests have changed, performs one request, and tells what the program has changed."""
+        """Applies the changes that the tests made to containers, performs a request, and returns the program's changes."""
         shared, (first, known, written) = self.shared, state
         shared.forget_from(first)
         args, kwargs = list(map(shared.unpack, args)), {key: shared.unpack(x) for key, x in kwargs.items()}
@@ -201,7 +202,7 @@ class Program:
         return {**reply, 'w': written} if written else reply
 
     def describe(self, error):
-        """A raised exception: its nearest builtin class, its text, its public class, its arguments, its number here."""
+        """Describes a raised exception: its nearest builtin class, text, nearest public class, arguments, number here."""
         try:
             if isinstance(error, MemoryError):
                 return {'m': 'MemoryError'}
@@ -210,7 +211,6 @@ class Program:
                 return {'x': ['TypeError', str(error), None, None, None]}
             line = mro_of(kind)
             known = next((one for one in line if EXCEPTIONS.get(one.__name__) is one), BaseException)
-            # its nearest class with a public name
             own = next((name for one in line[: line.index(known)] for name, x in self.public() if x is one), None)
             try:
                 text = str.__str__(str(error))[:1000]
@@ -220,7 +220,7 @@ class Program:
                 args = encode(tuple.__getitem__(error.args, slice(None)), 0, [1000, 10_000])
             except BaseException:
                 args = None
-            BaseException.with_traceback(error, None)  # it refers to the arguments
+            BaseException.with_traceback(error, None)  # the traceback would keep the arguments in use
             return {'x': [known.__name__, text, own, args, self.keep(error) if own else None]}
         except MemoryError:
             return {'m': 'MemoryError'}
@@ -229,8 +229,8 @@ class Program:
 
 
 def load_module(code, entry):
-    """Executes a program as module `solution`. Raises what the program raises. For the entry Class.method it has what
-    programs of the interview format have with tests of values."""
+    """Executes a program as module `solution`. Raises what the program raises. A program with an entry Class.method has the
+    names and the recursion limit of the interview format."""
     seed_random(0)  # the same program gives the same answer in every run
     module = types.ModuleType('solution')
     sys.modules['solution'] = sys.modules['__main__'] = module
@@ -243,7 +243,7 @@ def load_module(code, entry):
 
 
 def open_program(code, entry, first):
-    """Loads a program. Returns its answer function, and the first message: {"names": …} or the text of its failure."""
+    """Loads a program. Returns the function that answers requests, and the first message: {"names": …}, or why it failed."""
     try:
         sys.stdout = printed = Printed(sys.stdout)
         namespace = load_module(code, entry).__dict__
@@ -258,7 +258,7 @@ def open_program(code, entry, first):
 
 
 def converse(job):
-    """Runs one session: sends the names, then an answer to every request."""
+    """Runs one session: sends the names, then answers every request."""
     answer, first = open_program(job['code'], job['entry'], job['first'])
     channel.send(first)
     while answer is not None:

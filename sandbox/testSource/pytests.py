@@ -1,4 +1,4 @@
-# Style pytest of T: pytest in this process, with a plugin that reports every test.
+# Runs in T, the process of the tests, if their style is pytest: runs pytest with a plugin that reports every test.
 import inspect
 import os
 
@@ -12,9 +12,9 @@ PYTEST_OPTIONS = (
 
 def make_plugin(pytest, skips):
     class Reports:
-        """Reports the start and the outcome of every test. A file that cannot be collected is one error."""
+        """Reports the start and the outcome of every test. A file that pytest cannot collect is reported as one error."""
 
-        def pytest_addoption(self, parser):  # options of disabled plugins that other plugins read
+        def pytest_addoption(self, parser):  # other plugins read these options, which disabled plugins would define
             parser.addoption('--verbose', action='count', default=0, dest='verbose')
             parser.addoption('--trace', action='store_true', dest='trace')
             parser.addoption('--pdb', action='store_true', dest='usepdb')
@@ -35,7 +35,7 @@ def make_plugin(pytest, skips):
             items[:] = [item for item in items if not skips(item.nodeid)]
             for item in items:
                 if inspect.isgeneratorfunction(getattr(item, 'obj', None)):
-                    item.own_markers.clear()  # pytest would leave it out
+                    item.own_markers.clear()  # with its marker, pytest would leave out this test
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_call(self, item):
@@ -77,7 +77,7 @@ def make_plugin(pytest, skips):
 
 
 def with_names(text):
-    """The text after an import of what needs none: the program's names, and pytest."""
+    """Puts an import of pytest and of the program's names before a text. Tests need not import them."""
     first = re.match(r'(?:.*^from __future__ import (?:\([^)]*\)|[^\n]*)\n)?', text, re.S | re.M).end()
     return text[:first] + 'import pytest; from solution import *\n' + text[first:]
 

@@ -1,18 +1,18 @@
-# Interactive jobs of the fork server: a child that exchanges messages with the host until one of them ends the job. The
-# messages are relayed as text, never parsed. Limits, sweep and accounting work as for other jobs, and the relay's own
-# CPU time is not charged.
+# Runs an interactive job: a child process exchanges messages with the host until one of them ends the job. The supervisor
+# passes the messages on as text and never parses them. The limits are those of other jobs; the CPU time of the supervisor
+# itself does not count.
 
 
 class Channel:
-    """The child's end of the pipes: frames of u32 length and text."""
+    """The child's end of the pipes. A frame is a length (u32) and a text."""
 
     def open(self):
         self.getpid, self.leave, self.own, closerange = os.getpid, os._exit, os.getpid(), os.closerange
-        os.register_at_fork(after_in_child=lambda: closerange(3, 5))  # a fork reaches neither the host nor the tests
+        os.register_at_fork(after_in_child=lambda: closerange(3, 5))  # a process that the program forks cannot reach the host
 
     def send(self, text):
         if self.getpid() != self.own:
-            self.leave(0)  # a fork that the program did not end: only the program itself answers
+            self.leave(0)  # this is a process that the program forked: only the program itself may answer
         data = text.encode()
         write_all(3, struct.pack('>I', len(data)) + data)
 
@@ -25,7 +25,7 @@ class Channel:
 
 
 channel = Channel()
-REPORTS = (b'{"tests"', b'{"begin"', b'{"end":[')  # messages of tests without an answer: sent with the next one
+REPORTS = (b'{"tests"', b'{"begin"', b'{"end":[')  # these messages need no answer, so they are sent with the next one
 MOST_HELD = 65536
 
 
@@ -67,7 +67,7 @@ class Talk:
         return cgroup.cpu_seconds() - self.cpu_start - (time.process_time() - self.own_start)
 
     def look(self):
-        """Sets `why` if a limit is exceeded. Returns the seconds until the next check."""
+        """Sets `why` to the limit that is exceeded, if any. Returns the seconds until the next check."""
         used, left = self.used(), self.job['wall'] - (time.monotonic() - self.started)
         cpu_left = self.job['cpu'] - used
         if cpu_left <= 0:
@@ -102,7 +102,7 @@ class Talk:
         except BlockingIOError:
             pass
         except OSError:
-            self.outbox.clear()  # it has exited
+            self.outbox.clear()  # the child has exited
         if self.outbox:
             self.poller.register(self.requests, select.POLLOUT)
         else:
@@ -170,7 +170,7 @@ class Talk:
                 pause = min(pause, 0 if self.status is not None else 0.001)
 
     def mark(self, head):
-        """Starts or stops the clock of one call of a program, or of one test."""
+        """Starts or stops the clock for one call or one test."""
         if not self.is_tests:
             self.case_start = None
         elif head.startswith(b'{"begin"'):
@@ -190,7 +190,7 @@ class Talk:
 
 
 def run_session(job):
-    """Runs one interactive job, reports to the host how it ended, and sweeps."""
+    """Runs one interactive job, reports to the host how it ended, and removes what is left."""
     talk = Talk(job)
     talk.start()
     talk.relay()
@@ -199,22 +199,12 @@ def run_session(job):
     killed_by = cgroup.killed_by(talk.memory)
     if killed_by == 'host':
         resign()
-    if why in ('timeout', 'wall', 'case'):
-        one = 'test' if talk.is_tests else 'call'
-        limit = {'timeout': 'CPU time', 'wall': 'time', 'case': 'CPU time of one ' + one}[why]
-        ended = ['timeout', 'no answer within the limit of ' + limit]
-    elif why == 'output':
-        ended = ['output', 'the program printed more than the limit']
-    elif why == 'protocol':
-        ended = ['error', 'the program wrote into the answer channel']
-    elif why == 'end':
+    if why == 'end':
         ended = ['end', '']
-    elif killed_by == 'container':
-        ended = ['memory', 'the program was ended for its use of memory']
-    elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        ended = ['timeout', 'no answer within the limit of CPU time']
+    elif why == 'exit' and status == 0 and killed_by is None:
+        ended = ['end', describe(status)]
     else:
-        ended = ['error' if status else 'end', describe(status)]
+        ended = verdict_on(why, status, killed_by, 'test' if talk.is_tests else 'call')
     end = {
         'id': job['id'],
         'ended': ended,

@@ -1,19 +1,32 @@
-# T's side: a module `solution` whose functions, classes and objects are stand-ins that send requests to S. Plain data
-# in answers is rebuilt here, so that no method of the program decides an equality. Other objects that the program
-# returns have attributes and methods only and refuse every operator.
+# Runs in T, the process of the tests. It makes the module `solution`, which the tests use as if it were the program. Its
+# functions, classes and objects are stand-ins: they have no code of the program, and send each use of them as a request to
+# S, the process of the program.
+#
+# An example: a test calls `solution.f([1])`. `Function.__call__` calls `ask`, which packs the arguments (exchange.py), sends
+# the request, and unpacks the answer or raises the exception that the program raised.
+#
+# The rule behind all classes here: the program must not decide whether a test passes. So plain data in an answer is made
+# anew, and `==` runs no code of the program. For all other objects there are two classes:
+#   Object  The test constructed it. The test examines its class, so operators are sent to S.
+#   Opaque  The program returned it, perhaps in place of a right answer. It has attributes and methods, but every operator
+#           raises a TypeError: an `__eq__` of the program could equal anything.
+#
+# The parts of this file, in order: requests (ask, give, take); stand-ins for functions, missing names and methods; the tables
+# of operators; stand-ins for objects (Opaque, Object, Iterator) and for classes; the module itself (stand_in, Solution).
 import ast
 import importlib.util
 import re
 import threading
 
 lock = threading.RLock()
-tested = {'names': {}, 'own': set(), 'words': set(), 'entry': None, 'stdout': None}  # name → (kind, detail)
-stand_ins = {}  # name → its stand-in
-proxies = {}  # number of an object in S → its stand-in
+# names: the kind and detail of each name of the program; own: names that the tests define; words: all words in their text
+tested = {'names': {}, 'own': set(), 'words': set(), 'entry': None, 'stdout': None}
+stand_ins = {}  # the stand-in of each name
+proxies = {}  # the stand-in of each object in S, by its number
 
 
 class ProgramEnded(BaseException):
-    """The program reached a limit or its process ended. The host has judged the test, even if the test catches this."""
+    """The program reached a limit, or its process ended. The host has judged the test already, even if the test catches this."""
 
 
 class ProgramInterrupt(BaseException):
@@ -21,8 +34,8 @@ class ProgramInterrupt(BaseException):
 
 
 def ask(op, subject, name, args=(), kwargs=None):
-    """Sends one request to S. Returns its value or raises what the program raised. Each side's containers become as the
-    other side has changed them."""
+    """Sends one request to S. Returns its value or raises what the program raised. Afterwards both sides have the same items
+    in their containers, whichever side changed them."""
     args = [ask('get', x._subject, x.__name__) if isinstance(x, Method) else x for x in args]
     with lock:
         first = shared.next
@@ -44,7 +57,7 @@ def ask(op, subject, name, args=(), kwargs=None):
             shared.agree()
     if 'dead' in reply:
         raise ProgramEnded(reply['dead'])
-    if sys.stdout is not tested['stdout']:  # the test captures what is printed
+    if sys.stdout is not tested['stdout']:  # the test captures printed text
         sys.stdout.write(reply.get('o', ''))
     if 'm' in reply:
         raise from_program(MemoryError(reply['m']))
@@ -74,7 +87,7 @@ def exception(ancestor, text, own, args, number):
 
 
 def give(x):
-    """The tag of an object that is not plain data, for a request to S."""
+    """Returns the tag with which a request to S names an object that is not plain data."""
     kind = type(x)
     if isinstance(x, Held):
         return object.__getattribute__(x, '_subject')
@@ -92,7 +105,7 @@ def give(x):
 
 
 def take(tag, x):
-    """The stand-in of a name or an object of S."""
+    """Returns the stand-in of a name or of an object in S."""
     if tag == 'g':
         return stand_in(x)
     number, kind = x
@@ -104,7 +117,9 @@ def take(tag, x):
 shared = Shared(give, take)
 
 
-class Held:  # what all stand-ins of objects in S have
+class Held:
+    """The base class of all stand-ins for objects in S."""
+
     def __setattr__(self, name, value):
         ask('set', self._subject, name, (value,))
 
@@ -131,7 +146,7 @@ class Function(Held):
 
 
 class Missing:
-    """A name that nobody defines. Every use is an error, so that the number of tests stays the same."""
+    """A name that the program does not define. Only using it is an error, so the number of tests stays the same."""
 
     def __init__(self, name, error=None):
         self.__dict__['_error'] = error or NameError('the program defines no ' + name)
@@ -155,7 +170,7 @@ class Method:
         subject = self._subject
         value = ask('invoke', subject, self.__name__, args, kwargs)
         if 'g' in subject and type(value) is Opaque and value.__class__ is stand_ins.get(subject['g']):
-            return constructed(value.__class__, value._subject)  # an alternative constructor, such as a classmethod
+            return constructed(value.__class__, value._subject)  # a class method that constructs an object
         return value
 
 
@@ -201,7 +216,7 @@ ORDER = 'lt le gt ge'.split()
 UNARY = 'neg pos abs invert index len hash int float complex bytes iter next reversed floor ceil trunc copy'.split()
 ITEMS = 'getitem setitem delitem contains round format'.split()
 IN_PLACE = ['i' + name for name in BINARY if name != 'divmod']
-OWN = ('_subject', '_kind')  # attributes of the stand-in itself
+OWN = ('_subject', '_kind')  # attributes that belong to the stand-in itself
 KEYWORDS = {'and': 'and_', 'or': 'or_'}
 
 
@@ -227,7 +242,7 @@ class Opaque(Held):
 
 
 class Object(Held):
-    """An object that the tests constructed. Its class is under test, so operators are sent to it."""
+    """An object that the tests constructed. They examine its class, so operators are sent to it."""
 
     def __getattr__(self, name):
         if name in OWN:
@@ -281,7 +296,7 @@ def in_place(name):
 def fill_operators():
     for name in UNARY + BINARY + IN_PLACE + ORDER + ITEMS + 'eq ne enter exit'.split():
         setattr(Opaque, f'__{name}__', refuse(name))
-    Opaque.__bool__ = Object.__bool__ = forward('bool')  # no more than if the program had returned True or False
+    Opaque.__bool__ = Object.__bool__ = forward('bool')  # the program could as well have returned True or False
     for name in BINARY:
         setattr(Opaque, f'__r{name}__', refuse(name))
         setattr(Object, f'__r{name}__', reflected(KEYWORDS.get(name, name)))
@@ -290,7 +305,7 @@ def fill_operators():
             setattr(Object, f'__{name}__', forward(KEYWORDS.get(name, name)))
     for name in IN_PLACE:
         setattr(Object, f'__{name}__', in_place(name))
-    for name in ORDER:  # compared with plain data there is no order
+    for name in ORDER:  # an object of the program has no order with plain data
         asked = forward(name)
         setattr(Object, f'__{name}__', lambda self, other, asked=asked: asked(self, other) if is_of_program(other) else NotImplemented)
 
@@ -346,7 +361,7 @@ def exception_class(name, ancestors):
 
 
 def stand_in(name):
-    """The stand-in of a public name. Plain constants are requested anew each time."""
+    """Returns the stand-in of a public name. A plain constant is asked for anew each time, because it may change."""
     if name in stand_ins:
         return stand_ins[name]
     if name not in tested['names']:
@@ -371,12 +386,12 @@ def stand_in(name):
     return stand_ins.setdefault(name, made)
 
 
-# Modules that could control the test run, through exceptions or objects that equal anything. Tests do not get them.
+# Modules with exceptions that control a test run, or with objects that equal anything. Tests do not get them from a program.
 STEERING = ('unittest', 'doctest', 'bdb', 'pdb', 'test', 'idlelib', 'antigravity', 'this')
 
 
 def own_module(name, kind, home):
-    """The tests' own copy of a module of the library, or a class or function of one, that the program imported."""
+    """Returns what the program imported from the standard library: a module, class or function, imported anew in T."""
     top = home.split('.')[0]
     if top in STEERING or top not in {*sys.stdlib_module_names, 'numpy'} or '.__' in home:
         return Missing(name)
@@ -394,7 +409,7 @@ def own_module(name, kind, home):
 
 class Solution(types.ModuleType):
     def __getattr__(self, name):
-        if name == '__all__':  # of a star import, which replaces nothing that the importing module has
+        if name == '__all__':  # a star import replaces nothing that the importing module already has
             return shown_names(sys._getframe(1).f_globals)
         if not is_public(name, tested['entry']) or name == 'pytestmark':
             raise AttributeError(name)
@@ -405,8 +420,8 @@ class Solution(types.ModuleType):
 
 
 def shown_names(bound=()):
-    """Names that tests see without importing them by name, of those in their text. Only the entry replaces what the tests
-    or Python have. Runners obey some names."""
+    """Returns the names of the program that tests see without importing each one. Only the entry may replace a builtin or a
+    name of the tests. Names that a test runner obeys, such as setup, are left out."""
     kept = {*vars(builtins), *tested['own'], *bound}
     obeyed = re.compile('test|(setup|teardown)_?(module|class|function|method)?$|load_tests$|collect_ignore', re.I).match
     used = [name for name in tested['names'] if name in tested['words']]
@@ -414,8 +429,8 @@ def shown_names(bound=()):
 
 
 def read_imports(imports):
-    """Binds what the problem imports, so that a program cannot. `del` names what its reference defines: tests may use it
-    before they bind the name. What their text does not name is not imported."""
+    """Binds the names that the problem itself imports, so that the program cannot replace them. A `del` in this code names
+    what the reference defines: the program provides it. Names that do not occur in the tests are not imported."""
     given = {}
     for node in ast.parse(imports).body:
         bound = {(one.asname or one.name).partition('.')[0] for one in getattr(node, 'names', ())}

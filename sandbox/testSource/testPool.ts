@@ -9,10 +9,10 @@ import type { RunOptions } from '../sandbox.js';
 import { type Guests, type ResolvedTestJob, runTestSource, type TestSourceRun } from './testRun.js';
 
 type Role = 'program' | 'tests';
-const PAUSE_MS = 300; // after a guest failed to start
-const TESTS_MB = 256; // added to the program's limit for the tests' process, which contains pytest and numpy
+const PAUSE_MS = 300; // the pause after a guest failed to start
+const TESTS_MB = 256; // the tests' process may use so much more than the program, because it loads pytest and numpy
 
-/** A guest for programs and one for tests. Each is opened when first needed and replaced after it has ended. */
+/** One guest for the program and one for the tests. Each is opened when it is first needed, and replaced when it has ended. */
 class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {
   readonly usable = true;
   #guests = new Map<Role, Promise<Guest>>();
@@ -28,7 +28,8 @@ class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {
     try {
       return await runTestSource(job, this);
     } finally {
-      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {}); // the next job uses it
+      // the next job needs both guests
+      for (const role of ['program', 'tests'] as const) void this[role](job.limits).catch(() => {});
     }
   }
 
@@ -86,20 +87,14 @@ const policy: BlamePolicy<ResolvedTestJob, TestSourceRun> = {
 };
 
 /** Runs jobs of test source on pairs of guests. */
-export class TestPool {
-  #pool: Pool<ResolvedTestJob, TestSourceRun>;
-
-  constructor({ size, guests, patienceMs = 0 }: { size: number; guests: Guests; patienceMs?: number }) {
-    this.#pool = new Pool({ size, depth: 1, patienceMs, open: async () => new Pair(guests) }, policy);
+export class TestPool extends Pool<ResolvedTestJob, TestSourceRun> {
+  constructor({ size, guests, patienceMs }: { size: number; guests: Guests; patienceMs?: number }) {
+    super({ size, depth: 1, patienceMs, open: async () => new Pair(guests) }, policy);
   }
 
   async run(jobs: TestJob[], options: RunOptions = {}): Promise<TestRun[]> {
     const resolved = jobs.map((job) => ({ ...job, limits: limitsSchema.parse(job.limits ?? {}) }));
-    const runs = await this.#pool.runAll(resolved, options);
+    const runs = await this.runAll(resolved, options);
     return runs.map(({ tests, ms }, i) => ({ id: jobs[i]!.id, tests, ms }));
-  }
-
-  close(): Promise<void> {
-    return this.#pool.close();
   }
 }

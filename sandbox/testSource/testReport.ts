@@ -1,4 +1,4 @@
-// The outcomes of the tests of one job: what T reports, made worse by what the host saw of the program.
+// The outcomes of the tests of one job. T reports an outcome; what the host saw of the program can only make it worse.
 import { OUTCOME_ORDER } from '../../core/comparison/compare.js';
 import type { TestRun, Verdict } from '../../core/schema/execution.js';
 
@@ -13,13 +13,13 @@ const rank = ({ outcome }: Finding): number => OUTCOME_ORDER.indexOf(outcome);
 const worse = (a: Finding, b: Finding | undefined): Finding => (b && rank(b) <= rank(a) ? b : a);
 
 export class Report {
-  /** Name → finding, null for a skipped test, undefined for one not reached. In the order of the source. */
+  /** A finding for each test in the order of the source; null for a skipped test, undefined for one not reached yet. */
   #tests = new Map<string, Finding | null | undefined>();
   #current: string | undefined;
-  #deathNow: Death | undefined; // the program died in the current test
-  #setUpDeath: Death | undefined; // the program died outside any test: the upper bound for later tests
+  #deathNow: Death | undefined; // how the program died in the current test
+  #setUpDeath: Death | undefined; // how the program died outside any test; no later test can have a better outcome
 
-  /** @param only the tests that are run; default: all that are announced */
+  /** @param only the tests that are run; without it, all announced tests are run */
   constructor(readonly only?: ReadonlySet<string>) {}
 
   announce(names: readonly string[]): void {
@@ -39,7 +39,7 @@ export class Report {
     else this.#deathNow = this.#deathNow ? (worse(this.#deathNow, death) as Death) : death;
   }
 
-  /** T's report of the current test; null for a skipped test and for the loading of a file. */
+  /** Takes T's report of the current test. The outcome is null for a skipped test and for a file that was loaded. */
   end(outcome: Verdict | null, message: string | null): void {
     const [name, death] = [this.#current, this.#deathNow ?? this.#setUpDeath];
     this.#current = this.#deathNow = undefined;
@@ -65,8 +65,8 @@ export class Report {
   }
 
   /**
-   * Every test except skipped ones, with `rest` for tests that were not reached.
-   * @param atBest the upper bound for every test of a program that did not load
+   * Returns all tests except skipped ones. Tests that were not reached get the outcome `rest`.
+   * @param atBest no test can have a better outcome than this, because the program did not load
    */
   result(rest: Death, atBest?: Death): TestRun['tests'] {
     return [...this.#tests].flatMap(([name, known]) => {

@@ -1,4 +1,5 @@
-// Runs one job of test source: T runs the tests, S holds the program. All messages between them pass through here.
+// Runs one job of test source in two processes: T runs the tests, S holds the program. All messages between them pass
+// through this file, which checks each one.
 import type { Limits, TestJob, TestRun } from '../../core/schema/execution.js';
 import type { Guest, Session, SessionEnd } from '../guest/channel.js';
 import { checkAnswer, checkNames, checkTester } from './exchange.js';
@@ -16,10 +17,10 @@ export interface Guests {
   tests(limits: Limits): Promise<Guest>;
 }
 
-const MAX_FRAMES = 400_000; // of the tests, in one job
-const MAX_BYTES = 256 << 20;
-const LEAST = 0.001; // with fewer seconds left no process is started
-const OBJECTS = 1_000_000; // object numbers reserved for each process of the program
+const MAX_FRAMES = 400_000; // the most messages that T may send in one job
+const MAX_BYTES = 256 << 20; // the most bytes in these messages
+const LEAST = 0.001; // no process is started if fewer seconds are left
+const OBJECTS = 1_000_000; // how many object numbers each process S has for itself
 const LATE: Death = { outcome: 'timeout', message: 'no time was left within the limits' };
 
 const deathOf = ({ kind, message }: SessionEnd): Death =>
@@ -32,9 +33,9 @@ interface Running {
   isUnwanted: boolean;
 }
 
-/** S: one process at a time, with one budget of CPU time for all. */
+/** The process S. A process that ended is replaced when T needs one; all of them share one limit of CPU time. */
 class Program {
-  readonly lost: Promise<never>; // rejects if its guest ended or could not be opened
+  readonly lost: Promise<never>; // rejects if a guest ended or could not be opened
   fail!: (error: Error) => void;
   wallHit = false;
   #left: number;
@@ -83,7 +84,7 @@ class Program {
         const answer = this.#answer;
         this.#answer = undefined;
         if (answer) answer(text);
-        else session.end(); // a message without a request
+        else session.end(); // the program sent a message that nobody had asked for
       },
     );
     running.session = session;
@@ -108,7 +109,7 @@ class Program {
     });
   }
 
-  /** The program's answer to a request of the tests, as text, or how the program ended. */
+  /** Sends a request of the tests to the program. Returns its answer as text, or how the program ended. */
   async ask(request: string): Promise<string | Death> {
     const start = await this.start();
     if ('outcome' in start) return start;
@@ -137,7 +138,7 @@ function remaining(limits: Limits, cpuSeconds: number, wallEnd: number): Limits 
 
 /** @throws GuestLost if one of the guests ends during the job */
 export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promise<TestSourceRun> {
-  await Promise.all([guests.program(job.limits), guests.tests(job.limits)]); // the job's time starts afterwards
+  await Promise.all([guests.program(job.limits), guests.tests(job.limits)]); // their start does not count as job time
   const started = performance.now();
   const wallEnd = started + job.limits.wallSeconds * 1000;
   const report = new Report(job.only && new Set(job.only));
@@ -149,7 +150,7 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
   for (;;) {
     const limits = remaining(job.limits, left, wallEnd);
     if (!limits) {
-      if (left > LEAST) wallHit = true; // the wall clock ends the job, not the CPU limit
+      if (left > LEAST) wallHit = true; // there is CPU time left, so the wall time is used up
       rest = LATE;
       break;
     }
@@ -197,7 +198,7 @@ export async function runTestSource(job: ResolvedTestJob, guests: Guests): Promi
         else if ('done' in message) {
           isDone = true;
           session.end();
-          program.stop().catch(() => {}); // so that both processes end at the same time
+          program.stop().catch(() => {}); // both processes end at the same time
         } else if (message.end[0] === report.current) report.end(message.end[1], message.end[2]);
         else giveUp();
       },

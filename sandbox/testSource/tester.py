@@ -1,5 +1,5 @@
-# T: runs test source unchanged against the stand-ins of stubs.py and reports every test. The host combines the reports
-# with what it saw of the program.
+# Runs in T, the process of the tests. It runs test source unchanged, with the stand-ins of stubs.py in place of the program,
+# and reports every test. The host may make a reported outcome worse, because it also watches the program.
 import __future__
 import contextlib
 import functools
@@ -13,7 +13,7 @@ def report(**message):
 
 
 def say(error):
-    """An exception in one line, with the line number of the tests."""
+    """Describes an exception in one line, with the line number in the tests."""
     lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == 'tests.py']
     try:
         text = str(error)[:300]
@@ -23,9 +23,9 @@ def say(error):
 
 
 def verdict_of(error):
-    """pass, fail, error, or None for a skipped test. An assertion error of the program is an error."""
+    """Returns pass, fail, error, or None for a skipped test. An AssertionError that the program raised is an error."""
     if is_from_program(error):
-        return 'error'  # a program cannot skip or fail a test
+        return 'error'  # only the tests can skip or fail a test
     outcomes = sys.modules.get('_pytest.outcomes')
     if isinstance(error, (unittest.SkipTest, outcomes.Skipped) if outcomes else unittest.SkipTest):
         return None
@@ -38,7 +38,7 @@ def is_from_program(error):
 
 
 def checked(test):
-    """The test, which fails if a call of it runs nothing."""
+    """Wraps a test so that it fails if a call only makes a generator or a coroutine, and so tests nothing."""
 
     @functools.wraps(test)
     def run(*args, **kwargs):
@@ -50,13 +50,13 @@ def checked(test):
 
 
 def needs(function):
-    """How many arguments it must be given."""
+    """Returns how many arguments a function must be given."""
     code = getattr(function, '__code__', None)
     return code.co_argcount - hasattr(function, '__self__') - len(function.__defaults__ or ()) if code else 0
 
 
 def cases_of(suite):
-    """[name, test] of all tests of a suite of unittest."""
+    """Yields [name, test] for each test in a suite of unittest."""
     for test in suite:
         if isinstance(test, unittest.BaseTestSuite):
             yield from cases_of(test)
@@ -65,7 +65,7 @@ def cases_of(suite):
 
 
 class Source:
-    """Test source of style assert, split into set-up and tests."""
+    """Test source of style assert, split into statements that set something up and statements that are tests."""
 
     def __init__(self, text, entry):
         self.tree = ast.parse(text, 'tests.py')
@@ -79,7 +79,7 @@ class Source:
         for node in self.tree.body:
             self.add(node, defined)
         check = any(x.name == 'check' and x.args.args for x in functions)
-        self.sees_all = not (check and entry)  # the helpers of a `check(candidate)` are the problem's
+        self.sees_all = not (check and entry)  # with `check(candidate)`, helpers come from the problem, not the program
 
     def add(self, node, defined):
         called = called_name(node)
@@ -98,7 +98,7 @@ class Source:
         return name if count == 1 else f'{name} #{count}'
 
     def collect(self, module):
-        """[name, function, argument] of the tests that unittest and pytest find in a module after its set-up."""
+        """Returns [name, function, argument] for each test that unittest and pytest find in a module after its set-up."""
         cases = list(cases_of(unittest.defaultTestLoader.loadTestsFromModule(module)))
         self.mixed = {base for _, test in cases for base in type(test).__mro__}
         found = [*self.plain(vars(module)), *((name, self.case, test) for name, test in cases)]
@@ -108,8 +108,8 @@ class Source:
         return [(self.fresh(name), *more) for name, *more in found]
 
     def plain(self, names, path=''):
-        """Functions and classes that pytest finds, also what a class inherits and contains. A function with parameters
-        is a helper, unless its name says otherwise."""
+        """Yields the functions and methods that pytest finds, even in inner classes. A function with parameters is a helper,
+        unless it is named `test` or `test_…`."""
         for name, x in list(names.items()):
             if isinstance(x, types.FunctionType) and name.startswith('test') and not path:
                 if name[4:5] in ('', '_') or needs(x) <= 0:
@@ -128,7 +128,7 @@ class Source:
             raise TypeError('check(candidate) needs the entry of the program')
         owner, _, method = self.entry.partition('.')
         entry = stand_in(owner) if owner in tested['names'] else vars(sys.modules['tests']).get(owner, Missing(owner))
-        # a method is called on a new object each time, as with tests of values
+        # a method is called on a new object each time, as tests of values do
         checked(check)((lambda *args, **kwargs: getattr(entry(), method)(*args, **kwargs)) if method else entry)
 
     def function(self, test):
@@ -166,7 +166,7 @@ class Source:
 
 
 class Result(unittest.TestResult):
-    """Keeps the exception itself, which has more information than unittest's text."""
+    """Keeps the exception itself, because unittest's text does not have all of its information."""
 
     error = None
 
@@ -189,7 +189,7 @@ def is_main_guard(node):
 
 
 def has_assert(node, helpers=()):
-    """Whether a statement contains an assert, or a call of a helper, outside definitions."""
+    """Whether a statement, apart from definitions in it, contains an assert or calls a helper."""
     if isinstance(node, ast.Assert) or isinstance(node, ast.Call) and getattr(node.func, 'id', None) in helpers:
         return True
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
@@ -198,7 +198,7 @@ def has_assert(node, helpers=()):
 
 
 def doubtful(tree):
-    """Why the tests are ambiguous: they use a name that is a builtin and also the program's. None if they are not."""
+    """Says that the tests are ambiguous if they use a name that is a builtin and that the program defines, too."""
     nodes = list(ast.walk(tree))
     names = {x.id for x in nodes if isinstance(x, ast.Name)}
     told = {x.asname or x.name for x in nodes if isinstance(x, ast.alias)}
@@ -242,7 +242,8 @@ def run_asserts(text, entry, skips):
             for feature in node.names:
                 flags |= getattr(__future__, feature.name).compiler_flag
         try:
-            if blocked is None or isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):  # so that tests have names
+            # definitions and imports are always executed, so that the tests in them have names
+            if blocked is None or isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
                 execute(node, flags, namespace)
         except BaseException as error:
             blocked = blocked or f'the set-up failed: {say(error)}'
@@ -257,8 +258,8 @@ def execute(node, flags, namespace):
 
 
 def read_names(text, files):
-    """Names that the tests bind, anywhere in the module, to something that is not the program's. A module that does not
-    exist and from which they import the entry is the program."""
+    """Adds to `own` the names that the tests bind anywhere in the module to something that is not from the program. If they
+    import the entry from a module that does not exist, that module is the program."""
     table = symtable.symtable(text, 'tests', 'exec')
     own = {x.get_name() for x in table.get_symbols() if x.is_local() or x.is_declared_global()}
     for node in ast.walk(ast.parse(text)):
@@ -273,8 +274,8 @@ def read_names(text, files):
 
 
 def run_tests(style, files, entry, skip, only, imports):
-    """Runs and reports the tests of one job. The first message from the host contains the program's names.
-    `skip`: tests that an earlier process has ended; `only`: all tests to run, or None."""
+    """Runs and reports the tests of one job. The first message from the host has the program's names. `skip` has tests that
+    an earlier process reported. `only` has the tests to run; None runs all."""
     done, wanted = frozenset(skip), None if only is None else frozenset(only)
 
     def skips(name):
@@ -284,7 +285,7 @@ def run_tests(style, files, entry, skip, only, imports):
     names = json.loads(channel.receive())['names']
     open_solution(names, entry)
     for text in files.values():
-        with contextlib.suppress(Exception):  # text that does not parse, which the run says
+        with contextlib.suppress(Exception):  # text that does not parse is reported when it runs
             read_names(text, files)
         tested['words'].update(re.findall(r'\w+', text), [tested['owner']])
     read_imports(imports)

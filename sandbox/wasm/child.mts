@@ -12,7 +12,8 @@ const [pyodideUrl, snapshotPath] = process.argv.slice(2) as [string, string];
 const [JOBS, ANSWERS] = [0, 3]; // file descriptors
 const LOAD_CAP = 512 << 20; // bytes of linear memory while starting
 const RETIRE_GROWTH = 64 << 20; // a heap that grew by more is not restored
-const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status: the program, or one call, ignored its limit
+/** The exit status if a program, or one of its calls, goes on beyond its limit. process.ts has the same numbers. */
+const [SWALLOWED, SWALLOWED_CALL] = [9, 10];
 
 const exit: (code: number) => never = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(
   process,
@@ -39,7 +40,7 @@ function writeFrame(message: unknown): void {
   writeAll(Buffer.concat([head, body]));
 }
 
-// ---- the clock: CPU time of this thread (compiler threads of V8 do not count against a program) ----
+// ---- the clock counts the CPU time of this thread; compiler threads of V8 do not count against a program ----
 function openClock(): () => number {
   const cpuUsage = process.cpuUsage.bind(process);
   try {
@@ -56,8 +57,8 @@ function openClock(): () => number {
 const cpuSeconds = openClock();
 
 type SessionFrame = SessionSpec & Omit<JobFrame, 'code' | 'entry' | 'inputs'>;
-const EIO = 29; // WASI's number
-const MAX_SAID = 34 << 20; // bytes of one frame of test source
+const EIO = 29; // the number that WASI gives this error
+const MAX_SAID = 34 << 20; // the most bytes of one frame from the tests
 
 /** The next message of the host in a session; undefined if the host ends it. */
 function hear(id: number): string | undefined {
@@ -71,7 +72,7 @@ function hear(id: number): string | undefined {
 
 // ---- start ----
 (process as unknown as { binding: unknown }).binding = (name: string) =>
-  name === 'constants' ? { fs: fs.constants } : deny(); // Emscripten needs these constants
+  name === 'constants' ? { fs: fs.constants } : deny(); // Emscripten reads these constants
 const snapshot = new Uint8Array(fs.readFileSync(snapshotPath));
 const { guest } = readFrame() as { guest: string };
 let memoryCap = LOAD_CAP;
@@ -110,7 +111,7 @@ const startProgram = namespace.get('start_program') as (text: string) => string;
 const answerRequest = namespace.get('answer_request') as (text: string) => string;
 const startTests = namespace.get('start_tests') as (text: string) => void;
 
-// ---- the device that connects test source with the host; closed to everything else ----
+// ---- the device through which test source talks to the host; programs get nothing from it ----
 let talking: SessionFrame | null = null;
 let [heard, said]: [Buffer, Buffer] = [Buffer.alloc(0), Buffer.alloc(0)];
 let isOver = false;
@@ -135,7 +136,7 @@ addDevice(heap.FS, '/dev/host', {
     while (said.length >= 4 && said.length >= 4 + said.readUInt32BE(0)) {
       const end = 4 + said.readUInt32BE(0);
       look();
-      if (stopped === 'call') throw new heap.FS.ErrnoError(EIO); // its reports of this and later tests do not count
+      if (stopped === 'call') throw new heap.FS.ErrnoError(EIO); // the host gets no report of this test and later ones
       const text = said.toString('utf8', 4, end);
       if (text.startsWith('{"begin"')) callStart = cpuSeconds();
       else if (text.startsWith('{"end"')) callStart = null;
@@ -151,7 +152,7 @@ const files = new Files(heap.FS);
 // The interpreter reads this "buffer" every few thousand instructions; a 2 raises KeyboardInterrupt.
 let job: Omit<JobFrame, 'code' | 'entry' | 'inputs'> | null = null;
 let [cpuStart, wallStart, lastLook, nextInterrupt] = [0, 0, 0, 0];
-let callStart: number | null = null; // null: the program is being loaded
+let callStart: number | null = null; // null while the program is being loaded
 let stopped: keyof typeof MESSAGES | null = null;
 const now = performance.now.bind(performance);
 function look(): void {
@@ -179,6 +180,7 @@ py.setInterruptBuffer({
   set 0(_) {},
 } as unknown as Uint8Array);
 
+const noop = () => {};
 const TEST_LATE = 'no answer within the limit of CPU time of one test';
 const MESSAGES = {
   call: ['timeout', 'no answer within the limit of CPU time of one call'],
@@ -188,8 +190,8 @@ const MESSAGES = {
 } as const;
 
 /**
- * Runs one job call by call. Returns the outcomes of the running call and later ones if the program is stopped. After a
- * call that exceeded its own limit, later calls run in a clean interpreter.
+ * Runs one job call by call. Returns an outcome for each call that has no answer. After a call that exceeded its own
+ * limit, the later calls run in a clean interpreter.
  */
 function runJob(frame: JobFrame, write: (message: unknown) => void, restart: () => boolean) {
   const { id, inputs } = frame;
@@ -215,7 +217,7 @@ function runJob(frame: JobFrame, write: (message: unknown) => void, restart: () 
       stopped = null;
     }
   } catch {
-    look(); // an interrupt outside a call, or a fault of the interpreter: replace it
+    look(); // an interrupt came outside a call, or the interpreter failed: it is replaced
     if (stopped === 'call') exit(SWALLOWED_CALL);
     broken = true;
   }
@@ -225,24 +227,10 @@ function runJob(frame: JobFrame, write: (message: unknown) => void, restart: () 
 }
 
 // ---- warm up, copy the heap, serve ----
-const warm =
+const code =
   'def f(a, b):\n  s = sorted([a, b] * 20)\n  return {"x": (s, str(a)), "y": sum(i * i for i in range(500))}';
-const warmLimits = { cpu: 9, case: 9, wall: 9, memory: 0, output: 1e6 };
-for (let i = 0; i < 3; i++)
-  runJob(
-    {
-      id: 0,
-      code: warm,
-      entry: 'f',
-      inputs: [
-        [1, 2],
-        [3, 4],
-      ],
-      ...warmLimits,
-    },
-    () => {},
-    () => false,
-  );
+const limits = { cpu: 9, case: 9, wall: 9, memory: 0, output: 1e6 };
+for (let i = 0; i < 6; i++) runJob({ id: 0, code, entry: 'f', inputs: [[1, 2]], ...limits }, noop, () => false);
 files.restore();
 cutHost();
 gate.closed = true;
@@ -250,7 +238,7 @@ const clean = heap._module.HEAPU8.slice();
 writeAll(Buffer.from('GAUNTLT1', 'latin1'));
 writeFrame({ ready: true, cpu: cpuSeconds() });
 
-/** Restores heap and files. False if that fails and the process must be replaced. */
+/** Restores the heap and the files. Returns false if that fails; the process must then be replaced. */
 function restore(): boolean {
   const memory = heap._module.HEAPU8;
   if (gate.stained || memory.length > clean.length + RETIRE_GROWTH) return false;
@@ -264,7 +252,7 @@ function restore(): boolean {
   return true;
 }
 
-/** Runs one session. Returns what ended it, and whether the interpreter is broken. */
+/** Runs one session. Returns how it ended, and whether the interpreter is broken. */
 function runSession(frame: SessionFrame): { ended: readonly [string, string]; broken: boolean } {
   let broken = false;
   [talking, heard, said, isOver] = [frame, Buffer.alloc(0), Buffer.alloc(0), false];

@@ -1,9 +1,9 @@
-// The interpreter's file system is JavaScript, outside the heap that is restored after every job. So writes are allowed
-// below /tmp only, and are counted and undone here.
+// The interpreter's file system is JavaScript, outside the heap that is restored after every job. So this file allows
+// writes below /tmp only, counts them, and undoes them.
 
-const TMP_BYTES = 16 << 20; // written by one program
+const TMP_BYTES = 16 << 20; // one program may write so much
 const TMP_FILES = 1000;
-const { EPERM, ENOSPC } = { EPERM: 63, ENOSPC: 51 }; // WASI's numbers
+const { EPERM, ENOSPC } = { EPERM: 63, ENOSPC: 51 }; // the numbers that WASI gives these errors
 
 interface Node {
   mode: number;
@@ -16,11 +16,11 @@ interface Stream {
   fd: number;
   position: number;
   node?: Node;
-  shared: object; // flags and position, one object for all duplicates
+  shared: object; // flags and position, which all duplicates of a descriptor share
 }
-const STANDARD = 3; // standard streams
+const STANDARD = 3; // descriptors 0 to 2 are the standard streams
 
-/** The part of Emscripten's FS that is used here. */
+/** The part of Emscripten's FS that this file uses. */
 export interface MemFs {
   filesystems: Record<string, unknown>;
   ErrnoError: new (errno: number) => Error;
@@ -39,7 +39,7 @@ export interface MemFs {
   [method: string]: unknown;
 }
 
-/** A character device. Must be added before the file system is sealed. */
+/** A character device. It must be added before the file system is sealed. */
 export interface Device {
   read(buffer: Uint8Array, offset: number, length: number): number;
   write(buffer: Uint8Array, offset: number, length: number): number;
@@ -58,7 +58,7 @@ export function addDevice(fs: MemFs, path: string, { read, write }: Device): voi
   (fs.mkdev as (path: string, mode: number, dev: number) => void)(path, 0o666, number);
 }
 
-/** The bytes that a write adds: for a file including a hole before it, for a pipe all, for a device none. */
+/** How many bytes a write adds. A file also grows by the hole before the written part; a device does not grow. */
 function growth({ node, position }: Stream, length: number, at: number | undefined, fs: MemFs): number {
   if (!node || fs.isChrdev(node.mode)) return 0;
   if (!fs.isFile(node.mode)) return length;
@@ -83,7 +83,7 @@ export class Files {
     this.#freezeTimes('/tmp');
     const chmod = fs.chmod as (node: unknown, mode: number) => void;
     fs.chmod = (node: unknown, mode: number) => {
-      if (typeof node === 'string') this.#refuse(EPERM); // from a program; the file system itself passes a node
+      if (typeof node === 'string') this.#refuse(EPERM); // a program passes a path, the file system itself a node
       chmod.call(fs, node, mode);
     };
     for (const name of ['lchmod', 'fchmod', 'chown', 'lchown', 'fchown', 'mount', 'unmount', 'mkdev', 'createDevice'])
@@ -99,12 +99,12 @@ export class Files {
     this.#meter('symlink', () => this.#spend(0, 1));
   }
 
-  /** Restores the file system. Throws if that fails. */
+  /** @throws if the file system cannot be restored */
   restore(): void {
     const given = this.#standard.map(({ stream }) => stream);
     for (const stream of [...this.fs.streams]) if (stream && !given.includes(stream)) this.fs.close(stream);
     for (const [fd, { stream, shared }] of this.#standard.entries()) {
-      this.fs.streams[fd] = stream; // a program may have closed or replaced it
+      this.fs.streams[fd] = stream; // a program may have closed or replaced the stream
       if (!stream) continue;
       stream.fd = fd;
       Object.assign(stream.shared, shared);
@@ -131,7 +131,7 @@ export class Files {
     this.fs.ignorePermissions = false;
   }
 
-  /** Times of files would outlive a program. */
+  /** Keeps the times of a file as they are. Otherwise a program could leave a message for the next one in them. */
   #freezeTimes(path: string): void {
     const { node } = this.fs.lookupPath(path, { follow: false });
     for (const name of ['atime', 'mtime', 'ctime'] as const) {

@@ -1,25 +1,23 @@
-// Removes the host from the process of the interpreter. Before the interpreter is instantiated, imports that reach the
-// host become stubs and its memory gets a limit; afterwards the process loses network, processes and other access to
-// the host.
+// Takes access to the host away from the interpreter's process. Before the interpreter is instantiated, imports that reach
+// the host become stubs, and its memory gets a limit. Afterwards the process loses the network and other processes.
 import childProcess from 'node:child_process';
 import dgram from 'node:dgram';
 import dns from 'node:dns';
 import module from 'node:module';
 import net from 'node:net';
 
-/** Imports of the WebAssembly module that reach the host: commands, scripts, libraries, sockets. */
+/** Imports of the WebAssembly module with which it could run commands or scripts, load libraries or open sockets. */
 const HOST_IMPORTS =
   /^_?(system|getnameinfo|getprotobyname|emscripten_run_script|emscripten_async|emscripten_asm_const|emscripten_system|emscripten_dlopen|_emscripten_dlopen|_?dlopen|emscripten_fetch|emscripten_wget|__syscall_(socket|connect|bind|listen|accept4|sendto|sendmsg|recvfrom|recvmsg)|_?getaddrinfo|emscripten_websocket)/;
 const GLOBALS = ['fetch', 'WebSocket', 'EventSource', 'Worker', 'process', 'require', 'Buffer', 'navigator'];
 
 /**
- * Imports that stay open once programs run: those of the C library and of calls from JavaScript into Python. All
- * others, which lead from Python objects to JavaScript objects, are closed, since a program finds such objects through
- * gc.
+ * Imports that still work when programs run. The C library and calls from JavaScript into Python need them. All others
+ * lead from Python objects to JavaScript objects, which a program can find through gc, so they are closed.
  */
 const KEPT =
   /^(invoke_\w+|__syscall_\w+|fd_\w+|clock_\w+|environ_\w+|random_get|proc_exit|_(mmap|munmap|msync|tzset|timegm|mktime|localtime|gmtime|abort|setitimer)_js|emscripten_(gl|console_)\w+|emscripten_(out|err)|emscripten_(get_now|date_now|resize_heap|get_heap_max|runtime_keepalive_\w+)|_emscripten_(get_progname|runtime_keepalive_clear)|_Py_\w+|_PyEM_TrampolineCall_JS|ffi_\w+|__call_sighandler|exit|__assert_fail|throw_no_gil|can_run_sync_js|_maybe_poll_async|_try_fcntl64|js2python_js|JsvArray_Get|JsvError_Check|JsvNoValue_Check|_python2js_(ascii|ucs[124]))$/;
-/** Imports that change the function table, which is not restored with the heap. */
+/** Imports that change the function table, which restoring the heap does not undo. */
 const STAINING = /^(ffi_closure_\w+|ffi_prep_closure_loc_js)$/;
 
 export const deny = (): never => {
@@ -33,19 +31,15 @@ export interface WebAssemblyApi {
   promising?: unknown;
 }
 
-/** The state of the imports. */
 export interface Gate {
-  closed: boolean; // set once programs run: imports that are not KEPT throw
-  stained: boolean; // the function table may have changed: the process must be replaced
+  closed: boolean; // true when programs run; then imports that are not KEPT throw
+  stained: boolean; // true if the function table may have changed; then the process must be replaced
 }
 
-/**
- * Stubs the host imports of modules that are instantiated until the gate closes. `memoryCap` returns the limit in
- * bytes.
- */
+/** Replaces the host imports of all modules until the gate closes. @param memoryCap returns the limit in bytes */
 export function cutImports(wasm: WebAssemblyApi, memoryCap: () => number): Gate {
   const gate: Gate = { closed: false, stained: false };
-  delete wasm.Suspending; // with these the interpreter's imports would not be plain functions
+  delete wasm.Suspending; // without these two, all imports of the interpreter are plain functions
   delete wasm.promising;
   const { instantiate } = wasm;
   wasm.instantiate = async (source, imports) => {
@@ -58,7 +52,7 @@ export function cutImports(wasm: WebAssemblyApi, memoryCap: () => number): Gate 
       else if (name === '_setitimer_js')
         env[name] = () => 0; // there is no event loop
       else if (name === '_dlsym_js')
-        env[name] = (...args: unknown[]) => (gate.closed ? 0 : original(...args)); // no symbol
+        env[name] = (...args: unknown[]) => (gate.closed ? 0 : original(...args)); // 0 means that there is no such symbol
       else if (STAINING.test(name)) {
         const marked = (...args: unknown[]) => {
           gate.stained = true;
@@ -90,6 +84,6 @@ export function cutHost(): void {
     try {
       Object.defineProperty(globalThis, name, { value: undefined, configurable: false });
     } catch {
-      // not configurable; fetch and WebSocket are configurable in every Node
+      // this global cannot be removed; fetch and WebSocket can be removed in every Node
     }
 }

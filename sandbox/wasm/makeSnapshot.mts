@@ -1,5 +1,5 @@
-// Starts the interpreter, imports common modules of the standard library and writes its memory to a file, from which
-// later processes start in a fraction of the time. Runs in a separate process without untrusted code.
+// Starts the interpreter, imports common modules of the standard library and writes its memory to a file. Later processes
+// start from this file in a fraction of the time. No untrusted code runs in this process.
 import fs from 'node:fs';
 
 const [pyodideUrl, target] = process.argv.slice(2) as [string, string];

@@ -10,13 +10,13 @@ import { WasmProcess } from './process.js';
 import { ensureSnapshot, pyodideVersion } from './snapshot.js';
 
 export interface WasmOptions {
-  size?: number; // processes; default: one per core
+  size?: number; // the number of processes; default: one per core
   log?: (line: string) => void;
   cache?: string; // folder of the interpreter's snapshot; default: the user's cache
 }
 
-const CPU_SECONDS = 120; // a job that needs more gets another process
-const DEPTH = 4; // jobs per process, so that it never waits for a busy host
+const CPU_SECONDS = 120; // a job with a larger limit gets another process
+const DEPTH = 4; // a process has so many jobs at a time, so that it never waits for a busy host
 
 /** Opens the backend. Processes start with the first jobs. */
 export async function openWasm({

@@ -20,23 +20,23 @@ import { pyodideFolder, pyodideUrl } from './snapshot.js';
 
 const CHILD = plainScript(new URL('./child.mjs', import.meta.url));
 const SIBLINGS = ['files.mjs', 'lockdown.mjs'].map((file) => join(dirname(CHILD), file));
-const CLOCK = '/proc/thread-self/schedstat'; // shows the CPU time of the child's main thread; absent beyond Linux
+const CLOCK = '/proc/thread-self/schedstat'; // shows the CPU time of the child's main thread; only Linux has it
 const MAX_JOBS = 5000;
 const LOOK_EVERY = 50; // ms
-const CPU_GRACE = 0.25; // seconds for the guest's own watch before this one ends the process
-const WALL_GRACE = 0.5;
-const CPU_RETIRE = 200; // seconds of CPU after which a process is replaced
-const CPU_TOTAL = 300; // seconds; the kernel's limit, which ends an orphan in a call that nothing interrupts
+const CPU_GRACE = 0.25; // seconds beyond a limit in which the child itself can end the program
+const WALL_GRACE = 0.5; // the same for wall time
+const CPU_RETIRE = 200; // CPU seconds after which a process is replaced
+const CPU_TOTAL = 300; // CPU seconds after which the kernel ends a process that nothing else has ended
 const START_SECONDS = 60;
 /**
- * KiB of V8's stack. A recursion that fills it breaks the interpreter; in a deep one Python raises RecursionError first.
- * The largest one that the system allows is used, else that of most systems.
+ * Sizes of V8's stack in KiB. A recursion that fills the stack breaks the interpreter; with a deep stack, Python raises
+ * RecursionError before. The first of DEEP_STACKS that the system allows is used, otherwise STACK.
  */
 const [DEEP_STACKS, STACK, STACK_MARGIN] = [[250_000, 60_000], 3900, 4000];
-const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // exit status: the program, or one call, ignored its limit
+const [SWALLOWED, SWALLOWED_CALL] = [9, 10]; // the exit status if a program, or one of its calls, goes on beyond its limit
 const CALL_LATE = 'no answer within the limit of CPU time of one call';
 
-/** Node's flags for a process that may only read the interpreter: no writes, processes, threads or evaluation. */
+/** Node's flags for a process that may read the interpreter, but may not write, start processes or threads, or evaluate text. */
 export function lockdownFlags(snapshot: string): string[] {
   const permission = process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'
@@ -56,7 +56,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts the child, with one local time on every machine. Descriptor 0 carries jobs and descriptor 3 answers; nothing else is connected. */
+/** Starts the child. It reads jobs from descriptor 0 and writes answers to descriptor 3. Its time zone is always UTC. */
 function spawnLocked(script: string, snapshot: string, args: string[], cpuSeconds: number): ChildProcess {
   const options = [...lockdownFlags(snapshot), script, ...args];
   const limits = `ulimit -c 0; ulimit -t ${Math.ceil(CPU_TOTAL + 2 * cpuSeconds)}`;
@@ -75,8 +75,7 @@ export class WasmProcess implements Guest {
   #child: ChildProcess;
   #exited: Promise<void>;
   #stderr = '';
-  /** CPU seconds used by a job when one of its calls ended the process. */
-  #cpuOfExpired = 0;
+  #cpuOfExpired = 0; // the CPU seconds that a job had used when one of its calls ended the process
 
   private constructor(
     readonly snapshot: string,
@@ -86,7 +85,7 @@ export class WasmProcess implements Guest {
     this.#child = child;
     const stop = () => void child.kill('SIGKILL');
     this.#channel = new GuestChannel({ write: (data) => void child.stdin!.write(data), destroy: stop }, MAX_JOBS);
-    child.stdin!.on('error', () => {}); // the exit handler covers a dead child
+    child.stdin!.on('error', () => {}); // the handler of the exit deals with a dead child
     child.stderr!.on('data', (text) => {
       this.#stderr = (this.#stderr + text).slice(-2000);
     });
@@ -130,11 +129,12 @@ export class WasmProcess implements Guest {
   }
 
   async run(job: ResolvedJob): Promise<GuestRun> {
-    const run = await this.#runHere(job);
+    this.#watch ??= setInterval(() => this.#look(), LOOK_EVERY);
+    const run = await this.#channel.run(job).finally(() => this.#rest());
     return run.calls.length < job.inputs.length ? this.#runRest(job, run) : run;
   }
 
-  /** Runs the calls after one that ended this process in a fresh one, with the rest of the program's limits. */
+  /** Runs the calls that come after the one that ended this process. They run in a fresh process and share what is left of the limits. */
   async #runRest(job: ResolvedJob, { calls, ms }: GuestRun): Promise<GuestRun> {
     const inputs = job.inputs.slice(calls.length);
     const limits = {
@@ -160,15 +160,6 @@ export class WasmProcess implements Guest {
     }
   }
 
-  async #runHere(job: ResolvedJob): Promise<GuestRun> {
-    this.#watch ??= setInterval(() => this.#look(), LOOK_EVERY);
-    try {
-      return await this.#channel.run(job);
-    } finally {
-      this.#rest();
-    }
-  }
-
   open(spec: SessionSpec, limits: Limits, onText: (text: string) => void): Session {
     this.#watch ??= setInterval(() => this.#look(), LOOK_EVERY);
     const session = this.#channel.open(spec, limits, onText);
@@ -190,13 +181,13 @@ export class WasmProcess implements Guest {
   }
 
   /**
-   * Reads the clocks, then everything that the guest wrote before, and judges last. So a busy host does not charge a
-   * program for time after its answer.
+   * Reads the clocks first, then what the guest has written, and decides last. So time after an answer does not count
+   * against the program, even if the host is busy.
    */
   #look(): void {
     const { head } = this.#channel;
     const [cpu, now] = [this.#cpuUsed(), performance.now()];
-    if (head) setImmediate(() => this.#channel.head === head && this.#judge(head.limits, cpu, now)); // after pending input
+    if (head) setImmediate(() => this.#channel.head === head && this.#judge(head.limits, cpu, now));
   }
 
   #judge(limits: Limits, cpu: number | undefined, now: number): void {
@@ -207,7 +198,7 @@ export class WasmProcess implements Guest {
       this.#channel.expire('no answer within the limit of time', true);
   }
 
-  /** CPU seconds of the running call; 0 while a program loads. */
+  /** The CPU seconds of the running call; 0 while a program loads. */
   #cpuOfCall(cpu: number): number {
     return cpu - (this.#channel.cpuAtCall ?? cpu);
   }
@@ -219,7 +210,7 @@ export class WasmProcess implements Guest {
     this.#channel.expire(CALL_LATE, false, 'call', this.#cpuOfExpired);
   }
 
-  /** CPU time of the child's main thread; undefined if the system does not report it. */
+  /** The CPU time of the child's main thread. Undefined if the system does not report it. */
   #cpuUsed(): number | undefined {
     try {
       const { pid } = this.#child;

@@ -1,4 +1,4 @@
-// The memory of a freshly started interpreter in a file, made once per version in a separate process.
+// A file with the memory of an interpreter that has just started. A separate process makes it once for each version.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url);
 export const pyodideFolder = (): string => path.dirname(require.resolve('pyodide/package.json'));
 export const pyodideUrl = (): string => pathToFileURL(path.join(pyodideFolder(), 'pyodide.mjs')).href;
 
-/** The cache folder if it is writable, else one in the temporary folder. */
+/** Returns the cache folder if it is writable, otherwise one in the temporary folder. */
 function writableFolder(): string {
   for (const folder of [cacheFolder(process.env, os.homedir()), path.join(os.tmpdir(), 'gauntlet')])
     try {
@@ -36,7 +36,7 @@ export function snapshotFile(folder = writableFolder()): string {
   return path.join(folder, `pyodide-${pyodideVersion()}-node${major}-2.snapshot`);
 }
 
-/** The path of the snapshot. Makes it (about 3 s) if it is missing. Several processes may do so at once. */
+/** Returns the path of the snapshot. Makes the file if it is missing, which takes about 3 s. Several processes may do so at once. */
 export async function ensureSnapshot(log: (line: string) => void, folder?: string): Promise<string> {
   const target = snapshotFile(folder);
   if (fs.existsSync(target)) return target;
