@@ -1,4 +1,4 @@
-// The model of `npm run bench -- real`: SmolLM2-135M-Instruct in f32 with a small random adapter, and llama.cpp's own file.
+// Prepares the model of `npm run bench -- real`: SmolLM2-135M-Instruct in f32 with a small random adapter, and its GGUF file.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -18,7 +18,7 @@ import { FILE, PACKAGE } from '../../tools/smollm2.mjs';
 import { LabError } from '../flags.js';
 import { randomAdapter } from './shapes.js';
 
-/** @returns the folder, which is made once */
+/** @returns the folder, which is written only once */
 export async function provideSmolLM2(cache: string, say: (line: string) => void): Promise<string> {
   const folder = join(cache, 'smollm2');
   if (existsSync(folder)) return folder;

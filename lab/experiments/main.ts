@@ -60,7 +60,7 @@ async function main(args: string[]): Promise<void> {
     const place = { store, ...(quick ? QUICK : { over: {} }) };
     const factor = factorOf(records, key);
     const config = digestOf(key, place, factor);
-    // an arm at equal tokens may have the schedule of the same arm at equal updates
+    // an arm at equal tokens may have the same schedule as at equal updates
     const same = records.find((one) => sameKey({ ...one, equal: key.equal }, key) && one.config === config);
     const record = same ? { ...same, equal: key.equal } : await runArm(key, place, commit, factor);
     saveRecord(path, record);
@@ -72,7 +72,7 @@ async function main(args: string[]): Promise<void> {
   } else writePage(readRecords(path));
 }
 
-/** Arms at equal updates first: the length of those at equal tokens follows from their tokens. */
+/** Runs the arms at equal updates first, because their tokens determine the length of the runs at equal tokens. */
 function keysOf(family: Family, names: readonly string[], seed: number): Key[] {
   const arms = TRAINABLE.filter(({ name }) => names.includes(name));
   return [
@@ -83,7 +83,7 @@ function keysOf(family: Family, names: readonly string[], seed: number): Key[] {
   ];
 }
 
-/** How much longer an arm trains to sample as many tokens as the method with the same seed. */
+/** The factor by which an arm trains longer, so that it samples as many tokens as the method with the same seed. */
 function factorOf(records: readonly ExperimentRecord[], { family, arm, equal, seed }: Key): number {
   if (equal === 'updates') return 1;
   const tokensOf = (name: string): number => {
@@ -123,7 +123,7 @@ function writePage(records: readonly ExperimentRecord[]): void {
   }
 }
 
-/** Whether the tables and plots follow from the records, and the figures of the text from the tables. */
+/** Checks that the tables and plots follow from the records, and the figures in the text from the tables. */
 function check(): void {
   const text = readFileSync(page, 'utf8');
   const records = readRecords(recordsPath());
