@@ -41,16 +41,16 @@ describe('a run with an alarm', () => {
     steps = await recordedSteps(world.deps, 'run');
   });
 
-  it('records it in the steps that raise it', () => {
+  it('records the alarm in the steps that raise it', () => {
     const kinds = steps.map(({ warnings = [] }) => warnings.map(({ kind }) => kind).filter((kind) => kind === 'term'));
     assert.deepEqual(kinds, [[], [], [], [], ['term'], ['term'], []]);
   });
 
-  it('shows it once in `train --watch`', () => {
+  it('shows the alarm once in `train --watch`', () => {
     assert.equal(shown.match(/warning: the term 'valid' makes 100 % of the discriminator's rewards/g)?.length, 1);
   });
 
-  it('marks its first step in the dashboard', async () => {
+  it('marks the first step of the alarm in the dashboard', async () => {
     const resources = openResources(await openStore(world.folder));
     const view = (await resources.read('runs/run')) as RunView;
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe('a run with an alarm', () => {
     assert.ok(view.charts.some(({ id, percent }) => id === 'term.valid' && percent));
   });
 
-  it('counts the groups of every step by what their samples have in common', async () => {
+  it('counts the groups of every step that are all right, all wrong or equal', async () => {
     for (const { role, groups, allRightGroups, allWrongGroups, allEqualGroups, artifacts } of steps) {
       const judged = await world.deps.store.getJson(artifacts.verdicts);
       assert.equal(groups, judged.length);
@@ -78,7 +78,7 @@ describe('a run with an alarm', () => {
 });
 
 describe('the rate of sandbox faults', () => {
-  it('counts the attempts that failed before one ended', async () => {
+  it('counts the failed attempts before the attempt that ended', async () => {
     const { deps } = await memoryDoubles();
     const activities = createActivities(deps);
     const environment = new MockActivityEnvironment({ attempt: 3 });

@@ -55,7 +55,7 @@ interface Trained {
   files: Record<string, string>;
 }
 
-describe('all features of PPO at once', function () {
+describe('training with all features of PPO at once', function () {
   this.timeout(120_000);
   let folder: string;
   before(async () => {
@@ -79,7 +79,7 @@ describe('all features of PPO at once', function () {
     }
   }
 
-  it('trains to the same bytes on another number of workers, with plausible statistics', async () => {
+  it('gives the same bytes for another number of workers, with plausible statistics', async () => {
     const one = await train(1);
     const two = await train(2);
     assert.deepEqual(two.files, one.files);
@@ -98,7 +98,7 @@ describe('all features of PPO at once', function () {
     });
   });
 
-  it('trains with one adapter for both roles, and with two bases', async () => {
+  it('works with one adapter for both roles, and with two bases', async () => {
     const unified = await train(2, { mode: 'unified' });
     assert.equal(unified.result.digests.generator, unified.result.digests.discriminator);
     assert.ok(unified.steps.every(({ update }) => update.gradNorm > 0));

@@ -11,7 +11,7 @@ import { runPipeline } from '../support/runs.js';
 const SANDBOX = { facts: { backend: 'docker', python: '3.11.2' }, details: { code: '1' } };
 const ENGINE = { facts: { device: 'cpu' }, details: { code: '1' } };
 
-describe('the environment of a run', () => {
+describe('the recorded environment of a run', () => {
   let world: Doubles;
   /** Runs the pipeline on a worker with this environment of programs. */
   const train = (sandbox: Omit<Environment, 'part'>, acceptsEnvironment = false, engine = ENGINE) => {
@@ -29,20 +29,20 @@ describe('the environment of a run', () => {
     world = await memoryDoubles();
   });
 
-  it('is recorded by the first worker, once', async () => {
+  it('is written once, by the first worker', async () => {
     const result = await train(SANDBOX);
     assert.deepEqual(await train(SANDBOX), result);
     assert.deepEqual([await recorded('sandbox'), await recorded('engine')], [[SANDBOX], [ENGINE]]);
   });
 
-  it('is recorded by the next worker for a run that has no record', async () => {
+  it('is written by the next worker if the run has no record', async () => {
     await runPipeline(createActivities(world.deps), 'run', TINIEST_RUN);
     assert.deepEqual(await recorded('sandbox'), []);
     await train(SANDBOX);
     assert.deepEqual(await recorded('sandbox'), [SANDBOX]);
   });
 
-  it('refuses a worker with other facts, with one line that names them', async () => {
+  it('makes a worker with other facts fail with one line that names them', async () => {
     await train(SANDBOX);
     const other = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
     await assert.rejects(train(other), {
@@ -59,7 +59,7 @@ describe('the environment of a run', () => {
     assert.deepEqual([await recorded('sandbox'), await recorded('engine')], [[SANDBOX], [ENGINE]]);
   });
 
-  it('opens the sandbox again after a refusal: Docker may answer now', async () => {
+  it('is checked with a newly opened sandbox after a refusal, because Docker may answer by then', async () => {
     await train(SANDBOX);
     const wasm = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
     let sandbox: Omit<Environment, 'part'> = wasm;
@@ -75,7 +75,7 @@ describe('the environment of a run', () => {
     await again();
   });
 
-  it('records an accepted change, and runs programs again in the other sandbox', async () => {
+  it('includes an accepted change, after which programs run again in the other sandbox', async () => {
     const result = await train(SANDBOX);
     const other = { ...SANDBOX, facts: { backend: 'docker', python: '3.12.1' } };
     const before = world.sandbox.jobs.length;
@@ -88,7 +88,7 @@ describe('the environment of a run', () => {
     assert.equal(world.sandbox.jobs.length, after);
   });
 
-  it('selects chains again in the other sandbox', async () => {
+  it('includes an accepted change, after which chains are selected again in the other sandbox', async () => {
     const select = async (sandbox: Omit<Environment, 'part'>, acceptsEnvironment = false) => {
       const environment = async () => sandbox;
       const acts = createActivities({ ...world.deps, environment, acceptsEnvironment });
@@ -107,27 +107,27 @@ describe('the environment of a run', () => {
     assert.ok((await select(other, true)) > first);
   });
 
-  it('records new details without a question', async () => {
+  it('takes new details without a question', async () => {
     await train(SANDBOX);
     const newer = { ...SANDBOX, details: { code: '2' } };
     await train(newer);
     assert.deepEqual(await recorded('sandbox'), [SANDBOX, newer]);
   });
 
-  it('compares what an older version recorded, also what it called a detail', async () => {
+  it('can be compared with the record of an older version, including the details in it', async () => {
     await train({ facts: SANDBOX.facts, details: { image: 'sha256:1' } });
     const of = (image: string) => ({ facts: { ...SANDBOX.facts, pyodide: '1', image }, details: {} });
     await assert.rejects(train(of('sha256:2')), { message: /: image sha256:1, here sha256:2; results/ });
     await train(of('sha256:1'));
   });
 
-  it('never contains control characters, which would reach a terminal', async () => {
+  it('contains no control characters, which would reach a terminal', async () => {
     const forged = { facts: { python: '3.11\u001b[2J' }, details: {} };
     await assert.rejects(train(forged), /must not contain control characters/);
     assert.deepEqual(await recorded('sandbox'), []);
   });
 
-  it('is recorded once by concurrent workers', async () => {
+  it('is written once by concurrent workers', async () => {
     const environment: Environment = { part: 'sandbox', ...SANDBOX };
     const { store } = world.deps;
     await Promise.all(Array.from({ length: 5 }, () => enterEnvironment(store, 'run', environment, false)));

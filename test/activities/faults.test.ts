@@ -33,7 +33,7 @@ function retried(activities: Activities): Activities {
   ) as unknown as Activities;
 }
 
-describe('a store that fails on one of ten writes', function () {
+describe('a run on a store that fails on one of ten writes', function () {
   this.timeout(120_000);
   let calm: Doubles;
   before(async () => {
@@ -42,7 +42,7 @@ describe('a store that fails on one of ten writes', function () {
   });
 
   for (const seed of ['b', 'c']) {
-    it(`gives the same digests and metrics and a complete store (seed ${seed})`, async () => {
+    it(`ends with the same digests and metrics and a complete store (seed ${seed})`, async () => {
       const broken = await doubles();
       const heard: Notice[] = [];
       const store = failing(broken.deps.store, { share: 0.1, seed }, (notice) => heard.push(notice));

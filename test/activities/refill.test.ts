@@ -37,7 +37,7 @@ describe('a run with batch.refill', () => {
     await runPipeline(listening, 'run', REFILLED);
   });
 
-  it('draws the next problems of the order of the step, none twice, within its rounds', async () => {
+  it('draws the next problems in the order of the step, each once, within its limit of rounds', async () => {
     const steps = await generatorSteps(world);
     assert.ok(steps.some(({ refillRounds }) => refillRounds! > 0));
     for (const { refillRounds, artifacts } of steps) {
@@ -52,7 +52,7 @@ describe('a run with batch.refill', () => {
     );
   });
 
-  it('trains on live groups only, and on more of them than without refill', async () => {
+  it('trains only on live groups, and on more of them than without refill', async () => {
     for (const record of await generatorSteps(world)) {
       const { judged, advantages_P_G } = await readRollouts(world.deps.store, record);
       const live = judged.filter(isLive);
@@ -66,7 +66,7 @@ describe('a run with batch.refill', () => {
     }
   });
 
-  it('counts all of its tokens and measures its first draw, like a run without refill', async () => {
+  it('counts all its tokens, but measures only its first draw, like a run without refill', async () => {
     const plain = await memoryDoubles();
     await runPipeline(createActivities(plain.deps), 'run', { ...REFILLED, batch: { ...REFILLED.batch, refill: 0 } });
     const [[refilled], [other]] = [await generatorSteps(world), await generatorSteps(plain)];
@@ -77,7 +77,7 @@ describe('a run with batch.refill', () => {
     assert.ok(!('refillRounds' in other!));
   });
 
-  it('is replayed from its artifacts, also with its programs', async () => {
+  it('can be replayed from its artifacts, including its programs', async () => {
     for (const step of await recordedSteps(world.deps, 'run'))
       assert.deepEqual((await replayStep(world.deps, 'run', step, true)).differs, [], `step ${step.step}`);
   });
@@ -121,7 +121,7 @@ describe('a run with batch.refill', () => {
     }
   });
 
-  it('goes on with what it has if no problem is left', async () => {
+  it('continues with its present groups if no problem is left', async () => {
     const small = await memoryDoubles();
     const problems = 11; // of 12
     await runPipeline(createActivities(small.deps), 'run', {

@@ -24,12 +24,12 @@ describe('the text of a sampled turn', () => {
     return turns[0]!.text;
   };
 
-  it('is empty if the thinking was not ended, whether the answer or the prompt began it', async () => {
+  it('is empty if the thinking has not ended, whether the prompt or the answer began it', async () => {
     assert.equal(await judged('q', '<think>Try:\n```python\ndef f(): pass\n```\nNo, so'), '');
     assert.equal(await judged('q <think>\n', 'solve(1) is 2'), '');
   });
 
-  it('is the answer otherwise', async () => {
+  it('is the whole answer in all other cases', async () => {
     assert.equal(await judged('q', 'solve(1)'), 'solve(1)');
     assert.equal(await judged('q <think>\n', 'a thought</think>solve(1)', false), 'solve(1)');
     assert.equal(await judged('q <think>\n', 'a thought</think>solve(1)'), 'solve(1)');

@@ -12,8 +12,8 @@ import { localHost } from '../../workflows/runState.js';
 import { type Doubles, memoryDoubles, REFILLED, SMALL_RUN, TINIEST_RUN } from '../support/doubles.js';
 import { type RunHooks, runPipeline } from '../support/runs.js';
 
-describe('slices', () => {
-  it('have every item once, in order, whatever their number', () => {
+describe('the slices of a list', () => {
+  it('contain every item once and in order, whatever the number of slices', () => {
     for (const length of [0, 1, 5, 12])
       for (const count of [1, 2, 3, 7]) {
         const items = Array.from({ length }, (_, i) => i);
@@ -25,7 +25,7 @@ describe('slices', () => {
   });
 });
 
-describe('a run in shards', () => {
+describe('a run whose batches are divided into shards', () => {
   const worlds: Doubles[] = [];
   afterEach(() => Promise.all(worlds.splice(0).map(({ folder }) => rm(folder, { recursive: true, force: true }))));
 
@@ -78,7 +78,7 @@ describe('a run in shards', () => {
     for (const other of others) assert.deepEqual(other, expected);
   });
 
-  it('computes again what a lost or damaged file of a shard had', async () => {
+  it('computes the rows of a lost or damaged shard file again', async () => {
     for (const loss of ['lost', 'damaged', 'state lost'] as const) {
       const harmedWorld = await world();
       const { deps } = harmedWorld;
@@ -105,7 +105,7 @@ describe('a run in shards', () => {
     }
   });
 
-  it('plans at most as many activities in a step as were counted, with every feature', async () => {
+  it('plans no more activities in a step than counted, with every feature', async () => {
     for (const features of [{ testTurns: 2 }, REFILLED, {}]) {
       const config = { ...SMALL_RUN, ...features, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } };
       const { deps } = await world();
@@ -132,7 +132,7 @@ describe('a run in shards', () => {
     }
   });
 
-  it('computes the minibatches for which the history has no room on one worker', async () => {
+  it('computes minibatches on one worker if its history has no room for more activities', async () => {
     const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 1, alternatingSteps: 0 };
     const config = { ...TINIEST_RUN, schedule, ppo: { ...SMALL_RUN.ppo, epochs: 1, minibatch: 1 } };
     const { deps } = await world();
@@ -157,7 +157,7 @@ describe('a run in shards', () => {
     assert.ok(Math.max(...rows) > 5);
   });
 
-  it('leaves no file of a shard', async () => {
+  it('leaves no file of a shard behind', async () => {
     const { deps } = await world();
     await trained(worlds[0]!, { ...SMALL_RUN, engine: { shards: 2 } });
     assert.deepEqual(await deps.store.listRunFiles('run', 'updates'), []);

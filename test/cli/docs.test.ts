@@ -74,10 +74,10 @@ function generated(path: string, text: string): void {
   );
 }
 
-describe('the help', () => {
+describe('the help texts', () => {
   const commands = leafCommands(createProgram()).filter(({ name }) => name !== 'temporal'); // prints Temporal's help
 
-  it('shows every option of each command and an example that uses existing options', async () => {
+  it('show every option of each command, and an example that uses existing options', async () => {
     for (const { name, command } of commands) {
       const { code, out } = await inProcess(...name.split(' '), '--help');
       assert.equal(code, EXIT.ok);
@@ -96,7 +96,7 @@ describe('the help', () => {
     }
   });
 
-  it('may lose its reader', async () => {
+  it('may be cut off by a reader that ends early', async () => {
     const child = spawn(process.execPath, ['bin/gauntlet.mjs', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
     const errors = child.stderr.setEncoding('utf8').toArray();
@@ -104,7 +104,7 @@ describe('the help', () => {
     assert.deepEqual([code, await errors], [EXIT.ok, []]);
   });
 
-  it('lists the commands in groups and shows the version', async () => {
+  it('list the commands in groups and show the version', async () => {
     const [help, version] = [await inProcess('--help'), await gauntlet(['--version'])];
     assert.equal(help.code, EXIT.ok);
     for (const one of createProgram().commands) assert.ok(help.out.includes(`\n  ${one.name()} `), one.name());
@@ -115,10 +115,9 @@ describe('the help', () => {
 });
 
 describe('generated pages', () => {
-  it('docs/cli.md lists all commands with their options and examples', () =>
-    generated('docs/cli.md', commandReference()));
+  it('include docs/cli.md with all commands, options and examples', () => generated('docs/cli.md', commandReference()));
 
-  it('docs/gauntlet.config.schema.json is the output of `config schema`', async () => {
+  it('include docs/gauntlet.config.schema.json, the output of `config schema`', async () => {
     generated('docs/gauntlet.config.schema.json', (await inProcess('config', 'schema')).out);
     const schema = configJsonSchema() as { properties: object; additionalProperties: boolean };
     assert.deepEqual(
@@ -128,7 +127,7 @@ describe('generated pages', () => {
     assert.equal(schema.additionalProperties, false);
   });
 
-  it('docs/errors.md lists the exit codes and the error codes of each', () => {
+  it('include docs/errors.md with the exit codes and their error codes', () => {
     const page = read('docs/errors.md');
     const rows = [...page.slice(page.indexOf('## Exit codes')).matchAll(/^\| (\d+) \| [^|]+ \| ([^|]+) \|$/gm)];
     const documented = Object.fromEntries(
@@ -203,7 +202,7 @@ describe('README and docs', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(problem)), problem, 'it can be stored');
   });
 
-  it('show a problem file that has a problem for each split', async () => {
+  it('show a problem file with a problem for each split', async () => {
     const file = /problems\.jsonl <<'END'\n([\s\S]*?)END\n/.exec(read('docs/tutorial.md'))![1]!;
     const folder = await temporaryFolder({ 'problems.jsonl': file });
     const { train, validation, test } = await loadProblems(join(folder, 'problems.jsonl'));

@@ -61,7 +61,7 @@ describe('gauntlet export', () => {
     await removeFolders();
   });
 
-  describe('jsonl', () => {
+  describe('in the format jsonl', () => {
     before(needs('json'));
 
     it('writes every record of the metrics and one line per sample', async () => {
@@ -96,7 +96,7 @@ describe('gauntlet export', () => {
       assert.deepEqual(pluck(first.tests, 'verdict'), programs[0]!.verdicts);
     });
 
-    it('replaces an export only with --overwrite, and nothing else ever', async () => {
+    it('replaces an earlier export only with --overwrite, and never replaces other files', async () => {
       const again = (...argv: string[]) =>
         inProcess('export', 'run', '--store', world.folder, '--format', 'jsonl', ...argv);
       await exported('--format', 'jsonl');
@@ -110,7 +110,7 @@ describe('gauntlet export', () => {
     });
   });
 
-  describe('tensorboard', () => {
+  describe('in the format tensorboard', () => {
     before(needs('tensorboard'));
 
     it('writes the scalars of each role and split, and the example as a code block', async () => {
@@ -143,8 +143,8 @@ describe('gauntlet export', () => {
     });
   });
 
-  describe('deepcoder', () => {
-    it('writes the problems of all steps with valid tests, which gauntlet reads again', async () => {
+  describe('in the format deepcoder', () => {
+    it('writes the problems of all steps that have valid tests, in a form that gauntlet can read', async () => {
       await exported('--format', 'deepcoder');
       const file = join(out, 'problems.jsonl');
       const { train, validation, test, rejected } = await loadProblems(file);
@@ -165,7 +165,7 @@ describe('gauntlet export', () => {
       assert.ok(read.some(({ id, baselineTests }) => baselineTests.length > all.get(id)!.baselineTests.length));
     });
 
-    it('takes the fewest tests that catch what the baseline tests miss, and values that JSON has', async () => {
+    it('writes the fewest tests that catch what the baseline tests miss, and only values that JSON can express', async () => {
       const problem: Problem = { ...addProblem(1), baselineTests: [{ args: [0], expected: 1 }] };
       const generated = (args: Value[], expected: Value) => ({
         origin: 'generated' as const,
@@ -210,7 +210,7 @@ describe('gauntlet export', () => {
     });
   });
 
-  describe('inspect', function () {
+  describe('in the format inspect', function () {
     this.timeout(180_000); // a server, workers, two processes and a large Python package start
 
     before(function () {

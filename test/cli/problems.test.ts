@@ -41,7 +41,7 @@ describe('gauntlet problems', function () {
     return JSON.parse(out) as { total: number; healthy: number; quarantined: { id: string; reason: string }[] };
   };
 
-  it('check names every failing reference solution in one line of JSON', async () => {
+  it('names every failing reference solution in one line of JSON (check)', async () => {
     const folder = await temporaryFolder({ 'set.jsonl': lines(SET) });
     const ended = await inProcess(
       'problems',

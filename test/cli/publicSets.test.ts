@@ -14,12 +14,12 @@ const repeated = (map: string): string[] => map.split(',').flatMap((column) => [
 const fileOf = (format: string): string => join(ROOT, 'test/data/publicSets', `${format}.parquet`);
 const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-describe('a public set', function () {
+describe('a public problem set', function () {
   this.timeout(180_000);
   after(removeFolders);
 
   for (const { format, records, healthy, asCode = 0, quarantined } of PUBLIC_SETS) {
-    it(`in the format ${format} has healthy problems, and a reason for each other one`, async function () {
+    it(`has healthy problems, and a reason for each other problem, in the format ${format}`, async function () {
       if (format === 'kodcode') await requireDocker(this); // some of its tests need pytest
       const folder = await temporaryFolder({ 'references.jsonl': lines(PRIME_REFERENCES) });
       const references = format === 'prime' ? ['--references', join(folder, 'references.jsonl')] : [];
@@ -39,7 +39,7 @@ describe('a public set', function () {
       assert.equal(problems.filter(({ testSource }) => testSource !== undefined).length, asCode);
     });
 
-    it(`in the format ${format} has the same problems in Parquet and in JSON lines`, async () => {
+    it(`has the same problems in Parquet and in JSON lines, in the format ${format}`, async () => {
       const folder = await temporaryFolder({
         'set.jsonl': lines(records),
         'references.jsonl': lines(PRIME_REFERENCES),
@@ -56,13 +56,13 @@ describe('a public set', function () {
     });
   }
 
-  it('without references says how to give some', async () => {
+  it('is refused without references, and the message says how to provide them', async () => {
     const { code, err } = await inProcess('problems', 'check', fileOf('prime'));
     assert.equal(code, 0);
     assert.match(err, /: no reference solution: give one with --references, or train with --set reference=none/);
   });
 
-  describe('with columns of other names', () => {
+  describe('with other names of columns', () => {
     const rows = PUBLIC_SETS[4]!.records.slice(0, 5).map(({ question, test_cases, inferences }, i) => ({
       uuid: `u${i}`,
       task: question,
@@ -82,7 +82,7 @@ describe('a public set', function () {
       assert.ok(train.every(({ id }) => /^u\d$/.test(id)));
     });
 
-    it('is refused in one line that names the way', async () => {
+    it('is refused in one line that names --map', async () => {
       const folder = await temporaryFolder({ 'set.jsonl': lines(rows) });
       const file = join(folder, 'set.jsonl');
       const refused = async (message: RegExp, ...more: string[]): Promise<void> => {
@@ -113,7 +113,7 @@ describe('a public set', function () {
     });
   });
 
-  it('is solved without references and tests', async () => {
+  it('can be solved without references and tests', async () => {
     const prompt = PUBLIC_SETS.find(({ format }) => format === 'deepcoder')!.records.filter((_, i) => i % 3 === 0);
     const without = prompt.map(({ solutions: _, ...rest }) => rest);
     const folder = await temporaryFolder({ 'set.jsonl': lines(without.slice(0, 1)) });

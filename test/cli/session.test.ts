@@ -55,7 +55,7 @@ describe('describeExecution, heldActivities and unpause', () => {
     lost: { status: 'lost' },
   });
 
-  it('return the status of a run, undefined for an unknown run, and throw if the connection is lost', async () => {
+  it('return the status of a run or undefined for an unknown run, and throw if the connection is lost', async () => {
     assert.equal((await describeExecution(client, 'r'))?.workflowId, 'r');
     assert.deepEqual([await statusOf(client, 'r'), await statusOf(client, 'p')], ['RUNNING', 'PAUSED']);
     assert.equal(await describeExecution(client, 'nobody'), undefined);
@@ -105,7 +105,7 @@ describe('describeExecution, heldActivities and unpause', () => {
     ]);
   });
 
-  it('unpause a run, report a server without that feature, and throw other errors', async () => {
+  it('unpause a run, report a server that cannot unpause, and throw other errors', async () => {
     const requests: [string, object][] = [];
     let code = 0;
     const service = {
@@ -134,10 +134,10 @@ describe('describeExecution, heldActivities and unpause', () => {
   });
 });
 
-describe('storedRun', () => {
+describe('a run that is only stored', () => {
   after(removeFolders);
 
-  it('returns the completed steps, result and recorded input of a run', async () => {
+  it('returns its completed steps, result and recorded input', async () => {
     const { store } = await madeRun();
     for (const step of [2, 3, 1]) await writeMetrics(store, 'made', step, sampleStep(step));
     assert.equal(await stepsDone(store, 'made'), 3, 'an evaluation at step 4 is no update');
@@ -218,7 +218,7 @@ describe('interceptorsUntil', () => {
 describe('Ctrl-C', function () {
   this.timeout(60_000);
 
-  it('stops the command once, also if it arrives twice at a time, and removes its listeners on release', () => {
+  it('stops the command once, even if it arrives twice at the same time, and removes its listeners on release', () => {
     let stops = 0;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const before = process.listeners(signal);
@@ -235,7 +235,7 @@ describe('Ctrl-C', function () {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    it(`ends the process at once the second time, also within a native run: ${signal}`, async () => {
+    it(`ends the process at once the second time, even during native code: ${signal}`, async () => {
       const child = spawn(process.execPath, scriptArguments(new URL('./busyProgram.js', import.meta.url)), {
         stdio: ['ignore', 'pipe', 'pipe'],
       });

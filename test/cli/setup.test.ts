@@ -40,14 +40,14 @@ describe('gauntlet setup cuda', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('knows every library that is loaded', () => {
+  it('knows every library that is loaded at run time', () => {
     assert.deepEqual(
       NVIDIA.flatMap(({ files }) => files),
       CUDA_LIBRARIES,
     );
   });
 
-  it('fetches what is missing, with its digest, and nothing a second time', async () => {
+  it('downloads the missing libraries with their digests, and nothing the second time', async () => {
     const said: string[] = [];
     const provider = join(folder, 'provider');
     const installed = await installCuda((line) => said.push(line), provider);
@@ -64,7 +64,7 @@ describe('gauntlet setup cuda', () => {
     assert.deepEqual(await installCuda(() => undefined, provider), []);
   });
 
-  it('leaves nothing behind if pip fails, and says so in one line', async () => {
+  it('leaves nothing behind if pip fails, and reports the failure in one line', async () => {
     process.env.BROKEN = 'yes';
     const provider = join(folder, 'provider');
     await assert.rejects(
@@ -77,7 +77,7 @@ describe('gauntlet setup cuda', () => {
     assert.deepEqual(readdirSync(provider), []);
   });
 
-  it('says what is needed if there is no Python', async () => {
+  it('names what is missing if there is no Python', async () => {
     process.env.PATH = join(folder, 'none');
     await assert.rejects(
       installCuda(() => undefined, join(folder, 'provider')),

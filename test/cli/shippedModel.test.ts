@@ -20,7 +20,7 @@ for (const family of ['tiny', 'nested'] as const) {
     const folder = shippedModelPath(family);
     const card = readFileSync(join(folder, 'README.md'), 'utf8');
 
-    it('is at most 8 MB and has a card with the digest of its weights', () => {
+    it('has at most 8 MB and a card with the digest of its weights', () => {
       const bytes = readFileSync(join(folder, 'model.safetensors'));
       assert.ok(bytes.length <= 8_000_000);
       assert.ok(card.includes(createHash('sha256').update(bytes).digest('hex')));

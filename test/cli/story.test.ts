@@ -11,7 +11,7 @@ import { runPipeline } from '../support/runs.js';
 import { RESULT } from './support.js';
 
 describe('the story of a run', () => {
-  it('has a program that a test of the discriminator fails, and a later one for the same problem that passes', async () => {
+  it('has a program that fails a test of the discriminator, and a later program for the same problem that passes', async () => {
     const world = await doubles();
     const activities = createActivities(world.deps);
     await runPipeline(activities, 'better', { ...SMALL_RUN, seed: 1 });
@@ -27,7 +27,7 @@ describe('the story of a run', () => {
     assert.equal(await findStory(store, 'same'), undefined);
   });
 
-  it('says what was wrong, what changed and which test found it; hidden characters of programs are escapes', () => {
+  it('says what was wrong, what changed, and which test found it, and escapes hidden characters', () => {
     const story = storyText(RESULT, {
       problemId: 'add-4',
       description: 'add 4\nto x',

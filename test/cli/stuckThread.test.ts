@@ -19,7 +19,7 @@ describe('a command whose model call hangs', () => {
     return once(child, 'exit');
   };
 
-  it('ends all the same', async function () {
+  it('ends although a thread is stuck', async function () {
     this.timeout(60_000);
     assert.deepEqual(await endOf(STUCK), [null, 'SIGKILL']);
   });

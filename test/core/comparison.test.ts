@@ -111,11 +111,11 @@ const CASES: [string, Value, Value, Comparison, boolean][] = [
   ['a frozenset is a set inside a set', s(s(2, 1)), s(s(1, 2)), 'strict', true],
 ];
 
-describe('comparison with order and tolerance', () => {
+describe('the comparison of values with order and tolerance', () => {
   for (const [claim, a, b, comparison, equal] of CASES)
     it(claim, () => assert.equal(equalValues(a, b, comparison), equal));
 
-  it("parses a problem's comparison once", () => {
+  it('parses the comparison of a problem once', () => {
     const comparison = { order: 'any' as const };
     assert.equal(comparisonOf(comparison), comparisonOf(comparison));
     assert.deepEqual(comparisonOf({}), {
@@ -129,7 +129,7 @@ describe('comparison with order and tolerance', () => {
   });
 });
 
-describe('pairing under a tolerance', () => {
+describe('the pairing of items under a tolerance', () => {
   const grid = fc.integer({ min: 0, max: 7 }).map((n) => n / 2); // halves: arithmetic is exact
   type Item = number | number[];
   const close = (a: Item, b: Item): boolean =>
@@ -152,7 +152,7 @@ describe('pairing under a tolerance', () => {
     ['numbers', grid],
     ['pairs of numbers', fc.tuple(grid, grid).map((pair): Item => pair)],
   ] as [string, fc.Arbitrary<Item>][])
-    it(`${name}: equal if and only if some pairing exists`, () => {
+    it(`finds ${name} equal if and only if some pairing exists`, () => {
       const list = fc.array(item, { maxLength: 5 });
       fc.assert(
         fc.property(list, list, (a, b) => {
@@ -210,7 +210,7 @@ describe('pairing under a tolerance', () => {
     assert.ok(equalValues(chain, chain, 'lenient') && !equalValues(chain, other, 'lenient'));
   });
 
-  it('pairs off lists whose order differs within the tolerance, up to the bound on pairs', () => {
+  it('pairs items of lists whose order differs within the tolerance, up to the limit on pairs', () => {
     const grid = (rows: number, noise: number): Value[] =>
       Array.from({ length: rows * rows }, (_, i) => {
         const [x, y] = [Math.floor(i / rows), i % rows];
@@ -256,7 +256,7 @@ def strict(a, b):
 json.dump([[lists(a) == lists(b), strict(a, b)] for a, b in ((decode(x), decode(y)) for x, y in json.load(sys.stdin))], sys.stdout)
 `;
 
-describe('comparison with CPython', () => {
+describe('the comparison of values next to CPython', () => {
   before(function () {
     if (spawnSync('python3', ['--version']).status !== 0) {
       console.log('      skipped: no python3 on this machine');
@@ -317,7 +317,7 @@ describe('comparison with CPython', () => {
   };
   const keys = (list: Value[], next: () => number): Value[] => list.map((x) => (next() === 0 && x === 1 ? f(1) : x));
 
-  it('agrees with == on 6000 pairs, lenient with tuples as lists and strict with equal types', () => {
+  it('agrees with == on 6000 pairs, both lenient (tuples equal lists) and strict (equal types)', () => {
     const pairs = fc.sample(
       fc.oneof(
         fc.tuple(value, value),
@@ -349,7 +349,7 @@ describe('comparison with CPython', () => {
     assert.ok(equal > 1500, `${equal} equal pairs`);
   });
 
-  it('is symmetric without tolerance, and every order accepts equal lists', () => {
+  it('is symmetric without a tolerance, and finds equal lists equal in every order', () => {
     fc.assert(
       fc.property(value, value, (a, b) => {
         for (const order of ['exact', 'any', 'any-depth', 'set'] as const) {

@@ -18,9 +18,9 @@ const refused = (bytes: Uint8Array, message: RegExp): void =>
     (error: Error) => error instanceof NotText && message.test(error.message),
   );
 
-describe('the text of a file', () => {
+describe("the text of a user's file", () => {
   for (const [name, bytes] of Object.entries(ENCODED))
-    it(`may be ${name}, and may arrive in pieces`, () => {
+    it(`may be encoded as ${name}, and may arrive in pieces`, () => {
       assert.equal(decodeText(bytes), TEXT);
       for (const size of [1, 2, 3, 7]) {
         const decoder = new FileDecoder();
@@ -30,12 +30,12 @@ describe('the text of a file', () => {
       }
     });
 
-  it('may be empty or shorter than a mark', () => {
+  it('may be empty or shorter than a byte order mark', () => {
     for (const text of ['', 'a', '{}', '{}\n', '\n\n\n']) assert.equal(decodeText(Buffer.from(text)), text);
     for (const mark of ['\ufeff', '']) assert.equal(decodeText(Buffer.from(mark)), '');
   });
 
-  it('is refused with its line if its bytes are no text', () => {
+  it('is refused with its line if its bytes are not text', () => {
     const lines = 'erste\nzweite é\ndritte ';
     refused(
       Buffer.concat([Buffer.from(lines), Buffer.from('é', 'latin1'), Buffer.from(' x\n')]),
@@ -52,7 +52,7 @@ describe('the text of a file', () => {
     );
   });
 
-  it('is named if it is another kind of file', () => {
+  it('is refused with the name of its kind if it is another kind of file', () => {
     refused(Buffer.from('PAR1\x15\x04'), /^is a Parquet file: convert it to JSON lines$/);
     refused(Buffer.from('PK\x03\x04..'), /^is a zip archive/);
     refused(Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0]), /^is compressed with zstd/);

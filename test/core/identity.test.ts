@@ -85,15 +85,15 @@ const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
   ],
 ];
 
-describe('identity of a configuration', () => {
-  it('has the digest that 0.3.0 computed', () => {
+describe('the identity of a configuration', () => {
+  it('has the digest that version 0.3.0 computed', () => {
     for (const [digest, input] of DIGESTS)
       assert.equal(digestJson(runIdentity(resolveConfig(input))).slice(7, 23), digest, JSON.stringify(input));
     const presets = new Set(DIGESTS.map(([, { preset }]) => preset));
     for (const preset of PRESET_NAMES) assert.ok(presets.has(preset), preset);
   });
 
-  it('is read again as the same configuration', () => {
+  it('is the same after the configuration was written and read', () => {
     for (const [, input] of DIGESTS) {
       const identity = runIdentity(resolveConfig(input));
       assert.deepEqual(runIdentity(runConfigSchema.parse(identity)), identity);
@@ -102,7 +102,7 @@ describe('identity of a configuration', () => {
   });
 });
 
-describe('a field that was removed', () => {
+describe('a removed field of a configuration', () => {
   const refusal = (input: object): string => {
     try {
       resolveConfig(input);
@@ -121,7 +121,7 @@ describe('a field that was removed', () => {
     assert.ok(!('typeCheck' in resolveConfig({ typeCheck })));
   });
 
-  it('is refused in one line with another value, at its own place', () => {
+  it('is refused in one line that names its place if it has another value', () => {
     assert.equal(
       refusal({ advantage: { estimator: 'gae', lambda: 0.5 } }),
       `advantage.estimator: ${always('"group"')}; advantage.lambda: ${always('0.95')}`,

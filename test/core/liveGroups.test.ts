@@ -18,7 +18,7 @@ const configOf = (refill: number | undefined, problems = 3) =>
   resolveConfig({ batch: { generator: { problems }, ...(refill !== undefined && { refill }) } });
 
 describe('a live group', () => {
-  it('has programs that pass all their tests, and others', () => {
+  it('has programs that pass all their tests, and programs that do not', () => {
     assert.equal(isLive(live), true);
     assert.equal(isLive(allRight), false);
     assert.equal(isLive(group()), false);
@@ -34,13 +34,13 @@ describe('a live group', () => {
 });
 
 describe('a refilled batch', () => {
-  it('draws as many further problems as it lacks live groups', () => {
+  it('draws as many further problems as live groups are missing', () => {
     assert.deepEqual(nextDraw([live, allRight, allWrong], 1, 100, configOf(1)), { from: 3, count: 2 });
     assert.deepEqual(nextDraw([live, allRight, allWrong, live, allRight], 2, 100, configOf(2)), { from: 5, count: 1 });
     assert.equal(nextDraw([live, live, live], 1, 100, configOf(1)), undefined);
   });
 
-  it('stops after its rounds, and when no problem is left', () => {
+  it('stops after its limit of rounds, or when no problem is left', () => {
     const dead = [allRight, allRight, allRight];
     assert.equal(nextDraw([...dead, ...dead], 2, 100, configOf(1)), undefined);
     assert.deepEqual(nextDraw(dead, 1, 4, configOf(1)), { from: 3, count: 1 });
@@ -55,7 +55,7 @@ describe('a refilled batch', () => {
   });
 });
 
-describe('batch.refill', () => {
+describe('the field batch.refill', () => {
   it('belongs to the identity of a run only if it is above 0', () => {
     const without = runIdentity(configOf(undefined));
     assert.ok(!('refill' in without.batch), 'absent, so digests of other runs are as before');
@@ -63,7 +63,7 @@ describe('batch.refill', () => {
     assert.equal(runIdentity(configOf(2)).batch.refill, 2);
   });
 
-  it('can change during a run, also to none', () => {
+  it('can change during a run, even to 0', () => {
     const on = applyConfigPatch(configOf(undefined), { batch: { refill: 2 } });
     assert.equal(refills(on), true);
     assert.equal(refills(applyConfigPatch(on, { batch: { refill: 0 } })), false);

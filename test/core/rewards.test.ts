@@ -36,7 +36,7 @@ const sumOfText = (text: string): number =>
     0,
   );
 
-describe('shifted', () => {
+describe('the reward scheme shifted', () => {
   const { generator, discriminator } = REWARD_RULES.shifted;
 
   it('gives the generator its pass rate − 0.5', () => {
@@ -45,7 +45,7 @@ describe('shifted', () => {
     assert.equal(generator(['error', 'timeout', 'memory', 'output']), -0.5);
   });
 
-  it('gives 0 without tests', () => assert.equal(generator([]), 0));
+  it('gives the generator 0 without tests', () => assert.equal(generator([]), 0));
 
   it('gives the discriminator 0.4 valid − 0.6 invalid + 0.6 caught, as fractions of all its tests', () => {
     close(discriminator([turn('vv')]), [0.4]);
@@ -55,7 +55,7 @@ describe('shifted', () => {
     close(discriminator([turn('cv', 2)]), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
   });
 
-  it('gives −1 without a readable test', () => {
+  it('gives the discriminator −1 without a readable test', () => {
     close(discriminator([turn(''), turn('', 2), turn('ii')]), [-1, -1, -0.6]);
   });
 
@@ -76,10 +76,10 @@ describe('shifted', () => {
   });
 });
 
-describe('all-tests', () => {
+describe('the reward scheme all-tests', () => {
   const { generator, discriminator } = REWARD_RULES['all-tests'];
 
-  it('rewards a program that passes every test, and no part of them', () => {
+  it('rewards a program only if it passes every test', () => {
     assert.equal(generator(['pass', 'pass']), 0.5);
     assert.equal(generator(['pass', 'fail']), -0.5);
     assert.equal(generator(['timeout']), -0.5);
@@ -92,10 +92,10 @@ describe('all-tests', () => {
   });
 });
 
-describe('zero-sum', () => {
+describe('the reward scheme zero-sum', () => {
   const { generator, discriminator } = REWARD_RULES['zero-sum'];
 
-  it('gives the generator its pass rate, 0 after a timeout, 0.5 without tests', () => {
+  it('gives the generator its pass rate, 0 after a timeout, and 0.5 without tests', () => {
     assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
     assert.equal(generator(['pass', 'timeout', 'pass', 'pass']), 0);
     assert.equal(generator(['error']), 0);
@@ -113,33 +113,33 @@ describe('zero-sum', () => {
   });
 });
 
-describe('composite', () => {
+describe('the reward scheme composite', () => {
   const { generator, discriminator } = REWARD_RULES.composite;
 
-  it('gives the generator its pass rate, −1 for code that does not parse', () => {
+  it('gives the generator its pass rate, or −1 for code that does not parse', () => {
     assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
     assert.equal(generator(['error', 'error'], { parses: false }), -1);
     assert.equal(generator([], { parses: false }), -1);
     assert.equal(generator([]), 0);
   });
 
-  it('counts tests of the mistake book like others', () => {
+  it('counts tests of the mistake book like other tests', () => {
     assert.equal(generator(['pass'], { book: ['fail', 'fail', 'pass'] }), 0.5);
   });
 
-  it('gives the discriminator 0.6 valid + 0.4 caught, −0.5 without a readable test', () => {
+  it('gives the discriminator 0.6 valid + 0.4 caught, or −0.5 without a readable test', () => {
     close(discriminator([turn('vv'), turn('cc'), turn('ii'), turn('')]), [0.6, 1, 0, -0.5]);
     close(discriminator([turn('cvi', 1)]), [0.6 * (2 / 4) + 0.4 * (1 / 4)]);
   });
 
-  it('divides the credit of a valid test by the number of tests with its inputs, but not that of a bug', () => {
+  it('divides the credit of a valid test by the number of tests with its inputs, but not the credit of a bug', () => {
     // 'a' is used twice, 'b' once
     const group = [turn('vv', 0, ['a', 'b']), turn('c', 0, ['a'])];
     close(discriminator(group), [0.6 * 0.75, 0.6 * 0.5 + 0.4]);
   });
 });
 
-describe('code-a1', () => {
+describe('the reward scheme code-a1', () => {
   const { generator, discriminator } = REWARD_RULES['code-a1'];
   const against = (one: JudgedTurn, parses: boolean, bookFailRate?: number): JudgedTurn => ({
     ...one,
@@ -153,17 +153,17 @@ describe('code-a1', () => {
     assert.equal(generator([]), 0);
   });
 
-  it('gives the discriminator half its share of distinct valid tests and half its share of failed ones', () => {
+  it('gives the discriminator half its share of distinct valid tests plus half its share of failed tests', () => {
     close(discriminator([turn('vv'), turn('cc'), turn('')]), [0.5, 1, 0]);
     close(discriminator([turn('cvvi')]), [0.5 * (3 / 4) + 0.5 * (1 / 4)]);
     close(discriminator([turn('cc', 2)]), [0.5 * (2 / 4) + 0.5 * (2 / 4)]);
   });
 
-  it('counts a valid test with the same inputs once', () => {
+  it('counts several valid tests with the same inputs once', () => {
     close(discriminator([turn('vvv', 0, ['a', 'a', 'b'])]), [0.5 * (2 / 3)]);
   });
 
-  it('compares failures with those on the mistake book', () => {
+  it('compares failures with those in the mistake book', () => {
     const half = turn('cv'); // half of its tests fail
     close(discriminator([against(half, true, 0.5)]), [0.5 + 0.5 * ((0.5 - 0.5 + 1) / 2)]);
     close(discriminator([against(half, true, 1)]), [0.5 + 0.5 * ((0.5 - 1 + 1) / 2)]);
@@ -175,7 +175,7 @@ describe('code-a1', () => {
   });
 });
 
-describe('mutation', () => {
+describe('the reward scheme mutation', () => {
   const { discriminator } = REWARD_RULES.mutation;
   /** Tests that kill these mutants, of five; baseline tests kill the first. */
   const killing = (...kills: number[][]): JudgedTurn => ({
@@ -199,7 +199,7 @@ describe('mutation', () => {
     close(discriminator([one!, two!]), [0.4 * (2 / 4) + 0.6, 0.4 * (2 / 4) + 0.6]);
   });
 
-  it('subtracts invalid tests, and gives −1 without a readable one', () => {
+  it('subtracts invalid tests, and gives −1 without a readable test', () => {
     close(discriminator([turn('ii'), turn('v', 1), turn('', 2)]), [-0.6, -0.3, -1]);
   });
 
@@ -209,7 +209,7 @@ describe('mutation', () => {
   });
 });
 
-describe('every scheme', () => {
+describe('every reward scheme', () => {
   const verdicts = fc.array(fc.constantFrom<Verdict>('pass', 'fail', 'error', 'timeout', 'memory', 'output'), {
     maxLength: 8,
   });
@@ -226,7 +226,7 @@ describe('every scheme', () => {
     { maxLength: 6 },
   );
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
-    it(`${scheme}: rewards are in −1..1, one more pass never lowers one, and the inputs of others never raise one`, () => {
+    it(`keeps rewards in −1..1, never lowers one for a further pass, nor raises one for inputs of others: ${scheme}`, () => {
       const rule = REWARD_RULES[scheme];
       const inRange = (reward: number): void => assert.ok(Math.abs(reward) <= 1, `${reward} is outside of −1..1`);
       fc.assert(
@@ -248,7 +248,7 @@ describe('every scheme', () => {
   }
 
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
-    it(`${scheme}: writing nothing never pays more than one valid test`, () => {
+    it(`never pays more for writing nothing than for one valid test: ${scheme}`, () => {
       const rule = REWARD_RULES[scheme];
       const facts = fc.record({
         parses: fc.boolean(),
@@ -267,7 +267,7 @@ describe('every scheme', () => {
   }
 
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
-    it(`${scheme}: the terms of a reward add up to it, and so does their text`, () => {
+    it(`has terms that add up to the reward, also in their text: ${scheme}`, () => {
       const rule = REWARD_RULES[scheme];
       const book = fc.array(fc.constantFrom<Verdict>('pass', 'fail'), { maxLength: 3 });
       const checkSum = (terms: Term[], reward: number): void => {
@@ -285,7 +285,7 @@ describe('every scheme', () => {
     });
   }
 
-  it('write each term with its weight and its share', () => {
+  it('names the weight and the share of each term in the text', () => {
     const { generatorTerms, discriminatorTerms } = REWARD_RULES.shifted;
     const text = (own: JudgedTurn): string => termsText(discriminatorTerms([own])[0]!);
     assert.equal(text(turn('vi')), '0.4 × 0.5 valid − 0.6 × 0.5 invalid + 0.6 × 0 caught');
@@ -322,12 +322,12 @@ describe('every scheme', () => {
     ]);
   });
 
-  it('passShare counts passes only', () => assert.equal(passShare(['pass', 'fail', 'timeout', 'pass']), 0.5));
+  it('counts only passes in passShare', () => assert.equal(passShare(['pass', 'fail', 'timeout', 'pass']), 0.5));
 });
 
-describe('outcomes', () => {
+describe('the outcomes of samples', () => {
   const program = { empty: false };
-  it('say why a program has its reward', () => {
+  it('explain the reward of a program', () => {
     assert.equal(programOutcome({ empty: true }, ['pass']), 'empty');
     assert.equal(programOutcome({ empty: false, unparsed: true }, ['error']), 'unparsed');
     assert.equal(programOutcome(program, []), 'untested');
@@ -336,14 +336,14 @@ describe('outcomes', () => {
     assert.equal(programOutcome(program, ['fail', 'timeout']), 'timeout');
   });
 
-  it('say why a turn has its reward', () => {
+  it('explain the reward of a discriminator turn', () => {
     assert.equal(turnOutcome(turn('')), 'empty');
     assert.equal(turnOutcome(turn('ii')), 'invalid');
     assert.equal(turnOutcome(turn('vi')), 'valid');
     assert.equal(turnOutcome(turn('vc')), 'caught');
   });
 
-  it('are counted', () => {
+  it('are counted by kind', () => {
     assert.deepEqual(countOutcomes(['passed', 'failed', 'passed']), { passed: 2, failed: 1 });
   });
 });

@@ -62,7 +62,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await isState(state);
   }
 
-  it('pause and resume take effect', async () => {
+  it('pause and resume the run', async () => {
     const hold = f.holdUpdate(2);
     const handle = await f.start();
     await hold.reached;
@@ -89,7 +89,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     assert.deepEqual(faults, []);
   });
 
-  it('a run that waits for a decision is retried, and a running one stops', async () => {
+  it('retry a run that waits for a decision, and stop a running one', async () => {
     const { repair } = f.failUpdates(2);
     const handle = await f.start();
     await f.until('waiting');
@@ -122,7 +122,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     assert.deepEqual(faults, []);
   });
 
-  it('a run that was terminated is resumed', async () => {
+  it('resume a run that was terminated', async () => {
     const hold = f.holdUpdate(2);
     const handle = await f.start({ ...RUN, schedule: { ...RUN.schedule, generatorSteps: 1 } });
     await hold.reached;

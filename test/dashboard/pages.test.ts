@@ -93,7 +93,7 @@ describe(`the pages in a browser${skipped}`, () => {
     });
   }
 
-  it('open the rollouts of a step by a click on a chart; outcomes filter them; the title names the page', async () => {
+  it('open the rollouts of a step by a click on a chart, filter them by outcome, and name the page in the title', async () => {
     await page.goto(`${dashboard.url}#/runs/run`);
     const chart = page.locator('section.plot[aria-label^="Reward over"]');
     await chart.scrollIntoViewIfNeeded();
@@ -116,7 +116,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('lead from the list of runs to the reason why a program failed in three clicks, and on to the next one', async () => {
+  it('lead from the list of runs to the reason why a program failed in three clicks, and to the next failure', async () => {
     await page.goto(dashboard.url);
     await page.getByRole('link', { name: 'run', exact: true }).click();
     await page.getByRole('link', { name: /^\d+ failed$/ }).click();
@@ -132,7 +132,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('say on the overview which stage catches most, and how the run is doing', async () => {
+  it("say on the overview which stage's tests catch most bugs, and how the run is doing", async () => {
     await page.goto(`${dashboard.url}#/runs/run`);
     const stages = page.getByRole('region', { name: 'Tests by stage' });
     await stages.getByRole('row', { name: /^stage 5 [\d.]+ % .*[\d.]+ % \d+$/ }).waitFor();
@@ -193,7 +193,7 @@ describe(`the pages in a browser${skipped}`, () => {
     }
   });
 
-  it('draw a step that is alone at its place on the axis of the whole schedule', async () => {
+  it('draw a single step at its place on the axis of the whole schedule', async () => {
     const { store } = world.deps;
     const { runId: _, configDigest: __, seed: ___, ...facts } = await readRun(store, 'run');
     await createRun(store, 'started', facts);
@@ -227,7 +227,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('show the numbers of a token under the pointer, and colour tokens by each of them', async () => {
+  it('show the numbers of a token under the pointer, and colour tokens by each number', async () => {
     await page.goto(`${dashboard.url}#/runs/run/steps/2/groups/0`);
     await page.getByText('Trained sequences, token by token').click();
     const token = page.locator('.tokens .trained').first();
@@ -241,7 +241,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('sort problems by a column and back, and show one over time', async () => {
+  it('sort problems by a column in both orders, and show one problem over time', async () => {
     await page.goto(`${dashboard.url}#/runs/run/problems`);
     const column = page.getByRole('columnheader', { name: 'Problem', exact: true });
     const names = () => page.locator('tbody th').allTextContents();
@@ -270,7 +270,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('show what a model wrote as text: programs, stages, answers, tests and tokens', async () => {
+  it('show programs, stages, answers, tests and tokens of a model as text', async () => {
     const store = openResources(await openStore(world.folder));
     /** Every text of a group is an attack; the keys that the page looks up stay. */
     const attacked = (value: unknown, long: string, key = ''): unknown => {
@@ -331,7 +331,7 @@ describe(`the pages in a browser${skipped}`, () => {
   }
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`meet WCAG 2.1 AA as far as axe-core can tell, ${colorScheme}`, async function () {
+    it(`meet WCAG 2.1 AA as far as axe-core can check it, ${colorScheme}`, async function () {
       this.timeout(60_000);
       await page.emulateMedia({ colorScheme });
       for (const path of PATHS) {
@@ -351,7 +351,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('are one file in a report, which needs no network and says what it leaves out', async () => {
+  it('form one file in a report, which needs no network and says what it leaves out', async () => {
     const requests: string[] = [];
     page.on('request', (request) => requests.push(request.url()));
     await page.goto(urlOf('small'));
@@ -373,7 +373,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('fit on a phone, and ask no other server', async () => {
+  it('fit on a phone, and contact no other server', async () => {
     const requests: string[] = [];
     page.on('request', (request) => requests.push(request.url()));
     await page.setViewportSize({ width: 390, height: 844 });

@@ -137,7 +137,7 @@ describe('the resources of the dashboard', () => {
     assert.ok(outcomes.has('caught') && outcomes.has('invalid'), [...outcomes].join(' '));
   });
 
-  it('show trained tokens with the log-probs that the update used, and entropies', async () => {
+  it('show trained tokens with entropies and the log-probs that the update used', async () => {
     for (const step of [2, 4]) {
       const { rows } = await read<StepView>(`runs/run/steps/${step}`);
       const { groups } = await read<StepView>(`runs/run/steps/${step}`);
@@ -238,14 +238,14 @@ describe('the resources of the dashboard', () => {
     assert.ok(rows.length > 0 && rows.every(({ ratios, clipped }) => ratios === undefined && clipped === undefined));
   });
 
-  it('follow a problem over the steps', async () => {
+  it('show the history of a problem over the steps', async () => {
     const { problems } = await read<ProblemHistory>('runs/run/problems');
     const points = problems.flatMap((problem) => problem.points);
     assert.equal(points.length, 4 * 4 + 2 * 3); // 4 generator steps of 4 groups, 2 discriminator steps of 3
     assert.ok(problems.every(({ id }) => id.startsWith('add-')));
   });
 
-  it('count the tests for each stage over all steps of the discriminator', async () => {
+  it('count the tests for each stage over all discriminator steps', async () => {
     const { stages } = await read<StageHistory>('runs/run/stages');
     const groups: GroupSummary[] = [];
     for (const { step, role } of (await read<RunView>('runs/run')).steps)
@@ -296,7 +296,7 @@ describe('the resources of the dashboard', () => {
       await assert.rejects(resources.read(path), message);
   });
 
-  it('list a damaged run beside the others', async () => {
+  it('list a damaged run beside the other runs', async () => {
     await mkdir(join(world.folder, 'runs/bad'));
     await writeFile(join(world.folder, 'runs/bad/manifest.json'), '{}');
     const { runs } = await read<RunList>('runs');
