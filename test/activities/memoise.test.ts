@@ -143,7 +143,7 @@ const GOLDEN = {
 };
 
 describe('activity failures', () => {
-  it('are retryable only if their error code is', () => {
+  it('are retryable only if their error code is retryable', () => {
     for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
       const failure = toFailure(new GauntletError(code, 'one line')) as ApplicationFailure;
       assert.deepEqual(

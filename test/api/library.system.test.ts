@@ -48,7 +48,7 @@ describe('the documentation of the library', function () {
     assert.deepEqual([...imported].sort(), names.sort());
   });
 
-  it('has examples whose types are right', async () => {
+  it('has examples with correct types', async () => {
     const options = {
       allowJs: true,
       checkJs: true,

@@ -63,7 +63,7 @@ describe('gauntlet problems', function () {
     assert.equal(reasons.get('Own/5'), 'no tests');
   });
 
-  it('import writes valid problems to a file for training and quarantines the rest', async () => {
+  it('writes valid problems to a file for training and quarantines the rest (import)', async () => {
     const folder = await temporaryFolder();
     const given = join(folder, 'set.jsonl.gz');
     await writeFile(given, gzipSync(lines(SET.slice(0, 2))));

@@ -15,7 +15,7 @@ describe('commands about this machine', function () {
   this.timeout(120_000);
   after(removeFolders);
 
-  it('find everything required, explain why Docker is missing, and create no store (doctor)', async () => {
+  it('report everything as found, explain why Docker is missing, and create no store (doctor)', async () => {
     const store = join(await temporaryFolder(), 'mistyped');
     const env = { DOCKER_HOST: 'unix:///nowhere.sock', GAUNTLET_MEMORY: '1GiB' };
     const { code, out } = await withEnvironment(env, 'doctor', '--json', '--store', store);

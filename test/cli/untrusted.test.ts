@@ -58,11 +58,11 @@ async function refuses(argv: string[], line: RegExp): Promise<void> {
   assert.deepEqual([code === 1 || code === 2, out], [true, '']);
 }
 
-describe('untrusted input', function () {
+describe('the reader of untrusted files', function () {
   this.timeout(60_000);
   after(removeFolders);
 
-  describe('in a model', () => {
+  describe('for models', () => {
     async function refusesModel(
       base: string,
       line: RegExp,

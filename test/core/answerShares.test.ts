@@ -38,7 +38,7 @@ describe('the shares of cut and empty answers', () => {
     assert.deepEqual(warned('generator', []), []);
   });
 
-  it('names the model if its context ends, if prompts do not fit, and if answers are empty', () => {
+  it('name the model if its context ends, if prompts do not fit, or if answers are empty', () => {
     const kinds = (answers: (typeof whole)[], own = config) =>
       warned('discriminator', answers, own).map(({ kind, field }) => [kind, field]);
     assert.deepEqual(kinds([atContext, whole]), [['context', 'model']]);

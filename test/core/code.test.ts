@@ -66,7 +66,7 @@ describe('extractCode', () => {
       }
     });
 
-    it('the last program, also with what a grammar may not know', () => {
+    it('takes the last program, even if it has syntax that the grammar does not know', () => {
       const draft = block('def f(x):\n    return 0');
       for (const line of [
         'total = 0.',

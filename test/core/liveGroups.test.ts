@@ -25,7 +25,7 @@ describe('a live group', () => {
     assert.equal(isLive(group([], [])), false, 'without a test, no program is right');
   });
 
-  it('is decided by outcomes, even if a shaped reward differs among wrong programs', () => {
+  it('is determined by outcomes, even if shaped rewards of wrong programs differ', () => {
     assert.equal(isLive(allWrong), false);
     assert.equal(isTrained(allWrong, 'generator', configOf(1)), false);
     assert.equal(isTrained(allWrong, 'generator', configOf(undefined)), true, 'without refill, rewards decide');

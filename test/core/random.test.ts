@@ -96,7 +96,7 @@ describe('RandomStream', () => {
     assert.equal(new Set(draws(1, 'x')).size, 5);
   });
 
-  it('int returns integers of the whole range only', () => {
+  it('draws integers of the whole range (int)', () => {
     const stream = new RandomStream('int');
     const seen = new Set(Array.from({ length: 200 }, () => stream.int(3, 6)));
     assert.deepEqual([...seen].sort(), [3, 4, 5, 6]);

@@ -17,7 +17,7 @@ import { problemFiles, readSet, refusesInOneLine } from '../support/entries.js';
 
 const written = (name: string): string => join(ROOT, 'test/data/parquet', `${name}.parquet`);
 
-describe('a problem file in the format Parquet', function () {
+describe('a problem file', function () {
   this.timeout(60_000);
   const { write } = problemFiles();
   const file = (name: string, content: string | Uint8Array): string => write(content, name);
@@ -28,7 +28,7 @@ describe('a problem file in the format Parquet', function () {
   };
   const refused = (path: string, message: RegExp): Promise<void> => refusesInOneLine(recordsOf(path), message);
 
-  describe('with pages of different kinds', () => {
+  describe('in the format Parquet', () => {
     for (const name of ['snappy', 'zstd', 'gzip', 'brotli', 'none', 'v2'])
       it(`gives the same rows with pages of kind ${name}`, async () => {
         const records = await recordsOf(written(name));

@@ -211,7 +211,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     return found;
   }
 
-  it('can attack a server without access rules', async () => {
+  it('can attack a server that has no access rules', async () => {
     const rebound = `http://${reboundTo('127.0.0.1')}:${portOf(open)}`;
     const page = await pageOf(rebound);
     const read = await page.evaluate(attack, { at: rebound, paths: PATHS, bodies });
@@ -226,7 +226,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     assert.ok(posts.length >= 2, received.join('\n') || 'nothing arrived'); // a request and a form
   });
 
-  it('reaches none of the ports that the project takes for blocked, and would reach others', async () => {
+  it('reaches none of the ports that the project considers blocked, but would reach others', async () => {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${portOf(foreign)}/`);
     const reaches = (port: number): Promise<boolean> =>
@@ -249,7 +249,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     await page.close();
   });
 
-  it('reads nothing and starts nothing at any port of gauntlet up, from another origin', async () => {
+  it('reads nothing and starts nothing at any port of gauntlet up from another origin', async () => {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${portOf(foreign)}/`);
     for (const { host, port } of ports) {
@@ -262,7 +262,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     assert.deepEqual(await runs(), []);
   });
 
-  it('reads nothing and starts nothing at any port of gauntlet up, from a name that means this machine', async () => {
+  it('reads nothing and starts nothing at any port of gauntlet up through a name for this machine', async () => {
     const uiPort = Number(new URL(printed.ui).port);
     assert.ok(ports.some(({ port }) => port === uiPort));
     assert.ok(ports.length >= 6, JSON.stringify(ports)); // two proxies would be one too few to be all of them
@@ -279,7 +279,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     assert.deepEqual(await runs(), []);
   });
 
-  it('does not keep a person from the Web UI at the printed address', async () => {
+  it('does not prevent a user from opening the Web UI at the printed address', async () => {
     await client.workflow.start('shown', { taskQueue: 'nobody', workflowId: 'a-run-to-show' });
     const page = await browser.newPage();
     await page.goto(`${printed.ui}/namespaces/default/workflows`);

@@ -23,7 +23,7 @@ const filesIn = (folder: string): string[] =>
     .map((name) => `${folder}/${name}`)
     .filter((path) => statSync(join(ROOT, path)).isFile());
 
-describe('the package', function () {
+describe('the npm package', function () {
   this.timeout(240_000);
   let folder: string;
   let packed: Packed;
@@ -76,7 +76,7 @@ describe('the package', function () {
     assert.ok(packed.size < 8 * MEGABYTE, `${packed.size} bytes`);
   });
 
-  it('runs outside of a checkout', async () => {
+  it('runs outside a checkout', async () => {
     execFileSync('tar', ['xf', join(folder, packed.filename), '-C', folder]);
     const root = join(folder, 'package');
     symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));

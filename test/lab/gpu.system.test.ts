@@ -43,7 +43,7 @@ describe('npm run bench -- gpu', function () {
     return { status, stdout, stderr, results: JSON.parse(readFileSync(out, 'utf8')) as GpuResults };
   }
 
-  it('says that a card computes something wrong, measures, and goes on where it was', () => {
+  it('reports wrong results of a card, measures, and continues an earlier run', () => {
     const first = bench();
     assert.equal(first.status, 1, first.stderr);
     const { identity, sections, targets } = first.results;

@@ -34,7 +34,7 @@ const program = (i: number) => {
 const verdicts = (results: { id: string; calls: object[] }[]) =>
   results.map(({ id, calls }) => ({ id, calls: calls.map((call) => ({ ...call, message: undefined })) }));
 
-describe('a daemon that goes away in the middle of a batch', function () {
+describe('a Docker daemon that stops in the middle of a batch', function () {
   this.timeout(180_000);
   let folder = '';
   let pid = 0;
@@ -120,7 +120,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     });
   }
 
-  it('has no orphaned containers and processes after a restart', async () => {
+  it('leaves no orphaned containers and processes after a restart', async () => {
     const { docker } = await there(connectDocker);
     const Cmd = ['python3', '-c', 'import time; time.sleep(1000)'];
     const container = await docker.createContainer({ Image: IMAGES.none, Cmd, NetworkDisabled: true });
@@ -143,7 +143,7 @@ describe('workers of the Docker sandbox', function () {
     docker = await requireDocker(this);
   });
 
-  it(`leave no container and lose or repeat no result when killed ${KILLS} times during batches`, async () => {
+  it(`leave no container and neither lose nor repeat a result when killed ${KILLS} times during batches`, async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-kill-'));
     const total = KILLS * 60;
     // a worker that writes each result once, atomically, under the id of its job

@@ -105,7 +105,7 @@ const stream = fc
 describe('random bytes from a guest', function () {
   this.timeout(600_000);
 
-  it('every job ends with one valid result per call or with a lost guest', async () => {
+  it('give every job one valid result per call, or end the guest', async () => {
     let answered = 0;
     await fc.assert(
       fc.asyncProperty(stream, async (pieces) => {
@@ -142,7 +142,7 @@ describe('random bytes from a guest', function () {
     assert.ok(answered > numRuns / 10, `only ${answered} jobs were answered`);
   });
 
-  it('every greeting is accepted or refused', async () => {
+  it('form a greeting that is accepted or refused', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -163,7 +163,7 @@ describe('random bytes from a guest', function () {
     );
   });
 
-  it('every answer is a valid value or an error and can be judged', () => {
+  it('form an answer that is a valid value or an error, and can be judged', () => {
     const expected = json.filter(isPlainValue);
     check(
       fc.property(
@@ -182,7 +182,7 @@ describe('random bytes from a guest', function () {
   });
 });
 
-describe('random messages from the two processes of test source', function () {
+describe('random messages between tests and a program', function () {
   this.timeout(600_000);
   const tagged = fc.letrec((tie) => ({
     value: fc.oneof(

@@ -58,7 +58,7 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value('x'.repeat(500))]])), /^.{60,160}$/);
   });
 
-  it('says where a missing module is', async () => {
+  it('says where a missing module belongs', async () => {
     const lacking = (name: string): Promise<string> =>
       reasonOf(answering([[{ kind: 'error', message: `ModuleNotFoundError: No module named '${name}'` }]]));
     assert.match(
@@ -68,7 +68,7 @@ describe('the health gate', () => {
     assert.match(await lacking('main'), /'main'; a program can have it in an image of yours .* program as `solution`$/);
   });
 
-  it('reports that a reference does not parse only if every call fails so', async () => {
+  it('reports that a reference does not parse only if every call fails for this reason', async () => {
     const unread: CallResult = { kind: 'error', message: 'SyntaxError: bad (solution.py, line 1)' };
     assert.equal(
       await reasonOf(answering([RIGHT.map(() => unread)])),
@@ -77,7 +77,7 @@ describe('the health gate', () => {
     assert.equal(await reasonOf(answering([RIGHT.with(0, unread)])), `baseline test 1: error: ${unread.message}`);
   });
 
-  it('finds answers that differ between two runs, even only by type', async () => {
+  it('finds answers that differ between two runs, even if only their types differ', async () => {
     const other = RIGHT.with(4, value({ f: '8.0' }));
     assert.equal(await reasonOf(answering([RIGHT, other])), 'nondeterministic: hidden test 3 was answered 8, then 8.0');
   });
@@ -103,7 +103,7 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value(0)]], [tests('pass')]), given), /^baseline test 1 fails/);
   });
 
-  it('names what the tests do not share with the program, unless the message says what is missing', async () => {
+  it('names what tests and program do not share, unless the error already names the missing thing', async () => {
     const failing = (message: string) => answering([RIGHT], [[{ name: 'test_a', outcome: 'error', message }]]);
     const named = {
       'import tempfile\nwith tempfile.NamedTemporaryFile() as f: pass': 'tempfile',
@@ -149,7 +149,7 @@ describe('the health gate', () => {
     assert.ok('problem' in (await examine(sandbox(tests('pass', 'pass')), withValues)), 'values test it');
   });
 
-  it('leaves out a problem whose tests need a style that the sandbox lacks', async () => {
+  it('leaves out a problem whose tests need a style that the sandbox does not support', async () => {
     const sandbox = answering([RIGHT]);
     sandbox.runTests = async () => {
       throw new GauntletError('SANDBOX_UNAVAILABLE', 'no pytest here');

@@ -11,7 +11,7 @@ const BACKENDS = [
 ];
 
 for (const { name, open } of BACKENDS)
-  describe(`hostile validators, checkers and test source: ${name}`, function () {
+  describe(`judging with hostile validators, checkers and test source: ${name}`, function () {
     this.timeout(600_000); // for a busy machine
     let sandbox: Sandbox;
     before(async function () {

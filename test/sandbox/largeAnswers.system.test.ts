@@ -19,7 +19,7 @@ describe('programs with large answers', function () {
   this.timeout(900_000); // for a busy machine
 
   for (const { backend, copies } of VARIANTS)
-    it(`end with verdicts within the bound of memory: ${backend}`, async function () {
+    it(`end with verdicts within the memory limit: ${backend}`, async function () {
       if (backend === 'docker') await requireDocker(this);
       const args = [PROCESS, backend, String(copies)];
       const { stdout } = await promisify(execFile)(process.execPath, args);

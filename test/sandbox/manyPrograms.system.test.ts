@@ -102,7 +102,7 @@ describe('many programs, a third of them hostile', function () {
 
   for (const isolation of isolations) {
     const count = PROGRAMS || SHORT[isolation];
-    it(`leave nothing and do not harm their neighbours: isolation ${isolation}, ${count} programs`, async function () {
+    it(`leave nothing and do not affect others: isolation ${isolation}, ${count} programs`, async function () {
       const docker = await requireDocker(this);
       const { ids, stop } = await followContainers(docker);
       const sandbox = await openDocker({ size: 2, isolation });

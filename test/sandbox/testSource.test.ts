@@ -46,7 +46,7 @@ describe('test source on Docker', function () {
     return (await sandbox.runTests([testJob(code, '', { ...more, style: 'pytest', files })]))[0]!;
   };
 
-  it('finds what pytest finds, and what unittest finds in plain Python', async () => {
+  it('finds the tests that pytest and unittest find in plain Python', async () => {
     const cases = COLLECTED.filter((one) => one.pytest !== null); // the others have tests that only we find
     const found = spawnSync(NATIVE_PYTHON, ['-c', COLLECT], { input: JSON.stringify(cases), encoding: 'utf8' });
     const named = JSON.parse(found.stdout) as string[][];
@@ -59,7 +59,7 @@ describe('test source on Docker', function () {
     assert.ok(named.flat().length > 20);
   });
 
-  it('takes the outcomes of the tests only, not of a fork that a test forgot to end', async () => {
+  it('takes outcomes only from the tests, not from a fork that a test left running', async () => {
     const source = `
 import os, time
 def test_forks():
@@ -80,7 +80,7 @@ def test_next(): pass
     assert.deepEqual(outcomes(run!), { 'line 1': 'pass', 'line 2': 'pass' });
   });
 
-  it('ignores what a fork of a test writes into every descriptor', async () => {
+  it('ignores everything that a fork of a test writes into any descriptor', async () => {
     const source = `
 import os, time
 def test_forks():
@@ -171,7 +171,7 @@ class Stack:
     });
   });
 
-  it('leaves skipped tests out and counts expected failures as pytest does', async () => {
+  it('leaves skipped tests out, and counts expected failures as pytest does', async () => {
     const source = `
 import pytest
 from solution import f
@@ -225,7 +225,7 @@ def forge(): return Forger()
     );
   });
 
-  it('provides pytest and numpy in style assert too', async () => {
+  it('provides pytest and numpy in style assert, too', async () => {
     const source = `
 import numpy as np, pytest
 def test_np(): assert np.allclose(f([0.1, 0.2]), [0.2, 0.4])

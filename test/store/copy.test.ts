@@ -18,7 +18,7 @@ describe('copyStore', () => {
     return all;
   };
 
-  it('copies every file, skips what is there, and repairs what is damaged there', async () => {
+  it('copies every file, skips existing ones, and repairs damaged ones', async () => {
     const [from, to] = [openMemoryStore(), openMemoryStore()];
     await fillStore(from);
     const first = await copyStore(from, to);
@@ -40,7 +40,7 @@ describe('copyStore', () => {
     assert.deepEqual(await contents(to), expected);
   });
 
-  it('keeps what was written later in the other store, and copies what is missing there', async () => {
+  it('keeps newer files of the other store, and copies missing ones', async () => {
     const [ours, backup] = [openMemoryStore(), openMemoryStore()];
     await fillStore(ours);
     await copyStore(ours, backup);

@@ -20,8 +20,8 @@ import { requireS3, type S3Server } from '../support/s3Server.js';
 import { describeStore } from './conformance.js';
 import { DIGEST, fillStore, refusal } from './support.js';
 
-describe('s3: URLs', () => {
-  it('name a bucket, a prefix, a server, a region and the size of the cache', () => {
+describe('the URLs of S3 stores', () => {
+  it('contain a bucket, a prefix, a server, a region and the size of the cache', () => {
     assert.equal(isS3('s3://bucket'), true);
     assert.equal(isS3('./s3'), false);
     const plain = parseS3Url('s3://my.bucket-1');
@@ -36,7 +36,7 @@ describe('s3: URLs', () => {
     );
   });
 
-  it('are refused with one line if a part is wrong', async () => {
+  it('are refused in one line if a part is wrong', async () => {
     const wrong: [string, RegExp][] = [
       ['s3:', /usable URL/],
       ['s3://', /usable URL/],
@@ -52,7 +52,7 @@ describe('s3: URLs', () => {
     await assert.rejects(openStore('s3://key:secret@bucket/x'), (error: Error) => !error.message.includes('secret'));
   });
 
-  it('have a local folder for a Temporal server and logs; a folder is its own', () => {
+  it('have a local folder for a Temporal server and logs; a store in a folder uses itself', () => {
     assert.equal(localFolder('/some/store'), '/some/store');
     const folders = ['s3://bucket/a', 's3://bucket/b', 's3://bucket/a?endpoint=http://h:1'].map(localFolder);
     assert.equal(new Set(folders).size, 3);
@@ -99,7 +99,7 @@ describe('opening a store in a bucket', function () {
     await assert.rejects(opening(answer(403, 'InvalidAccessKeyId')), denied);
   });
 
-  it('tries again after a fault of the server, and reports one that stays as STORE_FAULT', async () => {
+  it('tries again after a fault of the server, and reports a lasting one as STORE_FAULT', async () => {
     let calls = 0;
     await opening((request, response) => {
       calls++;
@@ -153,7 +153,7 @@ describe('the cache of artifacts', () => {
     folder = temporaryFolder();
   });
 
-  it('serves an artifact that was read or written here, and ignores a damaged copy', async () => {
+  it('provides an artifact that was read or written here, and ignores a damaged copy', async () => {
     const { objects } = openMemoryStore();
     const store = new ObjectStore(objects, new BlobCache(folder, 1_000_000));
     const digest = await new ObjectStore(objects).putBlob(Buffer.from('far away'));
@@ -166,7 +166,7 @@ describe('the cache of artifacts', () => {
     assert.equal(await store.hasBlob(digest), false); // a copy does not make up for the store
   });
 
-  it('keeps the copies that were read last, up to its size', async () => {
+  it('keeps the copies that were read last, up to its maximum size', async () => {
     const cache = new BlobCache(folder, 10_000);
     const blobs = Array.from({ length: 40 }, (_, i) => Buffer.alloc(900, i));
     const first = digestBytes(blobs[0]!);
@@ -215,7 +215,7 @@ describe('a store in a bucket', function () {
     await assert.rejects(storeExists(url.href), refusal('BAD_CONFIG', 'bucket does not exist'));
   });
 
-  it('receives a copy and gives it back', async () => {
+  it('can be copied to and from', async () => {
     const [from, back] = [openMemoryStore(), openMemoryStore()];
     const bucket = await openStore(server!.url('cache=0'));
     await fillStore(from);
@@ -234,7 +234,7 @@ describe('a store in a bucket', function () {
   });
 });
 
-describe('with an S3 server', () => {
+describe('that an S3 server provides', () => {
   let server: S3Server | undefined;
   after(() => server?.close());
 

@@ -31,10 +31,10 @@ async function age(root: string, path = '', days = 30): Promise<void> {
 const blobOf = (digest: string) => `blobs/sha256/${digest.slice(7, 9)}/${digest.slice(9)}`;
 const has = async (store: ObjectStore, digest: string) => (await store.objects.use(layout.blob(digest))) !== undefined;
 
-describe('sweep', function () {
+describe('a sweep of a store', function () {
   this.timeout(60_000);
 
-  it('keeps exactly what a run, a recent row or a recent artifact refers to, in any graph of references', () =>
+  it('keeps exactly the objects that a run, a recent row or a recent artifact refers to, in any graph', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(

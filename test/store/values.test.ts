@@ -111,7 +111,7 @@ describe('canonical JSON', () => {
 
 const memoised = async <T>(...given: Parameters<typeof timed<T>>): Promise<T> => (await timed(...given)).output;
 
-describe('memo', () => {
+describe('the memo of activities', () => {
   it('has a key that depends on name, version and inputs but not on the order of keys', () => {
     const key = memoKey('generate', 1, { a: 1, b: 2 });
     assert.match(key, /^[0-9a-f]{64}$/);
@@ -160,7 +160,7 @@ describe('memo', () => {
       assert.deepEqual(events, ['made', ...Array<string>(4).fill('artifact'), 'row', 'row']); // also result and record
     }));
 
-  it('writes no row if an artifact could not be written', () =>
+  it('writes no row if an artifact cannot be written', () =>
     withStore(async (store) => {
       const failing: Store = Object.create(store);
       failing.putBlob = async (bytes) => {
@@ -189,7 +189,7 @@ describe('memo', () => {
       assert.equal(await memoised(context, {}, async () => 'third'), 'twin');
     }));
 
-  it('does not remember a failure', () =>
+  it('does not store a failure', () =>
     withStore(async (store) => {
       const context = { store, name: 'fails', version: 1 };
       await assert.rejects(
@@ -275,7 +275,7 @@ describe('memo', () => {
     }));
 });
 
-describe('runs', () => {
+describe('the records of runs', () => {
   const facts = (seed: number) => ({
     config: sampleConfig(seed),
     modelDigest: DIGEST,
@@ -327,7 +327,7 @@ describe('runs', () => {
       }
     }));
 
-  it('are read as 0.2.0 wrote them, unless they use a field that was removed', () =>
+  it('are read as version 0.2.0 wrote them, unless they use a field that was removed', () =>
     withStore(async (store) => {
       const written = (typeCheck: object) => ({ ...facts(3), config: { ...sampleConfig(3), typeCheck } });
       const manifest = await createRun(store, 'unused', written({ enabled: false, weight: 0 }));
@@ -364,8 +364,8 @@ describe('runs', () => {
     }));
 });
 
-describe('the end of a run', () => {
-  it('records the result and the chain, and reading names a damaged record', () =>
+describe("the records of a run's end", () => {
+  it('include the result and the chain, and a damaged one is named on reading', () =>
     withStore(async (store) => {
       const { result, chain } = sampleData();
       assert.deepEqual(await readResult(store, 'r'), { result: undefined, chain: undefined });

@@ -35,7 +35,7 @@ describe('openSandbox', function () {
     assert.ok(fs.existsSync(socket));
   };
 
-  it('auto uses WebAssembly if no daemon answers, and says so', async () => {
+  it('uses WebAssembly for auto if no daemon answers, and says so', async () => {
     const lines: string[] = [];
     const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1, daemonTimeoutMs: 60_000 });
     try {
@@ -46,12 +46,12 @@ describe('openSandbox', function () {
     }
   });
 
-  it('auto does not use WebAssembly for programs that need a boundary', async () => {
+  it('does not use WebAssembly for auto if programs need a security boundary', async () => {
     const message = /^Docker does not answer[^\n]*; programs of this model need[^\n]*--sandbox wasm[^\n]*$/;
     await assert.rejects(openSandbox('auto', { fallback: false }), refused('SANDBOX_UNAVAILABLE', message));
   });
 
-  it('a worker uses WebAssembly for the shipped models only, unless it is chosen', async () => {
+  it('uses WebAssembly in a worker only for the shipped models, unless it is chosen', async () => {
     const { deps, close } = await openDeps({ store: path.join(folder, 'store') });
     try {
       for (const [sandbox, model, kind] of [
@@ -68,7 +68,7 @@ describe('openSandbox', function () {
     }
   });
 
-  it('GAUNTLET_CONTAINERS sets the number of programs at work', async () => {
+  it('sets the number of programs at work by GAUNTLET_CONTAINERS', async () => {
     process.env.GAUNTLET_CONTAINERS = '3';
     try {
       const sandbox = await openSandbox('wasm');
@@ -82,11 +82,11 @@ describe('openSandbox', function () {
     }
   });
 
-  it('docker without a daemon fails at once with one line, whatever the timeout', async () => {
+  it('fails at once with one line for docker without a daemon, whatever the timeout', async () => {
     await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 60_000 }), refused('SANDBOX_UNAVAILABLE'));
   });
 
-  it('waits for a daemon that was killed, until it is back', async () => {
+  it('waits until a killed daemon is back', async () => {
     killed();
     const answers: Record<string, object> = { version: { Version: '28' }, info: { CgroupVersion: '2' } };
     const daemon = http.createServer(({ url }, response) =>
@@ -120,7 +120,7 @@ describe('openSandbox', function () {
     }
   });
 
-  it('reports a daemon that stays away as a retryable fault to workers, and as unavailable to others', async () => {
+  it('reports a missing daemon as a retryable fault to workers, and as unavailable to others', async () => {
     killed();
     await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 700 }), refused('SANDBOX_FAULT'));
     await assert.rejects(openSandbox('docker'), refused('SANDBOX_UNAVAILABLE'));

@@ -52,7 +52,7 @@ async function startCollector(): Promise<Collector> {
   };
 }
 
-describe('tracing', function () {
+describe('the tracing of commands and runs', function () {
   this.timeout(120_000); // the first use makes the bundle
 
   afterEach(async () => {
@@ -60,7 +60,7 @@ describe('tracing', function () {
     await closeTracing();
   });
 
-  it('loads nothing unless a collector is configured, and refuses an unknown protocol', async () => {
+  it('loads nothing without a collector, and refuses an unknown protocol', async () => {
     for (const env of [{}, { [ENDPOINT]: '' }, { [ENDPOINT]: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }])
       assert.equal(await openTracing(env), undefined);
     const script = `import { main } from '${import.meta.resolve('../../cli/main.js')}'; await main(['doctor', '--help']);

@@ -134,7 +134,7 @@ describe('a worker process', () => {
     await assert.rejects(start('cpu'), { code: 'SERVER_UNAVAILABLE' });
   });
 
-  it('startWorkers throws a coded error if no server answers', async () => {
+  it('throws a coded error if no server answers (startWorkers)', async () => {
     const start = startWorkers({
       connection: { address: '127.0.0.1:1' },
       namespace: 'default',
@@ -146,7 +146,7 @@ describe('a worker process', () => {
 });
 
 describe('ModelTurns', () => {
-  it('runs one activity at a time, in order of arrival, also after a failure', async () => {
+  it('runs one activity at a time in order of arrival, even after a failure', async () => {
     const turns = new ModelTurns();
     const seen: string[] = [];
     const work = (name: string, fails = false) =>
@@ -187,7 +187,7 @@ describe('ModelTurns', () => {
     assert.equal(turns.busy, false);
   });
 
-  it('does not start a call that is cancelled in the moment of its turn', async () => {
+  it('does not start a call that is cancelled at the moment of its turn', async () => {
     const turns = new ModelTurns();
     let began = false;
     const cancelled = AbortSignal.abort(new CancelledFailure('cancelled'));
@@ -214,7 +214,7 @@ describe('ModelTurns', () => {
     await assert.rejects(new MockActivityEnvironment().run(claimModelWorker), /hangs/);
   });
 
-  it('offers the private queue of the worker; a busy worker first lets others answer', async () => {
+  it('offers the private queue of the worker, and lets other workers answer first if it is busy', async () => {
     const claim = { queue: ownQueue(), buildId: 'one' };
     assert.match(claim.queue, new RegExp(`^gauntlet-gpu/.+/${process.pid}-`));
     assert.notEqual(ownQueue(), claim.queue);
@@ -267,7 +267,7 @@ describe('the dependencies of a worker', () => {
     await close();
   });
 
-  it('opens a rollout server once, says so, and prefers the address of the environment', async () => {
+  it('opens a rollout server once, reports it, and prefers the address of the environment', async () => {
     const folder = temporaryFolder();
     const lines: string[] = [];
     const { deps, close } = await openDeps({ store: join(folder, 'store'), say: (line) => lines.push(line) });

@@ -37,7 +37,7 @@ describe('a run that continues as new', function () {
     assert.deepEqual(await f.actions(), [['change', 0]]);
   });
 
-  it('is one run for its schedule: the next start is skipped while it runs, and the start after it continues from it', async () => {
+  it('counts as one run for its schedule: a start is skipped while it runs, and the start after it continues from it', async () => {
     const name = f.id;
     const { client } = f.host;
     const schedule = client.schedule.getHandle(name);

@@ -11,7 +11,7 @@ const CONTINUES = { continues: true };
 describe('a run that continues as new before every step', () => {
   const f = localFixture();
 
-  it('completes with the bytes of a run with one execution, and keeps its progress', async () => {
+  it('ends with the same bytes as a run with one execution, and keeps its progress', async () => {
     const config = {
       ...TWO_STAGES,
       schedule: { ...TWO_STAGES.schedule, generatorSteps: 2 },
@@ -28,7 +28,7 @@ describe('a run that continues as new before every step', () => {
     assert.deepEqual([state, step, totalSteps, stage], ['completed', 6, 6, 5]);
   });
 
-  it('keeps a change and a pause that arrive right before it continues', async () => {
+  it('keeps a change and a pause that arrive right before it continues as new', async () => {
     const hold = f.holdUpdate(2);
     const handle = f.start(RUN, CONTINUES);
     await hold.reached;

@@ -6,7 +6,7 @@ import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 import { record } from './golden.js';
 
-describe('control of a running run', function () {
+describe('control requests to a running workflow', function () {
   this.timeout(120_000);
   const f = runFixture('control');
 
@@ -18,7 +18,7 @@ describe('control of a running run', function () {
     });
   }
 
-  it('pause holds the next step, change applies to it, resume continues, each request is recorded, and others are refused', async () => {
+  it('hold the next step, change it, continue it, are recorded one by one, and are refused if invalid', async () => {
     const hold = f.holdUpdate(1);
     const handle = await f.start();
     await hold.reached;

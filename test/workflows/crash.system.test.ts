@@ -28,7 +28,7 @@ describe('kill -9 during a run', function () {
     folder = temporaryFolder();
   });
 
-  it('of all workers and the server does not change the bytes of the result', async () => {
+  it('does not change the bytes of the result if it hits all workers and the server', async () => {
     const options = { kills: 5, seed: SEED, sandbox: 'wasm', disk: false } as const;
     const lines: string[] = [];
     const figures = await chaos({

@@ -25,7 +25,7 @@ describe('a run with an activity that is tried again', function () {
     );
   }
 
-  it('offers an activity to all model workers after the claimed one failed three times', async () => {
+  it('offers an activity to all model workers after the chosen worker failed three times', async () => {
     const { engine } = f.world.deps;
     let calls = 0;
     f.world.deps.engine = async (...args) => {
@@ -41,7 +41,7 @@ describe('a run with an activity that is tried again', function () {
     assert.equal(await replayError(await handle.fetchHistory(), f.id), undefined);
   });
 
-  it('asks no longer if a shard that failed is computed after all, and asks about the next failure', async () => {
+  it('withdraws its question if a failed shard is computed after all, and asks about the next failure', async () => {
     const { scoreShard } = f.world.engine;
     let failures = 0;
     f.world.engine.scoreShard = async (...args: Parameters<typeof scoreShard>) => {

@@ -22,7 +22,7 @@ describe('a run with an activity that fails for good', function () {
   }
   const attributes = async () => (await f.run().describe()).searchAttributes;
 
-  it('waits, says what failed and how to continue, and completes with the same bytes after retry', async () => {
+  it('waits, names the failure and the command that continues, and completes with the same bytes after a retry', async () => {
     const { repair } = f.failUpdates(2);
     const handle = await f.start();
     const waiting = await f.until('waiting');
@@ -44,7 +44,7 @@ describe('a run with an activity that fails for good', function () {
     await record('waited', handle);
   });
 
-  it('fails at once if nobody is asked, and shows the reason', async () => {
+  it('fails at once if nobody is to decide, and shows the reason', async () => {
     f.failUpdates(1);
     const handle = await f.start(FAILS);
     await assert.rejects(handle.result(), (error: unknown) => {

@@ -52,7 +52,7 @@ describe('gauntlet store gc beside a live server', function () {
     return bytes;
   }
 
-  it('removes what ended runs left, and nothing of open runs and checkpoints', async () => {
+  it('removes what ended runs left, but nothing of open runs and checkpoints', async () => {
     const { client } = f.host;
     const acts = createActivities(f.world.deps);
     const nights = ['night-1', 'night-2'];
@@ -133,7 +133,7 @@ describe('gauntlet store gc beside a live server', function () {
     assert.match((await readRun(f.world.deps.store, 'night-3')).origin?.run ?? '', /^night-[12]$/);
   });
 
-  it('does not harm a run that starts during a sweep, and keeps what was used within the last hour', async () => {
+  it('does not affect a run that starts during a sweep, and keeps what was used within the last hour', async () => {
     await runPipeline(createActivities(f.world.deps), 'earlier', RUN);
     const expected = await undisturbed(RUN);
     assert.deepEqual((await f.gc('--older-than', '0')).paths, [], 'all of it is young');

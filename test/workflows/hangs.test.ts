@@ -40,7 +40,7 @@ describe('a model call that never returns', function () {
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   };
 
-  it('ends its worker, and the run goes on elsewhere with the same bytes', async () => {
+  it('ends its worker, and the run continues on another worker with the same bytes', async () => {
     const world = await doubles();
     const store = await openStore(join(host.folder, 'store'));
     const here = { ...world, deps: { ...world.deps, store } };

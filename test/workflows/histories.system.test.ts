@@ -30,7 +30,7 @@ function mostPending(events: readonly HistoryEvent[]): number {
 describe('the history of the tiny preset', function () {
   this.timeout(170_000);
 
-  it('has few events for each step, few activities at once and no payload over 8 KB', async function () {
+  it('has few events per step, few concurrent activities, and no payload over 8 KB', async function () {
     needTemporal(this);
     const host = await startServer();
     const world = await doubles();

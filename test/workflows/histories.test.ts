@@ -38,7 +38,7 @@ describe('recorded histories', function () {
     solveProblems: 'COMPLETED',
   };
 
-  it('cover runs that complete, are controlled, wait for a decision, fail and continue as new', async () => {
+  it('cover runs that complete, receive requests, wait for a decision, fail or continue as new', async () => {
     const ends: Record<string, string> = {};
     for (const name of await recordedNames()) ends[name] = terminal((await recorded(name)).events);
     assert.deepEqual(ends, RECORDED);
@@ -50,7 +50,7 @@ describe('recorded histories', function () {
     assert.ok(await has('continued', '"continuedExecutionRunId"'));
   });
 
-  it('replay', async () => {
+  it('replay without errors', async () => {
     const names = await recordedNames();
     assert.deepEqual(
       await replay(await Promise.all(names.map(recorded))),

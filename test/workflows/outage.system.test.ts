@@ -64,7 +64,7 @@ async function forwarderTo(target: string): Promise<Forwarder> {
   };
 }
 
-describe('--watch during an outage of the server', function () {
+describe('gauntlet train --watch during an outage of the server', function () {
   this.timeout(180_000);
   let host: TestServer;
   let world: Doubles;

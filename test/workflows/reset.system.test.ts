@@ -5,7 +5,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 
-describe('a run that a person resets', function () {
+describe('a run that a user resets', function () {
   this.timeout(120_000);
   const f = runFixture('reset');
 

@@ -23,7 +23,7 @@ const TIMING = {
   pauseOnFailure: true,
 };
 
-describe('a schedule', function () {
+describe('a schedule of runs', function () {
   this.timeout(120_000);
   let host: TestServer;
   let world: Doubles;

@@ -30,7 +30,7 @@ describe('a batch that several workers share', function () {
     await host?.close();
   });
 
-  it('ends with the bytes of one worker, also if a worker joins late and another one never finishes its shard', async () => {
+  it('gives the same bytes as one worker, even if a worker joins late and another never finishes its shard', async () => {
     const first = await workers.start('orchestrator,sandbox,cpu,gpu');
     const handle = await startRun(host.client, 'shared', { ...RUN, engine: { shards: 2 } });
     const late = await workers.start('gpu', HANG_AT);

@@ -7,7 +7,7 @@ describe('a worker that is stopped during a policy update', function () {
   this.timeout(120_000);
   const { f, saved } = shutdownFixture();
 
-  it('saves the progress at once, and the next worker goes on from there', async () => {
+  it('saves its progress at once, and the next worker continues from there', async () => {
     process.env.GAUNTLET_GRACE_SECONDS = '0.1';
     await f.serve();
     const { reached, calls } = f.holdGradients(HELD);

@@ -135,7 +135,7 @@ describe('a server that requires TLS and credentials', function () {
     }
   });
 
-  it('refuses with one line who has no key, another key, no TLS or another authority', async () => {
+  it('refuses a client without a key, with another key, without TLS or with another authority in one line', async () => {
     const proxy = await start();
     const { TEMPORAL_API_KEY: _, ...keyless } = withKey(proxy);
     const strangers: [Environment, RegExp][] = [
@@ -153,7 +153,7 @@ describe('a server that requires TLS and credentials', function () {
       });
   });
 
-  it('with client certificates accepts a profile that has one, and no other', async () => {
+  it('accepts a profile with a client certificate, and no other, if it requires client certificates', async () => {
     const proxy = await start({ ca: read('client-ca.pem'), requestCert: true });
     const profile = (name: string, key: string, client?: string): string => `
 [profile.${name}]
