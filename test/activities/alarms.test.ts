@@ -1,4 +1,4 @@
-// Figures that only alarms watch, from the artifacts of a run to the places where people look.
+// Follows the figures that only alarms watch from the artifacts of a run to the outputs for users.
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -14,7 +14,7 @@ import type { ProgressUpdate } from '../../workflows/runState.js';
 import { type Doubles, doubles, memoryDoubles, SKILLED_RANK, TINIEST_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-/** The generator makes no mistake, so only validity earns something, which is what the alarm `term` is about. */
+/** The generator makes no mistake, so only validity earns a reward, which the alarm `term` reports. */
 const ONE_TERM = {
   ...TINIEST_RUN,
   schedule: { stages: [5], discriminatorSteps: 6, generatorSteps: 1, alternatingSteps: 0 },
@@ -24,7 +24,7 @@ const ONE_TERM = {
 
 describe('a run with an alarm', () => {
   let world: Doubles;
-  let shown: string; // by `train --watch`
+  let shown: string; // the output of `train --watch`
   let steps: StepMetrics[];
 
   before(async () => {

@@ -1,4 +1,4 @@
-// Everything that PPO can be asked for at once, on the real engine and a small random model.
+// Trains with all features of PPO at once, on the real engine and a small random model.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const ALL = {
   },
 };
 
-/** The engine, which answers like the double: programs of a random model would all earn the same. */
+/** The real engine with the answers of the double, because all programs of a random model would get the same reward. */
 function withAnswers(engine: Engine): Engine {
   const generate: Engine['generate'] = async (requests) =>
     requests.map(({ prompt, key }) => {

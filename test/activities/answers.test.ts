@@ -1,4 +1,4 @@
-// A run whose answers are all cut, or whose problems do not fit, says so from its first step on, wherever people look.
+// A run whose answers are all cut, or whose problems do not fit, reports this from its first step on in every output.
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
@@ -35,7 +35,7 @@ const ALL = { answers: 80, cutRate: 1, emptyRate: 0, unfitRate: 0 };
 
 describe('a run with only cut answers', () => {
   let world: Doubles;
-  let shown: string; // by `train --watch` after the first step
+  let shown: string; // the output of `train --watch` after the first step
   const logged: string[] = [];
   const heard: RunMetrics[] = [];
 
@@ -176,7 +176,7 @@ describe('problems that are too long for the context', () => {
 
   it('end the run after the record is written, if a split has no other problem', async () => {
     set.validation = [long(52, 500)];
-    // before the configuration is known, so that the run fails and does not wait for a decision
+    // happens before the configuration is known, so the run fails instead of waiting for a decision
     const onConfig = () => assert.fail('the run has begun');
     const run = runPipeline(createActivities(world.deps), 'run', SMALL_RUN, { onConfig });
     await assert.rejects(run, /no healthy problem is left for validation: 3 of .*add-50: the prompt has/);
@@ -211,7 +211,7 @@ describe('problems that are too long for the context', () => {
     const input = { checkpoint: { runId: 'run', name: 'latest' }, source: 'other.jsonl' };
     const own = await measure(acts, input);
     assert.deepEqual([own.problems, own.skipped], [22, undefined], 'the run has left them out already');
-    set.train.push(addProblem(60)); // now another file
+    set.train.push(addProblem(60)); // the file now has other contents
     const measured = await measure(acts, input);
     assert.equal(measured.problems, 23);
     const skipped = await read(measured.skipped);

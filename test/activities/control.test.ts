@@ -25,7 +25,7 @@ describe('control requests to a run', () => {
   });
 
   const queueOf = (pending: Request[]): RequestQueue => new RequestQueue({ pending, paused: false });
-  /** Hooks of a run that is sent `requests[n]` after step n. */
+  /** The hooks of a run that receives `requests[n]` after step n. */
   function hooksWith(requests: Record<number, Request[]>): RunHooks {
     const queue: Request[] = [...(requests[0] ?? [])];
     return {
@@ -227,7 +227,7 @@ describe('control requests to a run', () => {
     const first = await runPipeline(acts, 'free', LONG);
     const cost = (await readMetrics(world.deps.store, 'free')).filter((r): r is StepMetrics => r.kind === 'step');
     const spent = (steps: number) => cost.slice(0, steps).reduce((sum, s) => sum + s.sampledTokens, 0);
-    const tokens = Math.max(spent(4), spent(3) + cost[2]!.sampledTokens); // the usage of the third step predicts that of the fourth
+    const tokens = Math.max(spent(4), spent(3) + cost[2]!.sampledTokens); // the usage of the third step predicts the usage of the fourth
     assert.equal(first.stopped, undefined);
     const limited = { ...LONG, budget: { tokens } };
     const result = await runPipeline(acts, 'run', limited);
@@ -296,7 +296,7 @@ describe('control requests to a run', () => {
     const free = await readMetrics(world.deps.store, 'free');
     const costs = free.flatMap((record) => (record.kind === 'step' ? [record.sampledTokens] : []));
     const spent = (count: number) => costs.slice(0, count).reduce((sum, cost) => sum + cost, 0);
-    const tokens = Math.max(spent(4), spent(3) + costs[2]!); // of four steps, one of them skipped
+    const tokens = Math.max(spent(4), spent(3) + costs[2]!); // four steps, one of which was skipped
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {

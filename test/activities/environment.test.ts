@@ -1,4 +1,4 @@
-// A run records where its work is done, and a worker with another environment is refused unless a person accepts it.
+// A run records the environment of its workers. A worker with another environment is refused unless a user accepts it.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import type { Deps } from '../../chains/scope.js';
@@ -13,7 +13,7 @@ const ENGINE = { facts: { device: 'cpu' }, details: { code: '1' } };
 
 describe('the recorded environment of a run', () => {
   let world: Doubles;
-  /** Runs the pipeline on a worker with this environment of programs. */
+  /** Runs the pipeline on a worker with this environment. */
   const train = (sandbox: Omit<Environment, 'part'>, acceptsEnvironment = false, engine = ENGINE) => {
     const environment = async (part: Environment['part']) => (part === 'sandbox' ? sandbox : engine);
     return runPipeline(createActivities({ ...world.deps, environment, acceptsEnvironment }), 'run', TINIEST_RUN);
@@ -47,7 +47,7 @@ describe('the recorded environment of a run', () => {
     const other = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
     await assert.rejects(train(other), {
       type: 'ENVIRONMENT_CHANGED',
-      nonRetryable: false, // another worker may have the environment
+      nonRetryable: false, // a worker with the recorded environment may exist
       message:
         'run run has another sandbox: backend docker, here wasm; python 3.11.2, here 3.13.2; results may differ: use the same, or set GAUNTLET_ACCEPT_ENVIRONMENT=1 for this worker',
     });
@@ -83,7 +83,7 @@ describe('the recorded environment of a run', () => {
     assert.ok(world.sandbox.jobs.length > before, 'its results have their own keys');
     assert.deepEqual(await recorded('sandbox'), [SANDBOX, { ...other, accepted: true }]);
     const after = world.sandbox.jobs.length;
-    await train(other); // a known environment now
+    await train(other); // the environment is known now
     await train(SANDBOX);
     assert.equal(world.sandbox.jobs.length, after);
   });

@@ -38,7 +38,7 @@ describe('the evaluation of a checkpoint', () => {
   it('judges tests, mutants and the programs of the base model', async () => {
     const { results, metrics, tokens } = await measure(acts, { checkpoint });
     for (const one of await world.deps.store.getJson(results)) {
-      // the double has two mutants of each reference; `x + n + 1` fails every test, the other one only for x ≥ 3
+      // the double has two mutants per reference: `x + n + 1` fails every test, the other fails only for x ≥ 3
       assert.equal(one.mutants, 2);
       assert.ok(one.killed === 2 ? one.valid > 0 : one.killed <= 1, JSON.stringify(one));
       assert.ok(one.valid <= one.written && one.inputs <= one.written);

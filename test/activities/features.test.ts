@@ -1,4 +1,4 @@
-// What the configuration can switch on beyond the tiny preset: each switch reaches the engine, and a run goes through.
+// Features beyond the tiny preset: each option reaches the engine, and a run with it completes.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { decodeOptimizerState } from '../../chains/artifacts.js';
@@ -30,7 +30,7 @@ describe('training with optional features', () => {
   const steps = async (runId: string) =>
     (await readMetrics(world.deps.store, runId)).filter((record) => record.kind === 'step');
 
-  /** Scored rows of two samples, of which the second is trained in two places. */
+  /** Scored rows of two samples. The second sample is trained at two places. */
   async function scored(config: object, runId = 'run'): Promise<Trajectory[]> {
     const { run, state } = await acts.prepareRun({ runId, input: { ...SMALL_RUN, ...config } });
     const rows: Trajectory[] = [
@@ -44,7 +44,7 @@ describe('training with optional features', () => {
   }
 
   it('computes log-probs of the base model for the KL penalty', async () => {
-    const adapters: unknown[] = []; // of the scores, then of the base's log-probs
+    const adapters: unknown[] = []; // first the scores, then the base's log-probs
     const logprobs = world.engine.logprobs.bind(world.engine);
     world.engine.logprobs = (rows, options) => {
       adapters.push(options.adapter);
@@ -90,7 +90,7 @@ describe('training with optional features', () => {
     const scope = { ...openScope(world.deps), saveEveryMs: 0 };
     await assert.rejects(updatePolicy(scope, update), /killed/);
     assert.deepEqual((await updatePolicy(scope, update)).state, whole.state);
-    assert.equal(calls, 5 + 4); // four of eight minibatches were kept
+    assert.equal(calls, 5 + 4); // four of eight minibatches were saved
   });
 
   it('enables configured loss terms and uses a different dropout mask for every minibatch', async () => {
@@ -226,7 +226,7 @@ describe('training with optional features', () => {
     const manifest = await readRun(world.deps.store, 'run');
     assert.deepEqual([manifest.modelRevision, manifest.discriminatorModelRevision], [commit, undefined]);
     world.engine.info.path = 'double';
-    await acts.prepareRun({ runId: 'run', input: SMALL_RUN }); // the digests decide whether it is the same run
+    await acts.prepareRun({ runId: 'run', input: SMALL_RUN }); // digests decide whether two runs are the same
   });
 
   it('uses the sampling settings of the model for null, and those of the configuration for numbers', async () => {

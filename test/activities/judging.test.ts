@@ -15,7 +15,7 @@ const GOOD = 'def solve(x):\n    return x + 1';
 const SMALL_ONLY = 'def solve(x):\n    return x + 1 if x < 3 else 0';
 const WRONG = 'def solve(x):\n    return x + 9';
 
-/** A chain of one token a stage, whose last answer is the program. */
+/** A chain with one token per stage. The last answer is the program. */
 function chain(sample: number, code: string, problemId = 'add-1', truncated = false): Chain {
   const turns = STAGES.map((stage) => ({
     stage,
@@ -65,7 +65,7 @@ describe('the judging activities', () => {
   describe('executeSuite', () => {
     it('judges every sample on the baseline tests and the valid generated tests', async () => {
       const chains = [chain(0, GOOD), chain(1, SMALL_ONLY), chain(2, WRONG), chain(3, '')];
-      const written = await tests(chains, [['((7,), 8)\n((3,), 0)']]); // the second expects what is false
+      const written = await tests(chains, [['((7,), 8)\n((3,), 0)']]); // the second test expects a wrong value
       const { run } = prepared;
       const out = await acts.executeSuite({
         run,
@@ -181,7 +181,7 @@ describe('the judging activities', () => {
         const short = prompts === 'instruct' ? { stages: [5], schedule: {} } : {}; // five of these prompts do not fit
         const input = { ...SMALL_RUN, ...short, prompts, discriminator: { expected: 'reference' } };
         const { run } = await acts.prepareRun({ runId: `inputs-${prompts}`, input });
-        const written = prompts === 'tiny' ? '((7,), 0)\n(("a",), 0)' : 'solve(7)\nsolve("a")'; // 'a' + 1 raises
+        const written = prompts === 'tiny' ? '((7,), 0)\n(("a",), 0)' : 'solve(7)\nsolve("a")'; // 'a' + 1 raises an error
         const out = await acts.executeSuite({
           run,
           per: 'problem',
@@ -229,7 +229,7 @@ describe('the judging activities', () => {
         tests: await tests(chains, [['((7,), 8)', 'nothing']]),
       });
       const [cell] = await get(out.verdicts);
-      assert.deepEqual(pluck(cell!.turns, 'lost'), [1, 2]); // the preset asks for two
+      assert.deepEqual(pluck(cell!.turns, 'lost'), [1, 2]); // the preset requires two
     });
   });
 
@@ -314,7 +314,7 @@ describe('the judging activities', () => {
         tests: written,
         replayBuffer,
       });
-      // shifted: 0.4 · credit − 0.6 · invalid + 0.6 · caught, the second sample shares input 2 with the third; none: −1
+      // shifted: 0.4 · credit − 0.6 · invalid + 0.6 · caught; the second and third sample share input 2; the last has none: −1
       assert.ok(Math.abs(out.metrics.reward - (1 + 0.3 - 0.6 - 1) / 4) < 1e-9, String(out.metrics.reward));
       assert.deepEqual([out.metrics.validity, out.metrics.bugCatchRate, out.metrics.outcomes.empty], [0.5, 0.25, 1]);
       const rows = await get(out.trajectories);
@@ -345,7 +345,7 @@ describe('the judging activities', () => {
         return execute(jobs);
       };
       const chains = [chain(0, GOOD), chain(1, GOOD), chain(2, WRONG_LATER), chain(3, '')];
-      const written = await tests(chains, [['((7,), 8)\n((2,), 3)', '((9,), 0)']]); // all agree on 2; 9 gives 10
+      const written = await tests(chains, [['((7,), 8)\n((2,), 3)', '((9,), 0)']]); // all programs agree on 2; 9 gives 10
       const out = await acts.executeSuite({
         run,
         per: 'problem',
@@ -490,9 +490,9 @@ describe('the judging activities', () => {
     const suite = { run, per: 'target', suite: 'baseline', tests: written, replayBuffer } as const;
     const { verdicts, executions } = await acts.executeSuite(suite);
     const [judged] = await get(verdicts);
-    // x + 2 fails everything, `x + 1 if x < 3 else 0` only the test of 7
+    // x + 2 fails every test, `x + 1 if x < 3 else 0` only the test with 7
     assert.deepEqual(judged!.mutants, { count: 2, kills: [[0], [0], [0, 1], [0]] });
-    assert.equal(executions, 5); // the reference, the chain's program, the mutation of the reference, two mutants
+    assert.equal(executions, 5); // runs the reference, the chain's program, the mutation of the reference, and two mutants
     const position: Position = { ...POSITION, role: 'discriminator' };
     const input = { run, role: 'discriminator', position, verdicts, tests: written, replayBuffer } as const;
     // 0.4 · 1 and 0.4 · 0 − 0.6 · ½: baseline tests kill the first mutant
@@ -562,8 +562,8 @@ describe('the judging activities', () => {
       assert.equal(out.passRate, 0.5);
       assert.equal(out.greedyPassRate, 0.5);
       assert.ok(Math.abs(out.reward! - ((2 / 3 + 1) / 2 - 0.5)) < 1e-9);
-      assert.ok(Math.abs(out.testValidity! - 2 / 6) < 1e-9); // two tests asked for of each of three
-      assert.equal(out.bugCatchRate, 0.5); // of two faulty chains
+      assert.ok(Math.abs(out.testValidity! - 2 / 6) < 1e-9); // two tests are requested for each of three programs
+      assert.equal(out.bugCatchRate, 0.5); // two faulty chains
     });
   });
 });

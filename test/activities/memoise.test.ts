@@ -131,7 +131,7 @@ describe('a memoised activity', () => {
   });
 });
 
-/** If a digest changes, raise the version of the activity in method/activities.ts and record the digest here. */
+/** Recorded digests. If one changes, raise the version of the activity in method/activities.ts and record the digest here. */
 const GOLDEN = {
   generateReasoning: '58652246e5',
   generateTests: '80f0a9bcdc',

@@ -1,4 +1,4 @@
-// Runs that begin at a checkpoint of another: forks go on as their origin would have, scheduled runs take the best so far.
+// Runs that begin at a checkpoint of another run: forks continue like their origin, scheduled runs start from the best run.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { seeded } from '../../chains/run/prepareRun.js';
@@ -71,7 +71,7 @@ describe('a run that starts from a checkpoint', () => {
     const { store } = world.deps;
     const input = { ...RUN, seed: 3, start: { run: 'night-*', checkpoint: 'best' } };
     const first = await acts.prepareRun({ runId: 'run', input });
-    const late: typeof store = Object.create(store); // as the second one sees it: a better run, and no manifest yet
+    const late: typeof store = Object.create(store); // the state that the second attempt sees: a better run, and no manifest yet
     let isThere = false;
     late.readRunFile = async (run, path) => (run === 'run' && !isThere ? undefined : store.readRunFile(run, path));
     late.createRunFile = (run, path, bytes) => {
@@ -179,7 +179,7 @@ describe('a run that starts from a checkpoint', () => {
     await assert.rejects(runPipeline(cut, 'nightly-2', config), /killed/);
     const { origin } = await readRun(world.deps.store, 'nightly-2');
     assert.equal(origin?.run, 'nightly-1');
-    await runPipeline(acts, 'nightly-0', config); // another one may have become the best meanwhile
+    await runPipeline(acts, 'nightly-0', config); // another run may have become the best meanwhile
     await runPipeline(acts, 'nightly-2', config);
     assert.deepEqual((await readRun(world.deps.store, 'nightly-2')).origin, origin);
     assert.equal(
@@ -223,7 +223,7 @@ describe('a run that starts from a checkpoint', () => {
     await refused({ ...RUN, start: { run: 'nobody' } }, { message: /no run nobody|no checkpoint/ });
     const { metadata, files } = await loadCheckpoint(world.deps.store, 'run', 'best');
     const { runId, name: _, files: __, digest: ___, ...facts } = metadata;
-    files.set('generator/value_head.safetensors', new Uint8Array(4)); // version 0.3.0 could train one
+    files.set('generator/value_head.safetensors', new Uint8Array(4)); // version 0.3.0 could train one adapter
     await commitCheckpoint(world.deps.store, runId, facts, files);
     await refused({ ...RUN, start }, { message: /has generator\/value_head\.safetensors, which this version cannot/ });
   });

@@ -106,7 +106,7 @@ describe('a training run in one process', () => {
       async judgeEvaluation(input) {
         const { target } = input;
         const name = target.split === 'test' ? 'test' : `${target.checkpoint.stage}/${target.checkpoint.epoch}`;
-        // the verdict of stage 1, epoch 1 waits for the next step, which would wait for ever if it waited for the verdict
+        // the verdict of stage 1, epoch 1 waits for the next step, so a step that waited for the verdict would never end
         if (name === '1/1') await new Promise<void>((resolve) => (begun = resolve));
         const judged = await whole.judgeEvaluation(input);
         order.push(name);
@@ -215,7 +215,7 @@ describe('a training run in one process', () => {
     const again = await runPipeline(acts, 'again', SMALL_RUN);
     assert.equal(world.engine.calls.length, before);
     assert.equal(world.sandbox.jobs.length, jobs);
-    assert.ok(again.trainingSeconds > 0); // the time it took when it was computed
+    assert.ok(again.trainingSeconds > 0); // the time when it was computed
   });
 
   it('trains only the generator on baseline tests without a discriminator', async () => {
@@ -234,7 +234,7 @@ describe('a training run in one process', () => {
     const steps = records.filter((record) => record.kind === 'step');
     assert.ok(steps.length > 0);
     for (const { role, validity, artifacts, suiteSize } of steps) {
-      assert.deepEqual([role, validity], ['generator', 1]); // the reference of the doubles answers everything
+      assert.deepEqual([role, validity], ['generator', 1]); // the reference of the doubles answers every input
       assert.ok(suiteSize > 2);
       const { turns } = await world.deps.store.getJson(artifacts.tests!);
       assert.ok(turns.length > 0 && turns.every(({ answerTokens }) => answerTokens.length === 0));
@@ -249,7 +249,7 @@ describe('a training run in one process', () => {
     const { turns } = await world.deps.store.getJson(step!.artifacts.tests!);
     const near = (text: string, n: number) => [n - 1, n, n + 1].some((constant) => text.includes(`((${constant},)`));
     assert.ok(turns.every(({ answerTokens }) => answerTokens.length === 0));
-    assert.ok(turns.some(({ text, problemId }) => near(text, Number(problemId.split('-')[1])))); // 'add 7'
+    assert.ok(turns.some(({ text, problemId }) => near(text, Number(problemId.split('-')[1])))); // the description says 'add 7'
   });
 
   it('trains both roles with a hybrid writer, and its rewards can be computed again', async () => {
@@ -295,7 +295,7 @@ describe('a training run in one process', () => {
     const hidden = 7;
     const seen: unknown[] = [];
     const run = world.sandbox.run.bind(world.sandbox);
-    world.engine.generate = async (rows) => rows.map(() => ({ tokens: [0], finished: true })); // silent models
+    world.engine.generate = async (rows) => rows.map(() => ({ tokens: [0], finished: true })); // the models write nothing
     world.sandbox.run = async (jobs) => {
       seen.push(...jobs.flatMap((job) => job.inputs.flat()));
       return run(jobs);

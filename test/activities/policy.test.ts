@@ -26,7 +26,7 @@ const CONFIG = {
   ppo: { epochs: 2, minibatch: 2, warmupSteps: 0 },
 };
 
-/** Without the time of earlier attempts. */
+/** The output without the time of earlier attempts. */
 async function updatePolicy(...given: Parameters<typeof timedUpdate>) {
   const { earlierSeconds: _, ...updated } = await timedUpdate(...given);
   return updated;
@@ -75,7 +75,7 @@ describe('activities that use the engine', function () {
     const answers = after.flatMap((chain) => chain.turns.map((turn) => turn.answerTokens));
     assert.ok(answers.every((tokens) => tokens.length > 0 && tokens.length <= 6));
     assert.equal(one.tokens, before.flatMap((chain) => chain.turns[0]!.answerTokens).length);
-    assert.notDeepEqual(before[0]!.turns, before[1]!.turns); // samples of one problem draw differently
+    assert.notDeepEqual(before[0]!.turns, before[1]!.turns); // each sample of a problem has its own random draws
   });
 
   it('pass the ranges of sampled tokens to the engine (generateReasoning)', async () => {
@@ -207,7 +207,7 @@ describe('activities that use the engine', function () {
       const now = await engine.logprobs(minibatch, { adapter, temperature: config.sampling.temperature! });
       minibatch.forEach((row, i) => {
         const all = row.oldLogprobs.map((old, t) => Math.exp(now[i]![t]! - old));
-        expected[rows.indexOf(row)] = all.filter((_, t) => row.mask[t] === 1); // the second epoch comes last
+        expected[rows.indexOf(row)] = all.filter((_, t) => row.mask[t] === 1); // the second epoch is last
       });
       const sums = await engine.gradients(minibatch, { adapter, loss: lossOf(config, [0, 0]) });
       const adamw = { ...ppo, eps: 1e-8, learningRate: input.learningRate };
@@ -244,9 +244,9 @@ describe('activities that use the engine', function () {
       updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input),
       /killed/,
     );
-    assert.match((await saved()).join(), /^updates\/[0-9a-f]{64}\.state-2$/); // the latest progress only
+    assert.match((await saved()).join(), /^updates\/[0-9a-f]{64}\.state-2$/); // only the latest progress is kept
     const again = await updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input);
-    assert.equal(calls, 3 + 2); // two of four minibatches were kept
+    assert.equal(calls, 3 + 2); // two of four minibatches were saved
     assert.deepEqual(again, whole);
     const [state, ...others] = await saved();
     assert.ok(state !== undefined && others.length === 0);
@@ -274,7 +274,7 @@ describe('activities that use the engine', function () {
           if (calls === 2) {
             stopping.abort();
             while ((await saved()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-            seen.push(await saved()); // while the second minibatch is computed
+            seen.push(await saved()); // happens while the second minibatch is computed
             return engine.gradients(...given);
           }
           seen.push(await saved());
@@ -330,7 +330,7 @@ describe('activities that use the engine', function () {
     const clocked: Engine = Object.create(engine, {
       gradients: {
         value: (...given: Parameters<Engine['gradients']>) => {
-          clock += 100_000; // ms
+          clock += 100_000; // in milliseconds
           if (++calls === 3) throw new Error('killed');
           return engine.gradients(...given);
         },

@@ -96,7 +96,7 @@ describe('the health gate', () => {
 
   it('keeps its verdicts for other runs with equal problems, limits and sandbox, unless a time limit decided', async () => {
     const acts = createActivities(world.deps);
-    /** How many programs the gate runs, and which problems it finds. */
+    /** The number of programs that the gate runs, and the problems that it finds. */
     const examined = async (runId: string, fields: object = {}, again?: boolean): Promise<[number, string[]]> => {
       const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, ...fields } });
       const before = world.sandbox.jobs.length;
@@ -124,7 +124,7 @@ describe('the health gate', () => {
       ['fourth', 2],
     ] as const)
       assert.deepEqual(await examined(run), [programs, ['add-50', 'add-53', 'add-51']]);
-    world.sandbox.run = answerWith((_, [x]) => ({ kind: 'value', value: Number(x) + 53 })); // this machine is faster
+    world.sandbox.run = answerWith((_, [x]) => ({ kind: 'value', value: Number(x) + 53 })); // simulates a faster machine
     assert.deepEqual((await examined('fifth'))[1], both);
     world.sandbox.run = async () => assert.fail('the sandbox was asked again');
     assert.deepEqual((await examined('sixth'))[1], both);
@@ -167,7 +167,7 @@ describe('the health gate', () => {
   });
 
   it('leaves the example of a run to its healthy problems, even if the problem file has moved', async () => {
-    set.test.reverse(); // the quarantined one is the first
+    set.test.reverse(); // the quarantined problem is the first one
     let isThere = true;
     world.deps.loadProblems = async () => {
       assert.ok(isThere, 'the file is read again');
@@ -197,7 +197,7 @@ describe('the health gate', () => {
       measured.map(({ problems }) => problems),
       [healthy.length, healthy.length],
     );
-    set.test.push(addProblem(60)); // now another file
+    set.test.push(addProblem(60)); // the file now has other contents
     assert.deepEqual(await ids({ gateOf: 'run' }), [...healthy, 'add-51', 'add-60']);
   });
 

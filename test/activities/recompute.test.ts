@@ -16,7 +16,7 @@ import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
 import { memoisedBy } from '../support/leaves.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Calls `before` ahead of every activity, to interrupt the run or damage its artifacts. */
+/** Calls `before` before every activity, to interrupt the run or damage its artifacts. */
 function disturbed(acts: Activities, before: (call: number) => Promise<void>): Activities {
   let call = 0;
   const wrapped = Object.entries(acts).map(([name, act]) => [
@@ -162,7 +162,7 @@ describe('the recomputation of lost artifacts', function () {
     const memoised = memoisedBy(world.deps);
     const make = memoised('make', 1, async ({ store }: Scope) => ({ made: await store.putJson('value') }));
     const { made } = await make({});
-    // some of them come before `make` in the table
+    // some of them precede `make` in the table
     for (let i = 0; i < 8; i++)
       await memoised(`pass${i}`, 1, async ({ store }: Scope, input: { made: string }) => {
         await store.getJson(input.made);

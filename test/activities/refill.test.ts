@@ -14,7 +14,7 @@ import { runPipeline } from '../support/runs.js';
 const generatorSteps = async ({ deps }: Doubles) =>
   (await recordedSteps(deps, 'run')).filter(({ role }) => role === 'generator');
 
-/** Everything that a run leaves, without times. */
+/** Everything that a run leaves in the store, without times. */
 async function bytesOf({ deps }: Doubles) {
   const records = (await readMetrics(deps.store, 'run')).map((one) => ({ ...one, seconds: 0, tokensPerSecond: 0 }));
   const checkpoints = await listCheckpoints(deps.store, 'run');
@@ -123,7 +123,7 @@ describe('a run with batch.refill', () => {
 
   it('continues with its present groups if no problem is left', async () => {
     const small = await memoryDoubles();
-    const problems = 11; // of 12
+    const problems = 11; // 12 problems exist
     await runPipeline(createActivities(small.deps), 'run', {
       ...REFILLED,
       batch: { ...REFILLED.batch, generator: { problems, samples: 2 }, refill: 10 },

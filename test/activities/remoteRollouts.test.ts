@@ -1,5 +1,5 @@
-// Training through a server on loopback, whose answers come from the same engine: right ones give the same adapters as
-// sampling here, wrong ones are never rewarded.
+// Training through a server on loopback whose answers come from the same engine. Right answers give the same adapters as local
+// sampling; wrong answers are never rewarded.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
@@ -31,7 +31,7 @@ import {
 } from '../support/rolloutDouble.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Remembers the requests of an engine, so that a server samples the same tokens. */
+/** Records the requests to an engine, so that a server can sample the same tokens. */
 function recorded<E extends Engine>(engine: E): { engine: E; request: (body: CompletionBody) => GenerateRequest } {
   const requests = new Map<string, GenerateRequest>();
   const nameOf = (prompt: number[], seed: number): string => JSON.stringify([prompt, seed]);
@@ -67,7 +67,7 @@ describe('remote rollouts', function () {
     assert.notEqual(digestJson(runIdentity(config)), digestJson(runIdentity(other)));
   });
 
-  /** Calls activities again for as long as the server fails, as Temporal does. */
+  /** Calls an activity again until the server does not fail, as Temporal does. */
   function retried(activities: Activities, faults: string[]): Activities {
     const again = (call: (input: never) => Promise<unknown>) => async (input: never) => {
       for (;;) {
@@ -102,7 +102,7 @@ describe('remote rollouts', function () {
       (answer, response) => void setTimeout(() => response.end(JSON.stringify(answer)), 20),
     ];
     double.fault = (answer, response, body) => {
-      if (random.uniform() < 0.001) double.loaded.clear(); // a restart
+      if (random.uniform() < 0.001) double.loaded.clear(); // simulates a restart
       return random.uniform() < 0.3 ? random.choice(faults)(answer, response, body) : answer;
     };
     const world = await memoryDoubles({ engine: async () => engine, rolloutServer: openServer });

@@ -5,7 +5,7 @@ import { FakeEngine } from '../support/doubles.js';
 
 describe('the text of a sampled turn', () => {
   const engine = new FakeEngine();
-  /** Leaves out thinking, as the templates of models that think do. */
+  /** Leaves out the thinking, as the templates of thinking models do. */
   const chat: Chat = {
     ...engine.chat(),
     thinkingRange: (prompt, answer) => {
@@ -13,7 +13,7 @@ describe('the text of a sampled turn', () => {
       return end < 0 ? undefined : [prompt.length, prompt.length + end + '</think>'.length];
     },
   };
-  /** The text that is judged, if a model answers so. */
+  /** The text that is judged if a model gives this answer. */
   const judged = async (prompt: string, answer: string, isCut = true): Promise<string> => {
     const tokens = [...engine.encode(answer), ...(isCut ? [] : engine.info.eosTokens)];
     const generate = async () => [{ tokens, finished: !isCut }];

@@ -35,7 +35,7 @@ describe('a run whose batches are divided into shards', () => {
     return opened;
   }
 
-  /** Everything that a run leaves, without times. */
+  /** Everything that a run leaves in the store, without times. */
   async function trained(
     { deps }: Doubles,
     config: object,
@@ -68,7 +68,7 @@ describe('a run whose batches are divided into shards', () => {
       const expected = await trained(whole, config);
       assert.deepEqual(await trained(shared, { ...config, engine: { shards: 3 } }), expected);
       assert.deepEqual(shared.engine.rows, whole.engine.rows);
-      assert.ok(shared.engine.calls.length > 2 * whole.engine.calls.length); // so three workers could share them
+      assert.ok(shared.engine.calls.length > 2 * whole.engine.calls.length); // three workers could share the rows
     });
 
   it('gives the same bytes for any number of shards', async () => {
@@ -110,7 +110,7 @@ describe('a run whose batches are divided into shards', () => {
       const config = { ...SMALL_RUN, ...features, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } };
       const { deps } = await world();
       const whole = createActivities(deps) as unknown as Record<string, (input: object) => Promise<unknown>>;
-      const counts: number[] = []; // from one step to the next
+      const counts: number[] = []; // counted from one step to the next
       let planned = 0;
       const counting = Object.entries(whole).map(([name, call]) => [
         name,
@@ -145,7 +145,7 @@ describe('a run whose batches are divided into shards', () => {
         return whole.computeGradients(input);
       },
     };
-    const shards = 330; // more than a configuration may have, so that few minibatches fit
+    const shards = 330; // above the configurable maximum, so that few minibatches fit
     assert.equal(countSharedMinibatches(shards), 5);
     const { ppo, batch } = resolveConfig(config);
     const host = localHost(callOf(watching));

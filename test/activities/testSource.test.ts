@@ -28,7 +28,7 @@ const SMALL_ONLY = 'def solve(x):\n    return x + 1 if x < 3 else 0';
 const WRONG = 'def solve(x):\n    return x + 9';
 const ENDLESS = 'def solve(x):\n    while True: pass';
 
-/** Tests of 0, 7, 1 and 2, of which 7 and 2 are hidden. */
+/** Tests with the inputs 0, 7, 1 and 2. The tests with 7 and 2 are hidden. */
 function inSource(n: number): Problem {
   const testSource = [0, 7, 1, 2].map((x) => `assert solve(${x}) == ${x + n}`).join('\n');
   return { ...addProblem(n), baselineTests: [], hiddenTests: [], testSource, testStyle: 'assert' };
@@ -55,7 +55,7 @@ describe('tests in the form of code', () => {
 
   async function open(set: ProblemSet, input: object = {}): Promise<void> {
     world = await doubles({ loadProblems: async () => set });
-    world.engine.info.contextLength = 4000; // for prompts in English
+    world.engine.info.contextLength = 4000; // used for prompts in English
     acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, ...input } });
   }
@@ -103,7 +103,7 @@ describe('tests in the form of code', () => {
         [true, false],
       ],
     );
-    assert.equal(executions, 7); // the reference on values and on its source, and five programs
+    assert.equal(executions, 7); // runs the reference on values and on its source, and five programs
     assert.ok(world.sandbox.testJobs.slice(1).every(({ only }) => only!.join() === 'line 1,line 3'));
     const hidden = (await judge(codes.slice(0, 2), { suite: 'hidden' })).judged;
     assert.deepEqual(
@@ -126,7 +126,7 @@ describe('tests in the form of code', () => {
     const { targets } = await acts.selectChains({ run, chains, replayBuffer, position });
     assert.equal((await get(targets))[0]!.chain.index, 1);
     const { judged } = await judge([GOOD], { suite: 'hidden', mutants: 5 });
-    assert.deepEqual(judged.mutants, { count: 2, kills: [[0, 1], [0]] }); // `x + 2`, and right only for small x
+    assert.deepEqual(judged.mutants, { count: 2, kills: [[0, 1], [0]] }); // `x + 2`, and a program that is right only for small x
   });
 
   it('do not count if the reference does not pass them', async () => {

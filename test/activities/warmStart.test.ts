@@ -65,13 +65,13 @@ describe('the warm start', () => {
     };
     const { now } = performance;
     let clock = 0;
-    performance.now = () => (clock += 30_000); // ms
+    performance.now = () => (clock += 30_000); // in milliseconds
     try {
       await runPipeline(acts, 'run', WARM_RUN);
     } finally {
       performance.now = now;
     }
-    assert.ok(new Set(saved.map((path) => path.split('.')[0])).size > 4); // four belong to the warm start
+    assert.ok(new Set(saved.map((path) => path.split('.')[0])).size > 4); // four files belong to the warm start
     assert.deepEqual(await store.listRunFiles('run', 'updates'), []);
   });
 
@@ -137,7 +137,7 @@ describe('the warm start', () => {
       if (adapters.length === 5) throw new StepSkipped('a person skipped it');
       const trained = await acts.trainOnExamples(input);
       adapters.push(trained.state.adapter);
-      return { ...trained, loss: adapters.length }; // the first step of each role is the best
+      return { ...trained, loss: adapters.length }; // the first step of each role has the best loss
     };
     const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 3, generatorSteps: 3, patience: 5 };
     await runPipeline({ ...acts, trainOnExamples }, 'run', { ...WARM_RUN, warmStart });
@@ -155,7 +155,7 @@ describe('the warm start', () => {
     const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 1, generatorSteps: 3 };
     const { run } = await acts.prepareRun({ runId: 'run', input: { ...WARM_RUN, warmStart } });
     const { executions } = await createActivities(world.deps).answerFreshInputs({ run });
-    const { train, validation } = problemSet(); // the step has all problems of the train split
+    const { train, validation } = problemSet(); // the step contains all problems of the train split
     assert.equal(executions, train.length + validation.length);
   });
 
@@ -171,7 +171,7 @@ describe('the warm start', () => {
     const trained = world.engine.calls.filter((call) => call === 'gradients').length;
     const { digests, best } = await runPipeline(acts, 'run', WARM_RUN);
     assert.deepEqual([digests, best], [expected.digests, expected.best]);
-    assert.equal(trained, 8); // two steps of four minibatches, which were not computed again
+    assert.equal(trained, 8); // two steps of four minibatches each were not computed again
   });
 
   it('teaches reference solutions, and tests with the answers of the references', async () => {
@@ -202,7 +202,7 @@ describe('the warm start', () => {
       for (const [, x, expected] of pairs) assert.equal(Number(expected), Number(x) + n);
     }
     for (const [id, own] of Object.entries(await world.deps.store.getJson(tests)))
-      assert.ok(own.length > 5 && own.every(({ args }) => args[0] !== 0 && args[0] !== 1), id); // not the baseline's inputs
+      assert.ok(own.length > 5 && own.every(({ args }) => args[0] !== 0 && args[0] !== 1), id); // differs from the inputs of the baseline tests
   });
 
   it('names the field to set if the problems give a role nothing to learn', async () => {

@@ -1,5 +1,5 @@
-// Runs the examples of the pages for programs in order, as programs that depend on the package, and checks their types with
-// the declarations of the package.
+// Runs the examples of the library's documentation in order, as programs that depend on the package, and checks their types
+// against the declarations of the package.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -11,7 +11,7 @@ interface Pending {
   paused?: boolean;
 }
 
-/** A client of a server that shows these activities, one list after another; then the work ends. */
+/** A client of a server that shows these lists of activities one after another. Then the work ends. */
 async function notesOf(shown: readonly (readonly Pending[] | Error)[], steps = false): Promise<string[]> {
   const notes: string[] = [];
   let [asked, end] = [0, (): void => undefined];

@@ -16,7 +16,7 @@ import { shippedModelPath } from '../../data/paths.js';
 import { needTemporal } from '../workflows/server.js';
 import { inProcess, madeRun, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
-/** The command fails with this one line. */
+/** Asserts that the command fails with exactly this line. */
 async function refuses(argv: string[], line: RegExp, exitCode: number = EXIT.usage): Promise<void> {
   const { code, out, err } = await inProcess(...argv);
   assert.equal(err.trim().split('\n').length, 1, err);
@@ -32,7 +32,7 @@ describe('command-line validation', () => {
   const ownServer = process.env.TEMPORAL_ADDRESS;
 
   before(async () => {
-    delete process.env.TEMPORAL_ADDRESS; // with an external server the store may be missing
+    delete process.env.TEMPORAL_ADDRESS; // the store may be missing because the server is an external one
     folder = await temporaryFolder({
       'broken.json': '{"preset": "tiny",',
       'list.json': '[1]',

@@ -1,4 +1,4 @@
-// A run on the GPU of this machine: its settings, what is printed before it starts, and what is refused.
+// A run on the GPU of this machine: its settings, the lines before its start, and the reasons to refuse it.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -100,7 +100,7 @@ describe('a run on a card', () => {
   });
 
   it('has the settings for the nominal size of a card, even if ECC takes a part of the memory', () => {
-    // 12 GB with ECC, A10G, RTX 4090, H100, and others
+    // sizes of a card with 12 GB and ECC, A10G, RTX 4090, H100, and others
     const sizes = { 11520: 12, 23028: 24, 24564: 24, 81559: 80, 11264: 11, 22528: 22, 15360: 15, 46068: 45 };
     for (const [mebibytes, size] of Object.entries(sizes)) assert.equal(gigabytesOf(card('', Number(mebibytes))), size);
   });

@@ -12,7 +12,7 @@ const SHORT = [
   ...['--set', 'evaluation={"problems":3,"testProblems":4}', '--sandbox', 'wasm'],
 ];
 
-/** Command lines of other processes that name this folder: servers, guards, workers. */
+/** The command lines of other processes that name this folder: servers, guards and workers. */
 function processesOf(folder: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

@@ -22,12 +22,12 @@ const pagesIn = (folder: string): string[] =>
     .map((name) => join(folder, name));
 const INDEXED = ['docs', 'docs/how-to'].flatMap(pagesIn);
 const PAGES = [...pagesIn('.'), ...INDEXED, ...pagesIn('docs/adr')];
-/** The others tell of earlier versions: their entries are not updated. */
+/** The other pages describe earlier versions, so their entries are not updated. */
 const CURRENT = PAGES.filter((page) => page !== 'CHANGELOG.md' && page !== 'docs/notebook.md');
 const read = (page: string): string => readFileSync(page, 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
-/** Lines of the shell blocks of a page, without comments. */
+/** The lines of a page's shell blocks, without comments. */
 function shellLines(page: string): string[] {
   const blocks = [...read(page).matchAll(/```(?:sh|bash|console)\n([\s\S]*?)```/g)].map((match) => match[1]!);
   return blocks
@@ -42,7 +42,7 @@ const inline = (page: string): string[] =>
   [...read(page).matchAll(/`((?:npx gauntlet|npm run) [^`\n]+)`/g)].map((m) => m[1]!);
 const words = (line: string): string[] => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ''));
 
-/** Fails if the line names a command or an option that does not exist, or another number of arguments. */
+/** Fails if the line names an unknown command or option, or has the wrong number of arguments. */
 function check(line: string): void {
   let rest = words(line).slice(2);
   let command: Command = createProgram();
@@ -58,7 +58,7 @@ function check(line: string): void {
     const option = command.options.find(({ long, short }) => long === word || short === word);
     if (option === undefined && word !== '--help') assert.ok(!word.startsWith('-'), `'${line}': no option ${word}`);
     if (option === undefined && word !== '--help') operands++;
-    if (option?.required) i++; // its value
+    if (option?.required) i++; // skips the value of the option
   }
   const { registeredArguments: known } = command;
   assert.ok(operands >= known.filter(({ required }) => required).length, `'${line}': an argument is missing`);
@@ -232,7 +232,7 @@ describe('README and docs', () => {
 
   it('name files that exist', () => {
     const folders = readdirSync('.', { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    const sources = folders.map(({ name }) => name).filter((name) => !name.startsWith('.')); // not the store of a run
+    const sources = folders.map(({ name }) => name).filter((name) => !name.startsWith('.')); // paths in the store of a run do not count
     const pattern = new RegExp(`\`((?:${sources.join('|')})/[\\w./-]+\\.\\w+)\``, 'g');
     for (const page of CURRENT)
       for (const [, path] of read(page).matchAll(pattern))

@@ -1,4 +1,4 @@
-// Which problems `gauntlet evaluate` measures by default.
+// The problems that `gauntlet evaluate` measures by default.
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { heldOut } from '../../cli/commands/evaluate.js';

@@ -1,4 +1,4 @@
-// `gauntlet export`, read back with the readers of the other tools. GAUNTLET_PYTHON names a Python that has them.
+// Reads the output of `gauntlet export` with the other tools' own readers. GAUNTLET_PYTHON names a Python that has them.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.j
 
 const REQUIREMENTS = 'test/support/requirements-exports.txt';
 
-/** A hook for tests that need a Python package. */
+/** A hook that skips tests if a Python package is missing. */
 const needs = (name: string) =>
   function (this: Mocha.Context): void {
     if (spawnSync(NATIVE_PYTHON, ['-c', `import ${name}`]).status === 0) return;
@@ -182,7 +182,7 @@ describe('gauntlet export', () => {
             generated([{ t: [3] }], 4),
             generated([5], 6),
           ],
-          // the last program fails the baseline test: nothing else is needed to catch it
+          // the last program fails the baseline test, so no other test is needed to catch it
           verdicts: [
             ['pass', 'fail', 'fail', 'pass', 'pass'],
             ['pass', 'pass', 'fail', 'pass', 'pass'],
@@ -211,14 +211,14 @@ describe('gauntlet export', () => {
   });
 
   describe('in the format inspect', function () {
-    this.timeout(180_000); // a server, workers, two processes and a large Python package start
+    this.timeout(180_000); // starts a server, workers, two processes and a large Python package
 
     before(function () {
       needTemporal(this);
       needs('inspect_ai').call(this);
     });
 
-    /** What `gauntlet evaluate` prints for the best checkpoint. */
+    /** The output of `gauntlet evaluate` for the best checkpoint. */
     async function evaluated(): Promise<{ metrics: Record<string, { value: number }>; results: Ref<ProblemResult[]> }> {
       const host = findable(await startServer());
       const workers = await workersOver(host.server, world);

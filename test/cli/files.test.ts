@@ -1,4 +1,4 @@
-// Files, pipes and ports as users have them: encodings, empty files, names, and failures of the system.
+// Unusual files, pipes and ports of users: encodings, empty files, names, and failures of the system.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const ROW = {
 };
 const LINE = `${JSON.stringify(ROW)}\r\n`;
 
-/** Runs the program in a shell with bash's pipes. */
+/** Runs the program in bash, with its pipes. */
 async function inShell(script: string): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn('bash', ['-c', script], { env: { ...process.env, NO_COLOR: '1', G: 'node bin/gauntlet.mjs' } });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
@@ -158,7 +158,7 @@ describe('files of a user', function () {
   });
 
   it('fail with an error code if a port cannot be used', async function () {
-    needTemporal(this); // the dashboard would install one
+    needTemporal(this); // the dashboard would otherwise install a handler
     const other = createServer();
     await new Promise<void>((settle) => other.listen(0, '127.0.0.1', settle));
     const { port } = other.address() as AddressInfo;

@@ -11,7 +11,7 @@ const unanswered = (code = 14): Error => {
 };
 
 describe('watchServer', () => {
-  /** Returns the messages of a watch over a server that gives these answers; the watch stops after the last one. */
+  /** The messages of a watch while a server gives these answers. The watch stops after the last answer. */
   async function saidOf(answers: readonly ('yes' | 'no' | 'never')[]): Promise<string[]> {
     const said: string[] = [];
     const stop = new AbortController();
@@ -112,6 +112,6 @@ describe('throughOutages', () => {
     const away = await watched(6);
     assert.equal(back.result, 'call 3');
     assert.match(String(away.result), /Failed to get/);
-    assert.deepEqual([back.queries, away.queries], [1 + 2, 1]); // one when watching begins
+    assert.deepEqual([back.queries, away.queries], [1 + 2, 1]); // one request is made when watching begins
   });
 });

@@ -1,4 +1,4 @@
-// gauntlet problems, over a real sandbox.
+// `gauntlet problems`, with a real sandbox.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

@@ -119,7 +119,7 @@ describe('the progress display', () => {
       const stream = Object.assign(new PassThrough(), { isTTY: true, columns });
       const display = openDisplay(stream as never, { now: () => 0, env, schedule: async () => bands });
       for (const step of [40, 41, 42]) display.update({ ...at(step), passRate: (step - 40) / 2, validity: 0.5 });
-      await setImmediate(); // the schedule is read
+      await setImmediate(); // the schedule is known now
       display.stop();
       return stripVTControlCharacters(written(stream)).trimEnd().split('\n');
     };

@@ -20,7 +20,7 @@ describe('a run with a proxy in the environment', function () {
     if (findTemporalCli() !== undefined) return;
     if (process.env.GAUNTLET_REQUIRE_TEMPORAL)
       throw new Error('GAUNTLET_REQUIRE_TEMPORAL is set and there is no Temporal CLI');
-    this.skip(); // no Temporal CLI on this machine
+    this.skip(); // this machine has no Temporal CLI
   });
   after(removeFolders);
 
@@ -50,7 +50,7 @@ describe('a run with a proxy in the environment', function () {
         gauntlet(['train', id, '--store', store, '--watch', ...QUICK], { ...env, ...variables });
       const { code, err } = await train('far', { HTTPS_PROXY: proxy.url.replace('://', '://me:secret@') });
       assert.equal(code, 0, err);
-      // the check of the command, its client, and its workers
+      // the connections of the command's check, its client, and its workers
       assert.ok(proxy.requests.filter((line) => line === `CONNECT ${address} me:secret`).length >= 3);
       const refused = await train('dead', { https_proxy: DEAD.replace('://', '://me:secret@') });
       assert.equal(refused.code, 3);

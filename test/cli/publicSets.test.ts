@@ -1,4 +1,4 @@
-// Public sets as their users have them: Parquet files in the columns of the hub, checked, imported and loaded for training.
+// Public sets in the form in which users have them: Parquet files with the columns of the hub, checked, imported and loaded.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { requireDocker } from '../sandbox/docker.js';
 import { PRIME_REFERENCES, PUBLIC_SETS } from '../support/publicSets.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
-/** One option --map for each column. */
+/** Adds an option --map for each column. */
 const repeated = (map: string): string[] => map.split(',').flatMap((column) => ['--map', column]);
 const fileOf = (format: string): string => join(ROOT, 'test/data/publicSets', `${format}.parquet`);
 const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
@@ -20,7 +20,7 @@ describe('a public problem set', function () {
 
   for (const { format, records, healthy, asCode = 0, quarantined } of PUBLIC_SETS) {
     it(`has healthy problems, and a reason for each other problem, in the format ${format}`, async function () {
-      if (format === 'kodcode') await requireDocker(this); // some of its tests need pytest
+      if (format === 'kodcode') await requireDocker(this); // some tests of the set need pytest
       const folder = await temporaryFolder({ 'references.jsonl': lines(PRIME_REFERENCES) });
       const references = format === 'prime' ? ['--references', join(folder, 'references.jsonl')] : [];
       const out = join(folder, 'own.jsonl');

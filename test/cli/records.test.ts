@@ -130,7 +130,7 @@ describe('gauntlet checkpoints', () => {
   });
 
   it('reads a store in a bucket like a folder', async function () {
-    this.timeout(600_000); // the first run installs the server
+    this.timeout(600_000); // the first use installs the S3 server
     const server = await requireS3(this);
     try {
       const url = server.url('cache=0');
@@ -142,7 +142,7 @@ describe('gauntlet checkpoints', () => {
       const shown = await inProcess('checkpoints', 'show', '--store', url);
       assert.match(shown.out, /\ns3:\/\/.*\/runs\/made\/checkpoints\/checkpoint_stage_1_epoch_1\n$/);
       const swept = JSON.parse((await inProcess('store', 'gc', '--json', '--store', url)).out) as { bytes: number };
-      assert.equal(swept.bytes, 0); // all of it is new
+      assert.equal(swept.bytes, 0); // everything is newly copied
     } finally {
       await server.close();
     }
@@ -178,7 +178,7 @@ describe('gauntlet checkpoints', () => {
     const { folder: at } = await madeRun();
     const own = await openStore(at);
     const now = Date.now();
-    assert.deepEqual((await openRuns(own, now - 1000, undefined)).open, []); // it has ended
+    assert.deepEqual((await openRuns(own, now - 1000, undefined)).open, []); // the run has ended
     await own.removeRunFile('made', 'result.json');
     const [unfinished] = (await openRuns(own, now - 1000, undefined)).open;
     assert.deepEqual([unfinished?.run, unfinished?.why], ['made', 'has no result, and no server knows its status']);

@@ -34,7 +34,7 @@ const ROWS = [
   },
   { id: 'strict', code: 'def f(x):\n    return (x,)', entry: 'f', tests: [[[1], [1]]], comparison: 'strict' },
 ];
-/** Rows with numbers that JSON.stringify would not write so. */
+/** Rows with numbers that JSON.stringify would write in another form. */
 const NUMBERS = [
   `{"id":"arguments","code":"def f(*x): return [type(y).__name__ for y in x]","entry":"f","tests":[[
     [3.0, -0.0, 1e3, 1E16, NaN, -Infinity, 12345678901234567890, 1, true],
@@ -276,7 +276,7 @@ describe('inOrder', () => {
     try {
       const work = async (i: number): Promise<number> => {
         if (i === 1) throw new Error('fault 1');
-        await new Promise((resolve) => setImmediate(() => setImmediate(resolve))); // the error has occurred by then
+        await new Promise((resolve) => setImmediate(() => setImmediate(resolve))); // at this time, the error has occurred
         return i;
       };
       const seen: number[] = [];

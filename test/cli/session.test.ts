@@ -23,7 +23,7 @@ import { madeRun, RESULT, removeFolders } from './support.js';
 
 type Described = { status: string; pendingActivities?: object[] };
 
-/** A client of a server with these executions. */
+/** A client of a server that has these executions. */
 function clientOf(executions: Record<string, Described>, service: object = {}): Client {
   const describe = async (workflowId: string) => {
     const found = executions[workflowId];
@@ -77,7 +77,7 @@ describe('describeExecution, heldActivities and unpause', () => {
       { ...first, paused: true },
       { ...first, attempt: 4, lastFailure: failure },
       { ...first, attempt: 5, lastFailure: { message: 'odd' } },
-      { ...first, activityType: { name: 'claimModelWorker' }, attempt: 3 }, // waits for a free worker
+      { ...first, activityType: { name: 'claimModelWorker' }, attempt: 3 }, // the activity waits for a free worker
     ];
     const held = clientOf({ r: { status: 'PAUSED', pendingActivities } });
     const activity = { type: 'generateChains', id: '1' };
@@ -192,7 +192,7 @@ describe('interceptorsUntil', () => {
     let closed = false;
     const made: object[] = [];
     const real = { start: () => undefined };
-    const [, cancelled, ...none] = interceptorsUntil(() => closed); // after the client's own, which retries
+    const [, cancelled, ...none] = interceptorsUntil(() => closed); // is called after the client's own interceptor, which retries
     assert.deepEqual(none, []);
     const call = (options: object) =>
       cancelled!(
@@ -226,7 +226,7 @@ describe('Ctrl-C', function () {
       const own = process.listeners(signal).filter((listener) => !before.includes(listener));
       assert.equal(own.length, 1, signal);
       own[0]!(signal);
-      own[0]!(signal); // as `timeout` and npm send it
+      own[0]!(signal); // `timeout` and npm send the signal twice
       assert.equal(stops, 1);
       release();
       assert.deepEqual(process.listeners(signal), before);
@@ -243,12 +243,12 @@ describe('Ctrl-C', function () {
       child.stderr.on('data', (part) => {
         text += part;
       });
-      await once(child.stdout, 'data'); // a run of the model has begun
+      await once(child.stdout, 'data'); // the model has begun to run
       const ended = once(child, 'exit');
       child.kill(signal);
       await sleep(1_200);
       child.kill(signal);
-      assert.deepEqual(await ended, [null, 'SIGINT'], text); // 130 for a shell
+      assert.deepEqual(await ended, [null, 'SIGINT'], text); // a shell reports exit code 130
       assert.equal(text, '');
     });
 });

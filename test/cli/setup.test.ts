@@ -1,4 +1,4 @@
-// `gauntlet setup cuda`, with a pip that has small packages.
+// `gauntlet setup cuda`, with a fake pip that provides small packages.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { installCuda } from '../../cli/commands/setup.js';
 import { NVIDIA, PROVIDER, PROVIDER_FILES } from '../../infra/cudaPackages.js';
 import { CUDA_LIBRARIES } from '../../ml/device/cudaLibraries.js';
 
-/** Answers `python3 -m pip download … -r FILE` and `python3 -m zipfile -e WHEEL FOLDER`, and writes down what was asked. */
+/** Answers `python3 -m pip download … -r FILE` and `python3 -m zipfile -e WHEEL FOLDER`, and records the calls. */
 const PYTHON = `#!/bin/sh
 [ "$2" = pip ] && { echo "$*" >> "$ASKED"; for last; do :; done; cat "$last" >> "$ASKED"; [ "$BROKEN" = "" ] || exit 1; touch "\${last%/*}/package.whl"; }
 [ "$2" = zipfile ] && for folder in onnxruntime/capi nvidia/cu13/lib; do
@@ -59,7 +59,7 @@ describe('gauntlet setup cuda', () => {
     assert.ok(requests.includes(`onnxruntime-gpu==1.30.0 --hash=sha256:${PROVIDER.sha256}`));
     for (const { name, files } of NVIDIA)
       if (installed.includes(name))
-        // the machine may have them
+        // the machine itself may have these libraries
         for (const file of files) assert.ok(existsSync(join(folder, 'cache', 'cuda-13', file)), file);
     assert.deepEqual(await installCuda(() => undefined, provider), []);
   });

@@ -1,4 +1,4 @@
-// `gauntlet solve` and `gauntlet serve` with the shipped model, and what a terminal or a model sees of hostile texts.
+// `gauntlet solve` and `gauntlet serve` with the shipped model, and the effect of hostile texts on terminals and models.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -68,7 +68,7 @@ describe('solving with the shipped model', function () {
       [0, 2],
     );
     assert.ok(programs.every(({ code, writtenTests }) => code.startsWith('def solve(nums):') && writtenTests > 0));
-    const expected = programs[0]!.code; // the same problem under another id, and greedy
+    const expected = programs[0]!.code; // solves the same problem with another id, greedily
     assert.equal(programs[1]!.code, expected);
   });
 

@@ -1,4 +1,4 @@
-// What the demo tells at its end.
+// The story that the demo tells at its end.
 import assert from 'node:assert/strict';
 import { stripVTControlCharacters } from 'node:util';
 import { createActivities } from '../../activities/index.js';
@@ -15,7 +15,7 @@ describe('the story of a run', () => {
     const world = await doubles();
     const activities = createActivities(world.deps);
     await runPipeline(activities, 'better', { ...SMALL_RUN, seed: 1 });
-    await runPipeline(activities, 'same', { ...SMALL_RUN, seed: 0 }); // no problem improves
+    await runPipeline(activities, 'same', { ...SMALL_RUN, seed: 0 }); // the records have no problem that improves
     const store = await openStore(world.folder);
     assert.deepEqual(await findStory(store, 'better'), {
       problemId: 'add-4',

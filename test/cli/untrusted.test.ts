@@ -1,5 +1,5 @@
 // Malicious models, checkpoints and files: matching digests, impossible sizes, paths out of the folder, deeply nested
-// JSON. Each one produces one line and a non-zero exit code and uses little memory and time.
+// JSON. Each one produces one line and a non-zero exit code, and uses little memory and time.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';

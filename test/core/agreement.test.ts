@@ -42,7 +42,7 @@ describe('the vote of sampled programs', () => {
   });
 
   it('also gives weight for generated tests that count', () => {
-    // the first three inputs count; on the fourth, the two programs that differed before have less weight
+    // the first three inputs count; on the fourth, the two programs that disagreed before have less weight
     const ballots = [
       ballot([1], [5, 5, 5, 8]),
       ballot([1], [5, 5, 5, 8]),

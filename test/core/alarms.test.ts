@@ -9,7 +9,7 @@ import {
   watchStep,
 } from '../../core/run/alarms.js';
 
-/** Of the first 41 steps of the demo with seed 0: validity, then tokens of a program, or the shares of three terms. */
+/** Figures of the first 41 steps of the demo with seed 0: validity, and program tokens or the shares of three terms. */
 const DEMO: (readonly [validity: number, ...number[]])[] = JSON.parse(readFileSync('test/core/alarms.json', 'utf8'));
 
 const figuresOf = ([validity, ...rest]: (typeof DEMO)[number]): WatchedFigures => {
@@ -22,7 +22,7 @@ const figuresOf = ([validity, ...rest]: (typeof DEMO)[number]): WatchedFigures =
 function alarmsOf(steps: WatchedFigures[]) {
   let state: AlarmState = {};
   return steps.map((step) => {
-    const watched = watchStep(JSON.parse(JSON.stringify(state)) as AlarmState, step); // as a workflow carries it
+    const watched = watchStep(JSON.parse(JSON.stringify(state)) as AlarmState, step); // converts the state to JSON and back, as a workflow does
     state = watched.state;
     return watched.alarms;
   });

@@ -12,7 +12,7 @@ const atLimit = (limit: number) => ({ answerTokens: Array(limit).fill(1), text: 
 const atContext = { answerTokens: [1], text: 'a', truncated: true };
 const unfit = { answerTokens: [], text: '', truncated: true };
 const empty = { answerTokens: [0], text: ' \n', truncated: false };
-const thinking = { ...atLimit(4), text: '' }; // cut before the thinking ended
+const thinking = { ...atLimit(4), text: '' }; // was cut before the thinking ended
 
 const warned = (role: Role, answers: Parameters<typeof countAnswersOf>[1], own = config) =>
   warningsOf(role, countAnswersOf(role, answers, own), own);

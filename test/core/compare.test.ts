@@ -42,7 +42,7 @@ const TABLE: [Value, Value, boolean, boolean][] = [
   [{ b: 'YQ==' }, 'a', false, false],
   [{ s: [3, 1, 2] }, { s: [1, 2, 3] }, true, true],
   [{ s: [1, 2] }, { s: [1, 2, 3] }, false, false],
-  [{ s: [1, 1, 2] }, { s: [1, 2, 2] }, true, true], // a set with a repeat
+  [{ s: [1, 1, 2] }, { s: [1, 2, 2] }, true, true], // a set that repeats an item
   [{ s: [true, 2] }, { s: [1, 2] }, true, false],
   [{ s: [{ t: [1, 2] }] }, { s: [{ t: [1, 2] }] }, true, true],
   [{ s: [1] }, [1], false, false],

@@ -130,7 +130,7 @@ describe('the comparison of values with order and tolerance', () => {
 });
 
 describe('the pairing of items under a tolerance', () => {
-  const grid = fc.integer({ min: 0, max: 7 }).map((n) => n / 2); // halves: arithmetic is exact
+  const grid = fc.integer({ min: 0, max: 7 }).map((n) => n / 2); // multiples of one half, so that arithmetic is exact
   type Item = number | number[];
   const close = (a: Item, b: Item): boolean =>
     typeof a === 'number'
@@ -216,14 +216,14 @@ describe('the pairing of items under a tolerance', () => {
         const [x, y] = [Math.floor(i / rows), i % rows];
         return [f(x + noise * ((y * 7) % rows)), f(y)];
       });
-    assert.ok(equalValues(grid(40, 1e-14), grid(40, 0), any)); // sorting gives another order in every row of the grid
+    assert.ok(equalValues(grid(40, 1e-14), grid(40, 0), any)); // sorting would give another order in every row of the grid
     const chained = (first: number): Value[] => Array.from({ length: 3000 }, (_, i) => [f(i), f(i === 0 ? first : 0)]);
     assert.ok(equalValues(chained(0).reverse(), chained(0), { order: 'any', ...within1 }));
     assert.ok(!equalValues(chained(9), chained(0), { order: 'any', ...within1 }));
     const crowd = (last: number): Value[] =>
       Array.from({ length: 3000 }, (_, i) => [f(1 + i * 1e-13), f(i === 2999 ? last : 1)]);
     assert.ok(equalValues(crowd(1), crowd(1).reverse(), any));
-    assert.ok(!equalValues(crowd(9), crowd(1), any)); // the last one has no partner
+    assert.ok(!equalValues(crowd(9), crowd(1), any)); // the last item has no partner
   });
 });
 
@@ -279,7 +279,7 @@ describe('the comparison of values next to CPython', () => {
     ),
     fc.constantFrom<Value>('', 'a', '1', '\ud800', '\udc00x', 'a\u0000', { b: '' }, { b: 'YQ==' }),
   );
-  /** Without repeated keys, as in a real set or dict. */
+  /** Leaves out repeated keys, as a real set or dict does. */
   const distinctKeys = <T>(items: fc.Arbitrary<T>, keyOf: (item: T) => Value): fc.Arbitrary<T[]> =>
     fc.uniqueArray(items, {
       maxLength: 3,
@@ -303,7 +303,7 @@ describe('the comparison of values next to CPython', () => {
       distinctKeys(fc.tuple(key, tie('value')), ([x]) => x).map((x): Value => ({ d: x })),
     ),
   })).value;
-  /** The same value in another form, or a similar one. */
+  /** Returns the same value in another form, or a similar value. */
   const variant = (v: Value, next: () => number): Value => {
     const roll = next();
     if (roll === 0) return v === 1 ? true : v === true ? f(1) : v === 0 ? f(-0) : v === 2 ? 3 : v;

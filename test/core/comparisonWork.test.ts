@@ -10,7 +10,7 @@ import type { Value } from '../../core/schema/value.js';
 const MIB = 1 << 20;
 const SECONDS = 20;
 
-/** @returns seconds of CPU time, which other processes do not change much */
+/** @returns seconds of CPU time, on which other processes have little effect */
 function secondsOf(work: () => void): number {
   const before = process.cpuUsage();
   work();
@@ -42,7 +42,7 @@ describe('the time of one comparison', function () {
   });
 
   it('does not change which numerals are read', () => {
-    const before = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/; // slow for long texts
+    const before = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/; // is slow for long texts
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...'+-.0189eEx'), { maxLength: 9 }), (characters) => {
         const token = characters.join('');

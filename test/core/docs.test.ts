@@ -1,4 +1,4 @@
-// Pages that list what the code defines are compared with it, both ways.
+// Compares pages that list what the code defines with the code, in both directions.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { assertNever, ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
@@ -9,12 +9,12 @@ import { OUTCOMES } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { rolloutsSchema, runConfigSchema } from '../../core/schema/config.js';
 
-/** The more there are, the fewer people understand any. Lower it with every removal. */
+/** The limit of configuration fields, because users cannot understand many. Lower it whenever a field is removed. */
 const MOST_FIELDS = 80;
 
 const page = (name: string): string => readFileSync(`docs/${name}`, 'utf8');
 
-/** Rows of the first table after a heading, as cells without backticks. */
+/** The rows of the first table after a heading. Cells have no backticks. */
 function table(text: string, heading?: string): string[][] {
   const from = heading === undefined ? 0 : text.indexOf(`\n${heading}\n`);
   assert.ok(from >= 0, `no heading ${heading}`);

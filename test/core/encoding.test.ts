@@ -1,4 +1,4 @@
-// The encodings of files that people write.
+// The encodings of text files that users write.
 import assert from 'node:assert/strict';
 import { decodeText, FileDecoder, NotText } from '../../core/base/encoding.js';
 
@@ -41,8 +41,8 @@ describe("the text of a user's file", () => {
       Buffer.concat([Buffer.from(lines), Buffer.from('é', 'latin1'), Buffer.from(' x\n')]),
       /^line 3 is not UTF-8/,
     );
-    refused(Buffer.from([0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0xc3]), /^line 1 is not UTF-8/); // ends within a character
-    refused(Buffer.from([0xff, 0xfe, 0x61, 0, 0x0a, 0, 0, 0xd8, 0x61, 0]), /^line 2 is not UTF-16LE/); // half a pair
+    refused(Buffer.from([0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0xc3]), /^line 1 is not UTF-8/); // ends in the middle of a character
+    refused(Buffer.from([0xff, 0xfe, 0x61, 0, 0x0a, 0, 0, 0xd8, 0x61, 0]), /^line 2 is not UTF-16LE/); // contains half a surrogate pair
     const decoder = new FileDecoder();
     decoder.decode(Buffer.from('one\ntwo\nthr\u00e9'.repeat(50)));
     decoder.decode(Buffer.from([0xc3]));

@@ -22,7 +22,7 @@ const problem = (id: string, fields: Partial<ProblemResult> = {}): ProblemResult
   ...fields,
 });
 
-/** Metrics that the problems have, rounded. */
+/** The metrics of these problems, rounded. */
 const measured = (problems: ProblemResult[]): Record<string, number> =>
   Object.fromEntries(
     METRIC_NAMES.flatMap((name) => {
@@ -116,7 +116,7 @@ describe('the metrics of an evaluation', () => {
 describe('the overlap of two stages', () => {
   it('is the share of words of the later text that occur in the earlier text', () => {
     assert.equal(overlap('count the EVEN numbers', 'count numbers in nums'), 2 / 4);
-    assert.equal(overlap('a b c', 'x + 1'), 0); // words have two letters at least
+    assert.equal(overlap('a b c', 'x + 1'), 0); // a word has at least two letters
     assert.equal(overlap('anything', ''), 0);
   });
 });

@@ -1,4 +1,4 @@
-// Variations of known inputs, for tests whose expected values a reference computes.
+// Variations of known inputs. They become tests whose expected values a reference computes.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/base/random.js';
 import { freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';

@@ -1,11 +1,11 @@
-// The identity of a configuration is the same in all versions, and old configurations can be read.
+// The identity of a configuration is the same in all versions, and old configurations stay readable.
 import assert from 'node:assert/strict';
 import { PRESET_NAMES, resolveConfig } from '../../core/config/presets.js';
 import { runConfigSchema, runIdentity } from '../../core/schema/config.js';
 import { FROZEN } from '../../core/schema/identity.js';
 import { digestJson } from '../../store/canonicalJson.js';
 
-/** The digests that 0.3.0 computed, without most of their digits: of presets, of optional fields, of other settings. */
+/** The first digits of digests that version 0.3.0 computed for presets, optional fields and other settings. */
 const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
   ['e88cd6a4f357ecdf', { preset: 'tiny' }],
   ['a568c7c23ad721c5', { preset: 'tiny-no-discriminator' }],

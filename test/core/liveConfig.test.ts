@@ -121,5 +121,5 @@ describe('fieldsText', () => {
   });
 });
 
-/** An object with so many levels. */
+/** An object that is nested to this depth. */
 const nested = (levels: number): object => JSON.parse(`${'{"ppo":'.repeat(levels)}1${'}'.repeat(levels)}`) as object;

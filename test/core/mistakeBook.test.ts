@@ -16,7 +16,7 @@ const outcome = (input: number, failed: boolean, origin: ExecutedTest['origin'] 
   test: test(input),
   failed,
 });
-/** Inputs and weights of the entries of problem 'p'. */
+/** The inputs and weights of the entries of problem 'p'. */
 const listed = (book: MistakeBook): [unknown, number][] =>
   entriesOf(book, 'p').map(({ test, weight }) => [test.args[0], weight]);
 

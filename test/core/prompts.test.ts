@@ -219,7 +219,7 @@ describe('prompts of problems with a calling convention', () => {
 });
 
 describe('prompts of the shipped problems', () => {
-  /** Recorded before prompts described calling conventions. Models were trained with these bytes. */
+  /** Digests that were recorded before prompts described calling conventions. Models were trained with these prompts. */
   const DIGESTS = {
     tiny: '4f1161db15bb1da17ae92ff33838b5a7f16ecf6c8b10cccdcaa71fd071336c91',
     nested: '5b8a5e584b3eaa629e8072b3a369d2e165cfd51f77fa024e5d80a57ba46915c3',

@@ -21,7 +21,7 @@ const close = (actual: readonly number[], expected: readonly number[]): void => 
   });
 };
 
-/** 'v' valid, 'c' valid and catching, 'i' invalid; inputs are the place unless named. */
+/** Marks tests: 'v' is valid, 'c' valid and catching, 'i' invalid. An input is the place of the test unless it is named. */
 const turn = (tests: string, lost = 0, inputs: string[] = []): JudgedTurn => ({
   tests: [...tests].map(
     (kind, i): JudgedTest => ({ inputs: inputs[i] ?? `${tests}${i}`, valid: kind !== 'i', caught: kind === 'c' }),
@@ -29,7 +29,7 @@ const turn = (tests: string, lost = 0, inputs: string[] = []): JudgedTurn => ({
   lost,
 });
 
-/** The value of a sum as people read it. */
+/** Computes a sum that is written for readers. */
 const sumOfText = (text: string): number =>
   [...text.matchAll(/(−|\+)? ?(\d[\d.]*)(?: × (\d[\d.]*))?/g)].reduce(
     (sum, [, sign, weight, share = '1']) => sum + (sign === '−' ? -1 : 1) * Number(weight) * Number(share),
@@ -60,7 +60,7 @@ describe('the reward scheme shifted', () => {
   });
 
   it('divides the credit of a valid test by the number of tests with its inputs', () => {
-    // 'a' is used three times, once by an invalid test; 'b' once; 'c' twice in one sample
+    // 'a' occurs three times, once in an invalid test; 'b' occurs once; 'c' occurs twice in one sample
     const group = [turn('vv', 0, ['a', 'b']), turn('vi', 0, ['a', 'a']), turn('cc', 0, ['c', 'c'])];
     close(discriminator(group), [
       0.4 * ((1 / 3 + 1) / 2),
@@ -103,7 +103,7 @@ describe('the reward scheme zero-sum', () => {
   });
 
   it('gives the discriminator (1 − pass rate) · validity', () => {
-    // of 4 tests 3 are valid, of which the program passes 2
+    // 3 of 4 tests are valid, and the program passes 2 of these
     close(discriminator([turn('cvvi')]), [(1 - 2 / 3) * (3 / 4)]);
     close(discriminator([turn('c', 1), turn('vv'), turn('ii'), turn('')]), [0.5, 0, 0, 0]);
   });
@@ -133,7 +133,7 @@ describe('the reward scheme composite', () => {
   });
 
   it('divides the credit of a valid test by the number of tests with its inputs, but not the credit of a bug', () => {
-    // 'a' is used twice, 'b' once
+    // 'a' occurs twice, and 'b' once
     const group = [turn('vv', 0, ['a', 'b']), turn('c', 0, ['a'])];
     close(discriminator(group), [0.6 * 0.75, 0.6 * 0.5 + 0.4]);
   });
@@ -177,7 +177,7 @@ describe('the reward scheme code-a1', () => {
 
 describe('the reward scheme mutation', () => {
   const { discriminator } = REWARD_RULES.mutation;
-  /** Tests that kill these mutants, of five; baseline tests kill the first. */
+  /** Tests that kill these mutants out of five. Baseline tests kill the first mutant. */
   const killing = (...kills: number[][]): JudgedTurn => ({
     tests: kills.map((own, i) => ({ inputs: String(i), valid: true, caught: false, kills: own })),
     lost: 0,

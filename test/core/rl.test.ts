@@ -256,7 +256,7 @@ describe('the scores of a checkpoint', () => {
   });
 
   it('use pass@k as the fraction of k-subsets with a pass', () => {
-    // counted over all subsets of n samples, of which the first c pass
+    // counts all subsets of n samples, the first c of which pass
     for (let n = 1; n <= 7; n++) {
       for (let c = 0; c <= n; c++) {
         for (let k = 1; k <= n; k++) {

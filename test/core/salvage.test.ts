@@ -7,7 +7,7 @@ import { testsOfModule } from '../../core/parse/testModule.js';
 import { valueSchema } from '../../core/schema/value.js';
 import { rowsOf } from '../support/rows.js';
 
-/** 'f(args)→expected' of every test, then the reason of every rejected test. */
+/** 'f(args)→expected' for every test, followed by the reasons of rejected tests. */
 function read(text: string, options: Partial<SalvageOptions> = {}): string[] {
   const { tests, rejected } = salvageTests(text, { entry: 'f', arity: 1, limit: 9, ...options });
   return [
@@ -87,12 +87,12 @@ describe('salvageTests', () => {
         for (const test of tests) assert.ok(valueSchema.safeParse([test.args, test.expected]).success);
         for (const loss of rejected) assert.ok(REJECTION_REASONS.includes(loss.reason) && loss.text.length <= 200);
       }),
-      { numRuns: Number(process.env.GAUNTLET_FUZZ ?? 500) }, // GAUNTLET_FUZZ sets more
+      { numRuns: Number(process.env.GAUNTLET_FUZZ ?? 500) }, // GAUNTLET_FUZZ can set a larger number
     );
   });
 
   it('finds a good test after any other text', () => {
-    // an open bracket or quote would be ambiguous, so each line closes what it opens
+    // an open bracket or quote would be ambiguous, so each line closes everything that it opens
     const line = fc.stringMatching(/^[a-z ,.:;=+!?0-9]*$/);
     fc.assert(
       fc.property(fc.array(line, { maxLength: 5 }), (lines) => {

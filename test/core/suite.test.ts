@@ -151,7 +151,7 @@ describe('the archive of buggy chains', () => {
     assert.notDeepEqual(
       fill(1),
       Array.from({ length: 10 }, (_, i) => `c${i + 40}`),
-    ); // not just the newest
+    ); // the archive keeps more than the newest entries
   });
 
   it('chooses and archives a new chain that is faulty', () => {
@@ -214,7 +214,7 @@ describe('the standard errors of a step', () => {
       { passRate: 0.5, validity: undefined },
       { passRate: 1, validity: 0.6, bugCatchRate: 1 },
     ]);
-    assert.deepEqual(Object.keys(errors), ['passRate', 'validity']); // one group is too few
+    assert.deepEqual(Object.keys(errors), ['passRate', 'validity']); // a single group gives no standard error
     assert.ok(Math.abs(errors.passRate! - Math.sqrt(0.25 / 3)) < 1e-12);
     assert.ok(Math.abs(errors.validity! - Math.sqrt(0.08 / 2)) < 1e-12);
     assert.deepEqual(standardErrors([]), {});

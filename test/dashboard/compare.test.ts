@@ -1,4 +1,4 @@
-// Two runs compared.
+// The comparison of two runs.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import type { Request } from '../../core/run/control.js';

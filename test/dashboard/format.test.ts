@@ -1,4 +1,4 @@
-// How the pages write names.
+// The names that the pages show.
 import assert from 'node:assert/strict';
 import { modelName, phaseName } from '../../dashboard/web/format.js';
 

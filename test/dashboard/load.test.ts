@@ -1,4 +1,4 @@
-// What a request reads of the store, because several viewers ask again and again while a run trains on the same machine.
+// What the requests of viewers read from the store. Several viewers may poll while a run trains on the same machine.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
@@ -8,7 +8,7 @@ import type { Use } from '../../store/objects.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Notes which objects are read and touched. */
+/** Records which objects are read and which are marked as used. */
 class CountingObjects extends FileObjects {
   readonly reads: string[] = [];
   readonly touches: string[] = [];
@@ -40,7 +40,7 @@ describe('the load of the dashboard', () => {
     resources = openResources(new ObjectStore(objects));
   });
 
-  /** Reads again what was read before. */
+  /** Repeats an earlier request. */
   async function again(path: string): Promise<string[]> {
     const first = await resources.read(path);
     assert.ok(objects.reads.length > 0);

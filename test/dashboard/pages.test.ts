@@ -182,7 +182,7 @@ describe(`the pages in a browser${skipped}`, () => {
     const filter = page.getByLabel('Filter');
     await filter.fill('reward');
     await before.close();
-    await record(3); // in a new phase
+    await record(3); // belongs to a new phase
     const again = await open(Number(new URL(before.url).port));
     try {
       await page.getByText('step 3 of 6').waitFor();
@@ -272,7 +272,7 @@ describe(`the pages in a browser${skipped}`, () => {
 
   it('show programs, stages, answers, tests and tokens of a model as text', async () => {
     const store = openResources(await openStore(world.folder));
-    /** Every text of a group is an attack; the keys that the page looks up stay. */
+    /** Makes every text of a group an attack, except the keys that the page looks up. */
     const attacked = (value: unknown, long: string, key = ''): unknown => {
       if (Array.isArray(value)) return value.map((each) => attacked(each, long, key));
       if (typeof value === 'string') return TEXTS.includes(key) ? `${value}${HOSTILE}${'\u001b[2J'}${long}` : value;
@@ -297,7 +297,7 @@ describe(`the pages in a browser${skipped}`, () => {
         assert.equal(await page.evaluate('window.hacked'), undefined);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0);
       }
-      await page.goto(`${hostile.url}#/runs/run`); // with an example
+      await page.goto(`${hostile.url}#/runs/run`); // the report with an example
       await page.getByRole('list', { name: 'Stages of the chain' }).waitFor();
       const text = (await page.locator('main').textContent()) ?? '';
       assert.ok(text.split('<script>window.hacked=1</script>\\u{202e}\\u{7}\\u{1b}[2J').length > 10);

@@ -19,7 +19,7 @@ const bands = (records: Parameters<typeof bandsOf>[0]) =>
 
 describe('the schedule of a run in the dashboard', () => {
   it('begins after the checkpoint in a fork', () => {
-    const metrics = (count: number) => stepsUntil(count).slice(8); // of a fork of checkpoint_stage_1_epoch_4
+    const metrics = (count: number) => stepsUntil(count).slice(8); // a fork of checkpoint_stage_1_epoch_4
     assert.deepEqual(bands({ config, metrics: metrics(9) }).slice(0, 2), [
       [1, 'alternating', 8, 10, 1],
       [2, 'discriminator', 10, 13, 0],
@@ -44,7 +44,7 @@ describe('the schedule of a run in the dashboard', () => {
 
   it('shows recorded steps unchanged, and plans the rest with the changed N and K', () => {
     const changed = resolveConfig({ ...config, schedule: { ...SCHEDULE, alternatingSteps: 0 } });
-    const metrics = stepsUntil(14); // in stage 2
+    const metrics = stepsUntil(14); // the run is in stage 2
     assert.deepEqual(bands({ config: changed, metrics }).slice(2, 6), [
       [1, 'alternating', 6, 10, 4],
       [2, 'discriminator', 10, 13, 3],

@@ -1,4 +1,4 @@
-// The report of a run: one file with everything inside, bounded, and safe whatever a model wrote.
+// The report of a run is one complete file of limited size, and is safe whatever a model wrote.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import { fakeDigest, HOSTILE, sampleData } from '../support/sample.js';
 
 const FACTS = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };
 
-/** Contents of the elements with this name. */
+/** The contents of the elements with this name. */
 const elements = (page: string, name: string): string[] =>
   [...page.matchAll(new RegExp(`<${name}[^>]*>([\\s\\S]*?)</${name}>`, 'g'))].map(([, text]) => text!);
 
@@ -70,7 +70,7 @@ describe('the report of a run', () => {
     const { resources: all } = contentsOf(page);
     const sizeOf = (given: Record<string, unknown>): number =>
       Object.entries(given)
-        .slice(2) // the run and its stages
+        .slice(2) // the resources of the run and its stages
         .reduce((sum, entry) => sum + Buffer.byteLength(entry.map((each) => JSON.stringify(each)).join(':')), 0);
     for (const share of [0, 0.1, 0.5, 0.9]) {
       const limit = Math.floor(share * sizeOf(all));

@@ -154,7 +154,7 @@ describe('the resources of the dashboard', () => {
             assert.equal(advantage, samples[i]!.advantage);
             assert.ok(mask.every((bit, t) => (bit === 1 ? logprobs![t]! < 0 : logprobs![t] === 0)));
             logprobs!.forEach((logprob, t) => {
-              assert.ok(Math.abs(entropies![t]! - logprob / -2) < 1e-6); // what the double of the engine returns
+              assert.ok(Math.abs(entropies![t]! - logprob / -2) < 1e-6); // the value that the double of the engine returns
             });
           }
         }
@@ -182,7 +182,7 @@ describe('the resources of the dashboard', () => {
     }
   });
 
-  /** The memo rows of all updates, with their results. */
+  /** The memo rows of all updates and their results. */
   async function updates(): Promise<{ key: string; output: UpdatePolicyOutput }[]> {
     const { store } = world.deps;
     const rows = (await store.memoKeys()).map(async (key) => {
@@ -193,7 +193,7 @@ describe('the resources of the dashboard', () => {
     return (await Promise.all(rows)).flat();
   }
 
-  /** The views of all groups of a step, and their trained rows. */
+  /** The views of all groups of a step, and the trained rows of each. */
   async function tokensOf(from: Resources, step: number): Promise<{ views: TokensView[]; rows: TokenRow[] }> {
     const { groups } = await read<StepView>(`runs/run/steps/${step}`);
     const paths = groups.map(({ index }) => `runs/run/steps/${step}/groups/${index}/tokens`);
@@ -217,7 +217,7 @@ describe('the resources of the dashboard', () => {
       for (const { ratios, clipped, mask, advantage } of rows)
         for (const [t, ratio] of ratios!.entries()) {
           const gain = (r: number): number => Math.min(r * advantage!, Math.min(1.2, Math.max(0.8, r)) * advantage!);
-          const isFlat = gain(ratio + 1e-6) === gain(ratio - 1e-6); // no gradient
+          const isFlat = gain(ratio + 1e-6) === gain(ratio - 1e-6); // the token has no gradient
           assert.equal(clipped![t], Number(mask[t] === 1 && isFlat), `ratio ${ratio}, advantage ${advantage}`);
           if (mask[t] === 1)
             seen.add(`${Math.sign(advantage!)} ${ratio < 0.8 ? 'low' : ratio > 1.2 ? 'high' : 'inside'}`);
@@ -241,7 +241,7 @@ describe('the resources of the dashboard', () => {
   it('show the history of a problem over the steps', async () => {
     const { problems } = await read<ProblemHistory>('runs/run/problems');
     const points = problems.flatMap((problem) => problem.points);
-    assert.equal(points.length, 4 * 4 + 2 * 3); // 4 generator steps of 4 groups, 2 discriminator steps of 3
+    assert.equal(points.length, 4 * 4 + 2 * 3); // 4 generator steps with 4 groups, and 2 discriminator steps with 3
     assert.ok(problems.every(({ id }) => id.startsWith('add-')));
   });
 

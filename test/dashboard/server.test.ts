@@ -1,4 +1,4 @@
-// The server of the dashboard: what it answers, and whom it refuses.
+// The answers of the dashboard's server, and the requests that it refuses.
 import assert from 'node:assert/strict';
 
 import { request } from 'node:http';
@@ -23,7 +23,7 @@ interface Answer {
   body: string;
 }
 
-/** Unlike fetch, it sends any Host and Origin. */
+/** Sends a request with any Host and Origin, which fetch cannot do. */
 function ask(
   url: string,
   path: string,
@@ -129,7 +129,7 @@ describe('the server of the dashboard', () => {
       ] as const)
         assert.equal((await get(path, { [name]: value })).status, 403, `${path} ${name}`);
     assert.equal((await get('/api/runs', { origin: `http://${host}` })).status, 200);
-    for (const site of ['cross-site', 'same-site']) // same-site: another port of this machine
+    for (const site of ['cross-site', 'same-site']) // `same-site` includes another port of this machine
       assert.equal((await get('/api/runs', { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' })).status, 403, site);
     assert.equal(
       (await get('/api/runs', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'no-cors' })).status,
@@ -217,9 +217,9 @@ describe('the token of the dashboard', () => {
       assert.match(cookie, /HttpOnly; SameSite=Strict/);
       assert.equal((await ask(local, '/api/runs', { cookie: cookie.split(';')[0]! })).status, 200);
       assert.equal((await ask(local, '/api/runs', { authorization: `Bearer ${token}` })).status, 200);
-      const wrong = `Bearer é${'x'.repeat(token.length - 1)}`; // as long, but more bytes
+      const wrong = `Bearer é${'x'.repeat(token.length - 1)}`; // has as many characters, but more bytes
       assert.equal((await ask(local, '/api/runs', { authorization: wrong })).status, 401);
-      // a page whose name leads here does not know the token; a proxy may keep another name
+      // a foreign page whose name leads here does not know the token; a proxy may use another name
       assert.equal((await ask(local, '/api/runs', { host: 'evil.example' })).status, 401);
       const known = { host: 'runs.example', authorization: `Bearer ${token}` };
       assert.equal((await ask(local, '/api/runs', known)).status, 200);

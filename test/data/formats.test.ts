@@ -1,4 +1,4 @@
-// Each reader with small records of its format.
+// Tests each reader with small records of its format.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const plain = {
 const EVALPLUS = `{"task_id": "Own/1", "prompt": "def half(x):\\n    \\"\\"\\" half \\"\\"\\"\\n", "contract": "assert x", "canonical_solution":
  "    return x / 2\\n", "entry_point": "half", "base_input": [[1.0], [2]], "plus_input": [[NaN], [-Infinity], [12345678901234567890]], "atol": 0.001}`;
 const evalplus = EVALPLUS.replace('\n', '');
-/** The same with numbers that JSON has. */
+/** Replaces numbers that JSON does not have. */
 const finite = JSON.parse(evalplus.replace('NaN', '1').replace('-Infinity', '1')) as object;
 const functional = {
   question_id: 'q1',
@@ -68,7 +68,7 @@ const codecontests = {
   solutions: { language: [2, 3, 3], solution: ['int main(){}', 'print(input())', 'print(int(input()))'] },
 };
 
-/** A pickle of one str, as protocol 4 writes it. */
+/** Writes a str as a pickle of protocol 4. */
 function pickled(text: string, tail = Buffer.from('.')): Buffer {
   const body = Buffer.from(text);
   const head = Buffer.from([0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0, 0, 0x58, 0, 0, 0, 0]);
@@ -82,7 +82,7 @@ function comparisonOf({ comparison }: Problem): unknown[] {
   return [absolute, relative, text];
 }
 
-/** What the judges of sets accept, and what their readers do. */
+/** The calling conventions of the judges of the sets, and what their readers do. */
 const JUDGES = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf8')) as {
   types: [task: number, given: unknown[], args: Value[]][];
   unread: [record: object, names: string[]][];
@@ -95,7 +95,7 @@ describe('the formats of problem files', () => {
     assert.ok(problems[0], JSON.stringify(entries));
     return problems[0];
   };
-  /** The problem of a record has these fields. */
+  /** Asserts that the problem of a record has these fields. */
   const gives = async (record: unknown, right: Partial<Problem>, what?: string): Promise<Problem> => {
     const problem = await problemOf(record);
     const found = Object.keys(right).map((key) => [key, problem[key as keyof Problem]]);
@@ -205,7 +205,7 @@ describe('the formats of problem files', () => {
       hiddenTests: [{ args: ['a'], expected: 'aa' }],
       testSource: undefined,
     });
-    const { hiddenTests } = problem; // not in the source as well, since source is rewarded
+    const { hiddenTests } = problem; // is not in the source as well, because source tests are rewarded
     const computed = { ...mbpp, test_setup_code: 'y = int("3")', test_list: ['assert twice(y) == 6'] };
     await gives(computed, { testSource: 'y = int("3")\nassert twice(y) == 6', testStyle: 'assert', hiddenTests });
     await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /tests call g; the/);
@@ -215,7 +215,7 @@ describe('the formats of problem files', () => {
     const plus = await problemOf({ ...mbpp, test: `assert twice(5) == 10\n${loop}` });
     assert.deepEqual(plus.hiddenTests, [...hiddenTests, { args: [5], expected: 10 }]);
     assert.equal(plus.testSource?.trim(), loop.trim());
-    assert.deepEqual(await problemOf({ ...mbpp, test: loop.replace('assert', 'out =') }), problem); // checks nothing
+    assert.deepEqual(await problemOf({ ...mbpp, test: loop.replace('assert', 'out =') }), problem); // the statement checks nothing
   });
 
   it('name fields that may hold tests but are not read', async () => {
@@ -349,7 +349,7 @@ describe('the formats of problem files', () => {
     const script = 'print(1)\nx = "\\\\"';
     const written = (await problemOf({ ...plain, generated_checker: script })).checker;
     assert.equal(written, checkerOfScript(script));
-    assert.equal((await problemOf({ ...plain, checker: written })).checker, written); // an imported file
+    assert.equal((await problemOf({ ...plain, checker: written })).checker, written); // a file that was imported
     await refuses({ ...plain, checker: 'checker = 1' }, /field `checker`: must define the function checker/);
     await refuses({ ...plain, test_source: 'assert f(1)', test_style: 'nose' }, /field `test_style`/);
   });
@@ -364,7 +364,7 @@ describe('the formats of problem files', () => {
     assert.equal(await styleOf('@patch("a")\ndef test_a(b, c=1): pass\ndef test_c(d=1): pass'), 'assert');
     assert.equal(await styleOf('class TestA(unittest.TestCase):\n  def test_b(self, c): pass'), 'assert');
     assert.equal(await styleOf('import pytest\nassert f(1) == pytest.approx(1)'), 'assert');
-    assert.equal((await problemOf({ ...plain, test_style: 'pytest' })).testStyle, undefined); // there is no source
+    assert.equal((await problemOf({ ...plain, test_style: 'pytest' })).testStyle, undefined); // the problem has no test source
   });
 
   it('turn the contract into a validator with the parameters of the solution (EvalPlus)', async () => {
@@ -378,7 +378,7 @@ describe('the formats of problem files', () => {
     assert.ok(validator.startsWith('def half(x):'));
     assert.equal(await validatorOf(''), undefined);
     const ofTuple = '\n    assert isinstance(x, tuple)\n';
-    assert.equal(await validatorOf(ofTuple), undefined); // JSON made it a list
+    assert.equal(await validatorOf(ofTuple), undefined); // JSON has turned it into a list
     assert.ok((await problemOf({ ...finite, task_id: 'Mbpp/2', contract: ofTuple })).validator);
   });
 

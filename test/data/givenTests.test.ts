@@ -1,4 +1,4 @@
-// Tests and solutions of public sets, in the shapes in which trainers exchange them.
+// The tests and solutions of public sets, in the forms in which they are published.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

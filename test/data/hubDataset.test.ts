@@ -1,4 +1,4 @@
-// Data sets of a hub on this machine, honest and hostile.
+// Downloads data sets from a local hub that is honest or hostile.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Downloads from a hub on this machine, honest and hostile.
+// Downloads models from a local hub that is honest or hostile.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -315,7 +315,7 @@ describe('a model of the Hugging Face hub', function () {
     await mkdir(join(place, 'hub'));
     await writeFile(repository(), 'a file');
     await refused('HUB_FAULT', /^some\/model: cannot be written to .* \(E[A-Z]+\)$/);
-    const full = Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }); // of an open file
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }); // an open file keeps its name
     const { message } = asFault(full, { kind: 'model', id: 'some/model' }, 'some/model');
     assert.match(message, /^some\/model: cannot be written to .* \(ENOSPC\)$/);
   });

@@ -60,9 +60,9 @@ describe('the folder of a model', () => {
     await refused('other/model', absent('other/model'));
     await refused('some/model@v2', absent('some/model@v2'));
     rmSync(join(cached('snapshots', 'aaaa1111'), 'config.json'));
-    await refused('some/model@aaaa', absent('some/model@aaaa')); // incomplete
+    await refused('some/model@aaaa', absent('some/model@aaaa')); // the snapshot is incomplete
     writeFileSync(join(cached('refs'), 'main'), '');
-    await refused('some/model', absent('some/model')); // two snapshots, and none is named
+    await refused('some/model', absent('some/model')); // there are two snapshots, and none is named
     rmSync(cached('snapshots', 'aaaa1111'), { recursive: true });
     for (const odd of ['', '\n', '../snapshots/bbbb2222', 'b\u001b']) {
       writeFileSync(join(cached('refs'), 'main'), odd);

@@ -1,4 +1,4 @@
-// Problem files that fill memory or never end if only single elements are bounded.
+// Problem files that would fill the memory or never end if only single elements were limited.
 import assert from 'node:assert/strict';
 import { createWriteStream, rmSync, statSync } from 'node:fs';
 import { Readable } from 'node:stream';

@@ -62,7 +62,7 @@ describe('a problem file', function () {
       refused(written('lz4'), /^lz4\.parquet: is compressed with LZ4_RAW: use zstd or snappy$/));
 
     const whole = (): Buffer => readFileSync(written('zstd'));
-    /** The file with another footer. */
+    /** Replaces the footer of the file. */
     const withMetadata = (bytes: Uint8Array, change: (metadata: FileMetaData) => void): Uint8Array => {
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       const body = bytes.subarray(0, bytes.byteLength - 8 - view.getUint32(bytes.byteLength - 8, true));
@@ -193,10 +193,10 @@ describe('a problem file', function () {
   });
 
   describe('packed with zstd', () => {
-    // zstd -19, two frames after each other
+    // `zstd -19` wrote two frames one after the other
     const PACKED = Buffer.from('KLUv/QRokQAAeyJhIjogMX0KeyJhIjogMn0KP4Yujw==', 'base64');
     const block = (bytes: number, last: boolean): Buffer => {
-      const head = (bytes << 3) | (1 << 1) | Number(last); // one byte, repeated
+      const head = (bytes << 3) | (1 << 1) | Number(last); // repeats one byte
       return Buffer.from([head & 255, (head >> 8) & 255, head >> 16, 0x20]);
     };
 
@@ -233,8 +233,8 @@ describe('a problem file', function () {
     });
 
     it('is refused if it expands to far more bytes', async () => {
-      const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]); // a window of 2 MB
-      const blocks = Array.from({ length: 4000 }, (_, i) => block(1 << 17, i === 3999)); // 512 MB in 16 kB
+      const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]); // has a window of 2 MB
+      const blocks = Array.from({ length: 4000 }, (_, i) => block(1 << 17, i === 3999)); // expands 16 kB to 512 MB
       const path = file('bomb.jsonl.zst', Buffer.concat([head, ...blocks]));
       await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 16777216 bytes, .*; unpack it if that is right$/);
     });

@@ -346,7 +346,7 @@ describe('the splits of problems', () => {
 });
 
 describe('the built-in problems', () => {
-  /** Results of runs depend on them: memo keys and manifests contain these digests. */
+  /** The digests of the built-in problems. Memo keys and manifests contain them, so results of runs depend on them. */
   const DIGESTS = {
     tiny: ['sha256:7dc5801ba02960b6b306208dd8a7c1ca1645f52855e3a63a9db79a8a1ca73d7f', 1315, 157, 267],
     nested: ['sha256:f467cdda169b97eec6c6972a1f6acdb41432fb5b7e4dd307a49044ca9131cdbd', 1200, 160, 240],

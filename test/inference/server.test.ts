@@ -1,4 +1,4 @@
-// The OpenAI-compatible server: read by OpenAI's own client, and asked by hostile ones.
+// The OpenAI-compatible server, with OpenAI's own client and with hostile clients.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -45,7 +45,7 @@ describe('the server for solve requests', () => {
     return fetch(`${listener.origin}/v1/chat/completions`, { method: 'POST', body: text, signal: signal ?? null });
   }
 
-  /** Sends any Host and Origin, unlike fetch. */
+  /** Sends a request with any Host and Origin, which fetch cannot do. */
   const statusWith = (headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
       const sent = request(`${listener.origin}/v1/models`, { headers }, (response) => {
@@ -128,7 +128,7 @@ describe('the server for solve requests', () => {
     const { gauntlet: said } = (await (await post(body)).json()) as Extended;
     const programs = said.programs as { passed: number; selected: boolean; code: string }[];
     assert.equal(programs.length, 8);
-    assert.deepEqual(new Set(programs.map(({ passed }) => passed)), new Set([0, 1])); // the draws contain both
+    assert.deepEqual(new Set(programs.map(({ passed }) => passed)), new Set([0, 1])); // the draws contain both programs
     assert.deepEqual(
       programs.flatMap(({ selected, passed }) => (selected ? [passed] : [])),
       [1],
@@ -196,7 +196,7 @@ describe('the server for solve requests', () => {
     const first = post(BODY);
     await entered;
     mock.timers.enable({ apis: ['setInterval'] });
-    const second = await post({ ...BODY, stream: true }); // its headers are there
+    const second = await post({ ...BODY, stream: true }); // the headers have arrived
     mock.timers.tick(5_000);
     mock.timers.reset();
     const { waiting } = (await (await fetch(`${listener.origin}/health`)).json()) as { waiting: number };
@@ -276,15 +276,15 @@ describe('the server for solve requests', () => {
 
   it('answers while other clients hold connections without a request, and soon ends these connections', async () => {
     await listener.close();
-    await start({ host: 'gpu.test' }); // beyond loopback, with a token
+    await start({ host: 'gpu.test' }); // a server that is reachable from outside, with a token
     const authorization = `Bearer ${token}`;
     const sockets = await holdConnections(listener.origin, 300);
     const ended = Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')));
     assert.equal(await statusWith({ authorization }), 200);
-    const again = await holdConnections(listener.origin, 300); // at once
+    const again = await holdConnections(listener.origin, 300); // ends the connection at once
     assert.equal(await statusWith({ authorization }), 200);
     for (const socket of again) socket.destroy();
-    await ended; // within 12 s, although nobody needs a connection
+    await ended; // ends it within 12 s, although no other client needs the connection
   }).timeout(30_000);
 
   it('reads the numbers in tests as a problem file does', () => {

@@ -1,4 +1,4 @@
-// Solving in one process: the same programs as the workflow, tests of the discriminator, and the choice by them.
+// The solver in one process: it writes the same programs as the workflow, and chooses by tests of the discriminator.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { runPipeline, solve } from '../support/runs.js';
 
 const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
 
-/** Signatures as people paste them: the entry, what the model sees, and what is left of the message. */
+/** Signatures that users paste: the entry, the text for the model, and the rest of the message. */
 const { signatures: PASTED, callings: CALLINGS } = JSON.parse(
   readFileSync(join(ROOT, 'test/inference/pasted.json'), 'utf8'),
 ) as {

@@ -1,4 +1,4 @@
-// infra/helm/gauntlet: Helm lints and renders it, the types of Kubernetes accept the manifests, and they match the code.
+// Helm lints and renders infra/helm/gauntlet, the types of Kubernetes accept the manifests, and they match the code.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ import { temporalTarget } from '../../infra/temporalTarget.js';
 
 const CHART = 'infra/helm/gauntlet';
 const CHECK = 'test/infra/chart/check.go';
-const HELM = 'helm.sh/helm/v4@v4.3.1'; // brings the versions of Kubernetes' types that it is built with
+const HELM = 'helm.sh/helm/v4@v4.3.1'; // contains the versions of Kubernetes' types with which it was built
 
 interface Manifest {
   kind: string;
@@ -61,7 +61,7 @@ const EVERYTHING = {
 };
 const WASM = { ...DIND, sandbox: { kind: 'wasm' }, serviceAccount: { name: 'existing' } };
 
-/** Values without one that must be set, or with one that cannot work, and what the message names. */
+/** Values that are missing or cannot work, each with a text of its message. */
 const REFUSED: [RegExp, object][] = [
   [/image: name an image/, { ...DIND, image: '' }],
   [/temporal\.address: name the server/, { ...DIND, temporal: {} }],
@@ -81,7 +81,7 @@ async function buildCheck(): Promise<string> {
   const scratch = mkdtempSync(`${binary}-`);
   try {
     copyFileSync(CHECK, join(scratch, 'check.go'));
-    // caches of its own, which are removed: they take 700 MB
+    // uses its own caches, which are removed because they take 700 MB
     const caches = { GOCACHE: join(scratch, 'cache'), GOMODCACHE: join(scratch, 'modules') };
     const options = {
       cwd: scratch,
@@ -207,7 +207,7 @@ describe(CHART, function () {
     const { TEMPORAL_API_KEY, ...rest } = env;
     assert.deepEqual(TEMPORAL_API_KEY, { secretKeyRef: { name: 'key', key: 'api-key' } });
     const plain = Object.entries(rest).filter(([, value]) => typeof value === 'string') as [string, string][];
-    // without the paths of certificates, which do not exist here
+    // leaves out the paths of certificates, which do not exist here
     const readable = plain.filter(([name]) => !name.endsWith('_PATH'));
     const target = temporalTarget({ ...Object.fromEntries(readable), TEMPORAL_API_KEY: 'secret' })!;
     assert.deepEqual([target.connection.address, target.connection.apiKey], ['temporal:7233', 'secret']);
@@ -273,7 +273,7 @@ describe(CHART, function () {
       const target = accepted[1]!.find(
         ({ kind, metadata: { name } }) => kind === 'Deployment' && name === `test-${role}`,
       )!;
-      assert.equal(target.spec.replicas, undefined); // or each upgrade would undo the scaling
+      assert.equal(target.spec.replicas, undefined); // otherwise each upgrade would undo the scaling
       const authentication = accepted[1]!.find(({ kind }) => kind === 'TriggerAuthentication')!;
       assert.equal(authenticationRef.name, authentication.metadata.name);
       const parameters = authentication.spec.secretTargetRef.map((each: { parameter: string }) => each.parameter);
@@ -314,7 +314,7 @@ describe(CHART, function () {
   });
 });
 
-/** Names of values; what is below `resources` and the like belongs to Kubernetes. */
+/** The names of values. Names below `resources` and similar values belong to Kubernetes. */
 const namesIn = (values: object): string[] =>
   Object.entries(values).flatMap(([name, value]) => {
     const ours = value !== null && typeof value === 'object' && !Array.isArray(value) && name !== 'resources';

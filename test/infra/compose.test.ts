@@ -1,4 +1,4 @@
-// infra/compose.yaml: every role is served once, commands and files exist, and ports are open to this machine only.
+// infra/compose.yaml has one service for each role, names existing commands and files, and opens ports only to this machine.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -65,6 +65,6 @@ describe('withLock', () => {
 
   it('detects whether a process is alive', () => {
     assert.equal(isAlive(process.pid), true);
-    assert.equal(isAlive(2 ** 22 + 1), false); // above the largest pid of Linux
+    assert.equal(isAlive(2 ** 22 + 1), false); // larger than the largest pid of Linux
   });
 });

@@ -13,11 +13,11 @@ const COMPILED = /\.(m?ts|tsx|css|html)$/;
 
 interface Packed {
   filename: string;
-  size: number; // bytes
+  size: number; // in bytes
   files: { path: string }[];
 }
 
-/** Files below a folder of the checkout, as paths from its root. */
+/** The files in a folder of the checkout, as paths from the root. */
 const filesIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder), { recursive: true })
     .map((name) => `${folder}/${name}`)
@@ -31,7 +31,7 @@ describe('the npm package', function () {
 
   before(() => {
     folder = temporaryFolder();
-    // without scripts: `prepack` would build again
+    // without scripts, because `prepack` would build again
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
     const output = execFileSync('npm', args, {
       cwd: ROOT,

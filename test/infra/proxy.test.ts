@@ -1,4 +1,4 @@
-// Which addresses are reached through a proxy of the environment.
+// Which addresses are reached through the proxies that the environment names.
 import assert from 'node:assert/strict';
 import { exceptThisMachine, forClient, forWorker, grpcProxy, proxyFor } from '../../infra/proxy.js';
 import { withVariables } from '../support/proxy.js';

@@ -15,7 +15,7 @@ describe('claimFolder', () => {
     for (const timer of timers.splice(0)) clearInterval(timer);
   });
 
-  /** A process elsewhere, whose clock is an hour behind. */
+  /** A process on another machine, whose clock is an hour behind. */
   function stranger(folder: string, name: string, { alive = true } = {}): void {
     const path = join(folder, 'hosts', name);
     mkdirSync(join(folder, 'hosts'), { recursive: true });
@@ -80,14 +80,14 @@ describe('refuseNetworkFolder', () => {
     for (const [magic, name] of [
       [0x6969, 'NFS'],
       [0xfe534d42, 'SMB'],
-      [0xfe534d42 | 0, 'SMB'], // as a signed number
+      [0xfe534d42 | 0, 'SMB'], // the number as a signed integer
     ] as const)
       await assert.rejects(
         refuseNetworkFolder('/srv/x', async () => magic),
         refusal('BAD_CONFIG', new RegExp(`/srv/x is on ${name}, .*s3:`)),
       );
     if (process.platform === 'linux')
-      // mkdir would not end
+      // mkdir would not return
       await assert.rejects(refuseNetworkFolder('/proc/x/y'), refusal('BAD_CONFIG', /\/proc\/x\/y is on procfs, /));
     await refuseNetworkFolder(join(temporaryFolder(), 'not', 'there'));
   });

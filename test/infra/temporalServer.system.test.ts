@@ -49,7 +49,7 @@ describe('ensureServer', () => {
     if (findTemporalCli() !== undefined) return;
     if (process.env.GAUNTLET_REQUIRE_TEMPORAL)
       throw new Error('GAUNTLET_REQUIRE_TEMPORAL is set and there is no Temporal CLI');
-    this.skip(); // no Temporal CLI on this machine
+    this.skip(); // this machine has no Temporal CLI
   });
   afterEach(async () => {
     for (const server of owned.splice(0)) await server.close();
@@ -105,9 +105,9 @@ describe('ensureServer', () => {
     assert.equal(await asked({ host: `evil.example:${uiPort}` }), 403);
     assert.equal(await asked({ origin: 'https://evil.example' }), 403);
     assert.equal(await asked({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }), 403);
-    assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // keeps its port
+    assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // the server keeps its port
     if (process.platform === 'linux') {
-      // its HTTP API refuses what a page could send, also to a browser that does not block its port
+      // its HTTP API refuses requests that a page could send, even from a browser that does not block the port
       const [, api] = /--http-port\0(\d+)/.exec(readFileSync(`/proc/${one!.pid}/cmdline`, 'utf8'))!;
       const post = (path: string, host: string) =>
         new Promise<number>((settle, fail) => {
@@ -126,7 +126,7 @@ describe('ensureServer', () => {
     assert.equal(isAlive(owner.pid!), false);
     assert.equal(existsSync(join(storeDir, 'temporal.json')), false);
 
-    const again = await start({ storeDir, port: 0, uiPort: 0 }); // on the existing database
+    const again = await start({ storeDir, port: 0, uiPort: 0 }); // the server uses the existing database
     assert.equal(again.owned, true);
   });
 
@@ -224,7 +224,7 @@ describe('ensureServer', () => {
   it('uses ports that browsers block for services without access rules, or says that all are taken', async () => {
     for (const port of BLOCKED_BY_BROWSERS) {
       const refused = await fetch(`http://127.0.0.1:${port}`).catch((error: Error) => error);
-      assert.equal(((refused as Error).cause as Error).message, 'bad port', String(port)); // as Node does
+      assert.equal(((refused as Error).cause as Error).message, 'bad port', String(port)); // Node listens in the same way
     }
     const hidden = await hiddenPorts();
     for (const port of [hidden.ui.port, hidden.metrics, hidden.http])
@@ -233,7 +233,7 @@ describe('ensureServer', () => {
     const { port, listener } = await occupied();
     try {
       if (process.platform === 'linux') {
-        const { ui, metrics, http } = await hiddenPorts([port]); // the UI has an address of its own
+        const { ui, metrics, http } = await hiddenPorts([port]); // the UI has its own address
         assert.equal(ui.port, port);
         assert.notEqual(ui.host, '127.0.0.1');
         for (const other of [metrics, http]) assert.ok(other !== port && (await isFree(other)));

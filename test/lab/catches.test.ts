@@ -28,7 +28,7 @@ import { interpretKeyhole } from '../../lab/families/keyhole/interpret.js';
 import { renderCode } from '../../lab/families/keyhole/render.js';
 import { pluck } from '../support/pluck.js';
 
-/** A problem of one number: wrong programs differ from the reference at the numbers of their name. */
+/** A problem with one number. Wrong programs differ from the reference at the numbers in their names. */
 function toyProblem(...wrong: number[][]): FrozenProblem {
   const program = (at: number[]): WrongProgram => ({
     id: at.join(),
@@ -130,14 +130,14 @@ describe('the measurement of catches', () => {
     assert.equal(secondsOf(control, 10, prices, 'sandbox'), 10 * 0.002 + 20 * 0.001);
     assert.equal(tokensOf(control, 10), 0);
     const model = record('hybrid', 0, { model: { inputs: 4, tokens: 10, seconds: 0.001 } });
-    // four inputs of ten tokens, then six that are drawn
+    // four inputs of ten tokens each, then six that are drawn
     assert.ok(Math.abs(secondsOf(model, 10, prices, 'inProcess') - (0.04 + 6 * 0.003 + 20 * 0.0001)) < 1e-12);
     assert.equal(tokensOf(model, 10), 40);
     for (const one of [control, model]) {
       const seconds = secondsOf(one, 17, prices, 'sandbox');
       assert.ok(Math.abs(inputsIn(one, seconds, prices, 'sandbox') - 17) < 1e-6);
     }
-    assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 7), 0.25); // between 6 and 8
+    assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 7), 0.25); // interpolated between 6 and 8
     assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 1e9), 0.5);
   });
 

@@ -1,5 +1,5 @@
-// Programs of a generator after training: suites, rewards, judgement, and one update. Programs are given instead of sampled, so that the
-// outcome is known.
+// Programs of a generator after training: suites, rewards, verdicts, and one update. The test gives the programs instead of
+// sampling them, so that the outcome is known.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -121,7 +121,7 @@ describe('programs after training', () => {
       await engine.close();
     });
 
-    /** Writes a right and a wrong program in turn. */
+    /** Writes a right and a wrong program alternately. */
     const writing = (own: readonly KeyholeProblem[], wrongOf: (problem: KeyholeProblem) => KeyholeSpec): Engine => {
       const byPrompt = new Map(own.map((problem) => [programPrompt(renderDescription(problem.spec)), problem]));
       const generate: Engine['generate'] = async (requests) =>
@@ -178,7 +178,7 @@ describe('programs after training', () => {
   };
 
   it('are compared seed by seed, with the wider interval of seeds and writers', () => {
-    const seeds = [0, 1, 8]; // 0 and 8 have the same writer
+    const seeds = [0, 1, 8]; // seeds 0 and 8 have the same writer
     const mutation = seeds.map((seed) => record('mutation', seed, 0.5));
     const hybrid = [0.6, 0.7, 0.8].map((right, i) => record('blind-hybrid', seeds[i]!, right));
     const { value, count, half } = difference(mutation, hybrid);

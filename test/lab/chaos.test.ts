@@ -1,4 +1,4 @@
-// The plan, notices, comparison and figures of the chaos run; test/workflows/crash.system.test.ts runs a short one.
+// The plan, the reports, the comparison and the figures of a chaos run; test/workflows/crash.system.test.ts makes a short run.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -211,7 +211,7 @@ describe('leftovers of a chaos run', () => {
   it('finds processes that name the folder or belong to the session of a worker, until they exit', async () => {
     const folder = temporaryFolder();
     const named = spawn('sleep', ['60'], { env: { ...process.env, SOMETHING: folder }, stdio: 'ignore' });
-    // in its own session and without the folder name, like an interpreter with an empty environment
+    // runs in its own session without the folder name, like an interpreter with an empty environment
     const worker = spawn('/bin/sh', ['-c', 'sleep 60 & wait'], { env: {}, detached: true, stdio: 'ignore' });
     try {
       const look = (): string[] => leftProcesses(folder, new Set([worker.pid!]));
@@ -232,8 +232,8 @@ describe('leftovers of a chaos run', () => {
   it('finds containers of dead workers only', async function () {
     this.timeout(180_000);
     const docker = await requireDocker(this);
-    await (await openDocker({ size: 1 })).close(); // builds the image
-    const pid = 2 ** 22 + 1; // no process has it
+    await (await openDocker({ size: 1 })).close(); // this builds the image
+    const pid = 2 ** 22 + 1; // no process has this pid
     const [name, label] = Object.entries(ownLabels())[0]!;
     const container = await docker.createContainer({
       Image: IMAGES.none,

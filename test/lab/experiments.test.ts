@@ -88,7 +88,7 @@ describe('the experiments', () => {
   it('train an arm longer in every stage if it must sample more tokens', () => {
     const { schedule } = resolveConfig(configOf({ family: 'nested', arm: 'frozen' }, {}, 1.6));
     const { discriminatorSteps, generatorSteps, alternatingSteps, stages } = schedule;
-    assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [3, 3, 6, 2]); // 2 and 4 × 1.6
+    assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [3, 3, 6, 2]); // 2 × 1.6 and 4 × 1.6
   });
 
   it('treat an arm at equal tokens as the same run if its schedule does not change', () => {
@@ -169,7 +169,7 @@ describe('the experiments', () => {
     assert.equal(plot.match(/<circle cx="[\d.]+" cy="[\d.]+" r="4"/g)!.length, 3);
     // the axis goes from 40 to 80 %: 61 % ± 12.7 points, t(0.975, 1) · 0.01
     assert.match(plot, /<line x1="318\.6" y1="\d+" x2="712\.4" y2="\d+"/);
-    assert.match(plot, /<circle cx="810\.0" cy="75" r="4"/); // the method, at 80 %
+    assert.match(plot, /<circle cx="810\.0" cy="75" r="4"/); // the mean of the method is 80 %
     assert.match(plot, />frozen<\/text>/);
     assert.equal(plotOf('nested', records.slice(0, 1)), undefined);
     assert.equal(plotOf('tiny', records), undefined);

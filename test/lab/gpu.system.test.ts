@@ -1,4 +1,4 @@
-// `npm run bench -- gpu` on a CUDA runtime that computes nothing, so that its checks must fail and everything else must work.
+// Runs `npm run bench -- gpu` on a CUDA runtime that computes nothing. Its checks must fail; everything else must work.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

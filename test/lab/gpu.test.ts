@@ -93,7 +93,7 @@ describe('the benchmark of a GPU', () => {
       reasonOf(new GauntletError(code, message));
     assert.deepEqual(engine('OUT_OF_MEMORY', 'too large'), { skipped: 'too large' });
     assert.deepEqual(engine('ENGINE_FAULT', 'no kernel image'), { failed: 'no kernel image' });
-    await needMemory('cpu', 1e15); // the CPU is there to try the benchmark
+    await needMemory('cpu', 1e15); // the CPU only serves to test the benchmark
   });
 
   it('packs every module that a packed one starts', async () => {

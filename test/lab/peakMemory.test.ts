@@ -8,7 +8,7 @@ describe('the peak memory of our side of a benchmark', () => {
   it('counts a mapped part of a file once, and no allocated memory with it', () => {
     const smaps = [
       mapping('7f0000000000', 'r--p 00000000 fe:00 17', 100),
-      mapping('7f0100000000', 'r--p 00000000 fe:00 17', 80), // of another graph
+      mapping('7f0100000000', 'r--p 00000000 fe:00 17', 80), // mapped again for another graph
       mapping('7f0200000000', 'r--p 00040000 fe:00 17', 20),
       mapping('7f0300000000', 'r--p 00000000 fe:00 18', 5, 2),
       mapping('7f0400000000', 'rw-p 00000000 00:00 0', 4000, 4000),

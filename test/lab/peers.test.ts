@@ -85,7 +85,7 @@ serve({"fail": fail, "chat": chat, "end": end, "hang": hang})
   });
 });
 
-/** Chains, cut to different lengths that fit the context. */
+/** Chains that are cut to different lengths, all of which fit into the context. */
 function ragged(): Job {
   const job = makeJob({ kind: 'ragged', problems: 1, samples: 2 }, SHAPES.embedded.vocab, 'test', 0);
   assert.ok(job.kind === 'train');
@@ -163,7 +163,7 @@ describe('the contenders on the shape of the shipped model', function () {
   it('answer every stage and test of a step in our peer, which decodes no token twice and times each part', () => {
     const step = outcomes[5]!;
     assert.equal(step.tokens!.length, 5 * 3 + 2);
-    assert.deepEqual(step.tokens![0], step.tokens![1]); // stage 1 of the same problem, greedy
+    assert.deepEqual(step.tokens![0], step.tokens![1]); // the greedy answers of stage 1 to the same problem are equal
     assert.notDeepEqual(step.tokens![3], step.tokens![4]);
     assert.ok(step.loss! > 0);
     assert.deepEqual(Object.keys(step.parts!), ['chains', 'tests', 'scoring', 'update']);

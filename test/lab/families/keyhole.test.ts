@@ -1,4 +1,4 @@
-// The family with rare triggers: its splits, its frozen programs and the inputs that catch them. CPython says what programs compute.
+// The keyhole family: its splits, its frozen programs and the inputs that catch them. CPython checks the results of programs.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../../core/base/random.js';
 import { problemSchema, SPLITS } from '../../../core/schema/problem.js';

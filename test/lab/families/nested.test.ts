@@ -1,4 +1,4 @@
-// The harder family: its splits, its tests and its flaws. CPython says what programs compute.
+// The nested family: its splits, its tests and its flaws. CPython checks the results of programs.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../../core/base/random.js';
 import { problemSchema, SPLITS } from '../../../core/schema/problem.js';

@@ -1,4 +1,4 @@
-// The shipped problems are those of the families, and the shipped base models are those that data/manifest.json and their cards describe.
+// The shipped problems equal those of the families, and the shipped base models match data/manifest.json and their cards.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -16,12 +16,12 @@ import { openSandbox } from '../../../workers/deps/openSandbox.js';
 import { temporaryFolder } from '../../infra/support.js';
 
 describe('the shipped problems', function () {
-  this.timeout(600_000); // the family computes for a quarter of a minute on an idle machine
+  this.timeout(600_000); // computing the family takes 15 seconds on an idle machine
 
   for (const [name, generate] of Object.entries(PROBLEMS)) {
     it(`equal the problems that the family computes: ${name}`, async () => {
       const generated = generate();
-      // not the bytes of the file: versions of zlib compress differently
+      // compares contents, because versions of zlib compress differently
       const text = gunzipSync(readFileSync(shippedProblemsPath(name))).toString();
       assert.ok(text === linesOf(generated), 'data/ is out of date: npm run make:problems');
       const loaded = await loadProblems(name === 'steps' ? 'steps:1-5' : name);

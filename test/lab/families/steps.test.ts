@@ -1,4 +1,4 @@
-// The `steps` family: its programs under CPython, what its tests expose, its splits and its texts.
+// The `steps` family: its programs under CPython, its tests, its splits and its texts.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ for job in json.load(sys.stdin):
 json.dump(out, sys.stdout)
 `;
 
-/** The operations of a problem, from its title. */
+/** The operations of a problem, read from its title. */
 const operationsOf = ({ title, tags }: Problem) => {
   let from = tags[0]!;
   return title!.split(', then ').map((name) => {
