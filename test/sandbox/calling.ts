@@ -1,4 +1,4 @@
-// Calling styles, for every backend: methods, operations, linked lists and trees, in-place answers.
+// The calling styles on every backend: methods, operations, linked lists and trees, and in-place answers.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const { checkers: CHECKERS } = JSON.parse(readFileSync(join(ROOT, 'test/data/jud
 
 export function callingConformance(get: () => Sandbox): void {
   const limits = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 90, memoryMb: 256, outputBytes: 1_000_000 };
-  /** Runs several programs, each with its entry, calling, code and inputs. */
+  /** Runs several programs, each with its own entry, calling, code and inputs. */
   const runAll = async (
     jobs: [entry: string, calling: Partial<Calling> | undefined, code: string, inputs: Value[][]][],
   ): Promise<CallResult[][]> => {
@@ -68,7 +68,7 @@ class Solution:
     ]);
     assert.deepEqual(method, [value([1, 1, 1, true]), value([1, 1, 1, true])]);
     assert.deepEqual(fixed, [value(7)]);
-    refused(plain!, /NameError/); // a program without calling has only its own imports
+    refused(plain!, /NameError/); // a program without `calling` has only its own imports
   });
 
   it('lets the checkers of EvalPlus accept other right answers and no wrong ones', async () => {
@@ -198,7 +198,7 @@ class MinStack:
   });
 
   it('rejects cycles, other objects and oversized structures, but accepts long lists', async () => {
-    const isWasm = get().info.kind === 'wasm'; // here freeing a chain of many thousand objects overflows the stack
+    const isWasm = get().info.kind === 'wasm'; // on this backend, freeing a chain of many thousand objects overflows the stack
     const list = { result: 'ListNode' } as Partial<Calling>;
     const tree = { result: 'TreeNode' } as Partial<Calling>;
     const make = 'def f(k):\n  a = ListNode(0)\n  for i in range(k): a = ListNode(i, a)\n  return a';
@@ -258,10 +258,10 @@ def f():
     ];
     for (const calls of await runAll(bodies.map((body) => ['f', { result: 'ListNode' }, forged(body), [[], []]]))) {
       refused(calls.slice(0, 1), /is not a ListNode: it stores no/);
-      assert.deepEqual(calls[1], value([])); // no code of the program ran
+      assert.deepEqual(calls[1], value([])); // the program has run no code
     }
     const [overridden, falsy] = await runAll([
-      // the stored value counts, not a computed one
+      // reads the stored value, not a computed one
       [
         'f',
         { result: 'ListNode' },
@@ -395,7 +395,7 @@ def f():
       'import sys, threading\nsys.setrecursionlimit(10 ** 6)\nthreading.stack_size(2 ** 28 - 1)\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)\nt = threading.Thread(target=lambda: print(f(100000) - 99994))\nt.start()\nt.join()',
   };
   it('takes the output of a whole program that ends with status 0 in any way', async () => {
-    const isWasm = get().info.kind === 'wasm'; // it has no threads and no processes
+    const isWasm = get().info.kind === 'wasm'; // the backend has no threads and no processes
     const programs = { ...ENDS, ...(isWasm ? {} : THREADS) };
     const all = await runAll(
       Object.values(programs).map((code) => ['main', { style: 'stdio' }, `${code}\n# marker`, [['5\n'], ['5\n']]]),
@@ -423,7 +423,7 @@ if k == 4: sys.stdout.flush(); os._exit(3)
     assert.deepEqual(pluck(calls, 'kind'), ['error', 'error', 'error', 'error', 'value']);
     assert.match(JSON.stringify(calls), /exit status 3.*exit status 'message'.*ZeroDivisionError.*exit status 3/);
     const lost = await run('main', { style: 'stdio' }, 'import os\nprint(1)\nos._exit(0)', [['']]);
-    assert.deepEqual(lost, [value('')]); // what is in a buffer is lost
+    assert.deepEqual(lost, [value('')]); // the text in the buffer is lost
   });
 
   it('limits the CPU time of one call of a whole program', async () => {

@@ -16,7 +16,7 @@ import { anEighth, checkHostile, hostileRows } from './hostile.js';
 
 for (const isolation of ['uid', 'strict'] as const) {
   describe(`the Docker sandbox, isolation ${isolation}`, function () {
-    this.timeout(300_000); // includes making the image
+    this.timeout(300_000); // includes the time to build the image
     let sandbox: Sandbox;
     before(async function () {
       await requireDocker(this);
@@ -33,11 +33,11 @@ for (const isolation of ['uid', 'strict'] as const) {
     if (isolation === 'uid') {
       conformance(() => sandbox);
       callingConformance(() => sandbox); // the same code runs in strict isolation
-    } else essentials(() => sandbox); // dockerKinds.system.test.ts has the rest
+    } else essentials(() => sandbox); // dockerKinds.system.test.ts runs the other rows
 
     it('ends an eighth of the hostile programs as the catalogue expects, and goes on running known programs', async function () {
       const rows = hostileRows();
-      if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+      if (!rows) return this.skip(); // the catalogue needs GAUNTLET_SHARED
       await checkHostile(anEighth(rows), sandbox, isolation);
     });
 
@@ -98,7 +98,7 @@ describe('the Docker sandbox on gVisor', function () {
   });
   after(() => sandbox?.close());
 
-  essentials(() => sandbox); // dockerKinds.system.test.ts has the rest
+  essentials(() => sandbox); // dockerKinds.system.test.ts runs the other rows
 
   it('refuses isolation strict, in which a program could forge answers', async () => {
     const message =
@@ -255,7 +255,7 @@ def f(x):
     const forked = 'who = "program" if os.fork() else "fork"\n';
     const slow = 'if who == "program": time.sleep(0.1)\n';
     const programs = [
-      `import os, time\n${forked}${slow}def f(x): return who`, // the fork would answer first
+      `import os, time\n${forked}${slow}def f(x): return who`, // otherwise the fork would answer first
       `import os, time\ndef f(x):\n  ${forked}  ${slow}  return who`,
     ];
     const results = await sandbox.run(programs.map((code) => job(code, [[1], [2]])));

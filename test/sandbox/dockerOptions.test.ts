@@ -1,4 +1,4 @@
-// The features of a daemon, the options of containers, the blame for ended containers, and the guest's cgroup counters.
+// The features of a daemon, the options of containers, the cause of a container's end, and the guest's cgroup counters.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// Attacks on the container: each attempt is a program that returns what it reached.
+// Attacks on the container. Each attack is a program that returns what it could reach.
 import assert from 'node:assert/strict';
 import type { Value } from '../../core/schema/value.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
@@ -59,7 +59,7 @@ def f(x):
       assert.deepEqual([effective, permitted, noNew, seccomp], [none, none, '1', '2']);
       if (isolation === 'strict') assert.equal(bounding, none);
       const devices = /^\/dev\/(mqueue|null|zero|full|random|urandom|tty|ptmx|pts\/ptmx)$/;
-      // queues cannot be created in /dev/mqueue, see below
+      // queues cannot be created in /dev/mqueue, as tested below
       assert.deepEqual(
         writable.filter((path) => !devices.test(path)),
         [],
@@ -90,7 +90,7 @@ def f(x):
       const [others, found, descriptors] = (await value(code)) as [number, Value[], number[]];
       assert.deepEqual(found, []);
       assert.ok(others <= (isolation === 'uid' ? 3 : 1), `${others} other processes are there`);
-      assert.deepEqual(descriptors.slice(0, 4), [0, 1, 2, 3]); // null, output, output, answers
+      assert.deepEqual(descriptors.slice(0, 4), [0, 1, 2, 3]); // the descriptors: null, output, output, answers
     });
 
     it('cannot affect the next program by changed limits of the guest or by signals', async () => {

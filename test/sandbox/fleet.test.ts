@@ -138,7 +138,7 @@ describe('the reaper of containers', () => {
 });
 
 describe('the event stream of a daemon', () => {
-  const LONG = 600_000; // ms: never reached
+  const LONG = 600_000; // in milliseconds; this time is never reached
   const event = (Action: string, ID = 'c') => `${JSON.stringify({ Action, Actor: { ID } })}\n`;
   const watching = async () => {
     const { docker, state } = fakeDaemon();

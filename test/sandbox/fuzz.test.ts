@@ -1,4 +1,4 @@
-// Fuzzes what the host reads from guests, and tests that discriminators write. GAUNTLET_FUZZ sets the number of cases.
+// Fuzzes data from guests and tests that discriminators write. GAUNTLET_FUZZ sets the number of cases.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { equalValues, judge } from '../../core/comparison/compare.js';
@@ -52,7 +52,7 @@ const message = fc.oneof(
     retire: fc.boolean(),
   }),
 );
-/** The frames of a guest, sometimes with one call too many or too few. */
+/** The frames of a guest, sometimes with a wrong number of calls. */
 const goodCall = fc.tuple(fc.constantFrom('answer', 'answer', 'error', 'timeout'), text);
 const good = fc
   .tuple(fc.constantFrom(1, 1, 2), fc.array(goodCall, { minLength: 3, maxLength: 3 }), fc.nat(20))
@@ -88,7 +88,7 @@ function head(size: number): Buffer {
   bytes.writeUInt32BE(size);
   return bytes;
 }
-/** A stream of frames with some changed bytes, cut at random positions. */
+/** A stream of frames with some changed bytes, which is cut at random positions. */
 const stream = fc
   .tuple(
     fc.array(frame, { maxLength: 8 }),

@@ -1,4 +1,4 @@
-// The reasons of the health gate, with a fake sandbox.
+// The reasons of the health gate, tested with a fake sandbox.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/base/errors.js';
 import type { CallResult, TestRun } from '../../core/schema/execution.js';
@@ -27,7 +27,7 @@ function answering(calls: CallResult[][], sources: TestRun['tests'][] = []): San
     close: async () => undefined,
   };
 }
-/** Tests: 0 → 1, 1 → 2, hidden 0 → 1, 2 → 3, 7 → 8. */
+/** The tests 0 → 1 and 1 → 2, and the hidden tests 0 → 1, 2 → 3 and 7 → 8. */
 const RIGHT = [1, 2, 1, 3, 8].map(value);
 const problem = addProblem(1);
 const examine = (sandbox: Sandbox, given: Problem = problem) => examineProblem(given, sandbox);
@@ -159,7 +159,7 @@ describe('the health gate', () => {
   });
 
   it('requires that the validator allows every input and the checker accepts every answer of the reference', async () => {
-    /** The reference answers as told, and the functions of the problem say `said` of the third call. */
+    /** The reference gives these answers, and the functions of the problem answer the third call with `said`. */
     const saying = (said: CallResult, calls = RIGHT): Sandbox => ({
       ...answering([calls]),
       run: async (jobs) =>
@@ -179,7 +179,7 @@ describe('the health gate', () => {
     assert.equal(await asserts('AssertionError'), 'hidden test 1: the validator refuses the input');
     assert.equal(await asserts('AssertionError: not\n1'), 'hidden test 1: the validator refuses the input: not 1');
     assert.match(await asserts('ValueError: x'), /^hidden test 1: the validator fails: error: ValueError: x$/);
-    const other = RIGHT.with(2, value(99)); // not what is expected, but right
+    const other = RIGHT.with(2, value(99)); // differs from the expected value, but is right
     assert.deepEqual(await examine(saying(value(true), other), checked), { problem: checked });
     const refused = "hidden test 1: the checker refuses the reference's answer 99";
     assert.equal(await reasonOf(saying(value(false), other), checked), refused);

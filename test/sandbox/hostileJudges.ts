@@ -1,5 +1,5 @@
-// Hostile validators, checkers, test source and programs, on the sandbox that `get` returns. The fast lane runs some of the
-// catalogue, hostileJudges.system.test.ts all of it.
+// Hostile validators, checkers, test source and programs on the sandbox that `get` returns. The fast lane runs a part of the
+// catalogue, and hostileJudges.system.test.ts runs all of it.
 import assert from 'node:assert/strict';
 import type { GivenTest } from '../../core/rewards/suite.js';
 import type { Limits } from '../../core/schema/execution.js';
@@ -12,12 +12,12 @@ import { CHECKERS, PROGRAMS, SOURCES, VALIDATORS } from './hostile/judges.js';
 import { LIMITS } from './testSourceSupport.js';
 
 export const SHORT: Limits = { ...LIMITS, cpuSeconds: 1, caseCpuSeconds: 0.4, wallSeconds: 30 };
-/** f(x) is x + 1. */
+/** In the problem, f(x) is x + 1. */
 export const PROBLEM: Problem = { ...addProblem(1), entry: 'f', referenceSolution: 'def f(x): return x + 1' };
 export const value = (x: number | string, expected: number | string): GivenTest => ({ args: [x], expected });
 export const source = (...names: string[]): GivenTest[] => names.map((one) => ({ source: one }));
 
-/** Adds a test for each part of the catalogue. @param every of so many entries one is run */
+/** Adds a test for each part of the catalogue. @param every runs one of so many entries */
 export function hostileJudges(get: () => Sandbox, every: number): void {
   const control: Problem = {
     ...PROBLEM,

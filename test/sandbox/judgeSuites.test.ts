@@ -1,4 +1,4 @@
-// Suites with checkers and tests of the source, and the validators of problems, on both backends.
+// Suites with checkers and source tests, and the validators of problems, on both backends.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/base/errors.js';
 import type { GivenTest } from '../../core/rewards/suite.js';
@@ -31,7 +31,7 @@ const BACKENDS = [
 
 for (const { name, open } of BACKENDS)
   describe(`judging suites: ${name}`, function () {
-    this.timeout(300_000); // for a busy machine
+    this.timeout(300_000); // long enough for a busy machine
     let sandbox: Sandbox;
     before(async function () {
       if (name === 'Docker') await requireDocker(this);
@@ -59,7 +59,7 @@ for (const { name, open } of BACKENDS)
         ['pass'],
         ['pass'],
         ['fail'],
-        ['fail'], // the checker fails on it
+        ['fail'], // the checker raises an error for it
         ['fail'],
         ['error'],
       ]);
@@ -141,7 +141,7 @@ assert f(5) == 6
       const code = 'import os\ndef f(x):\n  if x == 2: os._exit(0)\n  while x == 3: pass\n  return x == 1\n';
       const tests = source('line 1', 'line 2', 'line 3', 'line 4', 'line 5');
       assert.deepEqual(await verdicts({ testSource, testStyle: 'assert' }, tests, [code], SHORT), [
-        ['pass', 'error', 'timeout', 'fail', 'timeout'], // there is no line 5: the worst of the others
+        ['pass', 'error', 'timeout', 'fail', 'timeout'], // there is no line 5, so the worst of the other outcomes counts
       ]);
     });
 
@@ -154,7 +154,7 @@ assert f(5) == 6
         testStyle: 'assert',
       };
       assert.deepEqual(await verdicts(fields, source('check'), [code, 'def f(x): return 2']), [['pass'], ['error']]);
-      // names and depth that interview sites provide, but not a solution
+      // the source uses names and a recursion depth that interview sites provide, but has no solution
       const deep =
         'class Solution:\n  def f(self, n: Optional[int]) -> List[int]: return [n] if n < 1 else self.f(n - 1) + [gcd(n, n)][:0]\n';
       const more: Fields = {

@@ -1,4 +1,4 @@
-// Answers that are kept as values have a budget of memory. largeAnswers.system.test.ts measures it.
+// Answers that are kept as values have a memory budget. largeAnswers.system.test.ts measures the memory.
 import assert from 'node:assert/strict';
 import type { CallResult } from '../../core/schema/execution.js';
 import { keepWithin, reduceCall, sizeOf } from '../../sandbox/answers.js';

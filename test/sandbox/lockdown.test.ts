@@ -102,7 +102,7 @@ os.dup2(fd, 1)
 os.close(0); os.close(2)
 os.utime("/lib", (1, 1))`);
     files.restore();
-    assert.equal(run('str([os.fstat(fd).st_mode >> 12 for fd in range(3)])'), '[2, 2, 2]'); // character devices
+    assert.equal(run('str([os.fstat(fd).st_mode >> 12 for fd in range(3)])'), '[2, 2, 2]'); // for character devices
     assert.equal(run('os.stat("/lib").st_mtime > 2'), true);
     assert.equal(run('os.open("/tmp/next", os.O_CREAT | os.O_RDWR)'), 3);
   });

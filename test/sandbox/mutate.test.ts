@@ -1,4 +1,4 @@
-// Mutants of programs, made in the WebAssembly sandbox.
+// The mutants of programs, which the WebAssembly sandbox makes.
 import assert from 'node:assert/strict';
 import { mutantsOf } from '../../sandbox/mutants.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';

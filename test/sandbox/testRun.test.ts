@@ -172,7 +172,7 @@ describe('the pairs of guests for test source', () => {
     end: (how: Partial<SessionEnd> | Error) => void,
   ) => (text: string) => void;
 
-  /** Guests whose sessions run `play`. Counts opened ones. */
+  /** Guests whose sessions run `play`. Counts the guests that were opened. */
   type Options = { onEnd?: (role: string, finish: () => void) => void };
   function guests(play: Play, { onEnd = (_, finish) => finish() }: Options = {}) {
     const opened = { program: 0, tests: 0 };
@@ -258,7 +258,7 @@ describe('the pairs of guests for test source', () => {
         if (role === 'tests') finishTests = finish;
         else {
           finish();
-          finishTests(); // only after the program's process got its end
+          finishTests(); // only after the program's process received its end
         }
       },
     });
@@ -324,7 +324,7 @@ describe('the pairs of guests for test source', () => {
       for (const until = performance.now() + 400; performance.now() < until; );
     };
     for (const dies of ['tests', 'program'] as const) {
-      let runs = 0; // of the tests
+      let runs = 0; // the limit of the tests
       const crash = (end: (how: Partial<SessionEnd>) => void): void => {
         busy();
         end({ kind: 'error', message: 'crashed' });

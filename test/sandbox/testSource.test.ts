@@ -10,7 +10,7 @@ import { NATIVE_PYTHON } from './native.js';
 import { testSourceConformance } from './testSourceConformance.js';
 import { COLLECTED, LIMITS, outcomes, testJob } from './testSourceSupport.js';
 
-/** The names of the tests that unittest finds, by module. A name that occurs again has a number. */
+/** The names of the tests that unittest finds, by module. A repeated name has a number. */
 const COLLECT = `
 import collections, json, sys, types, unittest
 def cases(suite):
@@ -31,7 +31,7 @@ print(json.dumps([[*names(one)] for one in json.load(sys.stdin)]))
 `;
 
 describe('test source on Docker', function () {
-  this.timeout(180_000); // includes making the images
+  this.timeout(180_000); // includes the time to build the images
   let sandbox: Sandbox;
   before(async function () {
     await requireDocker(this);
@@ -47,7 +47,7 @@ describe('test source on Docker', function () {
   };
 
   it('finds the tests that pytest and unittest find in plain Python', async () => {
-    const cases = COLLECTED.filter((one) => one.pytest !== null); // the others have tests that only we find
+    const cases = COLLECTED.filter((one) => one.pytest !== null); // the other styles have tests that only gauntlet finds
     const found = spawnSync(NATIVE_PYTHON, ['-c', COLLECT], { input: JSON.stringify(cases), encoding: 'utf8' });
     const named = JSON.parse(found.stdout) as string[][];
     for (const [i, { what, code, source, tests, pytest: others }] of cases.entries()) {
@@ -253,7 +253,7 @@ def test_e(): pass
 });
 
 describe('test source in WebAssembly', function () {
-  this.timeout(180_000); // for a busy machine
+  this.timeout(180_000); // long enough for a busy machine
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openWasm({ size: 1 });

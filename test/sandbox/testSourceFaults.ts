@@ -1,4 +1,4 @@
-// Test source and programs that end, loop, use too much or attack each other.
+// Test source and programs that end, loop, exceed limits or attack each other.
 import assert from 'node:assert/strict';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { judging, LIMITS, outcomes } from './testSourceSupport.js';

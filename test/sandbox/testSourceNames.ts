@@ -1,4 +1,4 @@
-// Which tests a suite of test source has, and which names of the program they see.
+// The tests that a suite of test source has, and the names of the program that they see.
 import assert from 'node:assert/strict';
 import { styleOfTests } from '../../core/parse/testModule.js';
 import type { Problem } from '../../core/schema/problem.js';
@@ -96,7 +96,7 @@ assert all(x > 0 for x in f([2, 1]))
 assert isinstance(f([2, 1]), dict)
 `;
     await all('fail', code, source, { entry: 'f' });
-    // ambiguous without an entry
+    // the name is ambiguous without an entry
     await all('error', code, source);
     await all('error', 'def sum(xs): return 0', 'assert sum([1, 2]) == 3');
     await all('fail', 'def sum(xs): return 0', 'from solution import sum\nassert sum([1, 2]) == 3');

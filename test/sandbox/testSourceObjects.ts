@@ -1,4 +1,4 @@
-// What tests and programs exchange across the two processes: values, objects, exceptions and prints.
+// The data that tests and programs exchange across the two processes: values, objects, exceptions and prints.
 import assert from 'node:assert/strict';
 import type { Limits } from '../../core/schema/execution.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';

@@ -21,7 +21,7 @@ const childrenOfThis = (): string[] =>
     .flatMap((task) => fs.readFileSync(`/proc/self/task/${task}/children`, 'utf8').trim().split(' '));
 
 describe('the WebAssembly sandbox', function () {
-  this.timeout(240_000); // for a busy machine
+  this.timeout(240_000); // long enough for a busy machine
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openWasm({ size: 1 });
@@ -55,7 +55,7 @@ describe('the WebAssembly sandbox', function () {
 
   it('ends an eighth of the hostile programs as expected, with a known program after each', async function () {
     const rows = hostileRows();
-    if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+    if (!rows) return this.skip(); // the catalogue needs GAUNTLET_SHARED
     const some = anEighth(rows);
     const kinds = new Set(some.flatMap(({ expect }) => expect.split('|')));
     assert.deepEqual([...kinds].sort(), ['error', 'fail', 'memory', 'output', 'pass', 'timeout']);
@@ -83,7 +83,7 @@ def f(x):
   });
 
   it('leaves no process when its worker is killed during a program', async function () {
-    if (process.platform !== 'linux') return this.skip(); // reads /proc
+    if (process.platform !== 'linux') return this.skip(); // the test reads /proc
     const script = `
       import { openWasm } from ${JSON.stringify(new URL('../../sandbox/wasm/openWasm.js', import.meta.url).href)};
       const sandbox = await openWasm({ size: 1 });
@@ -104,7 +104,7 @@ def f(x):
   });
 
   it('reads pending answers before it checks limits, after the host was busy', async function () {
-    if (process.platform !== 'linux') return this.skip(); // reads /proc
+    if (process.platform !== 'linux') return this.skip(); // the test reads /proc
     const busy = await openWasm({ size: 1 });
     // busy for 0.5 s of wall clock, which is never less than its CPU time
     const code =
@@ -118,7 +118,7 @@ def f(x):
         try {
           return Number.parseInt(fs.readFileSync(`/proc/${guest}/task/${guest}/schedstat`, 'utf8'), 10) / 1e9;
         } catch {
-          return 0; // it has ended
+          return 0; // the process has ended
         }
       };
       const occupied = (): void => {
@@ -171,7 +171,7 @@ def f(x):
 });
 
 describe('the lockdown of the WebAssembly interpreter', function () {
-  this.timeout(240_000); // for a busy machine
+  this.timeout(240_000); // long enough for a busy machine
   const folder = temporaryFolder();
   const marker = path.join(folder, 'touched');
   const secretFile = path.join(folder, 'secret');

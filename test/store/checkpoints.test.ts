@@ -23,7 +23,7 @@ const commit = (store: Store, change: Parameters<typeof sampleFacts>[0] = {}, fi
 
 const RUN_FACTS = { modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '0.1.0' };
 
-/** A store whose writes to runs fail permanently from one write on. */
+/** A store in which writes to runs fail permanently from a given write on. */
 function cutOff(store: Store, write: number, after: boolean): Store {
   let count = 0;
   const cut: Store = Object.create(store);
@@ -93,7 +93,7 @@ describe('checkpoints', () => {
           await write(store, epoch);
           const { findings } = await verifyStore(store, 'r');
           assert.deepEqual(
-            findings.filter(({ name }) => name !== DIGEST), // the missing problem set of the run
+            findings.filter(({ name }) => name !== DIGEST), // the problem set of the run is missing
             [],
             `write ${cut}, ${after ? 'after' : 'before'} it`,
           );
@@ -236,7 +236,7 @@ describe('checkpoints', () => {
           assert.equal(bad.length, 1);
           assert.equal(bad[0]!.problems.length, 1);
           assert.ok(bad[0]!.problems[0]!.startsWith(file), bad[0]!.problems[0]);
-          await loadCheckpoint(store, 'r', 'checkpoint_stage_1_epoch_2'); // the other one is untouched
+          await loadCheckpoint(store, 'r', 'checkpoint_stage_1_epoch_2'); // the other checkpoint is unchanged
         }
       }));
   }
@@ -287,7 +287,7 @@ describe('checkpoints', () => {
       assert.match((await problems())[0]!, /^checkpoint_best names checkpoint_stage_5_epoch_9/);
       await rm(path);
       assert.deepEqual(await problems(), ['checkpoint_best is missing']);
-      await commit(store); // repairs it
+      await commit(store); // repairs the pointer
       assert.deepEqual(await problems(), []);
     }));
 

@@ -1,4 +1,4 @@
-// What every store must do, wherever it keeps its objects. test/store/conformance.test.ts runs this suite for each kind.
+// The requirements on every store, wherever it keeps its objects. test/store/conformance.test.ts runs this suite.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,22 +11,22 @@ import { sweep } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
 import { DIGEST, refusal, sampleConfig, sampleFacts, sampleFiles } from './support.js';
 
-/** A new, empty store. Each call of `open` opens it as another process does. */
+/** A new, empty store. Each call of `open` opens it as a new process does. */
 export interface Place {
   open(): Promise<ObjectStore>;
   remove(): Promise<void>;
-  tick: number; // ms; the times of its objects are this exact
+  tick: number; // in milliseconds; the store's times have this precision
 }
 
-const PAGE = 1000; // the most names in one answer of S3
-const LARGE = 20 * 2 ** 20; // S3 takes it in several parts
+const PAGE = 1000; // the largest number of names in one answer of S3
+const LARGE = 20 * 2 ** 20; // S3 receives an object of this size in several parts
 
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8');
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
 const digestOf = (text: string) => `sha256:${sha(text)}`;
 
-/** A time after all earlier writes and before all later ones, in whole ticks. */
+/** A time after all earlier writes and before all later ones, in whole units of the store's precision. */
 async function nextTick({ tick }: Place): Promise<number> {
   await sleep(tick + 5 - (Date.now() % tick));
   return Math.floor(Date.now() / tick) * tick;

@@ -33,7 +33,7 @@ describe('copyStore', () => {
       if (!path.endsWith('manifest.json'))
         assert.equal((await copyStore(from, to)).files, isPointer(path) ? 0 : 1, path);
       else {
-        await assert.rejects(copyStore(from, to), refusal('CORRUPT_ARTIFACT', 'manifest.json')); // may be another run
+        await assert.rejects(copyStore(from, to), refusal('CORRUPT_ARTIFACT', 'manifest.json')); // this may be another run
         await to.objects.write(path, expected[path]!, 'replace');
       }
     }
@@ -47,7 +47,7 @@ describe('copyStore', () => {
     await sleep(5); // times are in milliseconds
     await writeReport(ours, 'r', '<html>later</html>');
     await commitCheckpoint(ours, 'r', sampleFacts({ epoch: 2, step: 8, score: 0.9 }), sampleFiles(2));
-    await commitCheckpoint(ours, 'r', sampleFacts({ score: 0.4 }), sampleFiles(3)); // replaces the one of the backup
+    await commitCheckpoint(ours, 'r', sampleFacts({ score: 0.4 }), sampleFiles(3)); // replaces the pointer of the backup
     const expected = await contents(ours);
     const lost = (await ours.listRunFiles('r', 'metrics'))[0]!;
     await ours.removeRunFile('r', lost);

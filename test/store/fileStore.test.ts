@@ -114,7 +114,7 @@ describe('a file store with odd locations, temporary files or faults', () => {
 
   it('reports a short write as a retryable STORE_FAULT', () =>
     withStore(async (store, root) => {
-      // A file size limit of 64 blocks stands in for a full disk: the write fails in the middle.
+      // A file size limit of 64 blocks simulates a full disk: the write fails in the middle.
       const script = `ulimit -f 64; exec "${[process.execPath, ...CHILD, 'big', root].join('" "')}"`;
       const { stdout } = await promisify(execFile)('sh', ['-c', script]);
       assert.equal(stdout.trim(), 'STORE_FAULT true');

@@ -1,4 +1,4 @@
-// Files and folders in a store that no program wrote: each is ignored or reported, and hides nothing else.
+// Files and folders in a store that no program of the project wrote. Each is ignored or reported, and hides nothing else.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
@@ -119,7 +119,7 @@ describe('odd names in a store', () => {
     assert.ok(Object.keys(files).length > 0);
     const kinds: ((path: string) => unknown)[] = [
       (path) => symlink('/etc/passwd', path),
-      (path) => symlink(path, path), // to itself
+      (path) => symlink(path, path), // a link to itself
       (path) => mkdir(path),
       (path) => execFileSync('mkfifo', [path]),
     ];
@@ -142,7 +142,7 @@ describe('odd names in a store', () => {
 
   it('are reported as damage if a file is larger than any file of a store', async () => {
     const [name] = (await store.objects.names('blobs/sha256')).sort();
-    await truncate(at('blobs', 'sha256', name!), 3 * 2 ** 30); // sparse
+    await truncate(at('blobs', 'sha256', name!), 3 * 2 ** 30); // a sparse file
     const { findings } = await verifyStore(store);
     assert.ok(
       findings.some(({ problem }) => problem.startsWith('is damaged at ')),

@@ -1,4 +1,4 @@
-// What is special to stores in a bucket: URLs, opening, faults, the cache, damage and copies.
+// Features of stores in a bucket: URLs, opening, faults, the cache, damage and copies.
 import assert from 'node:assert/strict';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
@@ -67,7 +67,7 @@ describe('opening a store in a bucket', function () {
     process.env.AWS_SECRET_ACCESS_KEY ??= 'test';
   });
 
-  /** Opens a store at a server that answers as given. */
+  /** Opens a store at a server that gives these answers. */
   async function opening(listener: RequestListener, use?: (store: Store) => Promise<void>): Promise<void> {
     const server = createServer((request, response) => {
       request.resume().on('end', () => listener(request, response));
@@ -104,7 +104,7 @@ describe('opening a store in a bucket', function () {
     await opening((request, response) => {
       calls++;
       if (calls <= 2) answer(503, 'SlowDown')(request, response);
-      else answer(412, 'PreconditionFailed')(request, response); // the store exists
+      else answer(412, 'PreconditionFailed')(request, response); // the store exists already
     });
     assert.equal(calls, 3);
     await assert.rejects(opening(answer(500, 'InternalError')), refusal('STORE_FAULT', 'InternalError'));
@@ -163,7 +163,7 @@ describe('the cache of artifacts', () => {
     await writeFile(join(folder, digest.slice(7)), 'forged');
     await assert.rejects(store.getBlob(digest), refusal('NOT_FOUND'));
     assert.deepEqual(await readdir(folder), []);
-    assert.equal(await store.hasBlob(digest), false); // a copy does not make up for the store
+    assert.equal(await store.hasBlob(digest), false); // a copy in the cache does not replace the object in the store
   });
 
   it('keeps the copies that were read last, up to its maximum size', async () => {
@@ -178,7 +178,7 @@ describe('the cache of artifacts', () => {
     assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 11_000, `${sizes}`);
     assert.deepEqual(await cache.read(first), blobs[0]);
     assert.equal(await cache.read(digestBytes(blobs[1]!)), undefined);
-    await cache.write(DIGEST, Buffer.alloc(5000)); // too large a part of it
+    await cache.write(DIGEST, Buffer.alloc(5000)); // larger than the allowed part of the cache
     assert.equal((await readdir(folder)).includes(DIGEST.slice(7)), false);
   });
 

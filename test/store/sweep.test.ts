@@ -113,7 +113,7 @@ describe('a sweep of a store', function () {
       const context = { store, name: 'n', version: 1 };
       const { output } = await memoised(context, {}, work);
       await age(root);
-      await store.getMemo(memoKey('n', 1, {})); // only the row is used
+      await store.getMemo(memoKey('n', 1, {})); // only the row was used recently
       for (const digest of [output.part, digestJson(output)]) await rm(join(root, blobOf(digest)));
       await sweep(store, options);
       assert.deepEqual((await memoised(context, {}, work)).output, output);

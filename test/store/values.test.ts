@@ -49,7 +49,7 @@ describe('canonical JSON', () => {
       const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
       return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${byHand(field)}`).join(',')}}`;
     };
-    const key = fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.nat(200).map(String)); // 10 before 9, as text
+    const key = fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.nat(200).map(String)); // keys are sorted as text, so 10 comes before 9
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
         { maxDepth: 3 },
@@ -99,7 +99,7 @@ describe('canonical JSON', () => {
     ];
     for (const [value, part] of cases) assert.throws(() => canonicalJson(value), refusal('BAD_INPUT', part));
     const shared = { x: 1 };
-    assert.equal(canonicalJson([shared, shared]), '[{"x":1},{"x":1}]'); // shared, not cyclic
+    assert.equal(canonicalJson([shared, shared]), '[{"x":1},{"x":1}]'); // the object is shared, but there is no cycle
   });
 
   it('has the SHA-256 of the text as digest', () => {
@@ -157,7 +157,7 @@ describe('the memo of activities', () => {
         return { made };
       };
       await memoised({ store: slow, name: 'n', version: 1 }, {}, compute);
-      assert.deepEqual(events, ['made', ...Array<string>(4).fill('artifact'), 'row', 'row']); // also result and record
+      assert.deepEqual(events, ['made', ...Array<string>(4).fill('artifact'), 'row', 'row']); // as well as the result and the record
     }));
 
   it('writes no row if an artifact cannot be written', () =>
@@ -235,7 +235,7 @@ describe('the memo of activities', () => {
       const row = join(root, 'memo', memoKey('n', 1, {}));
       const blob = join(root, 'blobs/sha256', digest.slice(7, 9), digest.slice(9));
       const parts: [path: string, again: number, told: RegExp | undefined][] = [
-        [blob, 1, undefined], // a damaged small one counts as missing
+        [blob, 1, undefined], // a damaged small blob counts as missing
         [row, 1, /^memo \w+ was damaged/],
         [`${row}.inputs`, 0, /^memo \w+\.inputs was damaged/],
       ];
@@ -385,7 +385,7 @@ describe('tensor files', () => {
     const tensors = { v: odd, m: backing.subarray(3, 7), empty: new Float32Array(0) };
     const bytes = encodeTensors(tensors, { step: 3, alpha: 16 });
     assert.deepEqual(encodeTensors({ empty: tensors.empty, m: tensors.m, v: odd }, { alpha: 16, step: 3 }), bytes);
-    const shifted = new Uint8Array(bytes.length + 1); // decoding must not need alignment
+    const shifted = new Uint8Array(bytes.length + 1); // decoding must work without alignment
     shifted.set(bytes, 1);
     const back = decodeTensors(shifted.subarray(1));
     assert.deepEqual(Object.keys(back.tensors), ['empty', 'm', 'v']);

@@ -1,4 +1,4 @@
-// Every check of the test command must be able to fail: each one gets a fault.
+// Every check of the test command must be able to fail, so each one gets a fault.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
@@ -53,7 +53,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'nothing-imports-roots': ['store/c.ts', "import '../workers/leaf.js';"],
   'no-test-in-source': ['store/d.ts', "import '../test/leaf.js';"],
 };
-/** Files whose imports the architecture allows. */
+/** Files with imports that the architecture allows. */
 const ALLOWED: Record<string, string> = {
   'workflows/allowed.ts':
     "import type { Leaf } from '../method/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
@@ -90,7 +90,7 @@ const LEAVES = [
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
 describe('the dependency rules', function () {
-  this.timeout(180_000); // a busy machine
+  this.timeout(180_000); // long enough for a busy machine
 
   let problems: string[] = [];
   let modules = 0;
@@ -157,7 +157,7 @@ describe('the linter', () => {
 });
 
 describe('a repository with a release', () => {
-  /** 1.0.0 with a limit of 3 lines for `core`, then a change with this subject. */
+  /** A release 1.0.0 with a limit of 3 lines for `core`, then a change with this subject. */
   function changed(subject: string, core: number, files: Record<string, string> = {}): string {
     const sizes = (limit: number, release: number): string =>
       JSON.stringify({ core: limit, tools: 9, release: { commit: 'none', limits: { core: release, tools: 9 } } });

@@ -172,7 +172,7 @@ describe('an activity that makes no progress', () => {
     };
     const score = async () => (await deps.engine('tiny', engineConfig)).logprobs([], {} as never);
     await goesOn(score);
-    await goesOn(score); // longer than the bound, and less than three times the first
+    await goesOn(score); // longer than the limit, but less than three times the first pause
     await assert.rejects(run(score), { type: 'NO_PROGRESS' });
   });
 

@@ -1,4 +1,4 @@
-// The problems of a run, read in a thread of a worker.
+// A thread of a worker reads the problems of a run.
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ describe('the problems that a worker reads', function () {
   });
 
   it('are no longer read after their activity is cancelled', async () => {
-    const reference_solution = '~'.repeat(99_000); // the parser needs a second
+    const reference_solution = '~'.repeat(99_000); // the parser needs about a second
     const slow = await write(
       'slow.jsonl',
       Array.from({ length: 500 }, (_, i) => ({ ...own(`p${i}`), reference_solution })),

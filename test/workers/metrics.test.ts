@@ -37,7 +37,7 @@ async function scrape(address: string): Promise<Sample[]> {
   });
 }
 
-/** The same, once the worker polls. It says that it serves a queue shortly before its first poll. */
+/** The same samples once the worker polls. A worker reports a queue shortly before its first poll. */
 async function scrapeAfterPoll(address: string): Promise<Sample[]> {
   for (;;) {
     const samples = await scrape(address);
@@ -57,7 +57,7 @@ async function end(worker: ChildProcess): Promise<void> {
 }
 
 describe('metrics for Prometheus', function () {
-  this.timeout(120_000); // the first use makes the bundle
+  this.timeout(120_000); // the first use builds the bundle
   let host: TestServer;
   let samples: Sample[];
   const read = (name: string, labels: Record<string, string> = {}): number | undefined =>
@@ -85,7 +85,7 @@ describe('metrics for Prometheus', function () {
       const alarmed = await startRun(host.client, 'alarmed', {
         ...TINIEST_RUN,
         schedule: { stages: [5], discriminatorSteps: 5, generatorSteps: 0, alternatingSteps: 0 },
-        lora: { rank: SKILLED_RANK }, // no program fails, so the reward has one term
+        lora: { rank: SKILLED_RANK }, // no program fails, so the reward has only one term
         reward: { scheme: 'composite' },
       });
       const ppo = { ...TINIEST_RUN.ppo, learningRate: 0.5, schedule: 'constant', warmupSteps: 0 };
@@ -102,7 +102,7 @@ describe('metrics for Prometheus', function () {
 
   it('include the figures of the steps of a run, by run and role', () => {
     const countOf = (role: string): number => read('gauntlet_step_seconds_count', { run: 'measured', role })!;
-    assert.equal(countOf('generator') + countOf('discriminator'), 3); // one of each, and one that alternates
+    assert.equal(countOf('generator') + countOf('discriminator'), 3); // one step of each role, and an alternating one
     for (const role of ['generator', 'discriminator']) {
       const own = { run: 'measured', role };
       assert.ok(read('gauntlet_sampled_tokens_total', own)! > 0);

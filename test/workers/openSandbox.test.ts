@@ -1,4 +1,4 @@
-// Which sandbox a worker takes, and how long it waits for a daemon that was there.
+// The sandbox that a worker chooses, and the time that it waits for a daemon that has disappeared.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -28,7 +28,7 @@ describe('openSandbox', function () {
     else process.env.DOCKER_HOST = host;
     fs.rmSync(folder, { recursive: true });
   });
-  /** The socket of a daemon that was killed: there, and nobody behind it. */
+  /** The socket of a killed daemon: the file exists, but nobody listens. */
   const killed = () => {
     const script = `require('net').createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 'SIGKILL'))`;
     spawnSync(process.execPath, ['-e', script]);
@@ -99,7 +99,7 @@ describe('openSandbox', function () {
       daemon.listen(socket);
     };
     try {
-      // this one can hold no program within limits: so it is that daemon that was asked
+      // this daemon cannot run programs within limits, so the other one was asked
       const lacks = refused('SANDBOX_UNAVAILABLE', /cannot limit memory/);
       await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 30_000, log }), lacks);
       assert.equal(lines.length, 1);

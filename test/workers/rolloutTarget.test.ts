@@ -1,4 +1,4 @@
-// What the environment of a worker decides about remote rollouts.
+// The settings of remote rollouts that a worker takes from its environment.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, symlink } from 'node:fs/promises';

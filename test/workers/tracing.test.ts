@@ -19,7 +19,7 @@ interface ReceivedSpan {
   name: string;
   trace: string;
   id: string;
-  parent: string; // '' at the root
+  parent: string; // '' for the root
   service: string;
   scope: string;
   schema: string;
@@ -29,7 +29,7 @@ interface ReceivedSpan {
 
 interface Collector {
   endpoint: string;
-  /** Ends the collector and returns all that it received. */
+  /** Ends the collector and returns everything that it received. */
   spans(): Promise<ReceivedSpan[]>;
   kill(): void;
 }
@@ -53,7 +53,7 @@ async function startCollector(): Promise<Collector> {
 }
 
 describe('the tracing of commands and runs', function () {
-  this.timeout(120_000); // the first use makes the bundle
+  this.timeout(120_000); // the first use builds the bundle
 
   afterEach(async () => {
     delete process.env[ENDPOINT];

@@ -121,7 +121,7 @@ describe('an error in the log', () => {
 
 describe('a worker process', () => {
   it('reports a missing device at its start, if it serves models', async function () {
-    if (listProviders().includes('cuda')) this.skip(); // this machine has one
+    if (listProviders().includes('cuda')) this.skip(); // this machine has the device
     const start = (role: 'gpu' | 'cpu') =>
       startWorkers({
         connection: { address: '127.0.0.1:1' },
@@ -179,7 +179,7 @@ describe('ModelTurns', () => {
     );
     const third = turns.take(async () => seen.push('third'));
     environment.cancel();
-    await assert.rejects(second, CancelledFailure); // at once
+    await assert.rejects(second, CancelledFailure); // ends at once
     assert.deepEqual(seen, []);
     finish();
     await Promise.all([first, third]);
@@ -307,13 +307,13 @@ describe('the dependencies of a worker', () => {
     const common = {
       quantization: { bits: 4, groupSize: 32 },
       checkpointing: false,
-      activationBytes: 16_000 * 1024 * 1024, // set by device cuda
+      activationBytes: 16_000 * 1024 * 1024, // set by the device cuda
       decoderRows: 16,
     };
     assert.deepEqual(engineOptions(asked, {}), { device: 'cuda', ...common });
     const own = engineOptions(asked, { device: 'cpu', threads: 1 });
     assert.deepEqual(own, { device: 'cpu', cores: 1, ...common });
-    assert.deepEqual(engineOptions(resolveConfig().engine, {}), { device: 'cpu' }); // the rest are rules of the engine
+    assert.deepEqual(engineOptions(resolveConfig().engine, {}), { device: 'cpu' }); // rules of the engine decide the other options
     const { quantization } = engineOptions(resolveConfig({ engine: { quantization: 'int8' } }).engine, {});
     assert.deepEqual(quantization, { bits: 8, groupSize: 32 });
   });

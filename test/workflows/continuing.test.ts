@@ -1,4 +1,4 @@
-// A run that continues as new before every step, in this process. What it takes along is JSON, as on a server, where
+// A run in this process that continues as new before every step. Its state is passed on as JSON, as on a server, where
 // continueAsNew.test.ts runs it.
 import assert from 'node:assert/strict';
 import type { Request } from '../../core/run/control.js';
@@ -62,7 +62,7 @@ describe('a run that continues as new before every step', () => {
       const rate = 1e-4 + sent++ * 1e-6;
       await f.update('change', { ppo: { learningRate: rate } }).then(
         () => accepted.push(rate),
-        () => undefined, // the run is preparing, or its last step is done
+        () => undefined, // the run is in preparation, or its last step has ended
       );
     };
     f.beforeUpdate(send);

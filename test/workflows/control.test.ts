@@ -1,4 +1,4 @@
-// Control of a running run by updates, on a real server. requests.test.ts has the other requests.
+// Control requests to a running run as updates, on a real server. requests.test.ts tests the other requests.
 import assert from 'node:assert/strict';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { RunResult } from '../../core/schema/run.js';

@@ -1,5 +1,5 @@
-// A failure that no retry fixes: the run waits for the decision of a person, or fails. The runs go in this process, with the
-// decisions of the workflow; failing.test.ts has one of each on a server.
+// A failure that no retry fixes: the run waits for a user's decision, or fails. These runs are in this process and use the
+// decisions of the workflow; failing.test.ts tests one of each on a server.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/base/errors.js';
 import type { RunProgress } from '../../core/schema/run.js';
@@ -18,7 +18,7 @@ describe('the decision about an activity that fails for good', () => {
     for (const call of [1, 2]) {
       await f.until(({ state }) => state === 'waiting' && counter.calls === call);
       await decide('retry');
-      // a decision is for one failure
+      // a decision holds for one failure only
       await assert.rejects(decide('retry'), { code: 'BAD_INPUT', message: 'no failure needs a decision' });
     }
     await handle.result();
@@ -86,7 +86,7 @@ describe('the decision about an activity that fails for good', () => {
       return generate.apply(f.world.engine, args);
     };
     const handle = f.start();
-    assert.equal((await f.until('waiting')).failure?.activity, 'trainPolicy'); // it writes the evaluation's samples
+    assert.equal((await f.until('waiting')).failure?.activity, 'trainPolicy'); // the activity writes the evaluation's samples
     isBroken = false;
     await decide('skip');
     await handle.result();
@@ -97,7 +97,7 @@ describe('the decision about an activity that fails for good', () => {
     const { generate } = f.world.engine;
     let isBroken = false;
     f.beforeWrite((path) => {
-      if (path === 'metrics/4-test.json') isBroken = true; // only the final example follows
+      if (path === 'metrics/4-test.json') isBroken = true; // only the final example is left to compute
     });
     f.world.engine.generate = async (...args: Parameters<typeof generate>) => {
       if (isBroken) throw new GauntletError('BAD_ADAPTER', 'the adapter is damaged');

@@ -1,5 +1,5 @@
-// `gauntlet resume` and `status` of runs that the server does not know any more, and of runs with an activity that
-// somebody paused on the server.
+// `gauntlet resume` and `status` for runs that the server has forgotten, and for runs with an activity that a user paused on
+// the server.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { describeExecution, heldActivities } from '../../cli/run/executions.js';
@@ -24,7 +24,7 @@ describe('a run that the server has forgotten', function () {
       decision,
     );
   const command = (...argv: string[]) => inProcess(...argv, '--store', f.world.folder);
-  /** A run on another server, of which only the store is left. */
+  /** A run of another server, which is left only in the store. */
   const elsewhere = (input: object = RUN) => runPipeline(createActivities(f.world.deps), f.id, input);
 
   it('starts again from the store with its id and input, and does not repeat completed work', async () => {

@@ -1,5 +1,5 @@
-// `gauntlet store gc` beside a live server: what runs that go on may need is never touched, however old it is.
-// gc.test.ts has what needs no worker.
+// `gauntlet store gc` beside a live server: it never touches data that open runs may need, however old the data is.
+// gc.test.ts has the tests that need no worker.
 import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ describe('gauntlet store gc beside a live server', function () {
     workers = await workersOver(f.host.server, f.world);
     const beforeOpen = await f.files();
 
-    // the same configuration as an ended run: it builds on what that one left
+    // has the same configuration as an ended run, whose results it reuses
     const started = Date.now();
     const { applyUpdate } = f.world.engine;
     let release = (): void => undefined;

@@ -1,4 +1,4 @@
-// `gauntlet store gc` beside a live server: what runs that go on may need is never touched, however old it is.
+// `gauntlet store gc` beside a live server: it never touches data that open runs may need, however old the data is.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { openRuns } from '../../cli/commands/gc.js';

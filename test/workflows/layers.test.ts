@@ -6,7 +6,7 @@ import { ACTIVITIES } from '../../method/activities.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** The functions of a file that make or are a layer, or the innermost function, in their order. */
+/** The functions of a file that make a layer or are one, or the innermost function, in their order. */
 function layersIn(path: string): string[] {
   const declared = read(path)
     .split(/^(?:export )?(?:const|function) /m)

@@ -1,5 +1,5 @@
-// Requests of people while a run is running: they wait in its queue, and take effect between two steps.
-// test/activities/control.test.ts has what each of them changes, control.test.ts has them on a server.
+// Users' requests during a run wait in its queue and take effect between two steps. test/activities/control.test.ts tests
+// what each of them changes, and control.test.ts tests them on a server.
 import assert from 'node:assert/strict';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { TWO_STAGES, undisturbed } from './disturbances.js';
@@ -12,7 +12,7 @@ describe('control requests during a run', () => {
     const { repair } = f.failWrite('metrics/1-validation.json'); // keeps the evaluation pending
     const hold = f.holdUpdate(2);
     const handle = f.start();
-    await hold.reached; // the step runs beside the evaluation
+    await hold.reached; // the step runs at the same time as the evaluation
     await f.until('waiting');
     await f.update('pause');
     hold.release();

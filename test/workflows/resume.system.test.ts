@@ -1,4 +1,4 @@
-// `gauntlet resume` of a run in every state, on a real server. Each run completes with the bytes of an undisturbed run.
+// `gauntlet resume` for runs in every state, on a real server. Each run completes with the bytes of an undisturbed run.
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ describe('gauntlet resume', function () {
       await f.start();
       await f.until('waiting');
       assert.equal((await resume('skip')).said, 'skips the step of trainPolicy');
-      await f.until(({ state, step }) => state === 'waiting' && step === 2); // the next step fails too
+      await f.until(({ state, step }) => state === 'waiting' && step === 2); // the next step also fails
       while ((await f.controls()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
       for (let isAccepted = false; !isAccepted; ) {
         isAccepted = await resume('abort').then(
@@ -135,7 +135,7 @@ describe('gauntlet resume', function () {
       continuesAfter('cancelled', (handle) => handle.cancel()));
 
     it('continues a run that timed out, with all requests that it had accepted', () =>
-      // far more time than the two steps before the end need, also on a busy machine
+      // much longer than the two remaining steps need, even on a busy machine
       continuesAfter('timed out', () => undefined, { workflowExecutionTimeout: '30s' }));
 
     it('pauses a run again if it was terminated during its pause', async () => {
@@ -198,7 +198,7 @@ describe('gauntlet resume', function () {
   });
 
   describe('after an upgrade that cannot replay the history', () => {
-    /** Workflow code that first starts a timer, which the current code does not do. */
+    /** Workflow code that first starts a timer, unlike the current code. */
     async function olderCode(): Promise<string> {
       const code = await readFile(await workflowBundle(), 'utf8');
       const [found, head, sdk] =

@@ -62,7 +62,7 @@ describe('training as a workflow', function () {
 
   it('gives an activity more time than the longest batch of programs can take', async () => {
     const { batch, limits, evaluation } = resolveConfig({ preset: 'custom' });
-    const suites = 3 * evaluation.testProblems; // sampled, greedy, and those of tests
+    const suites = 3 * evaluation.testProblems; // sampled programs, greedy programs, and tests
     const seconds = (programs: number): number => 2 * programs * limits.wallSeconds;
     const least: Record<string, number> = {
       executeSuite: seconds(batch.generator.problems * batch.generator.samples),

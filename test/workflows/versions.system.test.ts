@@ -1,4 +1,4 @@
-// How a workflow is changed that has executions under way: `patched`, and versions of worker deployments, on a real server.
+// Changes of a workflow that has running executions: `patched`, and worker deployment versions, on a real server.
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
@@ -91,7 +91,7 @@ describe('a change of a workflow with running executions', function () {
     await served('patched', async () => assert.equal(await old.result(), 'one two'));
   });
 
-  /** What `temporal worker deployment set-current-version` does, once a worker of the build has shown itself. */
+  /** Does the same as `temporal worker deployment set-current-version` once a worker of the build is known. */
   async function makeCurrent(buildId: string): Promise<void> {
     for (;;) {
       try {
@@ -108,7 +108,7 @@ describe('a change of a workflow with running executions', function () {
       }
     }
   }
-  /** Builds that did something of an execution. */
+  /** The builds that did work for an execution. */
   async function buildsOf(handle: WorkflowHandle): Promise<Set<string>> {
     const { events } = await handle.fetchHistory();
     const builds = (events ?? []).flatMap(
