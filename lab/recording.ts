@@ -149,7 +149,7 @@ function main([file, ...command]: string[]): void {
 function write(file: string, typescript: Buffer, timing: string, name: string): void {
   const { frames, seconds } = framesOf(typescript.subarray(typescript.indexOf('\n') + 1), timing);
   const text = animation(frames, `$ ${name}   (${Math.round(seconds)} s)`);
-  if (text.length > MAX_BYTES) throw new Error(`the picture has ${text.length} bytes, at most ${MAX_BYTES} fit`);
+  if (text.length > MAX_BYTES) throw new Error(`the picture has ${text.length} bytes, more than ${MAX_BYTES}`);
   writeFileSync(file, text);
   console.log(`${file}  ${Math.round(text.length / 1000)} kB, ${frames.length} frames`);
 }

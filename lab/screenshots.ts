@@ -25,7 +25,7 @@ interface Choice {
 async function choose(resources: Resources): Promise<Choice> {
   const { runs } = (await resources.read('runs')) as RunList;
   const run = runs.find(({ state, step }) => state !== 'damaged' && step > 0)?.id;
-  if (run === undefined) throw new Error('the store has no run with steps');
+  if (run === undefined) throw new Error('the store has no run with steps: train one first');
   const { steps } = (await resources.read(`runs/${run}`)) as RunView;
   let [spread, most] = [-1, -1];
   const choice: Choice = { run, sample: '', tokens: { group: '', sample: 0 } };
@@ -59,7 +59,7 @@ async function showRatios(page: Page, sample: number): Promise<void> {
 
 async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Promise<void> {
   if (place === undefined) throw new Error('usage: npm run screenshots -- STORE [FOLDER]');
-  if (!(await storeExists(place))) throw new Error(`no store at ${place}`);
+  if (!(await storeExists(place))) throw new Error(`there is no store at ${place}`);
   const resources = openResources(await openStore(place));
   const { run, sample, tokens } = await choose(resources);
   const controls = {

@@ -68,12 +68,11 @@ export async function readRollouts(store: Store, record: StepMetrics, withTests 
 export function stepView(run: string, steps: readonly StepMetrics[], rollouts: Rollouts): StepView {
   const { record } = rollouts;
   const at = steps.findIndex(({ step }) => step === record.step);
-  const [previous, next] = [steps[at - 1]?.step, steps[at + 1]?.step];
   return {
     run,
     ...stepRow(record),
-    previous,
-    next,
+    previous: steps[at - 1]?.step,
+    next: steps[at + 1]?.step,
     groups: rollouts.judged.map((one, index) => groupSummary(rollouts, one, index)),
   };
 }
@@ -185,11 +184,8 @@ export const shownTerm = (own: Term, reason?: string) => ({ ...own, value: own.w
 
 function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, problem: Problem): TestTurnView {
   const { stage, text, truncated, sample, chainSample } = batch!.turns[turn.turn]!;
-  const candidate = Math.max(
-    0,
-    one.candidates.findIndex((each) => each.sample === chainSample),
-  );
-  const verdicts = one.verdicts[candidate] ?? [];
+  const candidate = one.candidates.findIndex((each) => each.sample === chainSample);
+  const verdicts = one.verdicts[Math.max(0, candidate)] ?? [];
   const shown = (test: ValidatedTest): WrittenTest => writtenTest(shownTest(test, problem, verdicts));
   return { sample, chainSample, stage, text, truncated, tests: turn.tests.map(shown), lost: turn.lost };
 }

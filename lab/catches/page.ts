@@ -1,7 +1,7 @@
 // The tables of docs/adversary.md, computed from the records.
 import type { Split } from '../../core/schema/problem.js';
 import { type Mean, meanOf } from '../statistics.js';
-import { table } from '../table.js';
+import { between, table } from '../table.js';
 import { inputsIn, type Market, secondsOf, shareAt, tokensOf } from './costs.js';
 import { FLAWS_OF, FROZEN, type FrozenFamily, STRATA_OF } from './frozen.js';
 import { GRID } from './measure.js';
@@ -16,14 +16,6 @@ export const WITHOUT_WRITER = 0.02; // the CPU seconds that are compared until a
 /** Fills the page with the present records. @throws Error if the page has no place for them */
 export function withCatches(page: string, records: readonly CatchRecord[], split: Split = 'test'): string {
   return between(page, 'catches', tables(records, split));
-}
-
-/** Replaces the text between the marks of a name. */
-export function between(page: string, name: string, text: string): string {
-  const mark = { begin: `<!-- ${name} -->`, end: `<!-- /${name} -->` };
-  const [begin, end] = [page.indexOf(mark.begin), page.indexOf(mark.end)];
-  if (begin < 0 || end < begin) throw new Error(`the page has no ${mark.begin} … ${mark.end}`);
-  return `${page.slice(0, begin + mark.begin.length)}\n${text}\n${page.slice(end)}`;
 }
 
 function tables(records: readonly CatchRecord[], split: Split): string {

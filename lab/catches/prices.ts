@@ -75,7 +75,7 @@ function pythonPrice(jobs: readonly Job[]): number {
     input: JSON.stringify(jobs),
     encoding: 'utf8',
   });
-  if (status !== 0) throw new LabError('the price of a call needs python3', 2);
+  if (status !== 0) throw new LabError('python3 is needed to measure the price of a call: install it', 2);
   return Number(stdout);
 }
 

@@ -1,11 +1,11 @@
 // Computes the tables of docs/evidence.md about the adversary: a taught writer beside each control without a model.
 
 import { STRATA } from '../families/keyhole/family.js';
-import { table } from '../table.js';
+import { between, table } from '../table.js';
 import { inputsIn } from './costs.js';
 import type { SuiteArm } from './generator/suites.js';
 import { difference, points } from './generator/table.js';
-import { between, interval, percentAt, turnSeconds } from './page.js';
+import { interval, percentAt, turnSeconds } from './page.js';
 import type { CatchesRecord, CatchRecord, Prices, ProgramsRecord } from './records.js';
 
 const FEW = 8; // a small number of tests

@@ -27,7 +27,7 @@ export async function executionsOf(client: Client, workflowId: string): Promise<
       const id = String(ended.scheduledEventId);
       const [from, last] = [scheduled.get(id), started.get(id)];
       if (!from || !last)
-        throw new Error(`${workflowId}: activity ${id} completed, but the history has no start of it`);
+        throw new Error(`workflow ${workflowId}: the history completes activity ${id}, but does not start it`);
       executions.push({ name: from.name, attempt: last.attempt, scheduled: from.at, started: last.at, completed: at });
     }
   }

@@ -29,7 +29,7 @@ export class OwnDocker {
 
   async open(): Promise<void> {
     if (process.getuid?.() !== 0)
-      throw new GauntletError('SANDBOX_UNAVAILABLE', 'chaos with Docker starts a daemon of its own, which needs root');
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'chaos with Docker starts its own daemon: run it as root');
     await this.start();
     const image = await new Docker()
       .getImage(IMAGES.none)

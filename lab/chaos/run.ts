@@ -70,7 +70,7 @@ export class Run {
       if (now !== seen) since = Date.now();
       seen = now;
       if (Date.now() - since > STANDSTILL_MS)
-        throw new Error(`lost: the run has no new result for ${STANDSTILL_MS / 1000} s`);
+        throw new Error(`the run is lost: it has had no new result for ${STANDSTILL_MS / 1000} s`);
     }
     await this.ended;
   }

@@ -66,9 +66,9 @@ async function main(args: string[]): Promise<number> {
 }
 
 async function inNamespaces(args: string[], keep: boolean): Promise<number> {
-  if (process.getuid?.() !== 0) throw new GauntletError('BAD_CONFIG', 'npm run cluster needs root, for namespaces');
-  // builds the server here, because the namespaces have no access to the network
-  await provideTemporalServer({ log: (line) => console.error(line) });
+  if (process.getuid?.() !== 0)
+    throw new GauntletError('BAD_CONFIG', 'npm run cluster needs root to create namespaces');
+  await provideTemporalServer({ log: (line) => console.error(line) }); // the namespaces have no network access
   await provideMoto();
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-cluster-'));
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];

@@ -47,7 +47,7 @@ async function main(args: string[]): Promise<void> {
   const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : TRAINABLE.map(({ name }) => name));
   const family = familyIn(values.family ?? 'nested');
   if (family === 'tiny' && arms.some((name) => name !== 'method'))
-    throw new LabError('the family tiny has the arm method only: --arms method', 2);
+    throw new LabError('the family tiny has only the arm method: use --arms method', 2);
   const keys = seeds.flatMap((seed) => keysOf(family, arms, seed));
   for (const [i, key] of keys.entries()) {
     const records = readRecords(path);
@@ -89,7 +89,7 @@ function factorOf(records: readonly ExperimentRecord[], { family, arm, equal, se
   const tokensOf = (name: string): number => {
     const record = records.find((one) => sameKey(one, { family, arm: name, equal: 'updates', seed }));
     if (record) return record.tokens;
-    throw new LabError(`arms at equal tokens need the arm ${name} with seed ${seed} first`, 2);
+    throw new LabError(`arms at equal tokens need a record of the arm ${name} with seed ${seed}: run it first`, 2);
   };
   return tokensOf('method') / tokensOf(arm);
 }
@@ -137,7 +137,7 @@ function check(): void {
   checkCatches();
   const pages = [page, adversaryPage].map((path) => readFileSync(path, 'utf8'));
   const strange = pages.flatMap((one) => unfounded(one, pages));
-  if (strange.length > 0) throw new LabError(`figures of the text that no table has: ${strange.join('; ')}`, 1);
+  if (strange.length > 0) throw new LabError(`the text has figures that no table has: ${strange.join('; ')}`, 1);
   say('every figure with a decimal place in the text of both pages is in one of their tables');
 }
 

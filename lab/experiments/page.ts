@@ -1,19 +1,14 @@
 // The tables of docs/evidence.md, computed from the records.
 import type { MetricName } from '../../core/evaluation/metrics.js';
 import { type Mean, meanOf, pairedDifference } from '../statistics.js';
-import { table } from '../table.js';
+import { between, table } from '../table.js';
 import { ARMS, FAMILIES } from './arms.js';
 import { plotOf } from './plot.js';
 import type { ExperimentRecord } from './records.js';
 
-const MARK = { begin: '<!-- experiments -->', end: '<!-- /experiments -->' };
-
 /** Fills the page with the present records. @throws Error if the page has no place for them */
-export function withRecords(page: string, records: readonly ExperimentRecord[]): string {
-  const [begin, end] = [page.indexOf(MARK.begin), page.indexOf(MARK.end)];
-  if (begin < 0 || end < begin) throw new Error(`the page has no ${MARK.begin} … ${MARK.end}`);
-  return `${page.slice(0, begin + MARK.begin.length)}\n${tables(records)}\n${page.slice(end)}`;
-}
+export const withRecords = (page: string, records: readonly ExperimentRecord[]): string =>
+  between(page, 'experiments', tables(records));
 
 function tables(records: readonly ExperimentRecord[]): string {
   if (records.length === 0) return 'No record yet.';

@@ -81,7 +81,7 @@ export async function putFakeCuda(folder: string, say: Say, cudnn = true): Promi
       ['-O1', '-Wall', '-shared', '-fPIC', ...include, ...names, path, `-L${folder}`, ...flags],
       { stdio: ['ignore', 2, 2] },
     );
-    if (compiled.error) throw new Error('gcc is needed to compile the CUDA runtime without a GPU');
+    if (compiled.error) throw new Error('gcc is missing: install it to compile the CUDA runtime without a GPU');
     if (compiled.status !== 0) throw new Error(`gcc cannot compile ${source}: see the lines above`);
   }
   if (!cudnn) writeFileSync(join(folder, CUDNN), ''); // hides the machine's own cuDNN

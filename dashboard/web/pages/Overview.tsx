@@ -68,12 +68,7 @@ function Figures({ view }: { view: RunView }) {
   );
 }
 
-interface FigureProps {
-  title: string;
-  value: string;
-  note: string;
-  children?: ComponentChildren;
-}
+type FigureProps = { title: string; value: string; note: string; children?: ComponentChildren };
 
 const Figure = ({ title, value, note, children }: FigureProps) => (
   <div>

@@ -84,13 +84,7 @@ function NextBad({ view, group, sample }: { view: StepView; group: number; sampl
   );
 }
 
-interface OneGroupProps {
-  view: StepView;
-  index: number;
-  sample: string | null;
-}
-
-function OneGroup({ view, index, sample }: OneGroupProps) {
+function OneGroup({ view, index, sample }: { view: StepView; index: number; sample: string | null }) {
   const { samples = [] } = view.groups[index] ?? {};
   const first = samples.find(isBad) ?? samples[0];
   const chosen = sample === null ? (first?.sample ?? 0) : Number(sample);

@@ -75,13 +75,7 @@ function ClipHelp({ range: [low, high] }: { range: [number, number] }) {
   );
 }
 
-interface RowProps {
-  row: TokenRow;
-  colouring: Colouring;
-  range: TokensView['clip'];
-}
-
-function Row({ row, colouring, range }: RowProps) {
+function Row({ row, colouring, range }: { row: TokenRow; colouring: Colouring; range: TokensView['clip'] }) {
   const { ids } = row;
   const [pointed, setPointed] = useState<number>();
   const point = ({ target }: Event): void => {

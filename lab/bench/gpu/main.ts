@@ -87,7 +87,7 @@ async function describeCard(device: GpuOptions['device']): Promise<string> {
   if (!folders.some((folder) => hasCudaProvider(folder)))
     throw new LabError('device cuda is not installed: run gauntlet setup cuda');
   const gpu = await findGpu();
-  if (gpu === undefined) throw new LabError('no NVIDIA driver answers here: nvidia-smi fails');
+  if (gpu === undefined) throw new LabError('nvidia-smi fails: this machine has no working NVIDIA driver');
   return describeGpu(gpu);
 }
 

@@ -36,7 +36,7 @@ const [CUDA_LIBRARY, ARCHIVE] = ['libonnxruntime_providers_cuda.so', 'app.tar.xz
 
 export async function packGpu({ folder, capability, commit }: { folder: string; capability: number; commit: string }) {
   if (process.platform !== 'linux' || process.arch !== 'x64') throw new LabError('--pack needs Linux on x64');
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw new LabError(`${folder} is not empty`);
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw new LabError(`--pack: ${folder} is not empty`);
   const stage = mkdtempSync(join(tmpdir(), 'gauntlet-pack-'));
   try {
     const app = join(stage, 'app');

@@ -3,8 +3,8 @@
 import { groupBy } from '../../../core/base/groups.js';
 import { STRATA } from '../../families/keyhole/family.js';
 import { type Mean, meanOf, pairedDifference } from '../../statistics.js';
-import { table } from '../../table.js';
-import { between, interval } from '../page.js';
+import { between, table } from '../../table.js';
+import { interval } from '../page.js';
 import type { CatchRecord, ProgramsRecord } from '../records.js';
 import { SUITE_ARMS } from './suites.js';
 

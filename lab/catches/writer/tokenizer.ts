@@ -59,7 +59,7 @@ export class TinyVocabulary {
   }
   idOf(token: string): number {
     const id = this.ids.get(token);
-    if (id === undefined) throw new RangeError(`no token ${JSON.stringify(token)}`);
+    if (id === undefined) throw new RangeError(`the vocabulary has no token ${JSON.stringify(token)}`);
     return id;
   }
 }

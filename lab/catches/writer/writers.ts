@@ -79,7 +79,7 @@ async function openWriter(
 ): Promise<{ engine: Engine } & Pick<Writing, 'adapter' | 'prompt'>> {
   if (name === 'public') {
     if (model === undefined)
-      throw new LabError('--model: the writer public is taught from a model: name its folder', 2);
+      throw new LabError('--model is missing: name the folder of the model that the writer public learns from', 2);
     const engine = await openEngine(model);
     const adapter = await provideAdapter(folderOf(store, name, seed), engine, () => teachPublic(engine, seed, say));
     return { engine, adapter, prompt: (description) => chatPrompt(engine, description) };
