@@ -1,93 +1,93 @@
-// What the pages are given: the JSON of every resource. data/resources.ts lists their paths. Types only, because the
-// pages run in a browser and import nothing else.
+// The JSON that the pages receive for each resource. data/resources.ts maps paths to resources. This file has only
+// types, because the pages run in a browser and may import nothing else from the server.
 
 export type Role = 'generator' | 'discriminator';
 export type Verdict = 'pass' | 'fail' | 'error' | 'timeout' | 'memory' | 'output';
 
-/** `runs` */
+/** The resource `runs`. */
 export interface RunList {
-  runs: RunSummary[]; // the one that recorded something last comes first
+  runs: RunSummary[]; // sorted: the run with the latest record comes first
 }
 
 export interface RunSummary {
   id: string;
   state: 'finished' | 'stopped' | 'unfinished' | 'damaged';
-  problem?: string; // why it is damaged
+  problem?: string; // says why a run is damaged
   model: string;
-  stage?: number; // 0: the warm start
+  stage?: number; // 0 stands for the warm start
   phase?: string;
-  step: number; // policy updates on record
+  step: number; // the number of recorded policy updates
   totalSteps: number;
   bestScore?: number;
-  best?: string; // name of the checkpoint with that score
+  best?: string; // the name of the checkpoint with the best score
   sampledTokens: number;
-  seconds: number; // sum over all steps
-  secondsLeft?: number; // set if the run has steps and is unfinished
-  recordedAt: number; // ms since 1970
-  curves: { passRate: number[]; validity: number[] }; // a few means over all steps
+  seconds: number; // the sum over all steps
+  secondsLeft?: number; // set only if the run has steps and is unfinished
+  recordedAt: number; // milliseconds since 1970
+  curves: { passRate: number[]; validity: number[] }; // each shortened to a few means
 }
 
-/** `runs/ID` */
+/** The resource `runs/ID`. */
 export interface RunView extends RunSummary {
   facts: { name: string; value: string }[];
-  config: unknown; // with all recorded changes
+  config: unknown; // includes all recorded changes
   bands: Band[];
   charts: Chart[];
   steps: StepRow[];
   warnings: { field: string; text: string }[]; // about answers that cannot be judged
   events: RunEvent[];
   checkpoints: { name: string; step: number; score: number; digest: string }[];
-  rates: RateRow[]; // on the test split; empty while the run goes on
+  rates: RateRow[]; // measured on the test split; empty until the run ends
   example?: ExampleView;
 }
 
 export interface RateRow {
   title: string;
   before?: number;
-  warmStart?: number; // after the warm start
-  after?: number; // that of the best checkpoint
+  warmStart?: number; // measured after the warm start
+  after?: number; // measured with the best checkpoint
 }
 
 /** One chain in full: its answers, the tests that were written for each, and the rewards of both roles. */
 export interface ExampleView extends Rewarded {
-  by?: string; // checkpoint
+  by?: string; // the checkpoint that wrote the chain
   problemId: string;
   description: string;
   signature: string;
   stages: ExampleStage[];
-  given: Omit<WrittenTest, 'outcome'>[]; // baseline tests of the problem
+  given: Omit<WrittenTest, 'outcome'>[]; // the baseline tests of the problem
 }
 
-/** The reward is that of the tests. */
+/** One stage of a chain. Its reward is the reward of the tests, not of the answer. */
 export interface ExampleStage extends Rewarded {
   stage: number;
   title: string;
   text: string;
   tests: WrittenTest[];
-  lost: number; // unreadable or missing tests
+  lost: number; // counts tests that are unreadable or missing
 }
 
-/** Policy updates start + 1 … end. */
+/** A phase of the schedule: the policy updates from `start + 1` to `end`. */
 export interface Band {
   stage: number;
   phase: string;
   start: number;
   end: number;
-  done: number; // finished updates
+  done: number; // the number of finished updates
 }
 
 export interface Chart {
   id: string;
-  group: string; // heading
+  group: string; // the heading above the chart
   title: string;
   percent: boolean;
-  lines: { name: string; points: Point[]; colour?: string }[]; // colour: default is the name
+  lines: { name: string; points: Point[]; colour?: string }[]; // `colour` defaults to the name
 }
 
 export interface Point {
   step: number;
   value: number;
-  interval?: number; // half of the 95 % interval of a mean over problems
+  interval?: number; // half the width of the 95 % interval of a mean over problems
 }
 
 export interface StepRow {
@@ -100,11 +100,11 @@ export interface StepRow {
   passRate: number;
   validity?: number;
   bugCatchRate?: number;
-  outcomes: Record<string, number>; // samples with each
+  outcomes: Record<string, number>; // outcome → number of samples
   rows: number;
 }
 
-/** A control request, an exceeded budget or a failed step that was skipped; after `step`. */
+/** A control request, an exceeded budget or a skipped step. It took effect after `step`. */
 export interface RunEvent {
   step: number;
   kind: string;
@@ -112,7 +112,7 @@ export interface RunEvent {
   at: string;
 }
 
-/** `runs/ID/steps/N` */
+/** The resource `runs/ID/steps/N`. */
 export interface StepView extends StepRow {
   run: string;
   previous?: number;
@@ -124,19 +124,19 @@ export interface StepView extends StepRow {
 export interface GroupSummary {
   index: number;
   problemId: string;
-  stage?: number; // whose answer the tests are written for
-  tests: number; // size of the suite
+  stage?: number; // the tests are written for the answer of this stage
+  tests: number; // the size of the suite
   samples: SampleSummary[];
 }
 
 export interface SampleSummary {
   sample: number;
   reward: number;
-  outcome: string; // as in `Rewarded`
-  advantage: number; // of the whole sequence
-  good: number; // passed tests of a program, valid tests of a discriminator's sample
-  of: number;
-  empty?: boolean; // no program, or no readable test
+  outcome: string; // see `Rewarded`
+  advantage: number; // the advantage of the whole sequence
+  good: number; // counts passed tests (generator) or valid tests (discriminator)
+  of: number; // counts all tests of the sample
+  empty?: boolean; // true if there is no program or no readable test
 }
 
 export interface ShownCase {
@@ -145,7 +145,7 @@ export interface ShownCase {
   origin: 'baseline' | 'book' | 'generated';
 }
 
-/** `runs/ID/steps/N/groups/INDEX` */
+/** The resource `runs/ID/steps/N/groups/INDEX`. */
 export interface GroupView {
   run: string;
   step: number;
@@ -153,159 +153,154 @@ export interface GroupView {
   index: number;
   problem: { id: string; description: string; signature: string; difficulty: string; reference?: string };
   suite: ShownCase[];
-  programs: ProgramView[]; // the samples of the generator, or the one program that tests are written for
-  turns: TestTurnView[]; // the samples of the discriminator, or tests written for the programs
+  programs: ProgramView[]; // the samples of the generator, or the one program that the discriminator tests
+  turns: TestTurnView[]; // the samples of the discriminator, or the tests written for the programs
 }
 
 export interface ProgramView extends Rewarded {
   sample: number;
-  stages: {
-    stage: number;
-    title: string;
-    text: string;
-    truncated: boolean;
-  }[];
+  stages: { stage: number; title: string; text: string; truncated: boolean }[];
   program: string;
-  verdicts: Verdict[]; // one per test of the suite
+  verdicts: Verdict[]; // has one entry per test of the suite
 }
 
 export interface TestTurnView extends Rewarded {
   sample: number;
-  chainSample: number; // the program it was written for
+  chainSample: number; // the sample whose program the tests are written for
   stage: number;
   text: string;
   truncated: boolean;
   tests: WrittenTest[];
-  lost: number; // unreadable or missing tests
+  lost: number; // counts tests that are unreadable or missing
 }
 
 export interface WrittenTest {
   call: string;
   expected: string;
   outcome: 'caught' | 'valid' | 'corrected' | 'invalid';
-  verdict?: Verdict; // that of the program it was written for
+  verdict?: Verdict; // the verdict on the program that the test was written for
 }
 
-/** Absent for what a step does not train. */
+/** The credit of a sample. All fields are absent if the step does not train its role. */
 export interface Rewarded {
   reward?: number;
-  outcome?: string; // why, in one word: docs/method.md lists them
-  /** value = weight · share; the sum of the values is the reward, unless that exceeds −1 … 1. */
-  terms?: { name: string; weight: number; share: number; value: number; reason?: string }[]; // reason: its share in words
+  outcome?: string; // explains the reward in one word; docs/method.md lists the words
+  /** value = weight · share. The reward is the sum of the values, limited to −1 … 1. `reason` explains the share. */
+  terms?: { name: string; weight: number; share: number; value: number; reason?: string }[];
   advantage?: number;
 }
 
-/** `runs/ID/problems`: every group of every step */
+/** The resource `runs/ID/problems`: every group of every step. */
 export interface ProblemHistory {
   problems: { id: string; points: { step: number; role: Role; group: number; reward: number; good: number }[] }[];
 }
 
-/** `runs/ID/stages`: tests by the stage whose answer they were written for, over all steps of the discriminator */
+/** The resource `runs/ID/stages`: counts over all discriminator steps, by the stage whose answer was tested. */
 export interface StageHistory {
   stages: {
     stage: number;
     samples: number;
-    caught: number; // samples with a valid test that the program fails
+    caught: number; // counts samples with a valid test that the program fails
     tests: number;
     valid: number;
   }[];
 }
 
-/** `diff/ID/ID` */
+/** The resource `diff/ID/ID`. */
 export interface DiffView {
   runs: [string, string];
-  facts: { name: string; values: [string, string] }[]; // configuration, models, problems, code: those that differ
-  charts: Chart[]; // one for each line of a chart, with the curves of both sides
+  facts: { name: string; values: [string, string] }[]; // the inputs that differ
+  charts: Chart[]; // has a chart for each line of the runs' charts, with the curves of both runs
   commonSteps: number;
-  tokens?: TokenDifference; // absent: all common steps sampled the same tokens
-  reward?: RewardDifference; // absent: all rewards are equal
+  tokens?: TokenDifference; // absent if all common steps sampled the same tokens
+  reward?: RewardDifference; // absent if all rewards are equal
 }
 
-/** Where sampled tokens differ first. */
+/** The first place where the sampled tokens of two runs differ. */
 export interface TokenDifference {
   step: number;
-  role?: Role; // who sampled them
+  role?: Role; // the role that sampled the tokens
   what: string;
   problemId?: string;
-  problems?: [string, string]; // instead of `problemId` if the runs sampled different ones
+  problems?: [string, string]; // set instead of `problemId` if the runs sampled different problems
   sample?: number;
   stage?: number;
-  token?: number; // index in the prompt or the answer of the stage
+  token?: number; // an index in the prompt or the answer of the stage
   ids?: [number | undefined, number | undefined];
-  texts?: [string, string]; // around the first character that differs
+  texts?: [string, string]; // the texts around the first character that differs
 }
 
-/** Where rewards differ first. */
+/** The first place where the rewards of two runs differ. */
 export interface RewardDifference {
   step: number;
   what: string;
   group?: number;
   problemId?: string;
-  problems?: [string, string]; // instead of `problemId` if the runs sampled different ones
+  problems?: [string, string]; // set instead of `problemId` if the runs sampled different problems
   sample?: number;
   values?: [number | undefined, number | undefined];
 }
 
-/** `runs/ID/steps/N/groups/INDEX/tokens` */
+/** The resource `runs/ID/steps/N/groups/INDEX/tokens`. */
 export interface TokensView {
-  hasText: boolean; // false: the tokenizer of the model is not on this machine
-  hasLogprobs: boolean; // false: they were removed from the store
-  clip?: [low: number, high: number]; // range of the ratio; absent: ratios are not in the store
+  hasText: boolean; // false if the tokenizer of the model is not on this machine
+  hasLogprobs: boolean; // false if they were removed from the store
+  clip?: [low: number, high: number]; // the range of the ratio; absent if the store has no ratios
   samples: { sample: number; rows: TokenRow[] }[];
 }
 
-/** One trained sequence; lists have one entry per token. */
+/** One trained sequence. Every list has one entry per token. */
 export interface TokenRow {
   ids: number[];
   texts?: string[];
-  mask: number[]; // 1: trained
-  advantage?: number; // of all trained tokens; absent: it had none, so it was not trained
-  advantages?: number[]; // with remote rollouts
-  logprobs?: number[]; // of the policy before the update
-  referenceLogprobs?: number[]; // by the base; set with a KL penalty
-  entropies?: number[]; // nats of the policy before the update; 0 if the token is not trained
-  ratios?: number[]; // probability in the last epoch over that before the update; 0 if the token is not trained
-  clipped?: number[]; // 1: the clip took the token's gradient away
+  mask: number[]; // 1 for a trained token
+  advantage?: number; // shared by all trained tokens; absent if the sequence was not trained
+  advantages?: number[]; // set with remote rollouts
+  logprobs?: number[]; // computed by the policy before the update
+  referenceLogprobs?: number[]; // computed by the base model; set with a KL penalty
+  entropies?: number[]; // nats, of the policy before the update; 0 for a token that is not trained
+  ratios?: number[]; // probability in the last epoch / probability before the update; 0 if not trained
+  clipped?: number[]; // 1 if the clip removed the token's gradient
 }
 
-/** What a report embeds. */
+/** The data that a report embeds. */
 export interface ReportContents {
   run: string;
-  rolloutBytes: number; // the limit of its rollouts
-  resources: Record<string, unknown>; // path → content: the run, then steps and groups, the newest first
+  rolloutBytes: number; // the size limit of the embedded rollouts
+  resources: Record<string, unknown>; // path → content
 }
 
-/** `versions` */
+/** The resource `versions`. */
 export interface Versions {
-  versions: Record<string, string>; // of a run id: a text that changes whenever the run records something
+  versions: Record<string, string>; // run id → a text that changes whenever the run records something
 }
 
-/** `live`: the runs that the Temporal server has and that have not completed */
+/** The resource `live`: the runs on the Temporal server that have not completed. */
 export interface LiveStates {
-  problem?: string; // why their states are unknown
+  problem?: string; // says why the states are unknown
   states: Record<string, LiveState>; // run id → state
 }
 
 export interface LiveState {
   state: string;
-  isOpen: boolean; // it can still record something
+  isOpen: boolean; // true if the run can still record something
 }
 
-/** `live/ID`: a run on the Temporal server */
+/** The resource `live/ID`: a run on the Temporal server. */
 export interface LiveView {
-  problem?: string; // why this page cannot control the run. If set, nothing else is known
-  state?: string; // absent: as in the store
-  notes: string[]; // what it waits for, what is being retried
-  failure?: RunEvent; // waits for a decision
-  actions: ControlRequest['action'][]; // that make sense now
-  url?: string; // in the Web UI of Temporal
+  problem?: string; // says why the page cannot control the run; the other fields are then empty
+  state?: string; // absent if the state in the store holds
+  notes: string[]; // say what the run waits for and what it retries
+  failure?: RunEvent; // a failure that waits for a decision
+  actions: ControlRequest['action'][]; // the requests that the run would accept now
+  url?: string; // the address of the run in Temporal's Web UI
 }
 
-/** The body of POST `control/ID`. `retry`, `skip` and `abort` decide about a failed activity. */
+/** The body of `POST control/ID`. `retry`, `skip` and `abort` decide about a failed activity. */
 export interface ControlRequest {
   action: 'pause' | 'resume' | 'stop' | 'retry' | 'skip' | 'abort';
 }
 
 export interface ControlAnswer {
-  said: string; // what will happen, in one line
+  said: string; // says in one line what will happen
 }

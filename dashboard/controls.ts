@@ -1,5 +1,5 @@
-// What the pages can ask of a running run. The dashboard itself only reads: the CLI provides these functions, so that a page
-// does the same as a command.
+// The requests that the pages can send to a run. The CLI implements them, so that a button does the same as a command; the
+// rest of the dashboard only reads.
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
@@ -21,7 +21,8 @@ const controlRequestSchema: z.ZodType<ControlRequest> = z.strictObject({
 });
 
 /**
- * The type `application/json` makes a browser ask before another site can send it, and the server does not agree.
+ * Requires the content type `application/json`: a browser then asks the server before it sends a request of another site,
+ * and this server refuses.
  * @throws GauntletError BAD_INPUT
  */
 export async function readControlRequest(request: IncomingMessage): Promise<ControlRequest> {

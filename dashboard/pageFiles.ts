@@ -1,10 +1,10 @@
-// The files of the pages, as the build wrote them.
+// Reads the files of the pages that the build wrote.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GauntletError } from '../core/base/errors.js';
 import { ROOT } from '../infra/root.mjs';
 
-/** Name → content type. */
+/** File name → content type. */
 export const PAGE_FILES = {
   'index.html': 'text/html; charset=utf-8',
   'main.js': 'text/javascript; charset=utf-8',

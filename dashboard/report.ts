@@ -1,6 +1,6 @@
-// The report of a run: the pages of the dashboard as one HTML file, with the data of the run inside. It opens from a disk and
-// needs no network. Rollouts are untrusted text: all data is JSON without `<`, and the policy of the file allows only the
-// script and the style of the pages.
+// The report of a run: the pages of the dashboard and the data of the run in one HTML file, which opens from a disk and
+// needs no network. Rollouts are untrusted text. All data is therefore JSON without `<`, and the content security policy
+// of the file allows only the script and the style of the pages.
 import { createHash } from 'node:crypto';
 import type { StepMetrics } from '../core/schema/metrics.js';
 import { unlessLost } from '../store/memo.js';
@@ -17,8 +17,8 @@ import { pageFiles } from './pageFiles.js';
 const ROLLOUT_BYTES = 2_000_000;
 
 /**
- * The page of a run, also while it is training.
- * @param rolloutBytes limit of the rollouts in it
+ * Renders the report of a run, which may still be training.
+ * @param rolloutBytes limits the size of the embedded rollouts
  * @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT
  */
 export async function renderReport(files: ObjectStore, run: string, rolloutBytes = ROLLOUT_BYTES): Promise<string> {
@@ -32,14 +32,13 @@ export async function renderReport(files: ObjectStore, run: string, rolloutBytes
     ...(stages ? [resource(`${pathOf(run)}/stages`, stages)] : []),
     ...(await newestRollouts(store, run, steps, rolloutBytes)),
   ];
-  // ReportContents
-  const contents = `{"run":${json(run)},"rolloutBytes":${rolloutBytes},"resources":{${resources.join(',')}}}`;
-  return pageOf(contents);
+  // this JSON has the type ReportContents
+  return pageOf(`{"run":${json(run)},"rolloutBytes":${rolloutBytes},"resources":{${resources.join(',')}}}`);
 }
 
 /**
- * Steps and their groups, the newest first, until one does not fit. Rollouts that the store has lost are left out. Reads one
- * step at a time, so that memory is bounded.
+ * Adds steps and their groups, the newest first, until one does not fit. Leaves out rollouts that the store has lost. Reads
+ * one step at a time, so that memory is bounded.
  */
 async function newestRollouts(
   store: Store,
@@ -78,7 +77,7 @@ async function newestRollouts(
 const pathOf = (run: string): string => `runs/${encodeURIComponent(run)}`;
 const resource = (path: string, value: unknown): string => `${json(path)}:${json(value)}`;
 
-/** No text can end the element that the JSON is in. */
+/** JSON without `<`, so that no text can end the HTML element around it. */
 const json = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c');
 
 async function pageOf(contents: string): Promise<string> {

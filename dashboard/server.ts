@@ -1,5 +1,5 @@
-// The HTTP server of the dashboard: the pages, the JSON of resources, and controls. Whoever reaches it sees every
-// rollout and controls every run, so infra/httpServer.ts decides whom it answers, and controls need an origin.
+// The HTTP server of the dashboard: the pages, the JSON of resources, and controls. A client sees every rollout and can
+// control every run, so infra/httpServer.ts decides which clients get an answer, and a control request needs an origin.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { cookieName, createAccess, limitConnections, listen, patience, sendJson, urlOf } from '../infra/httpServer.js';
 import { type Controls, readControlRequest } from './controls.js';
@@ -10,15 +10,15 @@ export interface DashboardOptions {
   resources: Resources;
   controls: Controls;
   host: string;
-  port: number; // 0: any free one
+  port: number; // 0 chooses any free port
 }
 
 export interface Dashboard {
-  url: string; // with the token, if one is needed
+  url: string; // includes the token if the server needs one
   close(): Promise<void>;
 }
 
-const REQUEST_MS = 30_000; // to send a request
+const REQUEST_MS = 30_000; // a client must have sent its request within this time
 const MAX_CONNECTIONS = 256;
 
 const HEADERS = {
@@ -38,7 +38,7 @@ export async function startDashboard({ resources, controls, host, port }: Dashbo
   return { url: token === undefined ? `${origin}/` : `${origin}/?token=${token}`, close };
 }
 
-/** A server that is to listen at `host`, and its token unless that is loopback. */
+/** Creates the server that is to listen at `host`. It has a token unless `host` is a loopback address. */
 export function dashboardServer(
   resources: Resources,
   controls: Controls,

@@ -1,4 +1,4 @@
-// The Chromium of this machine: for tests of the pages, screenshots, and the overhead of an open page.
+// Finds the Chromium of this machine for tests of the pages, for screenshots, and to measure the cost of an open page.
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 

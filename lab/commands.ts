@@ -1,4 +1,4 @@
-// Commands of this checkout, and processes that they start.
+// Runs commands of this checkout, and ends processes.
 import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { ROOT } from '../infra/root.mjs';
 
 const STOP_MS = 30_000;
 
-/** The last line of a command's output as JSON; undefined if there is none. Its notes go to the terminal. */
+/** Runs a command. Returns the last line of its output as JSON, or undefined. Its notes go to the terminal. */
 export async function answerOf(args: string[]): Promise<unknown> {
   const program = join(ROOT, 'bin', 'gauntlet.mjs');
   const running = promisify(execFile)(process.execPath, [program, ...args], { maxBuffer: 2 ** 26 });

@@ -1,5 +1,5 @@
-// Applies single random corruptions to the store of a run and undoes each one. Counts, by kind of file, how many the
-// reader rejects and how many `store verify` names. Prints one line of JSON; exits with 1 if one went undetected.
+// Applies single random corruptions to the store of a run and undoes each one. Counts, by kind of file, how many corruptions
+// the reader rejects and how many `store verify` names. Prints one line of JSON. Exits with 1 if one was not detected.
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Flags of the laboratory's commands.
+// Reads the flags of the laboratory's commands.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 /** An error that ends the program with one line and this exit code. */

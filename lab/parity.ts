@@ -1,7 +1,7 @@
-// `npm run parity`: runs the parity tests against new references instead of recordings. Creates a Python environment with
-// the pinned torch, transformers and peft (or uses GAUNTLET_PYTHON), computes the references, uses new random shapes for
-// updates, and runs the tests. Then it loads our bases and adapters with transformers and peft. Python only computes
-// references.
+// `npm run parity`: runs the parity tests against new references instead of recordings. Creates a Python environment with the
+// pinned torch, transformers and peft (or uses GAUNTLET_PYTHON), computes the references with it, draws new random shapes for
+// updates, and runs the tests. Then it loads our bases and adapters with transformers and peft. Python serves for references
+// only.
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

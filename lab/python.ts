@@ -1,5 +1,5 @@
-// The Python environment of the peers, for benchmarks and `npm run parity` only. It is created once in .cache and updated
-// when a requirements file changes.
+// The Python environment of the peers, which only benchmarks and `npm run parity` use. It is created once in .cache, and
+// updated when a requirements file changes.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,15 +8,15 @@ import { withLock } from '../infra/lock.mjs';
 import { ROOT } from '../infra/root.mjs';
 import { LabError } from './flags.js';
 
-/** torch, transformers and peft, for parity tests and benchmarks. */
+/** The environment with torch, transformers and peft, for parity tests and benchmarks. */
 export const TORCH_REQUIREMENTS = join('test', 'ml', 'parity', 'requirements.txt');
 export const LLAMA_REQUIREMENTS = join('lab', 'bench', 'requirements-llama.txt');
 
 export interface PythonRequest {
-  requirements: readonly string[]; // files, relative to the checkout
+  requirements: readonly string[]; // paths of requirements files, relative to the checkout
   venv?: string; // an existing environment with all requirements
-  folder?: string; // of the new environment
-  root?: string; // the checkout
+  folder?: string; // the folder of the new environment
+  root?: string; // the folder of the checkout
   say: (line: string) => void;
 }
 

@@ -1,5 +1,5 @@
-// `npm run recording -- FILE [COMMAND…]`: records a command in a terminal as an animated SVG. The default is the demo in a new
-// store. Waiting is shortened, and the picture names the time that the command really took. Needs `script` of util-linux 2.35 or newer.
+// `npm run recording -- FILE [COMMAND…]`: records a command in a terminal as an animated SVG. The default command is the demo
+// with a new store. Pauses are shortened, but the picture shows the real time. Needs `script` of util-linux 2.35 or newer.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { ROOT } from '../infra/root.mjs';
 
 const [COLUMNS, ROWS] = [96, 30];
-const [CELL, LINE] = [7.8, 17]; // pixels
-const MOST_WAIT = 0.2; // seconds between two frames
-const LAST = 12; // seconds of the last frame
-const MOST_SECONDS = 36; // of the others
+const [CELL, LINE] = [7.8, 17]; // in pixels
+const MOST_WAIT = 0.2; // the longest time between two frames, in seconds
+const LAST = 12; // the duration of the last frame, in seconds
+const MOST_SECONDS = 36; // the longest duration of the other frames together
 const MOST_FRAMES = 240;
 const MAX_BYTES = 1_000_000;
 const COLOURS = ['#8b949e', '#ff7b72', '#7ee787', '#f2cc60', '#79b8ff', '#d2a8ff', '#56d4dd', '#e6edf3'];
@@ -20,7 +20,7 @@ interface Cell {
   colour?: string | undefined;
 }
 
-/** As much of a terminal as the commands use: text, colours, and moves of the cursor. It keeps every line. */
+/** Emulates the parts of a terminal that the commands use: text, colours, and cursor moves. Keeps every line. */
 export class Screen {
   private readonly rows: Cell[][] = [[]];
   private x = 0;
@@ -48,7 +48,7 @@ export class Screen {
     } else if (kind === 'm') this.colour = COLOURS[(code ?? 0) - 30];
   }
 
-  /** The last lines, as parts of one colour. */
+  /** The last lines. Each line is a list of parts with one colour. */
   lines(): string[] {
     return this.rows.slice(-ROWS).map((row) => {
       const parts: Cell[] = [];
@@ -67,7 +67,7 @@ export class Screen {
 const escaped = (text: string): string => text.replace(/[&<>]/g, (char) => `&#${char.charCodeAt(0)};`);
 
 interface Frame {
-  at: number; // seconds
+  at: number; // in seconds
   lines: string[];
 }
 
@@ -93,7 +93,7 @@ export function framesOf(output: Buffer, timing: string): { frames: Frame[]; sec
   return { frames: frames.filter((_, i) => i % every === 0 || i === frames.length - 1), seconds };
 }
 
-/** Each frame is visible for its share of the time; equal lines are in the file once. */
+/** Shows each frame for its share of the time. Stores equal lines only once. */
 export function animation(recorded: readonly Frame[], title: string): string {
   const pace = Math.min(1, MOST_SECONDS / recorded.at(-1)!.at);
   const frames = recorded.map(({ at, lines }) => ({ at: at * pace, lines }));
@@ -145,11 +145,11 @@ function main([file, ...command]: string[]): void {
   }
 }
 
-/** The first and the last line of a typescript are remarks of `script`. */
+/** Removes the first and the last line of a typescript, which are remarks of `script`. */
 function write(file: string, typescript: Buffer, timing: string, name: string): void {
   const { frames, seconds } = framesOf(typescript.subarray(typescript.indexOf('\n') + 1), timing);
   const text = animation(frames, `$ ${name}   (${Math.round(seconds)} s)`);
-  if (text.length > MAX_BYTES) throw new Error(`the picture has ${text.length} bytes, at most ${MAX_BYTES} fit`);
+  if (text.length > MAX_BYTES) throw new Error(`the picture has ${text.length} bytes, more than ${MAX_BYTES}`);
   writeFileSync(file, text);
   console.log(`${file}  ${Math.round(text.length / 1000)} kB, ${frames.length} frames`);
 }

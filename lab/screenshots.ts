@@ -1,5 +1,5 @@
-// `npm run screenshots -- STORE [FOLDER]`: the pictures of the dashboard, from the run that recorded something last. It needs
-// rollouts.
+// `npm run screenshots -- STORE [FOLDER]`: takes the pictures of the dashboard from the run with the latest record. The run
+// must have rollouts.
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -17,15 +17,15 @@ const PHONE = { width: 390, height: 844 };
 
 interface Choice {
   run: string;
-  sample: string; // a program that fails, in the group with the most different rewards
-  tokens: { group: string; sample: number }; // with the most clipped tokens
+  sample: string; // a failing program in the group with the most different rewards
+  tokens: { group: string; sample: number }; // the sequence with the most clipped tokens
 }
 
-/** From the first generator steps of the run that recorded something last. */
+/** Chooses places in the first generator steps of the run with the latest record. */
 async function choose(resources: Resources): Promise<Choice> {
   const { runs } = (await resources.read('runs')) as RunList;
   const run = runs.find(({ state, step }) => state !== 'damaged' && step > 0)?.id;
-  if (run === undefined) throw new Error('the store has no run with steps');
+  if (run === undefined) throw new Error('the store has no run with steps: train one first');
   const { steps } = (await resources.read(`runs/${run}`)) as RunView;
   let [spread, most] = [-1, -1];
   const choice: Choice = { run, sample: '', tokens: { group: '', sample: 0 } };
@@ -53,18 +53,18 @@ async function showRatios(page: Page, sample: number): Promise<void> {
     .locator('select')
     .selectOption(`${sample}`);
   const colours = await page.getByLabel('Colour').locator('option').allTextContents();
-  await page.getByLabel('Colour').selectOption(colours.at(-1)!); // the last one: the ratio, if it was recorded
+  await page.getByLabel('Colour').selectOption(colours.at(-1)!); // the last option is the ratio, if it was recorded
   await page.locator('summary', { hasText: 'Trained sequences' }).evaluate((summary) => summary.scrollIntoView());
 }
 
 async function main([place, folder = join(ROOT, 'docs/images')]: string[]): Promise<void> {
   if (place === undefined) throw new Error('usage: npm run screenshots -- STORE [FOLDER]');
-  if (!(await storeExists(place))) throw new Error(`no store at ${place}`);
+  if (!(await storeExists(place))) throw new Error(`there is no store at ${place}`);
   const resources = openResources(await openStore(place));
   const { run, sample, tokens } = await choose(resources);
   const controls = {
     states: async () => ({ states: {} }),
-    live: async () => ({ notes: [], actions: [] }), // as of a run that has ended
+    live: async () => ({ notes: [], actions: [] }), // the answer for a run that has ended
     request: async () => ({ said: '' }),
   };
   const dashboard = await startDashboard({ resources, controls, host: '127.0.0.1', port: 0 });

@@ -1,9 +1,9 @@
-// Means over seeds with intervals, and paired differences between arms: Student's t, because seeds are few.
+// Computes means over seeds with intervals, and paired differences between arms. Uses Student's t, because seeds are few.
 import jstat from 'jstat';
 
 export interface Mean {
   value: number;
-  half: number; // width of the 95 % interval on each side; NaN for one seed
+  half: number; // the width of the 95 % interval on each side; NaN for one seed
   count: number;
 }
 
@@ -17,7 +17,7 @@ export function meanOf(values: readonly number[]): Mean {
   };
 }
 
-/** `b` minus `a`, seed by seed. `p` is two-sided; NaN for one seed. */
+/** The mean of `b` minus `a` over the seeds. `p` is two-sided; NaN for one seed. */
 export function pairedDifference(a: readonly number[], b: readonly number[]): Mean & { p: number } {
   const differences = b.map((x, i) => x - a[i]!);
   const mean = meanOf(differences);

@@ -1,6 +1,6 @@
 // Parts of SVG pictures for documents. Their colours follow the reader's colour scheme.
 
-/** Name → [light, dark]. */
+/** Colour name → [light, dark]. */
 const COLOURS = {
   ink: ['#1f2430', '#e6e9f0'],
   muted: ['#5b6472', '#a3adbd'],

@@ -1,4 +1,4 @@
-// Bundles the pages of the dashboard into dist/dashboard/web: one script, one style sheet, index.html. Part of
+// Bundles the pages of the dashboard into dist/dashboard/web: a script, a style sheet and index.html. It is a part of
 // `npm run build`; nothing is bundled or fetched at run time.
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ await build({
   outdir: to,
   bundle: true,
   minify: true,
-  format: 'iife', // a report has it inside, as a classic script
+  format: 'iife', // a report contains the script as a classic script
   target: 'es2022',
   legalComments: 'eof',
   logLevel: 'warning',

@@ -1,4 +1,4 @@
-// Records in dist/ what it was built from: a digest of the sources, and the version with the git commit.
+// Records in dist/ the sources of the build: their digest, and the version with the git commit.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { versionFile } from '../infra/codeVersion.mjs';
 import { ROOT } from '../infra/root.mjs';
 
-/** The source folders: those that tsconfig.json includes. */
+/** The source folders that tsconfig.json includes. */
 export function sourceFolders(root) {
   return JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')).include;
 }
@@ -20,7 +20,7 @@ export function buildIsFresh(root) {
   }
 }
 
-/** Called after a successful build. Also removes the output of deleted sources: a deleted test would still run. */
+/** Called after a successful build. Also removes the output of deleted sources, because a deleted test would still run. */
 export function finishBuild(root) {
   for (const file of walk(join(root, 'dist'), '')) {
     const match = /^(.*?)(?:\.d)?\.(m?)(?:js(?:\.map)?|ts)$/.exec(file);
@@ -32,7 +32,7 @@ export function finishBuild(root) {
   replace(stampFile(root), digest(root));
 }
 
-/** Called at every set-up: a commit changes the version of the same sources. */
+/** Called at every set-up, because a commit changes the version of the same sources. */
 export function writeVersion(root) {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   replace(versionFile(root), `${version}+${commit(root) ?? `sources.${digest(root).slice(0, 12)}`}`);
@@ -44,7 +44,7 @@ function replace(file, text) {
   renameSync(part, file);
 }
 
-/** Undefined without git or outside a repository. A repository around an unpacked archive does not count. */
+/** Undefined without git or outside a repository. Ignores a repository that only surrounds an unpacked archive. */
 function commit(root) {
   if (!existsSync(join(root, '.git'))) return undefined;
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
@@ -66,7 +66,7 @@ function digest(root) {
   return hash.digest('hex');
 }
 
-/** Files below root/folder, as paths from root. */
+/** The files below root/folder, as paths from root. */
 function walk(root, folder) {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -77,6 +77,6 @@ function walk(root, folder) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  finishBuild(ROOT); // at the end of `npm run build`
+  finishBuild(ROOT); // called at the end of `npm run build`
   writeVersion(ROOT);
 }

@@ -1,4 +1,4 @@
-// `npm run check:deps`: checks the dependency rules of .dependency-cruiser.cjs. Fails if it sees no module at all.
+// `npm run check:deps`: checks the dependency rules of .dependency-cruiser.cjs. Fails if it finds no module.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

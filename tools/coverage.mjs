@@ -1,12 +1,12 @@
-// Line coverage by c8 of all source files of the product and of tools, including files that no test loads.
+// Measures the line coverage of the product and of tools with c8, including files that no test loads.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from '../infra/root.mjs';
 
-const MINIMUM = 85; // percent of lines
+const MINIMUM = 85; // the required percentage of lines
 
-/** Drops packages from V8's coverage: every process writes megabytes about them, and the report would take minutes. */
+/** Removes packages from V8's coverage. Every process writes megabytes about them, which would slow the report down by minutes. */
 export function keepOurs(from, to) {
   if (!existsSync(from)) return;
   const base = pathToFileURL(`${ROOT}/`).href;
@@ -18,7 +18,7 @@ export function keepOurs(from, to) {
     try {
       coverage = JSON.parse(readFileSync(join(from, name), 'utf8'));
     } catch {
-      continue; // its process was killed while writing
+      continue; // the process was killed while it wrote the file
     }
     const result = coverage.result.filter(({ url }) => ours(url));
     const cache = Object.fromEntries(Object.entries(coverage['source-map-cache'] ?? {}).filter(([url]) => ours(url)));
@@ -29,13 +29,13 @@ export function keepOurs(from, to) {
   rmSync(from, { recursive: true, force: true });
 }
 
-/** The arguments of Node that report the coverage in `folder` with c8, and fail below the minimum. */
+/** The arguments of Node that report the coverage in `folder` with c8 and fail below the minimum. */
 export function coverageReport(folder, reports, html) {
   return [
     join(ROOT, 'node_modules/c8/bin/c8.js'),
     ...['report', '--all', '--src', '.', '--temp-directory', folder, '--reports-dir', reports, '--merge-async'],
     ...['dist/**', 'infra/*.mjs', 'tools/*.mjs', 'bin/*.mjs'].flatMap((glob) => ['--include', glob]),
-    // Tests run the workflows also without their bundle, so the bundle does not count twice.
+    // Excludes the bundle of the workflows, because tests also run their sources.
     ...['dist/lab/**', 'dist/test/**', 'dist/workflow-bundle-*', '**/*.d.ts'].flatMap((glob) => ['--exclude', glob]),
     ...['.js', '.mjs', '.ts', '.mts'].flatMap((extension) => ['--extension', extension]),
     ...['text-summary', 'json-summary', ...(html ? ['html'] : [])].flatMap((reporter) => ['--reporter', reporter]),

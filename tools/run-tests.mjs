@@ -1,5 +1,5 @@
-// `npm test` after set-up: lint, dependency rules, sizes of folders, and the tests of a lane; with CI set also coverage. The last line has the
-// counts.
+// `npm test` after set-up: runs lint, dependency rules, sizes of folders, and the tests of a lane. With CI set, it also measures
+// coverage. The last line has the counts.
 // Mocha runs every slow test file in its own process, and the other files of a folder in one: a crash or a hang fails one
 // file or folder, not the run.
 import { fork, spawn } from 'node:child_process';
@@ -15,13 +15,13 @@ import { BARE, isIn, LANES, mayUseHidden, testFiles } from './test-files.mjs';
 
 const FILE_LIMIT_MS = 12 * 60_000;
 const BUILT = join(ROOT, 'dist', 'test');
-const ALONE_FROM_S = 10; // of tools/slow-tests.json: shorter files share a process
-const EXIT_LIMIT_MS = 30_000; // from a process's last test to its end: a longer wait means a leaked handle
+const ALONE_FROM_S = 10; // in seconds, by tools/slow-tests.json; faster files share a process
+const EXIT_LIMIT_MS = 30_000; // the longest time from a process's last test to its end; a longer time means that a handle was left open
 
 const { values: flags, positionals } = parseArgs({
   options: {
     'coverage-html': { type: 'boolean' },
-    lane: { type: 'string', multiple: true, default: ['fast'] }, // of LANES
+    lane: { type: 'string', multiple: true, default: ['fast'] }, // names in LANES
     jobs: { type: 'string' },
     tests: { type: 'string', default: BUILT },
     out: { type: 'string', default: join(ROOT, 'coverage') },
@@ -33,7 +33,7 @@ const started = Date.now();
 const count = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const skipped = [];
-const groups = new Set(); // process groups that are running
+const groups = new Set(); // the process groups that are running
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     for (const pid of groups) killGroup(pid);
@@ -68,7 +68,7 @@ if (hasFast)
     () => check('sizes of folders', 'tools/sizes.mjs'),
   );
 
-// Some tests mostly wait: two processes more than there are cores keep the cores busy.
+// Runs two processes more than there are cores, because some tests mostly wait.
 const jobs = Number(flags.jobs ?? Math.max(2, availableParallelism()) + 2);
 const server = await shareTemporal();
 let done = 0;
@@ -94,7 +94,7 @@ function fail(text) {
   failures.push(text);
 }
 
-/** The longest work comes first, so that none runs alone at the end. */
+/** Runs the longest work first, so that it does not run alone at the end. */
 function inProcesses(files) {
   const seconds = JSON.parse(readFileSync(join(ROOT, 'tools/slow-tests.json'), 'utf8'));
   const groups = new Map();
@@ -107,7 +107,7 @@ function inProcesses(files) {
   return [...groups.values()].sort((a, b) => b.time - a.time).map((group) => group.files);
 }
 
-/** The server of every test that does not need its own (test/workflows/server.ts). Without a CLI those tests skip. */
+/** Starts the server for tests that do not need their own (test/workflows/server.ts). Without a CLI, these tests skip. */
 async function shareTemporal() {
   if (![...files, ...bare].some((file) => /\/(workflows|cli|lab)\//.test(file)) || findTemporalCli() === undefined)
     return undefined;
@@ -124,7 +124,7 @@ async function shareTemporal() {
   };
 }
 
-/** A program whose failure counts as one failed test. */
+/** Runs a program whose failure counts as one failed test. */
 async function check(name, ...program) {
   const { code, output } = await run(spawn(process.execPath, program, options()));
   report(name, output);
@@ -183,7 +183,7 @@ function report(title, output) {
   console.log(output.replace(/^\n+|\n+$/g, ''));
 }
 
-/** A process group per child: servers and sandboxes that a test leaves behind end with it. */
+/** Starts a child as a process group, so that servers and sandboxes that a test left behind end with it. */
 function options(env = {}, ...channel) {
   const stdio = ['ignore', 'pipe', 'pipe', ...channel];
   return { cwd: ROOT, env: { ...process.env, ...env }, stdio, detached: true };
@@ -197,7 +197,7 @@ function run(child) {
       output += chunk;
     });
   }
-  child.on('exit', () => killGroup(child.pid)); // a process that a test left behind would hold the pipes open
+  child.on('exit', () => killGroup(child.pid)); // a process that a test left behind would keep the pipes open
   return new Promise((settle) => {
     child.on('close', (code) => {
       groups.delete(child.pid);
@@ -210,6 +210,6 @@ function killGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // every process of the group has ended
+    // all processes of the group have ended
   }
 }

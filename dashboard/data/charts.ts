@@ -1,4 +1,4 @@
-// Every recorded number of a run as a chart over policy updates, with one line per role or split.
+// Makes a chart over policy updates from every recorded number of a run, with one line per role or split.
 import { OUTCOME_NAMES, type Outcome } from '../../core/rewards/outcomes.js';
 import type { Role } from '../../core/schema/chain.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
@@ -58,7 +58,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'cost.seconds': 'Time of an update (s)',
 };
 
-/** Of a chart or of a rate, such as `evaluation.passRate`. */
+/** The title of a chart or a rate, such as `evaluation.passRate`. */
 export const titleOf = (id: string): string | undefined => TITLES[id];
 
 const GROUPS: Readonly<Record<string, string>> = {
@@ -121,12 +121,12 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
       }
     }
   }
-  const order = [...Object.keys(TITLES)];
+  const order = Object.keys(TITLES);
   const place = ({ id }: Chart): number => (order.includes(id) ? order.indexOf(id) : order.length);
   return [...found.values()].sort((a, b) => place(a) - place(b));
 }
 
-/** Half of the 95 % interval of a mean, by the normal distribution. */
+/** Half the width of the 95 % interval of a mean, if the mean has a normal distribution. */
 const intervalOf = (standardError: number | undefined): Pick<Point, 'interval'> =>
   standardError === undefined ? {} : { interval: 1.96 * standardError };
 

@@ -1,13 +1,13 @@
-// Two runs compared: what they were given, their curves, and the first step, problem, token and reward where they differ.
-// Equal digests mean equal contents, so only artifacts of the first steps with other digests are read.
+// Compares two runs: their inputs, their curves, and the first step, problem, token and reward that differ. Artifacts with
+// equal digests have equal contents, so only artifacts with different digests are read.
 import type { Chain, TestBatch, Turn } from '../../core/schema/chain.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { ObjectStore } from '../../store/objectStore.js';
-import type { Store } from '../../store/store.js';
+import type { Ref, Store } from '../../store/store.js';
 import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
 import { charts } from './charts.js';
 import type { MetricsReader } from './metricsReader.js';
-import { type RunRecords, readRunRecords, stepsOf } from './records.js';
+import { readRunRecords, stepsOf } from './records.js';
 import { readRollouts } from './rollouts.js';
 import { factsOf, fieldsOf } from './run.js';
 
@@ -15,8 +15,12 @@ type Pair<T> = [T, T];
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
 export async function readDiff(store: ObjectStore, reader: MetricsReader, runs: Pair<string>): Promise<DiffView> {
-  const sideOf = async (i: 0 | 1): Promise<Side> => sideIn(await readRunRecords(store, runs[i], reader), runs[i]);
-  const sides: Pair<Side> = [await sideOf(0), await sideOf(1)];
+  const sideOf = async (run: string): Promise<Side> => {
+    const records = await readRunRecords(store, run, reader);
+    const facts = [...fieldsOf(records.config), ...factsOf(records)];
+    return { run, facts, charts: charts(records.metrics), steps: stepsOf(records) };
+  };
+  const sides: Pair<Side> = [await sideOf(runs[0]), await sideOf(runs[1])];
   const steps = commonSteps(sides[0].steps, sides[1].steps);
   return {
     runs,
@@ -30,17 +34,10 @@ export async function readDiff(store: ObjectStore, reader: MetricsReader, runs: 
 
 interface Side {
   run: string;
-  facts: RunView['facts']; // with the fields of the configuration
+  facts: RunView['facts']; // includes the fields of the configuration
   charts: Chart[];
   steps: StepMetrics[];
 }
-
-const sideIn = (records: RunRecords, run: string): Side => ({
-  run,
-  facts: [...fieldsOf(records.config), ...factsOf(records)],
-  charts: charts(records.metrics),
-  steps: stepsOf(records),
-});
 
 function commonSteps(a: readonly StepMetrics[], b: readonly StepMetrics[]): Pair<StepMetrics>[] {
   const other = new Map(b.map((record) => [record.step, record]));
@@ -50,7 +47,7 @@ function commonSteps(a: readonly StepMetrics[], b: readonly StepMetrics[]): Pair
   });
 }
 
-/** Fields of the configuration and other inputs that are not the same. */
+/** The fields of the configuration and the other inputs that differ. */
 function differentFacts(sides: Pair<Side>): DiffView['facts'] {
   const [a, b] = sides.map(({ facts }) => new Map(facts.map(({ name, value }) => [name, value] as const)));
   const names = [...new Set([...a!.keys(), ...b!.keys()])];
@@ -59,7 +56,7 @@ function differentFacts(sides: Pair<Side>): DiffView['facts'] {
     .map((name) => ({ name, values: [a!.get(name) ?? '–', b!.get(name) ?? '–'] }));
 }
 
-/** A chart for each line of each chart: the curve of the first side and that of the second. */
+/** Makes a chart for each line of each chart, with the curves of both sides. */
 function bothCharts([a, b]: Pair<Side>): Chart[] {
   const titles = [...a.charts, ...b.charts.filter(({ id }) => !a.charts.some((chart) => chart.id === id))];
   const curveOf = ({ run: name, charts }: Side, id: string, line: string, colour: string): Chart['lines'] =>
@@ -81,22 +78,25 @@ async function firstTokens(store: Store, steps: readonly Pair<StepMetrics>[]): P
   for (const [a, b] of steps) {
     const { step, role } = a;
     if (a.role !== b.role) return { step, what: otherRoles(a, b) };
-    const [chains, otherChains] = [a.artifacts.chains, b.artifacts.chains];
-    if (chains !== otherChains && chains !== undefined && otherChains !== undefined) {
-      const lists = [await store.getJson(chains), await store.getJson(otherChains)] as const;
-      const found = firstDifference(...(lists.map((list) => list.map(sampleOfChain)) as Pair<Sample[]>));
-      if (found) return { step, role: 'generator', ...found };
-    }
-    const [tests, otherTests] = [a.artifacts.tests, b.artifacts.tests];
-    if (tests !== otherTests && tests !== undefined && otherTests !== undefined) {
-      const batches = [await store.getJson(tests), await store.getJson(otherTests)] as const;
-      const found = firstDifference(...(batches.map(samplesOfTests) as Pair<Sample[]>));
-      if (found) return { step, role: 'discriminator', ...found };
-    }
-    if ((chains === undefined) !== (otherChains === undefined) || (tests === undefined) !== (otherTests === undefined))
+    const [one, other] = [a.artifacts, b.artifacts];
+    const chains = await artifactDifference(store, [one.chains, other.chains], (list) => list.map(sampleOfChain));
+    if (chains) return { step, role: 'generator', ...chains };
+    const tests = await artifactDifference(store, [one.tests, other.tests], samplesOfTests);
+    if (tests) return { step, role: 'discriminator', ...tests };
+    if (!one.chains !== !other.chains || !one.tests !== !other.tests)
       return { step, role, what: 'only one of the runs has these samples' };
   }
   return undefined;
+}
+
+/** Undefined if the artifacts are equal or a run has none. */
+async function artifactDifference<T>(
+  store: Store,
+  [one, other]: Pair<Ref<T> | undefined>,
+  samplesOf: (artifact: T) => Sample[],
+): Promise<Difference | undefined> {
+  if (one === other || one === undefined || other === undefined) return undefined;
+  return firstDifference(samplesOf(await store.getJson(one)), samplesOf(await store.getJson(other)));
 }
 
 interface Sample {
@@ -136,7 +136,7 @@ function firstDifference(a: readonly Sample[], b: readonly Sample[]): Difference
   return undefined;
 }
 
-/** The first index where two lists differ; one that is a prefix of the other differs after its end. */
+/** The first index where two lists differ. If one list begins with the whole other one, this is the other's length. */
 function firstUnequal<T>(a: readonly T[], b: readonly T[]): number | undefined {
   const length = Math.max(a.length, b.length);
   for (let i = 0; i < length; i++) if (a[i] !== b[i]) return i;
@@ -156,7 +156,8 @@ async function firstReward(store: Store, steps: readonly Pair<StepMetrics>[]): P
   for (const [a, b] of steps) {
     const { step } = a;
     if (a.role !== b.role) return { step, what: otherRoles(a, b) };
-    if (isSame(a, b, ['verdicts', 'config', 'tests'])) continue;
+    const isSame = (['verdicts', 'config', 'tests'] as const).every((name) => a.artifacts[name] === b.artifacts[name]);
+    if (isSame) continue;
     const [one, other] = [await readRollouts(store, a), await readRollouts(store, b)];
     for (const [group, { problemId }] of one.judged.entries()) {
       const judged = other.judged[group];
@@ -164,12 +165,8 @@ async function firstReward(store: Store, steps: readonly Pair<StepMetrics>[]): P
       const [rewards, others] = [one.rewards_P_G[group]!, other.rewards_P_G[group]!];
       const sample = firstUnequal(rewards, others);
       if (sample === undefined) continue;
-      const place = {
-        step,
-        group,
-        sample,
-        values: [rewards[sample], others[sample]] satisfies RewardDifference['values'],
-      };
+      const values: RewardDifference['values'] = [rewards[sample], others[sample]];
+      const place = { step, group, sample, values };
       if (judged.problemId === problemId) return { ...place, what: 'another reward', problemId };
       return { ...place, what: 'another problem', problems: [problemId, judged.problemId] };
     }
@@ -180,6 +177,3 @@ async function firstReward(store: Store, steps: readonly Pair<StepMetrics>[]): P
 }
 
 const otherRoles = (a: StepMetrics, b: StepMetrics): string => `one run trains the ${a.role}, the other the ${b.role}`;
-
-const isSame = (a: StepMetrics, b: StepMetrics, names: (keyof StepMetrics['artifacts'])[]): boolean =>
-  names.every((name) => a.artifacts[name] === b.artifacts[name]);

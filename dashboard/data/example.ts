@@ -1,4 +1,4 @@
-// The example of a run: the chain of its best checkpoint that the end of the run recorded.
+// The example of a run: a chain of the best checkpoint, which the run recorded at its end.
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
 import { countsOf, programReason, testReason } from '../../core/rewards/explain.js';
 import type { ChainView } from '../../core/schema/chainView.js';
@@ -7,7 +7,7 @@ import { shownTerm, writtenTest } from './rollouts.js';
 
 /** @param by the checkpoint that wrote the chain */
 export function exampleOf({ rewards, outcomes, ...chain }: ChainView, by?: string): ExampleView {
-  let next = 0; // rewards of tests are those of the stages that have tests, in order
+  let next = 0; // the rewards of tests are listed in the order of the stages; a stage without tests has none
   return {
     by,
     problemId: chain.problemId,

@@ -1,5 +1,5 @@
-// What all steps of a run say about its problems, and about the tests for each stage. A recorded step never changes, so its
-// rollouts are read once.
+// Statistics over all steps of a run, for each problem and for each stage that is tested. The rollouts of a step are read
+// only once, because a recorded step never changes.
 import { mean } from '../../core/rewards/rates.js';
 import type { StepMetrics } from '../../core/schema/metrics.js';
 import type { Store } from '../../store/store.js';
@@ -33,7 +33,7 @@ export class History {
     return { problems: [...problems.values()].sort((a, b) => (a.id < b.id ? -1 : 1)) };
   }
 
-  /** Of the steps that train the discriminator: their programs have bugs to find. */
+  /** Counts only steps that train the discriminator, because their programs have bugs to find. */
   async stages(steps: readonly StepMetrics[]): Promise<StageHistory> {
     const groups: Group[] = [];
     for (const record of steps) if (record.role === 'discriminator') groups.push(...(await this.groupsOf(record)));

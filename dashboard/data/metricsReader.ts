@@ -1,5 +1,5 @@
-// Reads the metrics of runs for pages that ask for them again and again. What it parsed of the latest runs is kept, and a file
-// is read again only when it has changed: a run has hundreds of files, and a step adds one or two.
+// Reads the metrics of runs for pages that ask for them repeatedly. It keeps the parsed files of the latest runs and reads a
+// file again only when the file has changed: a run has hundreds of files, and a step adds one or two.
 import type { RunMetrics } from '../../core/schema/metrics.js';
 import { Lru } from '../../ml/engine/budget.js';
 import { listFolder } from '../../store/inventory.js';
@@ -26,7 +26,7 @@ export class MetricsReader {
     const known = new Map<string, Known>();
     const records = await readAll(await listMetrics(this.store, runId), async (path) => {
       const present = before?.get(path);
-      const at = usedAt.get(path); // none if it was written or removed meanwhile
+      const at = usedAt.get(path); // undefined if the file was written or removed after the folder was listed
       const record =
         present !== undefined && present.usedAt === at
           ? present.record

@@ -1,4 +1,4 @@
-// The records of one run, parsed, and its summary in the list of runs.
+// Reads the records of one run, and summarises them for the list of runs.
 import { withRecordedChanges } from '../../core/config/liveConfig.js';
 import { mean } from '../../core/rewards/rates.js';
 import { PHASES, type Phase, type PlannedStep, planStage, planWarmStart } from '../../core/run/schedule.js';
@@ -15,7 +15,7 @@ import { MetricsReader } from './metricsReader.js';
 
 export interface RunRecords {
   manifest: RunManifest;
-  config: RunConfig; // with all recorded changes
+  config: RunConfig; // includes all recorded changes
   metrics: RunMetrics[]; // ordered by step
   result?: RunResult;
   chain?: ChainView; // a chain of the best checkpoint
@@ -33,7 +33,7 @@ export async function readRunRecords(
   return { manifest, config, metrics, ...(await readResult(store, runId)) };
 }
 
-/** Requests of one step are in the order in which they were made; their file names are not: 10 is before 9. */
+/** Sorts by the index of a request, because the file name of request 10 comes before that of request 9. */
 export const controlsOf = ({ metrics }: Pick<RunRecords, 'metrics'>) =>
   recordsOf(metrics, 'control').sort((a, b) => a.index - b.index);
 
@@ -47,9 +47,9 @@ export const stepRow = (record: StepMetrics): StepRow => {
 const supervisedOf = ({ metrics }: Pick<RunRecords, 'metrics'>) => recordsOf(metrics, 'supervised');
 
 /**
- * The phases of the run in order. What is over has the updates that it recorded, because N and K may have changed; what is
- * to come has those of the plan. A fork begins with the epoch of its first update; if its origin was stopped in that epoch,
- * the whole epoch counts until the phase is over.
+ * The phases of the run in their order. The length of a finished phase is the number of its recorded updates, because the
+ * planned number may have changed during the run; the length of a later phase is the planned number. A fork begins with the
+ * epoch of its first update; if its origin was stopped in that epoch, the whole epoch counts until the phase is over.
  */
 export function bandsOf(records: Pick<RunRecords, 'config' | 'metrics' | 'result'>): Band[] {
   const { config, result } = records;
@@ -79,7 +79,7 @@ export function bandsOf(records: Pick<RunRecords, 'config' | 'metrics' | 'result
   return bands;
 }
 
-/** @param recordedAt when the run recorded something last */
+/** @param recordedAt the time of the latest record of the run */
 export async function summarise(
   store: ObjectStore,
   id: string,
@@ -117,14 +117,14 @@ export async function summarise(
 
 const CURVE = 40; // points
 
-/** Means of about equally many values each. */
+/** Divides the values into at most `CURVE` groups of neighbours and returns the mean of each group. */
 function curveOf(values: readonly number[]): number[] {
   const size = Math.ceil(values.length / CURVE);
   const starts = values.map((_, i) => i).filter((i) => i % size === 0);
   return starts.map((i) => mean(values.slice(i, i + size)));
 }
 
-/** When a run recorded something last, and a text that changes with every record. */
+/** The time of a run's latest record, and a text that changes with every record. */
 export async function lastRecord(store: ObjectStore, runId: string): Promise<{ at: number; version: string }> {
   const metrics = await listFolder(store, `runs/${runId}/metrics`);
   const ends = await Promise.all([MANIFEST, RESULT].map((path) => store.runFileUsedAt(runId, path)));

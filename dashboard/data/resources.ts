@@ -1,4 +1,4 @@
-// The read-only API of the server: a path → the JSON of a resource (api.ts). A report embeds some of the same resources.
+// The read-only API of the server: maps a path to the JSON of a resource (api.ts). A report embeds some of these resources.
 import { GauntletError } from '../../core/base/errors.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readRun } from '../../store/runs.js';

@@ -1,4 +1,4 @@
-// The rollouts of a step, read again from its artifacts: groups of samples with their texts, tests, verdicts and rewards.
+// Reads the rollouts of a step from its artifacts: groups of samples with their texts, tests, verdicts and rewards.
 import { problemOf, readConfig, readProblems } from '../../chains/artifacts.js';
 import { codeOf, groupByProblem } from '../../chains/chainLists.js';
 import { shownCall, shownTest } from '../../chains/judge/chainViews.js';
@@ -15,7 +15,6 @@ import { countsOf, programReason, testReason } from '../../core/rewards/explain.
 import { type Outcome, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { countPassed, type Term } from '../../core/rewards/rule.js';
-import type { SuiteTest } from '../../core/rewards/suite.js';
 import { groupAdvantages } from '../../core/rl/advantages.js';
 import type { Chain, TestBatch } from '../../core/schema/chain.js';
 import type { ShownTest } from '../../core/schema/chainView.js';
@@ -30,7 +29,6 @@ import type {
   ProgramView,
   Rewarded,
   SampleSummary,
-  ShownCase,
   StepView,
   TestTurnView,
   WrittenTest,
@@ -42,14 +40,14 @@ export interface Rollouts {
   record: StepMetrics;
   config: RunConfig;
   byId: Map<string, Problem>;
-  judged: SuiteVerdicts[]; // one per group
+  judged: SuiteVerdicts[]; // has one entry per group
   batch?: TestBatch;
   rewards_P_G: number[][];
   advantages_P_G: number[][];
 }
 
 /**
- * @param withTests false leaves out tests written for programs, the largest artifact of a step
+ * @param withTests false leaves out the tests written for programs, which are the largest artifact of a step
  * @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT if an artifact was removed or is damaged
  */
 export async function readRollouts(store: Store, record: StepMetrics, withTests = true): Promise<Rollouts> {
@@ -75,21 +73,17 @@ export async function readRollouts(store: Store, record: StepMetrics, withTests 
 export function stepView(run: string, steps: readonly StepMetrics[], rollouts: Rollouts): StepView {
   const { record } = rollouts;
   const at = steps.findIndex(({ step }) => step === record.step);
-  const [previous, next] = [steps[at - 1]?.step, steps[at + 1]?.step];
   return {
     run,
     ...stepRow(record),
-    previous,
-    next,
+    previous: steps[at - 1]?.step,
+    next: steps[at + 1]?.step,
     groups: rollouts.judged.map((one, index) => groupSummary(rollouts, one, index)),
   };
 }
 
-export function groupSummary(
-  { record, batch, ...rollouts }: Rollouts,
-  one: SuiteVerdicts,
-  index: number,
-): GroupSummary {
+export function groupSummary(rollouts: Rollouts, one: SuiteVerdicts, index: number): GroupSummary {
+  const { record, batch } = rollouts;
   const rewards = rollouts.rewards_P_G[index]!;
   const advantages = rollouts.advantages_P_G[index]!;
   const samples = rewards.map((reward, i): SampleSummary => {
@@ -110,11 +104,6 @@ export function groupSummary(
   const stage = record.role === 'discriminator' ? batch?.turns[one.turns[0]?.turn ?? -1]?.stage : undefined;
   return { index, problemId: one.problemId, stage, tests: one.suite.length, samples };
 }
-
-const shownCase = ({ origin, test }: SuiteTest, { entry }: Problem): ShownCase => ({
-  ...shownCall(entry, test),
-  origin,
-});
 
 /** @throws GauntletError NOT_FOUND */
 export async function readGroup(store: Store, run: string, rollouts: Rollouts, index: number): Promise<GroupView> {
@@ -155,7 +144,7 @@ export async function readGroup(store: Store, run: string, rollouts: Rollouts, i
     role: record.role,
     index,
     problem: { id, description, signature, difficulty, reference },
-    suite: one.suite.map((test) => shownCase(test, problem)),
+    suite: one.suite.map(({ origin, test }) => ({ ...shownCall(problem.entry, test), origin })),
     programs,
     turns,
   };
@@ -168,7 +157,7 @@ export function groupOf({ record, judged }: Rollouts, index: number): SuiteVerdi
   throw new GauntletError('NOT_FOUND', `step ${record.step} has no group ${index}: it has ${judged.length}`);
 }
 
-/** The chains of a group, in the order of its candidates. An archived target comes from the chains of an earlier step. */
+/** The chains of a group, in the order of its candidates. An archived program is read from the chains of an earlier step. */
 export async function chainsOf(
   store: Store,
   { record, batch }: Rollouts,
@@ -184,7 +173,7 @@ export async function chainsOf(
   return chain === undefined ? [] : [chain];
 }
 
-/** What the reward of a program consists of. */
+/** The terms whose sum is the reward of a program. */
 const programTerms = (one: SuiteVerdicts, c: number, { reward }: RunConfig): Rewarded['terms'] =>
   generatorTerms(REWARD_RULES[reward.scheme], one, c).map((own) => shownTerm(own, programReason(own)));
 
@@ -200,11 +189,8 @@ export const shownTerm = (own: Term, reason?: string) => ({ ...own, value: own.w
 
 function turnView({ batch }: Rollouts, one: SuiteVerdicts, turn: ValidatedTurn, problem: Problem): TestTurnView {
   const { stage, text, truncated, sample, chainSample } = batch!.turns[turn.turn]!;
-  const candidate = Math.max(
-    0,
-    one.candidates.findIndex((each) => each.sample === chainSample),
-  );
-  const verdicts = one.verdicts[candidate] ?? [];
+  const candidate = one.candidates.findIndex((each) => each.sample === chainSample);
+  const verdicts = one.verdicts[Math.max(0, candidate)] ?? [];
   const shown = (test: ValidatedTest): WrittenTest => writtenTest(shownTest(test, problem, verdicts));
   return { sample, chainSample, stage, text, truncated, tests: turn.tests.map(shown), lost: turn.lost };
 }

@@ -1,5 +1,4 @@
-// One run: its schedule, its curves, its control requests and its checkpoints.
-
+// Reads everything that the pages show about one run: its schedule, curves, control requests and checkpoints.
 import { fieldsText, leaves } from '../../core/config/liveConfig.js';
 import { firstAlarms } from '../../core/run/alarms.js';
 import { recordedWarnings, warningText } from '../../core/run/answerShares.js';
@@ -54,7 +53,7 @@ function ratesOf({ before, warmStart, after }: RunResult): RateRow[] {
   })).filter((row) => row.after !== undefined);
 }
 
-/** The configuration as facts. */
+/** Lists the fields of the configuration as facts. */
 export const fieldsOf = (config: RunConfig): RunView['facts'] =>
   leaves({ ...config }).map(([name, value]) => ({ name, value: JSON.stringify(value) }));
 
@@ -84,7 +83,7 @@ function eventOf({ step, action, fields, reason, at }: ControlMetrics): RunEvent
   return { step, kind: action, text, at };
 }
 
-/** The first step of an alarm, as a mark in the schedule and in the charts. */
+/** Marks the first step of an alarm in the schedule and in the charts. */
 const alarmEvent = ({ step, kind, message }: ReturnType<typeof firstAlarms>[number]): RunEvent => ({
   step,
   kind: `alarm (${kind})`,

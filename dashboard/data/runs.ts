@@ -1,4 +1,4 @@
-// The list of runs. The summary of a run is kept until its folders change, so that a store with many runs opens fast.
+// Lists the runs. Keeps the summary of a run until its files change, so that a store with many runs opens fast.
 import { inParallel } from '../../store/inParallel.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import type { RunList, RunSummary, Versions } from '../api.js';
@@ -10,7 +10,7 @@ const UNREADABLE = { at: 0, version: 'unreadable' };
 
 export class RunLister {
   private readonly known = new Map<string, { version: string; summary: RunSummary }>();
-  private looked: { at: number; found: Promise<Versions> } | undefined;
+  private latest: { at: number; versions: Promise<Versions> } | undefined;
 
   constructor(
     private readonly store: ObjectStore,
@@ -28,15 +28,15 @@ export class RunLister {
     return { runs: runs.sort((a, b) => b.recordedAt - a.recordedAt) };
   }
 
-  /** A text for each run that changes whenever the run records something. Pages that ask at about the same time share a look. */
+  /** A text for each run that changes whenever the run records something. Requests within `FRESH_MS` share one answer. */
   versions(): Promise<Versions> {
     const now = Date.now();
-    if (this.looked === undefined || now - this.looked.at >= FRESH_MS)
-      this.looked = { at: now, found: this.lookForVersions() };
-    return this.looked.found;
+    if (this.latest === undefined || now - this.latest.at >= FRESH_MS)
+      this.latest = { at: now, versions: this.readVersions() };
+    return this.latest.versions;
   }
 
-  private async lookForVersions(): Promise<Versions> {
+  private async readVersions(): Promise<Versions> {
     return { versions: Object.fromEntries((await this.lastRecords()).map(([id, { version }]) => [id, version])) };
   }
 
@@ -45,7 +45,7 @@ export class RunLister {
     return inParallel(ids, async (id) => [id, await lastRecord(this.store, id).catch(() => UNREADABLE)]);
   }
 
-  /** A damaged run is listed with its problem: it must not hide the others. */
+  /** Lists a damaged run with its problem, because it must not hide the other runs. */
   private async summaryOf(id: string, recordedAt: number): Promise<RunSummary> {
     try {
       return await summarise(this.store, id, await readRunRecords(this.store, id, this.reader), recordedAt);

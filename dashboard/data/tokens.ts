@@ -1,5 +1,5 @@
-// The trained sequences of a group, token by token: what the update was given, and the ratios that it computed. Log-probs
-// and entropies are those of the policy before the update.
+// Reads the trained sequences of a group, token by token: the inputs of the update, and the ratios that it computed. Log-probs
+// and entropies were computed by the policy before the update.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
@@ -23,7 +23,7 @@ export async function readTokens(
   scored: ScoredRows,
   rollouts: Rollouts,
   index: number,
-  recordedAt: number, // when the step was recorded
+  recordedAt: number, // the time when the step was recorded
 ): Promise<TokensView> {
   const { record, config } = rollouts;
   const one = groupOf(rollouts, index);
@@ -52,7 +52,7 @@ export async function readTokens(
       sample: record.role === 'generator' ? one.candidates[i]!.sample : i,
       rows: own.map(({ tokens, mask }): TokenRow => {
         const place = places.shift();
-        const row = place === undefined ? undefined : rows[place]; // absent: it has no advantage, so it was not trained
+        const row = place === undefined ? undefined : rows[place]; // undefined if the sequence was not trained
         return {
           ids: tokens,
           texts: decode && tokens.map(decode),
@@ -66,12 +66,12 @@ export async function readTokens(
   };
 }
 
-/** Samples may have the same tokens up to the last trained one, and other rewards because of what follows. */
+/** Includes the credit, because samples with equal tokens up to the last trained one may continue in different ways. */
 const keyOf = (tokens: readonly number[], credit: number): string => `${tokens.join()} ${credit}`;
 
 /**
- * The places of a group's rows among the trained rows of a step, which keep the order of groups and samples. Undefined for
- * rows that were not trained.
+ * The places of a group's rows among all trained rows of a step, which are sorted by group and sample. The place of a row
+ * that was not trained is undefined.
  */
 function placesOf(all: readonly string[], own: readonly string[]): (number | undefined)[] {
   const known = new Set(all);
@@ -81,7 +81,7 @@ function placesOf(all: readonly string[], own: readonly string[]): (number | und
   return own.map((key) => (known.has(key) ? (start < 0 ? all.indexOf(key) : next++) : undefined));
 }
 
-/** The turns of each sample, as they are trained. */
+/** The turns of each sample that are trained together. */
 async function samplesOf(store: Store, rollouts: Rollouts, index: number): Promise<(readonly TokenTurn[])[]> {
   const { record, batch } = rollouts;
   const one = groupOf(rollouts, index);
@@ -98,7 +98,7 @@ const creditOf = (row: Trajectory, hasLogprobs: boolean): Partial<TokenRow> => (
   referenceLogprobs: row.referenceLogprobs,
 });
 
-/** Numbers of the trained tokens, aligned with all tokens; 0 elsewhere. */
+/** Aligns the numbers of the trained tokens with all tokens. Other tokens get 0. */
 function spread({ mask }: Trajectory, trained: readonly number[]): number[] {
   let next = 0;
   return mask.map((bit) => (bit === 0 ? 0 : (trained[next++] ?? 0)));
@@ -113,13 +113,13 @@ function ratiosOf(row: Trajectory, trained: readonly number[], range: readonly [
 }
 
 /**
- * Whether min(r·A, clip(r)·A) is constant at this ratio r (Schulman et al. 2017, eq. 7): r is outside of the range on the
- * side to which the advantage A pushes it. On the other side the gradient remains.
+ * Whether min(r·A, clip(r)·A) is constant at this ratio r (Schulman et al. 2017, eq. 7). This is so if r has left the range
+ * on the side to which the advantage A moves it. On the other side the gradient remains.
  */
 const isClipped = (ratio: number, advantage: number, [low, high]: readonly [number, number]): boolean =>
   advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
 
-const decoders = new Map<string, Decode>(); // opening a tokenizer takes a moment
+const decoders = new Map<string, Decode>(); // kept because opening a tokenizer is slow
 
 /** Undefined if the tokenizer of the model is not on this machine. */
 function decoderOf(model: string): Decode | undefined {
@@ -138,23 +138,23 @@ function decoderOf(model: string): Decode | undefined {
   return decode;
 }
 
-const ROWS = 64; // read at a time
+const ROWS = 64; // the number of memo rows that are read at a time
 
 /**
- * Finds trajectories with log-probs, and the ratios of their update. A step records neither; the activities that computed
- * them left memo rows, of which a store has thousands. Those of a step are written shortly before its record, so rows of
- * about that time are read first. `at` is that time.
+ * Finds the trajectories with log-probs of a step, and the ratios of its update. The record of a step names neither, but the
+ * activities that computed them left memo rows. A store has thousands of rows, and those of a step are written shortly
+ * before its record. So rows that were written near `at`, the time of the record, are read first.
  */
 export class ScoredRows {
   private readonly keys = new Map<Digest, string>(); // trajectories → memo row
   private readonly updates = new Map<Digest, string[]>(); // trajectories with log-probs → memo rows
-  private readonly unread = new Map<string, number>(); // row → when it was used
+  private readonly unread = new Map<string, number>(); // memo row → the time of its last use
   private readonly seen = new Set<string>();
   private reading: Promise<boolean> | undefined;
 
   constructor(private readonly store: ObjectStore) {}
 
-  /** Undefined if the row was removed from the store. No entropies: nothing was trained. */
+  /** Undefined if the memo row was removed from the store. Entropies are absent if nothing was trained. */
   async find(
     trajectories: Ref<Trajectory[]>,
     at: number,
@@ -173,7 +173,7 @@ export class ScoredRows {
     });
   }
 
-  /** Undefined if the update recorded none, or they were removed. `stats` tell apart updates of the same trajectories. */
+  /** Undefined if the store has no ratios. `stats` distinguish updates with the same trajectories. */
   async ratios(trajectories: Ref<Trajectory[]>, stats: PolicyStats, at: number): Promise<TokenNumbers | undefined> {
     const tried = new Set<string>();
     do {
@@ -201,7 +201,7 @@ export class ScoredRows {
     }
   }
 
-  /** Requests at the same time share the work. False if there is no row left. */
+  /** Concurrent calls share the work. Returns false if no row is left. */
   private readMore(at: number): Promise<boolean> {
     this.reading ??= this.readSome(at).finally(() => {
       this.reading = undefined;
@@ -222,7 +222,7 @@ export class ScoredRows {
     return nearest.length > 0;
   }
 
-  /** The record of a row. Looking for it does not mark the row as used. */
+  /** Reads the record of a row without marking the row as used. */
   private async inspect(key: string): Promise<MemoRecord | undefined> {
     const row = await inspectMemo(this.store, recordKey(key));
     const bytes = typeof row === 'string' ? row : await inspectBlob(this.store, row.digest);

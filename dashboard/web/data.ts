@@ -1,13 +1,13 @@
-// Loads resources (api.ts) for components.
+// A hook with which components load resources (api.ts).
 import { useEffect, useState } from 'preact/hooks';
 import { source } from './source.js';
 
 export type Loaded<T> = { data?: T; error?: string };
 
-/** The resource at a path; loaded again when the path or `version` changes. */
+/** Loads the resource at a path, and loads it again when the path or `version` changes. */
 export function useResource<T>(path: string | undefined, version: unknown = 0): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { path?: string | undefined }>({});
-  // a new version means new data at the same path
+  // lists `version`, because a new version means new data at the same path
   useEffect(() => {
     if (path === undefined) return;
     let isCurrent = true;

@@ -1,22 +1,22 @@
-// Numbers and texts as people read them.
+// Formats numbers and texts for readers.
 
 export function decimal(value: number | undefined, digits = 3): string {
   if (value === undefined) return '–';
-  const size = Math.abs(value) < 1e-12 ? 0 : Math.abs(value); // what sums leave of zero
-  if (size === 0) return '0';
+  const size = Math.abs(value);
+  if (size < 1e-12) return '0'; // a sum that should be zero may have a rounding error
   const text = size < 1e-3 || size >= 1e6 ? value.toExponential(2) : trimmed(value.toFixed(digits));
   return text.replace('-', '−');
 }
 
 const trimmed = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 
-/** '+0.5' or '−0.5' */
+/** Always shows the sign: '+0.5' or '−0.5'. */
 export const signed = (value: number): string => (value > 0 ? `+${decimal(value)}` : decimal(value));
 
 export const percent = (rate: number | undefined): string =>
   rate === undefined ? '–' : `${trimmed((100 * rate).toFixed(1))} %`;
 
-/** A difference of rates: '+12.5 points'. */
+/** Shows a difference of two rates: '+12.5 points'. */
 export const points = (difference: number): string => `${signed(Math.round(1000 * difference) / 10)} points`;
 
 export const grouped = (count: number): string => Math.round(count).toLocaleString('en');
@@ -34,19 +34,19 @@ export const time = (ms: number): string => new Date(ms).toLocaleString('sv-SE')
 export const stageName = (stage: number | undefined): string =>
   stage === undefined ? '–' : stage === 0 ? 'warm start' : `stage ${stage}`;
 
-/** The place of a run in its schedule. */
+/** Says where a run is in its schedule. */
 export const phaseName = (stage: number | undefined, phase: string): string =>
   stage === 0 ? stageName(stage) : `${stageName(stage)}, ${phase}`;
 
-/** Of a model in a folder, the folder's name. */
+/** Shortens the path of a model folder to the name of the folder. */
 export const modelName = (model: string): string =>
   /^[/~.]/.test(model) ? (model.match(/[^/]+/g)?.at(-1) ?? model) : model;
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
 /**
- * Text from a model: characters that a page would not show, or that would reorder the text around them, as escapes.
- * Markup needs nothing, because the framework writes text as text.
+ * Escapes characters that a page would not show or that would reorder the text around them. A model may write such
+ * characters. Markup needs no escapes, because the framework inserts strings as text.
  */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (char) => {

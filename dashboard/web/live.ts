@@ -1,36 +1,36 @@
-// Live updates: which runs recorded something, and in which state Temporal has a run. Pages ask the server every ten seconds.
+// Live updates: every ten seconds, the pages ask which runs have new records and which states runs have in Temporal.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LiveStates, LiveView, Versions } from '../api.js';
 import { loadJson, report, resource } from './source.js';
 
 const POLL_MS = 10_000;
 
-/** A text that changes when the run, or any run, has recorded something. It stays while the server cannot be reached. */
+/** A text that changes when the run (or any run) has a new record. It stays the same while the server does not answer. */
 export function useVersion(run?: string): string {
-  const { answer } = usePoll<Partial<Versions>>('versions', POLL_MS, {});
+  const { answer } = usePoll<Partial<Versions>>('versions', {});
   const known = useRef('');
   if (answer?.versions)
     known.current = (run === undefined ? JSON.stringify(answer.versions) : answer.versions[run]) ?? '';
   return known.current;
 }
 
-/** The state of a run on the Temporal server; `refresh` asks for it at once. Undefined in a report. */
+/** The state of a run on the Temporal server, undefined in a report. `refresh` asks for the state at once. */
 export function useLive(run: string): { live: LiveView | undefined; refresh: () => void } {
-  const { answer: live, refresh } = usePoll<LiveView>(resource('live', run), POLL_MS, { notes: [], actions: [] });
+  const { answer: live, refresh } = usePoll<LiveView>(resource('live', run), { notes: [], actions: [] });
   return { live, refresh };
 }
 
 /** The states of all runs on the Temporal server. Undefined in a report. */
-export const useStates = (): LiveStates | undefined => usePoll<LiveStates>('live', POLL_MS, { states: {} }).answer;
+export const useStates = (): LiveStates | undefined => usePoll<LiveStates>('live', { states: {} }).answer;
 
 /**
- * What the server answers, asked again after `ms`.
- * @param lost the answer if it cannot be reached, to which the problem is added
+ * The latest answer of the server. Asks again after every answer.
+ * @param lost the answer while the server cannot be reached; the problem is added to it
  */
-function usePoll<T>(path: string, ms: number, lost: T): { answer: T | undefined; refresh: () => void } {
+function usePoll<T>(path: string, lost: T): { answer: T | undefined; refresh: () => void } {
   const [answer, setAnswer] = useState<T>();
   const [count, setCount] = useState(0);
-  // `count` starts a new round of questions
+  // lists `count`, because `refresh` changes it to ask at once
   useEffect(() => {
     if (report !== undefined) return;
     let isCurrent = true;
@@ -39,7 +39,7 @@ function usePoll<T>(path: string, ms: number, lost: T): { answer: T | undefined;
       const got = await loadJson(path).catch(({ message }: Error) => ({ ...lost, problem: message }));
       if (!isCurrent) return;
       setAnswer(got as T);
-      timer = window.setTimeout(ask, ms);
+      timer = window.setTimeout(ask, POLL_MS);
     };
     void ask();
     return () => {

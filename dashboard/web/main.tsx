@@ -1,4 +1,4 @@
-// Entry of the pages: chooses the page by the address after #.
+// The entry point of the pages: shows the page that belongs to the address after #.
 import { render } from 'preact';
 import { DiffPage } from './pages/DiffPage.js';
 import { RunPage } from './pages/RunPage.js';

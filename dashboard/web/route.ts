@@ -1,4 +1,5 @@
-// Addresses: everything after #, so that the same pages work from files. Parts of a path are encoded.
+// Addresses of pages. An address is the part of the URL after #, so that the pages also work from a file. The parts of a
+// path are percent-encoded.
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Route {
@@ -15,10 +16,10 @@ export function useRoute(): Route {
     const update = (): void => {
       setHash(location.hash);
       window.scrollTo(0, 0);
-      document.getElementById('main')?.focus({ preventScroll: true }); // a keyboard goes on in the new page
+      document.getElementById('main')?.focus({ preventScroll: true }); // the Tab key continues in the new page
     };
     window.addEventListener('hashchange', update);
-    setHash(location.hash); // it may have changed before this line
+    setHash(location.hash); // the address may have changed before the listener was added
     return () => window.removeEventListener('hashchange', update);
   }, []);
   const [path = '', query] = hash.replace(/^#\/?/, '').split('?');

@@ -1,27 +1,21 @@
-// Where the pages get their resources (api.ts): from the server, or from the report that they are in.
+// Loads the resources (api.ts) of the pages from the server, or from the report that contains the pages.
 import type { ReportContents } from '../api.js';
-
-interface Source {
-  has(path: string): boolean; // false: a report leaves it out
-  load(path: string): Promise<unknown>;
-}
 
 const embedded = document.getElementById('report');
 
-/** Undefined if a server answers. */
+/** The data of the report; undefined if the pages come from a server. */
 export const report = embedded ? (JSON.parse(embedded.textContent) as ReportContents) : undefined;
 
-const fromServer: Source = { has: () => true, load: (path) => loadJson(path) };
+export const source = {
+  /** False if the report leaves the resource out. */
+  has: (path: string): boolean => report === undefined || Object.hasOwn(report.resources, path),
 
-const fromReport = ({ resources }: ReportContents): Source => ({
-  has: (path) => Object.hasOwn(resources, path),
-  load: async (path) => {
-    if (Object.hasOwn(resources, path)) return resources[path];
+  async load(path: string): Promise<unknown> {
+    if (report === undefined) return loadJson(path);
+    if (source.has(path)) return report.resources[path];
     throw new Error('This report leaves it out. The dashboard of the store shows it: npx gauntlet dashboard');
   },
-});
-
-export const source = report === undefined ? fromServer : fromReport(report);
+};
 
 export async function loadJson(path: string, options?: RequestInit): Promise<unknown> {
   const response = await fetch(`api/${path}`, options);
@@ -30,6 +24,6 @@ export async function loadJson(path: string, options?: RequestInit): Promise<unk
   return body;
 }
 
-/** Path of a resource. */
+/** The path of a resource. */
 export const resource = (...path: (string | number)[]): string =>
   path.map((part) => encodeURIComponent(part)).join('/');

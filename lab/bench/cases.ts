@@ -1,15 +1,15 @@
-// The benchmark cases as data: the work, the shape, the contenders and the ratios to reach.
+// The benchmark cases as data. Each case names its work, its shape, its contenders and the ratios to reach.
 import type { ShapeName } from './shapes.js';
 
-/** torch-trained: torch with the output projection on trained positions only, as in our graphs. */
+/** `torch-trained` is torch with the output projection only at trained positions, as in our graphs. */
 export const CONTENDERS = ['ours', 'torch', 'torch-trained', 'llama'] as const;
 export type Contender = (typeof CONTENDERS)[number];
 
-/** rows × length in tokens. Decoding is greedy, without an adapter unless it says so, and includes the prefill. */
+/** The work of a case, with lengths in tokens. Decoding is greedy, includes the prefill, and has no adapter by default. */
 export type Work =
-  | { kind: 'train'; rows: number; length: number } // one PPO update: forward, backward, AdamW on rank 8 everywhere
-  | { kind: 'ragged'; problems: number; samples: number } // the same on chains of five answers of different lengths
-  | { kind: 'score'; rows: number; length: number } // log-probs of given tokens, with the adapter
+  | { kind: 'train'; rows: number; length: number } // one PPO update: forward, backward, and AdamW with rank 8 in every layer
+  | { kind: 'ragged'; problems: number; samples: number } // the same update on chains of five answers that differ in length
+  | { kind: 'score'; rows: number; length: number } // computes log-probs of given tokens, with the adapter
   | DecodeWork
   | StepWork;
 
@@ -20,19 +20,19 @@ export interface DecodeWork {
   rows: number;
   prompt: number;
   newTokens: number;
-  samples?: number; // rows per prompt
+  samples?: number; // the number of rows per prompt
   adapter?: true;
 }
-/** One training step: chains of five stages, tests of every stage of one chain per problem, and a PPO update. */
+/** One training step: samples chains of five stages and tests of one chain per problem, then makes a PPO update. */
 export interface StepWork {
   kind: 'step';
   problems: number;
   samples: number;
-  newTokens: number; // of an answer, at most
+  newTokens: number; // the length limit of an answer
   testTokens: number;
 }
 
-/** Ratios of medians, theirs / ours: the required minimum, and the aim. */
+/** A goal for the ratio of medians, theirs / ours: the required minimum and the aim. */
 export interface Goal {
   least?: number;
   aim?: number;
@@ -43,16 +43,16 @@ export interface Case {
   group: 'step' | 'training' | 'decoding' | 'prefill' | 'scoring' | 'memory' | 'growth';
   shape: ShapeName;
   work: Work;
-  quantization?: Quantized; // of our side
+  quantization?: Quantized; // the quantization of our weights
   contenders: readonly Contender[];
   goals?: Partial<Record<Contender, Goal>>;
-  series?: { name: string; at: number }; // for growth
-  /** Large work: no other contender is in memory, and this smaller work warms up each new process. */
+  series?: { name: string; at: number }; // a growth case is the point `at` of this series
+  /** For large work: no other contender is in memory, and this smaller work warms up each new process. */
   alone?: Work;
-  quick?: true; // part of --quick
+  quick?: true; // the option --quick includes this case
 }
 
-/** The tokens in a case's speed: the generated ones, else the ones read. */
+/** The tokens that the speed of a case counts: the generated tokens, or the given tokens if none are generated. */
 export function tokensOf(work: Extract<Work, { rows: number }>): number {
   if (work.kind !== 'decode') return work.rows * work.length;
   return work.rows * (work.newTokens === 1 ? work.prompt : work.newTokens);
@@ -85,7 +85,7 @@ const growth = (timed: Case, name: string, at: number, extra: Extra = {}): Case 
   return { ...timed, id: `growth ${name} ${at}`, group: 'growth', series: { name, at }, contenders: BOTH, ...extra };
 };
 
-/** The tiny shape with another number of layers; it has 4. */
+/** The tiny shape with another number of layers than 4. */
 const layered = (layers: 2 | 4 | 8 | 12): ShapeName => (layers === 4 ? 'tiny' : `tiny-${layers}l`);
 
 export const CASES: readonly Case[] = [
@@ -146,7 +146,7 @@ const realQuantized = (rows: number, quantization: Quantized, goal?: Goal): Case
     ...(goal && { goals: { llama: goal } }),
   });
 
-/** `npm run bench -- real`: SmolLM2-135M-Instruct. */
+/** The cases of `npm run bench -- real`, which uses SmolLM2-135M-Instruct. */
 export const REAL_CASES: readonly Case[] = [
   realDecode(8, { goals: { torch: { least: 2.5 } }, quick: true }),
   realDecode(32, { goals: { torch: { least: 3 } }, quick: true }),
@@ -175,8 +175,8 @@ export const REAL_CASES: readonly Case[] = [
 ];
 
 /**
- * Groups the cases by shape, so that every model is opened once. Memory comes first, while no model is open.
- * @param only parts of ids, of which one must match; empty: all cases
+ * Groups the cases by shape, so that every model is opened once. Memory is measured first, while no model is open.
+ * @param only parts of ids, one of which must match; an empty list selects all cases
  */
 export function selectCases(all: readonly Case[], only: readonly string[], quick: boolean): Case[] {
   const wanted = all.filter(

@@ -1,5 +1,5 @@
-// Writes safetensors files of any size with seeded random numbers, block by block, to load, map, quantize and train like a
-// downloaded model.
+// Writes safetensors files of any size with seeded random numbers, block by block. The other benchmarks load, map, quantize
+// and train them like downloaded models.
 import { writeSync } from 'node:fs';
 import { deriveKey } from '../../core/base/random.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
@@ -7,7 +7,7 @@ import { withFile } from '../../ml/hf/files.js';
 import { safetensorsHeader } from '../../ml/hf/safetensors.js';
 import { elements, parameterLayout } from '../../ml/nn/layout.js';
 
-const BLOCK = 1 << 20; // numbers
+const BLOCK = 1 << 20; // the number of values in a block
 
 /** Writes every parameter of a config.json to one file. */
 export function writeRandomCheckpoint(
@@ -22,7 +22,7 @@ export function writeRandomCheckpoint(
   });
 }
 
-/** Numbers around 1 (norms) or 0, with a spread that keeps activations near one. */
+/** Draws numbers around 1 (norms) or 0, with a spread that keeps activations near one. */
 function writeTensor(fd: number, name: string, shape: readonly number[], dtype: 'BF16' | 'F32', seed: string): void {
   const size = elements(shape);
   const mean = name.endsWith('norm.weight') ? 1 : 0;
@@ -36,7 +36,7 @@ function writeTensor(fd: number, name: string, shape: readonly number[], dtype: 
   }
 }
 
-/** Uniform numbers in mean ± spread. Fast, because there are hundreds of millions: xorshift (Marsaglia 2003). */
+/** Draws uniform numbers in mean ± spread. Uses xorshift (Marsaglia 2003), because hundreds of millions are needed. */
 export function uniform(mean: number, spread: number, ...key: string[]): () => number {
   let state = (deriveKey(...key)[0] | 1) >>> 0;
   return () => {
@@ -47,7 +47,7 @@ export function uniform(mean: number, spread: number, ...key: string[]): () => n
   };
 }
 
-/** The upper halves. Truncation is as good as rounding for random numbers. */
+/** Truncates numbers to their upper halves. For random numbers, truncation is as good as rounding. */
 function bfloat16(numbers: Float32Array): Uint8Array {
   const halves = new Uint16Array(numbers.buffer, numbers.byteOffset, 2 * numbers.length);
   return new Uint8Array(Uint16Array.from({ length: numbers.length }, (_, i) => halves[2 * i + 1]!).buffer);

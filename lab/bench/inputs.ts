@@ -1,17 +1,17 @@
-// The inputs of every contender. Each round has new tokens, so that no cache of an earlier run helps.
+// Makes the inputs of every contender. Each round has new tokens, so that no cache of an earlier run helps.
 import { RandomStream } from '../../core/base/random.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { Work } from './cases.js';
 import { makeStep, type StepJob } from './step.js';
 
-/** One run of a contender. Training arrays are aligned with the tokens; entry 0 is unused. */
+/** The input of one run of a contender. Training arrays are aligned with the tokens; entry 0 is unused. */
 export type Job =
   | { kind: 'train'; rows: Trajectory[] }
   | { kind: 'score'; rows: { tokens: number[] }[] }
   | { kind: 'decode'; prompts: number[][]; newTokens: number; temperature: number; adapter?: true }
   | StepJob;
 
-/** @param model its folder; only a step reads it */
+/** @param model the model's folder, which only a step reads */
 export function makeJob(work: Work, vocab: number, id: string, round: number, model = ''): Job {
   if (work.kind === 'step') return makeStep(work, model, id, round);
   const random = new RandomStream('bench', id, round);
@@ -31,7 +31,7 @@ export function makeJob(work: Work, vocab: number, id: string, round: number, mo
   });
   if (work.kind === 'ragged') {
     const chains = Array.from({ length: work.problems }, () => {
-      const opening = sequence(random.int(180, 280)); // the prompt of the first stage, with the problem
+      const opening = sequence(random.int(180, 280)); // the prompt of the first stage, including the problem
       return Array.from({ length: work.samples }, () => {
         const tokens = [...opening];
         const mask = opening.map(() => 0);

@@ -8,10 +8,10 @@ export interface Machine {
   cores: number;
   memoryGb: number;
   system: string;
-  loadAtStart: number; // one-minute average
+  loadAtStart: number; // the one-minute average
 }
 
-export const BUSY = 0.5; // cores used by others; above this, results are unreliable
+export const BUSY = 0.5; // results are unreliable if other processes use more cores than this
 
 export function describeMachine(): Machine {
   return {
@@ -25,14 +25,14 @@ export function describeMachine(): Machine {
 
 export const say = (line: string): void => console.error(`bench: ${line}`);
 
-/** Describes the machine, and warns if it is busy. */
+/** Describes the machine, and prints a warning if it is busy. */
 export function describeIdleMachine(): Machine {
   const machine = describeMachine();
   if (machine.loadAtStart > BUSY) say(`WARNING: load ${machine.loadAtStart}: other programs are running`);
   return machine;
 }
 
-/** The commit of the checkout; ends with -dirty if it has changes. */
+/** The commit of the checkout. It ends with -dirty if there are uncommitted changes. */
 export function currentCommit(): string {
   const git = (...args: string[]): string =>
     spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() ?? '';

@@ -19,7 +19,7 @@ import { provideSmolLM2 } from './smollm2.js';
 
 const cache = join(ROOT, '.cache', 'bench');
 const page = join(ROOT, 'lab', 'bench', 'BENCHMARKS.md');
-/** In the order of the table of cases. */
+/** Sorts the results in the order of the table of cases. */
 const inOrder = (all: readonly Case[], results: CaseResult[]): CaseResult[] =>
   all.flatMap(({ id }) => results.filter((result) => result.id === id));
 
@@ -60,7 +60,7 @@ async function bench(all: readonly Case[], options: BenchOptions, save: (results
   };
   const stop = (): never => {
     if (results.cases.length > 0) finish();
-    process.exit(130); // ends the peers, too
+    process.exit(130); // also ends the peers
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   try {
@@ -84,7 +84,7 @@ const recordFile = join(ROOT, 'lab', 'bench', 'results.json');
 const recorded = (): Recorded =>
   existsSync(recordFile) ? (JSON.parse(readFileSync(recordFile, 'utf8')) as Recorded) : {};
 
-/** The cases of a run, and those of earlier runs that it left out. */
+/** Joins the cases of a run with cases of earlier runs that this run left out. */
 const withEarlier = (all: readonly Case[], { cases }: BenchResults, earlier: CaseResult[] = []): CaseResult[] =>
   inOrder(all, [...cases, ...earlier.filter(({ id }) => !cases.some((own) => own.id === id))]);
 
@@ -127,7 +127,7 @@ function startPeer(name: Contender, python: string, { threads }: BenchOptions): 
   return Peer.start(name, python, ['-W', 'ignore', script, count, ...variant], env);
 }
 
-/** The shape's folder, with a GGUF file of the same weights if a Python is given. */
+/** The folder of the shape. If a Python is given, it also has a GGUF file with the same weights. */
 async function provideModel(shape: ShapeName, python: string | undefined): Promise<string> {
   if (shape === 'smollm2') return provideSmolLM2(join(cache, 'models'), say);
   const folder = join(cache, 'models', shape);
@@ -141,7 +141,7 @@ async function provideModel(shape: ShapeName, python: string | undefined): Promi
   return folder;
 }
 
-/** One case as a line of text. */
+/** Describes one case in a line of text. */
 function line(result: CaseResult): string {
   const unit = (x: number): string =>
     result.group === 'memory' ? `${Math.round(x / 1e6)} MB` : `${(x * 1000).toFixed(1)} ms`;

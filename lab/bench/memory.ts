@@ -1,5 +1,5 @@
-// Runs one PPO update, or generates a batch of answers, with a model of published size in a separate process. Prints the
-// peak of resident memory, the estimate, and times as a line of JSON.
+// Runs one PPO update, or generates a batch of answers, with a model of a published size in a separate process. Prints one
+// line of JSON with the peak of resident memory, the estimate of it, and times.
 //   node dist/lab/bench/memory.js --shape 1.5B --quantize 4 [--layers N] [--vocab N] [--length 512] [--rank 16]
 //     [--task train|decode] [--rows 2] [--group 32] [--no-checkpointing] [--keep]
 import { fork } from 'node:child_process';
@@ -22,14 +22,14 @@ const { values: options } = parseArgs({
     dtype: { type: 'string', default: 'BF16' },
     length: { type: 'string', default: '512' },
     rank: { type: 'string', default: '16' },
-    quantize: { type: 'string' }, // bits
+    quantize: { type: 'string' }, // bits per weight
     group: { type: 'string', default: '32' },
     threads: { type: 'string' },
     'no-checkpointing': { type: 'boolean', default: false },
-    task: { type: 'string', default: 'train' }, // or decode: half of a sequence is its prompt
-    rows: { type: 'string', default: '2' }, // to decode
-    keep: { type: 'boolean', default: false }, // do not delete the model's folder
-    child: { type: 'string' }, // internal: the model's folder
+    task: { type: 'string', default: 'train' }, // 'train' or 'decode', for which half of a sequence is the prompt
+    rows: { type: 'string', default: '2' }, // the number of rows to decode
+    keep: { type: 'boolean', default: false }, // keeps the model's folder
+    child: { type: 'string' }, // for internal use: the model's folder
   },
 });
 

@@ -1,4 +1,4 @@
-// The command line of the benchmarks.
+// Reads the command line of the benchmarks.
 import { FLAG, LabError, LIST, positive, readFlags, TEXT } from '../flags.js';
 import { CONTENDERS, type Contender } from './cases.js';
 
@@ -68,7 +68,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv = process.en
 
 const PLACES = ['--venv', '--out'];
 
-/** The command that repeats a benchmark elsewhere: its arguments without paths of this machine. */
+/** The command that repeats a benchmark on another machine: its arguments without paths of this machine. */
 export function commandLine(args: string[]): string {
   const kept = args.filter((arg, i) => !PLACES.some((flag) => arg.startsWith(flag) || args[i - 1] === flag));
   const quoted = kept.map((arg) => (/^[\w,.=-]+$/.test(arg) ? arg : `'${arg}'`));

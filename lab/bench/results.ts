@@ -1,4 +1,4 @@
-// The results of a run and their tables. Ratios are medians of theirs / ours: above 1, ours is faster or smaller.
+// The results of a run and their tables. A ratio is the median of theirs divided by ours; above 1, ours is faster or smaller.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
@@ -7,29 +7,29 @@ import { type Case, CONTENDERS, type Contender, tokensOf } from './cases.js';
 import type { Machine } from './machine.js';
 
 export interface Measured {
-  seconds: number[]; // of every round; empty for memory
-  median: number; // seconds, or bytes for memory
+  seconds: number[]; // has one entry per round; empty for memory
+  median: number; // in seconds, or in bytes for memory
   min: number;
-  cpuSeconds?: number; // median, of all threads
+  cpuSeconds?: number; // the median over the rounds, for all threads
 }
 
 export interface CaseResult extends Pick<Case, 'id' | 'group' | 'shape' | 'work' | 'series' | 'goals'> {
   figures: Partial<Record<Contender, Measured>>;
   ratios: Partial<Record<Contender, number>>;
-  /** Greedy decoding: share of equal tokens. Training and scoring: largest difference of the first loss. */
+  /** Greedy decoding: the share of equal tokens. Training and scoring: the largest difference of the first loss. */
   agreement: Partial<Record<Contender, number>>;
-  scores?: Partial<Record<Contender, number>>; // of a step: difference of the mean log-prob that it scored, last round
+  scores?: Partial<Record<Contender, number>>; // for a step: differences of the mean scored log-prob in the last round
   failures: Partial<Record<Contender, string>>;
-  parts?: Partial<Record<Contender, Record<string, number>>>; // seconds of the parts of a step, last round
-  redecoded?: number; // tokens of a step that our side decoded twice, last round
-  at: string; // time of the measurement
-  foreignCores: number; // cores used by other processes, mean over the rounds
+  parts?: Partial<Record<Contender, Record<string, number>>>; // the seconds of each part of a step in the last round
+  redecoded?: number; // the number of tokens that our side decoded twice in the last round of a step
+  at: string; // the time of the measurement
+  foreignCores: number; // the mean number of cores that other processes used
 }
 
 export interface BenchResults {
   command: string;
   startedAt: string;
-  commit: string; // of the checkout; ends with -dirty if it has changes
+  commit: string; // the commit of the checkout; ends with -dirty if there were uncommitted changes
   seconds: number;
   threads: number;
   machine: Machine;
@@ -53,7 +53,7 @@ export function summarise(seconds: readonly number[], cpuSeconds: readonly numbe
   };
 }
 
-/** Medians of the others divided by ours. */
+/** Divides the medians of the other contenders by ours. */
 export function ratiosOf(figures: CaseResult['figures']): CaseResult['ratios'] {
   const ours = figures.ours;
   if (!ours) return {};
@@ -63,7 +63,7 @@ export function ratiosOf(figures: CaseResult['figures']): CaseResult['ratios'] {
   return ratios;
 }
 
-/** Says which goals are met and which are not. */
+/** Lists the goals that are met and the goals that are not. */
 export function verdict({ goals = {}, ratios }: Pick<CaseResult, 'goals' | 'ratios'>): string {
   const lines = Object.entries(goals).flatMap(([name, { least, aim }]) => {
     const ratio = ratios[name as Contender];
@@ -127,7 +127,7 @@ function groupTable(cases: readonly CaseResult[]): string {
   );
 }
 
-/** Where the time of a step goes. */
+/** Makes the table with the times of the parts of a step. */
 function partsTable({ parts = {}, redecoded }: CaseResult): string {
   const present = CONTENDERS.filter((name) => parts[name]);
   const names = Object.keys(parts.ours ?? {});
@@ -136,7 +136,7 @@ function partsTable({ parts = {}, redecoded }: CaseResult): string {
   return table(['seconds, last round', ...names], rows) + again;
 }
 
-/** One table per series, with its points as columns. */
+/** Makes one table per series, with the points of the series as columns. */
 function growthTables(cases: readonly CaseResult[]): string[] {
   return [...new Set(cases.map((c) => c.series!.name))].map((name) => {
     const points = cases.filter((c) => c.series!.name === name);

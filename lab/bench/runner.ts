@@ -1,5 +1,5 @@
-// Runs the rounds: ours, torch, llama.cpp, ours, … on the same new tokens. The order rotates each round, so that other load
-// on the machine affects all contenders equally.
+// Runs the rounds: each contender gets the same new tokens in turn. The order rotates each round, so that other load on the
+// machine affects all contenders equally.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Case, Contender, Quantized, Work } from './cases.js';
 import { type Job, makeJob } from './inputs.js';
@@ -8,33 +8,33 @@ import type { Peer } from './peers/peer.js';
 import { type CaseResult, type Measured, ratiosOf, summarise } from './results.js';
 import { SHAPES } from './shapes.js';
 
-/** A contender's answer to a job. */
+/** The answer of a contender to a job. */
 export interface Outcome {
   seconds: number;
   tokens?: number[][];
-  loss?: number; // of a step: the mean of −log p of the sampled tokens, as scored before its update
-  parts?: Record<string, number>; // seconds
-  redecoded?: number; // sampled tokens that were decoded again
+  loss?: number; // for a step: the mean of −log p of the sampled tokens, scored before the update
+  parts?: Record<string, number>; // seconds by part
+  redecoded?: number; // the number of sampled tokens that were decoded again
 }
 
 export interface RunnerConfig {
   contenders: readonly Contender[];
-  start: (name: Contender) => Peer; // a fresh process
+  start: (name: Contender) => Peer; // starts a new process
   rounds: number;
-  seconds: number; // time limit of a case after MIN_ROUNDS
-  /** Short work is repeated for this time per contender, to warm up caches and just-in-time compilers. */
+  seconds: number; // the time limit of a case, checked after MIN_ROUNDS
+  /** Each contender repeats short work for this time, to warm up caches and just-in-time compilers. */
   warmMs: number;
-  settleMs: number; // pause before each run, because threads of the last one may still spin
+  settleMs: number; // the pause before each run, because threads of the last run may still use the CPU
   say: (line: string) => void;
 }
 
 const MIN_ROUNDS = 3;
-const WARM_ROUNDS = 12; // at most
+const WARM_ROUNDS = 12; // the limit of warm-up rounds
 const MOST_ROUNDS: Partial<Record<Case['group'], number>> = { growth: 3, step: 1 }; // a step takes minutes
 
 export class Runner {
   private readonly peers = new Map<Contender, Peer>();
-  private readonly opened = new Map<Contender, string>(); // the open model of each running peer
+  private readonly opened = new Map<Contender, string>(); // the model that each running peer has open
 
   constructor(private readonly config: RunnerConfig) {}
 
@@ -45,7 +45,7 @@ export class Runner {
     return versions;
   }
 
-  /** A contender that fails is left out of the case, and the result contains the reason. */
+  /** If a contender fails, it is left out of the case, and the result contains the reason. */
   async run(c: Case, model: string): Promise<CaseResult> {
     const contenders = this.config.contenders.filter((name) => c.contenders.includes(name));
     const result: CaseResult = {
@@ -144,7 +144,7 @@ export class Runner {
     }
   }
 
-  /** Nothing to do where it is open; a peer that died is replaced. */
+  /** Opens the model in every peer that has not opened it. Replaces peers that have ended. */
   private async open(name: Contender, model: string, quantization?: Quantized): Promise<void> {
     const key = `${model} ${(name === 'ours' && quantization) || ''}`;
     if (this.peers.get(name)?.ended !== undefined) {
@@ -168,7 +168,7 @@ export class Runner {
 
 const rotated = <T>(items: readonly T[], by: number): T[] => items.map((_, i) => items[(i + by) % items.length]!);
 
-/** Records the worst agreement of each peer with ours. */
+/** Records the worst agreement between our results and each peer's. */
 export function compare(
   outcomes: ReadonlyMap<Contender, Outcome>,
   result: Pick<CaseResult, 'agreement' | 'scores'>,

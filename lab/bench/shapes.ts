@@ -14,12 +14,12 @@ export interface Shape {
   kvHeads: number;
   ffn: number;
   vocab: number;
-  context: number; // tokens
+  context: number; // in tokens
 }
 
 const TINY: Shape = { hidden: 256, layers: 4, heads: 4, kvHeads: 2, ffn: 704, vocab: 2048, context: 2048 };
 
-/** Qwen2.5-Coder, from Qwen's config.json. */
+/** The sizes of Qwen2.5-Coder, from its published config.json. */
 export const PUBLISHED = {
   '0.5B': { hidden: 896, layers: 24, heads: 14, kvHeads: 2, ffn: 4864, vocab: 151936, context: 32768 },
   '1.5B': { hidden: 1536, layers: 28, heads: 12, kvHeads: 2, ffn: 8960, vocab: 151936, context: 32768 },
@@ -31,7 +31,7 @@ export const SHAPES = {
   tiny: TINY,
   '0.5b-6l': { ...PUBLISHED['0.5B'], layers: 6 },
   '1.5b-2l': { ...PUBLISHED['1.5B'], layers: 2 },
-  smollm2: { hidden: 576, layers: 30, heads: 9, kvHeads: 3, ffn: 1536, vocab: 49152, context: 8192 }, // real weights
+  smollm2: { hidden: 576, layers: 30, heads: 9, kvHeads: 3, ffn: 1536, vocab: 49152, context: 8192 }, // has real weights
   'tiny-2l': { ...TINY, layers: 2 },
   'tiny-8l': { ...TINY, layers: 8 },
   'tiny-12l': { ...TINY, layers: 12 },
@@ -67,7 +67,7 @@ export function shapeConfig(shape: Shape, more: Record<string, unknown> = {}): R
   };
 }
 
-/** The config.json of published models. */
+/** Makes the config.json of a published model. */
 export const CONFIGS = {
   'SmolLM2-135M': shapeConfig(SHAPES.smollm2, {
     architectures: ['LlamaForCausalLM'],
@@ -94,7 +94,7 @@ export function provideShape(name: ShapeName, cache: string): string {
   return folder;
 }
 
-/** @param size of the numbers in B; small ones change answers little */
+/** @param size the size of the numbers in B; small numbers change answers little */
 export function randomAdapter(config: Record<string, unknown>, seed: string, size = 0.03): Map<string, Uint8Array> {
   const model = parseModelConfig(config, seed);
   const layout = loraLayout(model, RANK);

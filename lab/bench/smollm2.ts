@@ -1,4 +1,4 @@
-// The model of `npm run bench -- real`: SmolLM2-135M-Instruct in f32 with a small random adapter, and llama.cpp's own file.
+// Prepares the model of `npm run bench -- real`: SmolLM2-135M-Instruct in f32 with a small random adapter, and its GGUF file.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -18,14 +18,14 @@ import { FILE, PACKAGE } from '../../tools/smollm2.mjs';
 import { LabError } from '../flags.js';
 import { randomAdapter } from './shapes.js';
 
-/** @returns the folder, which is made once */
+/** @returns the folder, which is written only once */
 export async function provideSmolLM2(cache: string, say: (line: string) => void): Promise<string> {
   const folder = join(cache, 'smollm2');
   if (existsSync(folder)) return folder;
   say('fetching SmolLM2-135M-Instruct');
   const script = join(ROOT, 'tools', 'real-model.mjs');
   const { status, stdout } = spawnSync(process.execPath, [script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] });
-  if (status !== 0) throw new LabError('SmolLM2 cannot be fetched: see the lines above');
+  if (status !== 0) throw new LabError('SmolLM2 cannot be downloaded: see the lines above');
   const model = stdout.trim();
   await withPackage(PACKAGE, folder, (unpacked: string) => {
     const part = join(unpacked, 'model');

@@ -1,4 +1,4 @@
-// A training step on real text: the prompts of chains in five stages and of the discriminator, as tokens of a model. Answers
+// Makes a training step from real text: the prompts of chains with five stages, and of the discriminator, as tokens. Answers
 // are greedy, so that every contender writes the same ones. From stage 2 on, the number of the chain in the prompt makes the
 // chains of one problem different.
 
@@ -12,14 +12,14 @@ import type { StepWork } from './cases.js';
 
 export interface StepJob {
   kind: 'step';
-  openings: number[][]; // one per chain
-  /** What follows an answer, by later stage and chain: if it ended with an end token, and if it was truncated. */
+  openings: number[][]; // has one entry per chain
+  /** The tokens after an answer, by later stage and chain. They depend on whether the answer ended or was truncated. */
   continuations: { ended: number[]; truncated: number[] }[][];
-  tests: number[][]; // the discriminator's prompts, about a fixed text of each stage
+  tests: number[][]; // the discriminator's prompts, each about a fixed text of a stage
   newTokens: number;
   testTokens: number;
   endTokens: number[];
-  advantages: number[]; // one per chain
+  advantages: number[]; // has one entry per chain
 }
 
 const STAGE_TEXT =

@@ -1,4 +1,4 @@
-// Writers of inputs without a model. Each yields inputs for one wrong program, without an end.
+// Writers of inputs that use no model. Each yields an endless sequence of inputs for one wrong program.
 
 import type { RandomStream } from '../../core/base/random.js';
 import { changedInputs, constantsIn, countNumbers, mutate, withNumber } from '../../core/inputs/dictionaryInputs.js';
@@ -8,14 +8,14 @@ import type { Args, FrozenProblem, Step, WrongProgram } from './programs.js';
 
 export interface Control {
   name: string;
-  perProgram: boolean; // false: the inputs do not depend on the wrong program, so all of a problem share them
-  feedback?: true; // it needs to run each input before it draws the next one
+  perProgram: boolean; // false if the inputs do not depend on the wrong program, so that all programs of a problem share them
+  feedback?: true; // true if the writer must run each input before it draws the next one
   write(problem: FrozenProblem, program: WrongProgram, random: RandomStream): Iterable<Value[]>;
 }
 
 const BATCH = 100;
 
-/** One mutation of one of `seeds`; repetitions within a batch are left out, as in the product. */
+/** Yields mutations of `seeds`. Leaves out repetitions within a batch, as the product does. */
 export function* mutations(seeds: readonly Value[][], random: RandomStream): Iterable<Value[]> {
   const seen = new Set<string>();
   for (let idle = 0; idle < 3; idle++) {
@@ -31,7 +31,7 @@ export function* mutations(seeds: readonly Value[][], random: RandomStream): Ite
 
 const dictionary: Control['write'] = (problem, program, random) => changes(problem.known, problem, program, random);
 
-/** Mutations of `seeds` with constants of the program, the reference and the description. */
+/** Yields mutations of `seeds` with constants of the program, the reference and the description. */
 export const changes = (
   seeds: readonly Value[][],
   problem: FrozenProblem,
@@ -45,7 +45,7 @@ const conditionsOf = (input: Args, problem: FrozenProblem, program: WrongProgram
     one.trace!(input).map(({ condition, distance }) => ({ condition: `${i}.${condition}`, distance })),
   );
 
-/** Mutates known inputs and those that reached a new outcome of a condition. */
+/** Mutates the known inputs, and inputs that reached a new outcome of a condition. */
 function* coverage(problem: FrozenProblem, program: WrongProgram, random: RandomStream): Iterable<Value[]> {
   const seen = new Set<string>();
   const corpus = [...problem.known];
@@ -63,7 +63,7 @@ function* coverage(problem: FrozenProblem, program: WrongProgram, random: Random
   }
 }
 
-/** Mutates the input that came nearest to one of the conditions; numbers also move by powers of two. */
+/** Mutates the input that came nearest to a condition. Numbers also move by powers of two. */
 function* distance(problem: FrozenProblem, program: WrongProgram, random: RandomStream): Iterable<Value[]> {
   const best = new Map<string, Step & { input: Value[] }>();
   const consider = (input: Value[]): void => {
@@ -90,7 +90,7 @@ function moved(input: Value[], random: RandomStream): Value[] {
   return withNumber(input, (at, value) => (at === place ? value + by : undefined)) as Value[];
 }
 
-/** New orders and lengths of known lists and texts; numbers are exchanged with known ones at the same place. */
+/** Changes the order and length of known lists and texts. Exchanges numbers with known numbers at the same place. */
 function* structure(problem: FrozenProblem, _program: WrongProgram, random: RandomStream): Iterable<Value[]> {
   const keep = (value: Value, at: number): Value => {
     const other = random.choice(problem.known)[at] ?? value;
@@ -105,10 +105,10 @@ function* structure(problem: FrozenProblem, _program: WrongProgram, random: Rand
 function rearranged<T>(items: readonly T[], other: readonly T[], random: RandomStream): T[] {
   const at = random.int(0, Math.max(0, items.length - 1));
   const ways = [
-    () => random.shuffle(items), // swaps
-    () => [...items.slice(at), ...items.slice(0, at)], // rotation
-    () => [...items.slice(0, at), ...other.slice(random.int(0, other.length))], // splice
-    () => [...items.slice(0, at), ...items.slice(at, at + 1), ...items.slice(at)], // repetition
+    () => random.shuffle(items), // swaps items
+    () => [...items.slice(at), ...items.slice(0, at)], // rotates the items
+    () => [...items.slice(0, at), ...other.slice(random.int(0, other.length))], // joins the items with a part of another list
+    () => [...items.slice(0, at), ...items.slice(at, at + 1), ...items.slice(at)], // repeats an item
     () => items.filter((_, i) => i !== at),
     () => [...items],
   ];

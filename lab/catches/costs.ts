@@ -1,12 +1,12 @@
-// Catches of a record at a given cost.
+// Computes the catches of a record at a given cost.
 import { GRID } from './measure.js';
 import type { CatchesRecord, Cell, Prices } from './records.js';
 
 export type Market = keyof Prices['call'];
 
-const CALLS = 2; // of each input: the program, and the reference that judges it
+const CALLS = 2; // two calls per input: the program, and the reference that judges it
 
-/** CPU seconds that the first `inputs` inputs cost, their calls included. */
+/** The CPU seconds that the first `inputs` inputs cost, including their calls. */
 export function secondsOf(record: CatchesRecord, inputs: number, prices: Prices, market: Market): number {
   const { model, arm } = record;
   const written = model ? Math.min(inputs, model.inputs) : 0;
@@ -15,11 +15,11 @@ export function secondsOf(record: CatchesRecord, inputs: number, prices: Prices,
   return ofModel + drawn + inputs * CALLS * prices.call[market];
 }
 
-/** Tokens that the first `inputs` inputs cost. */
+/** The tokens that the first `inputs` inputs cost. */
 export const tokensOf = ({ model }: CatchesRecord, inputs: number): number =>
   model ? Math.min(inputs, model.inputs) * model.tokens : 0;
 
-/** Share of the cell that is caught by `inputs` inputs; linear between the numbers of the grid. */
+/** The share of a cell's programs that `inputs` inputs catch. Interpolates linearly between the numbers of the grid. */
 export function shareAt({ count, caught }: Cell, inputs: number): number {
   const next = GRID.findIndex((n) => n >= inputs);
   if (next < 0) return caught.at(-1)! / count;
@@ -28,7 +28,7 @@ export function shareAt({ count, caught }: Cell, inputs: number): number {
   return (low + ((high - low) * (inputs - left)) / (right - left)) / count;
 }
 
-/** How many inputs the record's arm writes and runs in `seconds`; not more than were measured. */
+/** The number of inputs that the record's arm writes and runs in `seconds`, at most the number that was measured. */
 export function inputsIn(record: CatchesRecord, seconds: number, prices: Prices, market: Market): number {
   let [low, high] = [0, GRID.at(-1)! as number];
   for (let i = 0; i < 40; i++) {

@@ -1,4 +1,4 @@
-// The families of frozen wrong programs.
+// Provides the families of frozen wrong programs.
 import { RandomStream } from '../../core/base/random.js';
 import type { Split } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
@@ -22,7 +22,7 @@ export const FROZEN = {
 } as const satisfies Record<string, (split: Split) => FrozenProblem[]>;
 export type FrozenFamily = keyof typeof FROZEN;
 
-/** In the order of tables. */
+/** The families in the order of the tables. */
 export const STRATA_OF: Record<FrozenFamily, readonly string[]> = {
   keyhole: STRATA,
   'keyhole-fresh': STRATA,
@@ -57,7 +57,7 @@ function keyholeFrozen(problems: readonly KeyholeProblem[]): FrozenProblem[] {
   }));
 }
 
-const CHAINS = 4; // drawn for each problem; kept are those that fail a hidden test and pass the baseline tests
+const CHAINS = 4; // the number of chains drawn per problem; a wrong program must pass the baseline tests and fail a hidden one
 
 function nestedFrozen(split: Split): FrozenProblem[] {
   const program = (reading: NestedReading): Program => ({

@@ -1,5 +1,5 @@
-// `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, or which programs a generator
-// writes after training with its tests, and writes docs/adversary.md and a table of docs/evidence.md.
+// `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, or how good the programs
+// of a generator are after training with the writer's tests. Writes docs/adversary.md and a table of docs/evidence.md.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -115,7 +115,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   finish(withCatches, 'catches');
 }
 
-/** A writer is trained first, unless the store has it. */
+/** Trains the writer first, unless the store has it. */
 async function measure(measured: Measured, name: string, chances: Chances, place: Place): Promise<CatchesRecord> {
   const control = CONTROLS.find((one) => one.name === name);
   if (control) return measureArm(measured, control, chances);
@@ -131,7 +131,7 @@ async function measure(measured: Measured, name: string, chances: Chances, place
   return measureArm(measured, arm, chances, { inputs: ofModel, tokens: written.tokens, seconds: written.seconds });
 }
 
-/** How rare each mistake is; measured once for each split. */
+/** Measures how rare each mistake is, once for each split. */
 function chancesOf(records: Records, family: FrozenFamily, split: Split, problems?: number): Chances {
   const found = records.all().find((one) => one.kind === 'chances' && one.family === family && one.split === split);
   if (found) return found as Chances;
@@ -153,7 +153,7 @@ function oneOf<T extends string>(flag: string, value: string, known: readonly T[
   throw new LabError(`${flag}: no '${value}'; known: ${known.join(', ')}`, 2);
 }
 
-/** '0,3-5': 0, 3, 4 and 5. */
+/** Parses a list of numbers and ranges: '0,3-5' is 0, 3, 4 and 5. */
 export const seedsIn = (text: string): number[] =>
   text.split(',').flatMap((part) => {
     if (!/^\d+(-\d+)?$/.test(part)) throw new LabError(`--seeds: '${part}' is neither a number nor a range`, 2);
@@ -174,7 +174,7 @@ export function writePage(): void {
   }
 }
 
-/** Whether every number of the page, and its plots, follow from the records. */
+/** Checks that every number of the page, and its plots, follow from the records. */
 export function checkCatches(): void {
   const text = readFileSync(adversaryPage, 'utf8');
   const records = readCatchRecords(catchRecordsPath());

@@ -1,9 +1,9 @@
-// Which frozen programs an arm catches, and after how many inputs.
+// Measures which frozen programs an arm catches, and after how many inputs.
 import { RandomStream } from '../../core/base/random.js';
 import type { Value } from '../../core/schema/value.js';
 import type { FrozenProblem, WrongProgram } from './programs.js';
 
-/** Numbers of inputs at which catches are recorded: about six in a decade. */
+/** The numbers of inputs at which catches are recorded: about six per power of ten. */
 export const GRID = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 80, 120, 200, 320, 500, 800, 1200, 2000, 3000] as const;
 export const MOST_INPUTS = GRID.at(-1)!;
 
@@ -15,19 +15,19 @@ export interface Arm {
 
 export interface Caught {
   program: WrongProgram;
-  rank: number; // of the first input that catches it; Infinity: none of MOST_INPUTS
+  rank: number; // the position of the first input that catches the program; Infinity if none of MOST_INPUTS does
 }
 
 export interface ProblemCatches {
   caught: Caught[];
-  suite: number; // tests that a greedy choice needs for all catches
+  suite: number; // the number of tests that a greedy choice needs for all catches
 }
 
 export function catchesOf(problem: FrozenProblem, arm: Arm, seed: number, limit: number = MOST_INPUTS): ProblemCatches {
   const { reference, wrong } = problem;
   const catching: Value[][] = [];
   const caught: Caught[] = wrong.map((program) => ({ program, rank: Number.POSITIVE_INFINITY }));
-  /** Runs inputs until all of the programs are caught. */
+  /** Runs inputs until they have caught all programs. */
   const hunt = (targets: Caught[], name: string): void => {
     const inputs = arm.write(problem, targets[0]!.program, new RandomStream('catches', arm.name, seed, name));
     let open = targets;
@@ -48,7 +48,7 @@ export function catchesOf(problem: FrozenProblem, arm: Arm, seed: number, limit:
   return { caught, suite: greedySuite(problem, catching).length };
 }
 
-/** Tests that together catch whatever `inputs` catch, the most useful first. */
+/** Tests that together catch all programs that `inputs` catch. The most useful tests come first. */
 export function greedySuite({ reference, wrong }: FrozenProblem, inputs: readonly Value[][]): Value[][] {
   const rows = inputs.map((input) => {
     const right = reference.run(input);
@@ -65,7 +65,7 @@ export function greedySuite({ reference, wrong }: FrozenProblem, inputs: readonl
   return suite;
 }
 
-/** Share of different mutated inputs that catch each program, in the order of the programs. */
+/** For each program, the share of distinct mutated inputs that catch it. */
 export function chanceOf(problem: FrozenProblem, inputs: readonly Value[][]): number[] {
   const right = inputs.map((input) => problem.reference.run(input));
   return problem.wrong.map(
@@ -73,6 +73,6 @@ export function chanceOf(problem: FrozenProblem, inputs: readonly Value[][]): nu
   );
 }
 
-/** −1 … −4: the power of ten that is nearest to the chance; −4 also for less. */
+/** The power of ten that is nearest to the chance, from −1 to −4; −4 also for smaller chances. */
 export const decadeOf = (chance: number): number =>
   chance === 0 ? -4 : Math.max(-4, Math.min(-1, Math.round(Math.log10(chance))));

@@ -1,29 +1,21 @@
 // The tables of docs/adversary.md, computed from the records.
 import type { Split } from '../../core/schema/problem.js';
 import { type Mean, meanOf } from '../statistics.js';
-import { table } from '../table.js';
+import { between, table } from '../table.js';
 import { inputsIn, type Market, secondsOf, shareAt, tokensOf } from './costs.js';
 import { FLAWS_OF, FROZEN, type FrozenFamily, STRATA_OF } from './frozen.js';
 import { GRID } from './measure.js';
 import { plotFile } from './plot.js';
 import { type CatchesRecord, type CatchRecord, type Prices, type Row, rowsOf } from './records.js';
 
-const TURN = 8; // inputs of the trained writer, whose seconds all arms get
-const COUNTS = [8, 80, 800] as const; // inputs; also those of mutation at 1×, 10× and 100×
+const TURN = 8; // the inputs of the trained writer in one turn; all arms get as many seconds as it needs for them
+const COUNTS = [8, 80, 800] as const; // numbers of inputs for which mutation is shown at 1×, 10× and 100×
 const MARKETS = { sandbox: 'in the sandbox', inProcess: 'in process' } as const satisfies Record<Market, string>;
-export const WITHOUT_WRITER = 0.02; // CPU seconds that are compared while no writer is measured
+export const WITHOUT_WRITER = 0.02; // the CPU seconds that are compared until a writer has been measured
 
-/** The page with the present records. @throws Error if the page has no place for them */
+/** Fills the page with the present records. @throws Error if the page has no place for them */
 export function withCatches(page: string, records: readonly CatchRecord[], split: Split = 'test'): string {
   return between(page, 'catches', tables(records, split));
-}
-
-/** The page with `text` between the marks of a name. */
-export function between(page: string, name: string, text: string): string {
-  const mark = { begin: `<!-- ${name} -->`, end: `<!-- /${name} -->` };
-  const [begin, end] = [page.indexOf(mark.begin), page.indexOf(mark.end)];
-  if (begin < 0 || end < begin) throw new Error(`the page has no ${mark.begin} … ${mark.end}`);
-  return `${page.slice(0, begin + mark.begin.length)}\n${text}\n${page.slice(end)}`;
 }
 
 function tables(records: readonly CatchRecord[], split: Split): string {
@@ -38,7 +30,7 @@ function tables(records: readonly CatchRecord[], split: Split): string {
     .join('\n\n');
 }
 
-/** The seconds that all arms get: those of the trained writer's inputs. */
+/** The seconds that all arms get: the trained writer's seconds for its inputs. */
 export function turnSeconds(records: readonly CatchesRecord[], prices: Prices, market: Market): number {
   const trained = records.filter(({ arm }) => arm === 'trained');
   return trained.length === 0
@@ -114,7 +106,7 @@ function cellTable(
   );
 }
 
-/** NaN if no program is in the cell. */
+/** NaN if the cell has no program. */
 export function percentAt(record: CatchesRecord, cell: string, inputs: number): number {
   const found = record.cells[cell];
   return found ? 100 * shareAt(found, Math.min(inputs, GRID.at(-1)!)) : Number.NaN;

@@ -1,4 +1,4 @@
-// The picture of docs/adversary.md: catches of every arm against each cost, one panel for each stratum.
+// Draws the picture of docs/adversary.md: the catches of every arm at each cost, with one panel for each stratum.
 import { meanOf } from '../statistics.js';
 import { colourStyle, FONT, fill, stroke } from '../svg.js';
 import { type Market, secondsOf, shareAt, tokensOf } from './costs.js';
@@ -10,7 +10,7 @@ export const plotFile = (family: FrozenFamily): string => `catches-${family}.svg
 
 const [PANEL, HEIGHT, GAP, LEFT, TOP] = [250, 150, 46, 56, 92];
 
-/** Arms are told apart by colour and dashes: controls, and writers with a model. */
+/** Colours and dashes distinguish the arms, which are controls and writers with a model. */
 const HUES = [
   '#8a94a6',
   '#b4530a',
@@ -30,7 +30,7 @@ const HUES = [
 
 interface Axis {
   title: string;
-  from: number; // powers of ten
+  from: number; // the exponents of powers of ten
   to: number;
   cost(record: CatchesRecord, inputs: number): number;
 }

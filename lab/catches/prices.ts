@@ -1,4 +1,4 @@
-// What the units of the measurement cost in CPU seconds: calls of a program, and inputs drawn by each control.
+// Measures the CPU seconds of the units of the measurement: calls of a program, and inputs drawn by each control.
 import { spawnSync } from 'node:child_process';
 import { RandomStream } from '../../core/base/random.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
@@ -9,10 +9,10 @@ import { CONTROLS } from './controls.js';
 import { FROZEN } from './frozen.js';
 import type { FrozenProblem } from './programs.js';
 
-/** CPU seconds of one call of one program. */
+/** The CPU seconds of one call of one program. */
 export interface CallPrices {
-  sandbox: number; // in a batch of 100, with its share of the start of the program
-  inProcess: number; // in one running Python
+  sandbox: number; // measured in a batch of 100, including a share of the start of the program
+  inProcess: number; // measured in one running Python
 }
 
 const BATCH = 100;
@@ -35,19 +35,19 @@ const drawn = (problem: FrozenProblem): Value[][] => {
   return Array.from({ length: BATCH }, () => problem.uniform(random));
 };
 
-/** CPU seconds of this process, its threads included. */
+/** The CPU seconds of this process, including its threads. */
 export function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
 }
 
-/** The WebAssembly sandbox runs in threads of this process, so that its CPU time can be told from that of others. */
+/** Uses the WebAssembly sandbox, which runs in threads of this process, so that other processes do not affect its CPU time. */
 async function sandboxPrice(jobs: readonly Job[]): Promise<number> {
   const sandbox = await openSandbox('wasm', { size: 1 });
   const run = (): Promise<unknown> =>
     sandbox.run(jobs.map(({ code, inputs }, i): ExecutionJob => ({ id: `${i}`, code, entry: 'solve', inputs })));
   try {
-    await run(); // compiles what is compiled once
+    await run(); // lets just-in-time compilers work first
     const before = cpuSeconds();
     await run();
     return (cpuSeconds() - before) / jobs.length / BATCH;
@@ -75,14 +75,14 @@ function pythonPrice(jobs: readonly Job[]): number {
     input: JSON.stringify(jobs),
     encoding: 'utf8',
   });
-  if (status !== 0) throw new LabError('the price of a call needs python3', 2);
+  if (status !== 0) throw new LabError('python3 is needed to measure the price of a call: install it', 2);
   return Number(stdout);
 }
 
 const DRAWN = 400;
 const PROBLEMS = 30;
 
-/** CPU seconds of an input of a control. What the guided ones compute of conditions is part of it. */
+/** The CPU seconds of one input of a control, including the work of guided controls on conditions. */
 export function drawPrice(name: string): number {
   const control = CONTROLS.find((one) => one.name === name)!;
   const problems = FROZEN.keyhole('validation').slice(0, PROBLEMS);
@@ -96,7 +96,7 @@ export function drawPrice(name: string): number {
     }
     return count;
   };
-  draw(); // lets the compiler of JavaScript work first
+  draw(); // lets the just-in-time compiler work first
   const before = cpuSeconds();
   const count = draw();
   return (cpuSeconds() - before) / count;

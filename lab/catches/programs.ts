@@ -1,4 +1,4 @@
-// Frozen wrong programs as the measurement sees them, whatever their family.
+// Types of frozen wrong programs that hold for every family.
 import type { RandomStream } from '../../core/base/random.js';
 import type { Value } from '../../core/schema/value.js';
 
@@ -6,28 +6,28 @@ export type Args = readonly Value[];
 
 export interface Step {
   condition: string;
-  distance: number; // from holding
+  distance: number; // the distance from holding
 }
 
 /** A program whose results this process can compute. */
 export interface Program {
   code: string;
-  run(args: Args): string; // equal texts are equal results
-  trace?(args: Args): Step[]; // the conditions that ran; absent: the family has none
+  run(args: Args): string; // two results are equal if their texts are equal
+  trace?(args: Args): Step[]; // the conditions that ran; absent if programs of the family have none
 }
 
 export interface WrongProgram extends Program {
   id: string;
   stratum: string;
   flaw: string;
-  byHand(random: RandomStream): Iterable<Value[]>; // an expert's inputs for this program
+  byHand(random: RandomStream): Iterable<Value[]>; // the inputs that an expert would write for this program
 }
 
 export interface FrozenProblem {
   id: string;
   description: string;
-  known: Value[][]; // of the baseline tests
+  known: Value[][]; // the inputs of the baseline tests
   reference: Program;
   wrong: WrongProgram[];
-  uniform(random: RandomStream): Value[]; // a typical input
+  uniform(random: RandomStream): Value[]; // draws a typical input
 }

@@ -1,5 +1,5 @@
-// The records of the catches: what each arm caught with each seed, what its units cost, how rare each mistake is, and what programs are
-// after training with its tests.
+// The records of the catches: the programs that each arm caught with each seed, the costs of the arms, the rarity of each
+// mistake, and the quality of programs after training with each arm's tests.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { GRID } from './measure.js';
 
 const family = z.enum(Object.keys(FROZEN) as [FrozenFamily, ...FrozenFamily[]]);
 
-/** Programs of a cell, and how many of them are caught by the first GRID[i] inputs. */
+/** The number of programs in a cell, and how many of them the first GRID[i] inputs catch. */
 const cellSchema = z.strictObject({ count: z.int(), caught: z.array(z.int()).length(GRID.length) });
 export type Cell = z.infer<typeof cellSchema>;
 
@@ -24,16 +24,16 @@ const catchesSchema = z.strictObject({
   arm: z.string(),
   seed: z.int(),
   commit: z.string(),
-  /** 'computed', 'computed missing' (kind of mistake) and 'computed -2' (power of ten of its chance under mutation) */
+  /** Keys: 'computed', 'computed missing' (kind of mistake), 'computed -2' (power of ten of its chance under mutation). */
   cells: z.record(z.string(), cellSchema),
-  suite: z.number(), // tests of a greedy choice with all catches of a problem; mean over problems
+  suite: z.number(), // the number of tests in a greedy choice with all catches of a problem; mean over problems
   model: z
     .strictObject({
-      inputs: z.number(), // that the model writes for a program, mean; what follows is drawn by `dictionary`
-      tokens: z.number(), // sampled for each of them
-      seconds: z.number(), // CPU seconds of a sampled token, its share of the prompt included
+      inputs: z.number(), // the mean number of inputs that the model writes for a program; `dictionary` draws the others
+      tokens: z.number(), // the tokens sampled for each of these inputs
+      seconds: z.number(), // the CPU seconds of a sampled token, including a share of the prompt
     })
-    .optional(), // absent: a control
+    .optional(), // absent for a control
 });
 export type CatchesRecord = z.infer<typeof catchesSchema>;
 
@@ -41,8 +41,8 @@ const pricesSchema = z.strictObject({
   kind: z.literal('prices'),
   commit: z.string(),
   machine: z.string(),
-  call: z.strictObject({ sandbox: z.number(), inProcess: z.number() }), // CPU seconds
-  draw: z.record(z.string(), z.number()), // of an input of each control, CPU seconds
+  call: z.strictObject({ sandbox: z.number(), inProcess: z.number() }), // CPU seconds of a call
+  draw: z.record(z.string(), z.number()), // control → CPU seconds of an input
 });
 export type Prices = z.infer<typeof pricesSchema>;
 
@@ -50,7 +50,7 @@ const chancesSchema = z.strictObject({
   kind: z.literal('chances'),
   family,
   split: z.enum(SPLITS),
-  chances: z.record(z.string(), z.array(z.number())), // problem → of each wrong program
+  chances: z.record(z.string(), z.array(z.number())), // problem → the chance of each wrong program
 });
 export type Chances = z.infer<typeof chancesSchema>;
 
@@ -60,17 +60,17 @@ const sharesSchema = z.strictObject(
     z.ZodNumber
   >,
 );
-export type Shares = z.infer<typeof sharesSchema>; // of sampled programs
+export type Shares = z.infer<typeof sharesSchema>; // shares of sampled programs
 
-/** A generator of the family `keyhole`, measured on its fresh problems. */
+/** The record of a generator of the family `keyhole`, measured on its fresh problems. */
 const programsSchema = z.strictObject({
   kind: z.literal('programs'),
   split: z.enum(SPLITS),
-  arm: z.enum(SUITE_ARMS), // that wrote the tests
+  arm: z.enum(SUITE_ARMS), // the arm that wrote the tests
   seed: z.int(),
   commit: z.string(),
   updates: z.int(),
-  trained: z.int(), // answers with an advantage
+  trained: z.int(), // the number of answers with an advantage
   before: sharesSchema,
   after: sharesSchema,
 });
@@ -81,7 +81,7 @@ export type CatchRecord = z.infer<typeof recordSchema>;
 
 export const catchRecordsPath = (): string => join(ROOT, 'lab', 'catches', 'records.jsonl');
 
-/** Records with the same key replace each other. */
+/** A record replaces an earlier record with the same key. */
 export function keyOf(record: CatchRecord | Pick<ProgramsRecord, 'kind' | 'split' | 'arm' | 'seed'>): string {
   if (record.kind === 'prices') return '0';
   if (record.kind === 'chances') return `1 ${record.family} ${record.split}`;
@@ -116,7 +116,7 @@ export function memoryRecords(): Records {
   return { all: () => kept, save: (record) => void kept.push(record) };
 }
 
-/** In the order of tables. */
+/** The arms in the order of the tables. */
 const ARM_ORDER = [
   ...['mutation', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
   ...['untrained', 'blind', 'trained', 'public', 'hybrid', 'blind-hybrid', 'public-hybrid'],
@@ -124,7 +124,7 @@ const ARM_ORDER = [
 
 export interface Row {
   arm: string;
-  records: CatchesRecord[]; // one a seed
+  records: CatchesRecord[]; // one record per seed
 }
 
 export const rowsOf = (records: readonly CatchesRecord[]): Row[] =>

@@ -8,9 +8,9 @@ import { type Arm, type Caught, catchesOf, chanceOf, decadeOf, GRID } from './me
 import type { FrozenProblem } from './programs.js';
 import type { CatchesRecord, Cell, Chances } from './records.js';
 
-const MUTATED = 2000; // different inputs that say how rare a mistake is
+const MUTATED = 2000; // the number of distinct inputs that determine how rare a mistake is
 
-/** @param problems at most; default: all */
+/** @param problems the largest number of problems; by default all */
 export function measureChances(family: FrozenFamily, split: Split, problems?: number): Chances {
   const own = FROZEN[family](split).slice(0, problems);
   const chances = own.map((problem): [string, number[]] => {
@@ -23,7 +23,7 @@ export function measureChances(family: FrozenFamily, split: Split, problems?: nu
 export interface Measured {
   family: FrozenFamily;
   split: Split;
-  problems?: number; // default: all
+  problems?: number; // by default all
   seed: number;
   commit: string;
 }

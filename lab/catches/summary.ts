@@ -1,15 +1,15 @@
-// The tables of docs/evidence.md on the adversary, from the records: a taught writer beside each control without a model.
+// Computes the tables of docs/evidence.md about the adversary: a taught writer beside each control without a model.
 
 import { STRATA } from '../families/keyhole/family.js';
-import { table } from '../table.js';
+import { between, table } from '../table.js';
 import { inputsIn } from './costs.js';
 import type { SuiteArm } from './generator/suites.js';
 import { difference, points } from './generator/table.js';
-import { between, interval, percentAt, turnSeconds } from './page.js';
+import { interval, percentAt, turnSeconds } from './page.js';
 import type { CatchesRecord, CatchRecord, Prices, ProgramsRecord } from './records.js';
 
-const FEW = 8; // tests
-const LONGER = 0.04; // CPU seconds a program, at the price of the sandbox
+const FEW = 8; // a small number of tests
+const LONGER = 0.04; // CPU seconds per program, at the price of the sandbox
 const CONTROLS = ['mutation', 'dictionary', 'distance', 'by-hand'];
 const COLUMNS = [
   { title: 'writer alone', arm: 'blind' },
@@ -23,7 +23,7 @@ const SUITES: [title: string, learned: SuiteArm, control: SuiteArm][] = [
   ['320 tests a problem, each', 'blind-hybrid-10x', 'dictionary-10x'],
 ];
 
-/** The page with the present records. @throws Error if the page has no place for them */
+/** Fills the page with the present records. @throws Error if the page has no place for them */
 export const withSummary = (page: string, records: readonly CatchRecord[]): string =>
   between(page, 'adversary', summaryOf(records));
 

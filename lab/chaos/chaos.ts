@@ -1,5 +1,5 @@
-// One chaos run: an undisturbed run in this process, the same run with kills at seeded random moments, and a comparison
-// of everything that both wrote.
+// Makes one chaos run: an undisturbed run in this process, then the same run with kills at seeded random moments. Compares
+// everything that both wrote.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfigInput } from '../../core/schema/config.js';
@@ -13,11 +13,11 @@ import { type Calm, RUN, Run, resultsIn, undisturbed } from './run.js';
 import { World } from './world.js';
 
 export interface ChaosOptions {
-  folder: string; // for all files of this chaos run
-  store: string; // of the disturbed run; with `disk`, on a file system that can be filled
+  folder: string; // the folder for all files of this chaos run
+  store: string; // the store of the disturbed run; with `disk`, it is on a file system that can be filled
   disk: boolean;
   sandbox: 'wasm' | 'docker';
-  storeFaults: number; // share of the store's writes that fail
+  storeFaults: number; // the share of the store's writes that fail
   seed: number;
   kills: number;
   config: RunConfigInput;
@@ -62,7 +62,7 @@ async function disturbed(world: World, options: ChaosOptions, calm: Calm): Promi
     await Promise.race([run.ended, sleep(strike.delay)]);
     if (run.over) break;
     const at = await world.strike(strike);
-    if (at === undefined || run.over) continue; // no victim, or the run has ended
+    if (at === undefined || run.over) continue; // there was no victim, or the run has ended
     struck.push({ victim: strike.victim, at });
     log(`${struck.length}/${asked} ${strike.victim} after ${resultsIn(store)} of ${calm.results} results`);
   }

@@ -9,7 +9,7 @@ export interface ChaosFigures {
   kills: Partial<Record<Victim, number>>;
   atWrite: number;
   storeFaults: number;
-  forgotten: number; // containers, by a daemon that was killed
+  forgotten: number; // the number of containers that a killed daemon left behind
   workersStarted: number;
   compared: number;
   differences: string[];
@@ -27,14 +27,14 @@ export interface ChaosFigures {
   disturbedSeconds: number;
 }
 
-/** Seconds. */
+/** Statistics of a list of durations in seconds. */
 export interface Spread {
   median: number;
   p90: number;
   max: number;
 }
 
-/** Nearest ranks; zeros without values. */
+/** Percentiles by the nearest rank; zeros if there are no values. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   const rank = (q: number): number => sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? 0;
@@ -44,14 +44,14 @@ export function spreadOf(values: readonly number[]): Spread {
 const some = (list: string[], what: string): string[] =>
   list.length === 0 ? [] : [`${list.length} ${what}: ${list.slice(0, 10).join(', ')}`];
 
-/** What is wrong with the results of a disturbed run. */
+/** Lists the faults in the results of a disturbed run. */
 export const wrongResults = (found: Pick<ChaosFigures, 'compared' | 'differences' | 'damaged'>): string[] => [
   ...(found.compared === 0 ? ['there was nothing to compare'] : []),
   ...some(found.differences, `of ${found.compared} digests and figures differ`),
   ...some(found.damaged, 'artifacts are damaged or missing'),
 ];
 
-/** The failed conditions of a chaos run. */
+/** Lists the failed conditions of a chaos run. */
 export function complaints({ asked, killed, orphans, ...results }: ChaosFigures): string[] {
   return [
     ...(killed < asked ? [`only ${killed} of ${asked} kills took place before the run ended`] : []),
@@ -69,7 +69,7 @@ export const list = (counts: object): string =>
 export const recoveryLine = ({ median, p90, max }: Spread): string =>
   `recovery: median ${median.toFixed(1)} s, 90 % ${p90.toFixed(1)} s, longest ${max.toFixed(1)} s`;
 
-/** Lines of text for people. */
+/** Describes the figures in lines of text. */
 export function described(figures: ChaosFigures): string[] {
   const { killed, compared, recovery, repeated, undisturbedSeconds, disturbedSeconds } = figures;
   const { tokens } = repeated;

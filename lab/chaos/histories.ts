@@ -1,8 +1,8 @@
-// What the histories of a run show: the attempts of its activities, and how soon it recovered after a kill.
+// Reads from the histories of a run how often its activities were tried, and how soon it recovered after a kill.
 import type { Client } from '@temporalio/client';
 import { historiesOf, timeOf } from '../bench/histories.js';
 
-/** A completed activity, with the times of its last attempt in ms since 1970. */
+/** A completed activity. The times are those of its last attempt, in milliseconds since 1970. */
 export interface Execution {
   name: string;
   attempt: number;
@@ -27,20 +27,20 @@ export async function executionsOf(client: Client, workflowId: string): Promise<
       const id = String(ended.scheduledEventId);
       const [from, last] = [scheduled.get(id), started.get(id)];
       if (!from || !last)
-        throw new Error(`${workflowId}: activity ${id} completed, but the history has no start of it`);
+        throw new Error(`workflow ${workflowId}: the history completes activity ${id}, but does not start it`);
       executions.push({ name: from.name, attempt: last.attempt, scheduled: from.at, started: last.at, completed: at });
     }
   }
   return executions.sort((a, b) => a.completed - b.completed);
 }
 
-/** Seconds from `at` until the first activity that was scheduled after `at` completes. */
+/** The seconds from `at` until the first activity that was scheduled after `at` completes. */
 export function recovery(at: number, executions: readonly Execution[], endedAt: number): number {
   const sound = executions.find(({ scheduled }) => scheduled >= at);
   return ((sound?.completed ?? endedAt) - at) / 1000;
 }
 
-/** Retries by activity, and the seconds between the schedule of each retried activity and the start of its last attempt. */
+/** The number of retries by activity, and for each retried activity the seconds from its schedule to its last start. */
 export function repeatedWork(executions: readonly Execution[]): { attempts: Record<string, number>; seconds: number } {
   const attempts: Record<string, number> = {};
   let seconds = 0;

@@ -1,5 +1,5 @@
-// The dependencies of activities in a chaos run: the real ones, with reports of what they do, random write failures, and
-// a death in the middle of a write.
+// The dependencies of activities in a chaos run. They behave like the real ones, report what they do, fail some writes at
+// random, and can end the process in the middle of a write.
 import type { Deps } from '../../chains/scope.js';
 import { GauntletError } from '../../core/base/errors.js';
 import { RandomStream } from '../../core/base/random.js';
@@ -10,17 +10,17 @@ import type { DeathAtWrite } from './plan.js';
 
 /** A message from a worker to the harness. */
 export type Notice =
-  | { kind: 'tokens'; amount: number } // sampled since the last message
-  | { kind: 'sandbox'; busy: boolean } // whether programs are running
+  | { kind: 'tokens'; amount: number } // the number of tokens sampled since the last message
+  | { kind: 'sandbox'; busy: boolean } // true while programs are running
   | { kind: 'fault' }; // a write failed
 
 const WRITES = ['putBlob', 'putJson', 'putMemo', 'writeRunFile', 'createRunFile'] as const;
 
 export interface Faults {
-  /** Share of writes that fail. */
+  /** The share of writes that fail. */
   share: number;
   seed: string;
-  /** The planned death of this process; checked at every write. */
+  /** The planned death of this process, which every write checks. */
   death?: () => DeathAtWrite | undefined;
   die?: () => void;
 }
@@ -66,7 +66,7 @@ function watched(sandbox: Sandbox, tell: (notice: Notice) => void): Sandbox {
   return overriding(sandbox, { run });
 }
 
-/** Fails before or after the write: the caller cannot distinguish them. */
+/** Fails before or after the write, because a caller cannot tell these cases apart. */
 export function failing(store: Store, { share, seed, death, die }: Faults, tell: (notice: Notice) => void): Store {
   const random = new RandomStream('chaos', seed);
   const write = async (name: (typeof WRITES)[number], given: unknown[]): Promise<unknown> => {
@@ -87,13 +87,13 @@ export function failing(store: Store, { share, seed, death, die }: Faults, tell:
 
 async function dying({ moment }: DeathAtWrite, write: () => Promise<unknown>, die: () => void): Promise<unknown> {
   if (moment === 'during')
-    setImmediate(die); // the file is being written, synced or renamed
+    setImmediate(die); // at this time, the file is being written, synced or renamed
   else if (moment === 'after') await write();
   if (moment !== 'during') die();
   return write();
 }
 
-/** `real` with some methods replaced. The other methods run on `real` itself. */
+/** A copy of `real` with some methods replaced. The other methods run on `real` itself. */
 function overriding<T extends object>(real: T, own: Partial<T>): T {
   return new Proxy(real, {
     get: (target, name) => {

@@ -1,4 +1,4 @@
-// Finds what a chaos run must not leave: processes of its sessions or that name its folder (in the command line, the
+// Finds what a chaos run must not leave: processes of its sessions, processes that name its folder (in the command line, the
 // environment or a container's root file system), and containers of dead workers.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,28 +6,28 @@ import type Docker from 'dockerode';
 import { listContainers } from '../../sandbox/docker/daemon.js';
 import { OWNER, ownerIn } from '../../sandbox/docker/reaper.js';
 
-/** `sessions`: pids of workers that started a session each; their children stay in it. */
+/** `sessions` are the pids of workers, each of which started a session. Their children stay in it. */
 export function leftProcesses(folder: string, sessions: ReadonlySet<number>): string[] {
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid > 0 && pid !== process.pid)
     .filter((pid) => {
       const stat = read(pid, 'stat');
-      if (stat === '' || /\) [ZX] /.test(stat)) return false; // a zombie
+      if (stat === '' || /\) [ZX] /.test(stat)) return false; // skips zombies
       const session = Number(stat.replace(/^.*\) /s, '').split(' ')[3]);
       return sessions.has(session) || names(pid, folder);
     })
     .map((pid) => `${pid} ${read(pid, 'cmdline').replaceAll('\0', ' ').trim().slice(0, 120)}`);
 }
 
-/** Containers of these workers, in any state. */
+/** The containers of these workers, in any state. */
 export async function leftContainers(docker: Docker, workers: ReadonlySet<number>): Promise<string[]> {
   return (await listContainers(docker, OWNER))
     .filter(({ Labels }) => workers.has(ownerIn(Labels[OWNER])[1]))
     .map(({ Id, State, Names }) => `${Id.slice(0, 12)} ${State} ${Names.join(' ')}`);
 }
 
-/** What is still there after `ms`: ending takes time. */
+/** Waits up to `ms` for everything to end. Returns what is still there. */
 export async function settled(look: () => string[] | Promise<string[]>, withinMs: number): Promise<string[]> {
   const deadline = Date.now() + withinMs;
   for (;;) {
@@ -39,7 +39,7 @@ export async function settled(look: () => string[] | Promise<string[]>, withinMs
 
 function names(pid: number, folder: string): boolean {
   if (read(pid, 'cmdline').includes(folder) || read(pid, 'environ').includes(folder)) return true;
-  const root = read(pid, 'mountinfo').match(/^\d+ \d+ \S+ \S+ \/ .*$/m); // in a container: an overlay of the daemon
+  const root = read(pid, 'mountinfo').match(/^\d+ \d+ \S+ \S+ \/ .*$/m); // for a container, this names an overlay
   return root?.[0].includes(folder) ?? false;
 }
 
@@ -47,6 +47,6 @@ function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');
   } catch {
-    return ''; // the process has exited
+    return ''; // the process has ended
   }
 }

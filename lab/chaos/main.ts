@@ -11,7 +11,7 @@ import { FLAG, readFlags, TEXT } from '../flags.js';
 import { type ChaosOptions, chaos } from './chaos.js';
 import { type ChaosFigures, complaints, described } from './figures.js';
 
-/** The tiny preset with 30 of its 50 steps, on fewer problems. */
+/** The tiny preset with 30 of its 50 steps and fewer problems. */
 const SHORTENED: RunConfigInput = {
   preset: 'tiny',
   schedule: { discriminatorSteps: 2, generatorSteps: 2, alternatingSteps: 2 },
@@ -35,7 +35,7 @@ const USAGE = `npm run chaos -- [options]
   --json             print JSON
   --keep             keep the folder`;
 
-/** The exit code. @throws GauntletError BAD_CONFIG */
+/** Returns the exit code. @throws GauntletError BAD_CONFIG */
 export async function main(args: string[], { run, print, note, signal }: Means): Promise<number> {
   const flags = { kills: TEXT, seed: TEXT, sandbox: TEXT, 'store-faults': TEXT };
   const values = readFlags(args, { ...flags, disk: FLAG, json: FLAG, keep: FLAG, help: FLAG });

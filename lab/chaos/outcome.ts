@@ -1,4 +1,4 @@
-// The outcome of a run without its times: two runs are equal if their outcomes are.
+// The outcome of a run, without times. Two runs are equal if their outcomes are equal.
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { kindOfRow } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
@@ -18,8 +18,8 @@ function withoutFaults(record: object): object {
 }
 
 /**
- * Name → value: every artifact digest of checkpoints, every metric with the digests it names, the result, and the digest
- * of each activity's result.
+ * Name → value. Contains every artifact digest of checkpoints, every metric with the digests it names, the result, and the
+ * digest of each activity's result.
  */
 export async function outcomeOf(folder: string, runId: string): Promise<Map<string, string>> {
   const store = await openStore(folder);
@@ -40,13 +40,13 @@ export async function outcomeOf(folder: string, runId: string): Promise<Map<stri
   return outcome;
 }
 
-/** Names of values that differ or exist on one side only. */
+/** The names of values that differ or exist on one side only. */
 export function differences(expected: Map<string, string>, actual: Map<string, string>): string[] {
   const names = new Set([...expected.keys(), ...actual.keys()]);
   return [...names].filter((name) => expected.get(name) !== actual.get(name)).sort();
 }
 
-/** Reads every byte of the store. @returns damaged and missing artifacts */
+/** Reads every byte of the store. @returns the damaged and missing artifacts */
 export async function damageOf(folder: string): Promise<string[]> {
   const { findings } = await verifyStore(await openStore(folder));
   return findings.map(({ kind, name, problem }) => `${kind} ${name}: ${problem}`);

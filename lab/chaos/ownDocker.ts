@@ -1,5 +1,5 @@
-// A Docker daemon for one chaos run, which can be killed without harm to others. Its socket and state are in the run's
-// folder. The sandbox image comes from the usual daemon if it has one. Needs root.
+// Starts a Docker daemon for one chaos run, which can be killed without harm to other containers. Its socket and state are in
+// the run's folder. The sandbox image is copied from the usual daemon if it is there. Needs root.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export class OwnDocker {
   readonly socket: string;
   readonly docker: Docker;
   private pid = 0;
-  forgotten = 0; // orphaned containers of killed daemons, ended at the next start
+  forgotten = 0; // containers that killed daemons left behind; the next start ends them
 
   constructor(folder: string) {
     this.socket = join(folder, 'd.sock');
@@ -29,13 +29,13 @@ export class OwnDocker {
 
   async open(): Promise<void> {
     if (process.getuid?.() !== 0)
-      throw new GauntletError('SANDBOX_UNAVAILABLE', 'chaos with Docker starts a daemon of its own, which needs root');
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'chaos with Docker starts its own daemon: run it as root');
     await this.start();
     const image = await new Docker()
       .getImage(IMAGES.none)
       .get()
       .catch(() => undefined);
-    if (image === undefined) return; // the sandbox builds it
+    if (image === undefined) return; // the sandbox will build the image
     await new Promise((resolve, reject) => {
       this.docker.loadImage(image, (error, stream) =>
         error || !stream ? reject(error) : this.docker.modem.followProgress(stream, resolve),
@@ -56,12 +56,12 @@ export class OwnDocker {
     while (existsSync(`/proc/${this.pid}`)) await sleep(20);
   }
 
-  /** Ids of running containers. */
+  /** The ids of the running containers. */
   async running(): Promise<string[]> {
     return (await this.docker.listContainers()).map(({ Id }) => Id);
   }
 
-  /** The host pid of a container's first process; 0 if it has exited. */
+  /** The host pid of a container's first process; 0 if the process has ended. */
   async processOf(container: string): Promise<number> {
     const { State } = await this.docker.getContainer(container).inspect();
     return State.Pid;

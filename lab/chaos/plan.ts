@@ -1,5 +1,5 @@
-// Plans the strikes of a chaos run as a pure function of the seed. Their times depend on the progress of the run, so that
-// all of them fall into it, whatever the speed of the machine.
+// Plans the strikes of a chaos run. The plan depends only on the seed. A strike is timed by the progress of the run, so that
+// all strikes hit the run, whatever the speed of the machine.
 
 import { RandomStream } from '../../core/base/random.js';
 import { WORKER_ROLES } from '../../core/temporal/queues.js';
@@ -7,33 +7,33 @@ import { WORKER_ROLES } from '../../core/temporal/queues.js';
 export const VICTIMS = [...WORKER_ROLES, 'server', 'everything', 'guest', 'container', 'daemon', 'disk'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** The death of a worker during a write to the store: the number of the write from now, and the moment. */
+/** The death of a worker during a write to the store: the number of the write, counted from now, and the moment in the write. */
 export interface DeathAtWrite {
-  write: number; // 0: the next write
+  write: number; // 0 is the next write
   moment: (typeof MOMENTS)[number];
 }
 const MOMENTS = ['before', 'during', 'after'] as const;
 
 export interface Strike {
   victim: Victim;
-  after: number; // number of results in the store
-  delay: number; // ms after that
-  atWrite?: DeathAtWrite; // absent: dies immediately
-  draw: number; // in (0, 1): which guest, how long an outage
+  after: number; // the number of results in the store
+  delay: number; // the milliseconds after that
+  atWrite?: DeathAtWrite; // if absent, the victim dies immediately
+  draw: number; // a number in (0, 1) that chooses a guest or the length of an outage
 }
 
 export interface PlanOptions {
   kills: number;
   seed: number;
-  results: number; // of the undisturbed run
+  results: number; // the number of results of the undisturbed run
   sandbox: 'wasm' | 'docker';
   disk: boolean;
 }
 
-const LAST = 0.95; // after this share of the results nothing is killed, because the run may end before the kill
+const LAST = 0.95; // no strikes after this share of the results, because the run may end before the strike
 const DELAY_MS = 1000;
 
-/** In order of time. Every victim gets one share of the strikes; each worker role gets two. */
+/** Sorted by time. Every victim gets one share of the strikes; each worker role gets two. */
 export function planStrikes({ kills, seed, results, sandbox, disk }: PlanOptions): Strike[] {
   const random = new RandomStream('chaos', seed, 'plan');
   const deck: Victim[] = [

@@ -1,4 +1,4 @@
-// The run of a chaos test: once undisturbed, and its progress on a server.
+// The run of a chaos test: makes it once undisturbed, and follows its progress on a server.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { localHost } from '../../workflows/runState.js';
 import { instrumented } from './instrument.js';
 
 export const RUN = 'run';
-const STANDSTILL_MS = 300_000; // without a new result for so long, the run is lost
+const STANDSTILL_MS = 300_000; // the run is lost if there is no new result for this time
 
 export interface Calm {
   seconds: number;
@@ -20,7 +20,7 @@ export interface Calm {
   results: number;
 }
 
-/** The run on one machine, in this process and without a server. */
+/** Makes the run on one machine, in this process and without a server. */
 export async function undisturbed(
   store: string,
   { config, sandbox }: { config: RunConfigInput; sandbox: 'wasm' | 'docker' },
@@ -60,7 +60,7 @@ export class Run {
     this.ended.catch(() => undefined); // avoids an unhandled rejection; `until` awaits it
   }
 
-  /** Returns when the run has `results` results, or has completed. @throws if the run fails or makes no progress */
+  /** Waits until the run has `results` results or has completed. @throws if the run fails or makes no progress */
   async until(results: number): Promise<void> {
     let seen = -1;
     for (let since = Date.now(); !this.over; await Promise.race([this.ended, sleep(20)])) {
@@ -70,12 +70,12 @@ export class Run {
       if (now !== seen) since = Date.now();
       seen = now;
       if (Date.now() - since > STANDSTILL_MS)
-        throw new Error(`lost: the run has no new result for ${STANDSTILL_MS / 1000} s`);
+        throw new Error(`the run is lost: it has had no new result for ${STANDSTILL_MS / 1000} s`);
     }
     await this.ended;
   }
 
-  /** Tries again whenever the server is gone. */
+  /** Tries again while the server does not answer. */
   private async result(): Promise<void> {
     for (;;) {
       try {
@@ -94,6 +94,6 @@ export function resultsIn(store: string): number {
   try {
     return readdirSync(join(store, 'memo')).filter((key) => kindOfRow(key).kind === 'result').length;
   } catch {
-    return 0; // nothing yet
+    return 0; // the folder does not exist yet
   }
 }

@@ -1,5 +1,5 @@
-// A worker process for one role of a chaos run: the usual worker over instrumented dependencies. Reports to its parent
-// and dies on command. Arguments: role, sandbox. GAUNTLET_CHAOS_FAULTS: share of failing writes, GAUNTLET_CHAOS_SEED.
+// A worker process for one role of a chaos run: the usual worker with instrumented dependencies. Reports to its parent and
+// dies on command. Arguments: role, sandbox. GAUNTLET_CHAOS_FAULTS is the share of failing writes; GAUNTLET_CHAOS_SEED the seed.
 
 import type { RunConfig } from '../../core/schema/config.js';
 import type { WorkerRole } from '../../core/temporal/queues.js';
@@ -16,7 +16,7 @@ process.on('message', (sentence: DeathAtWrite) => {
   death = sentence;
 });
 const orphaned = (): void => process.exit(1);
-process.once('disconnect', orphaned); // the harness is gone
+process.once('disconnect', orphaned); // the parent has ended
 
 const [role, sandbox] = process.argv.slice(2) as [WorkerRole, RunConfig['sandbox']];
 const { connection, namespace } = temporalTarget(env)!;

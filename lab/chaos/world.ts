@@ -1,5 +1,5 @@
-// The components of a chaos run: a Temporal server, one worker process per role, and for Docker a daemon. Restarts each one
-// when it dies, as a service manager would, and carries out the strikes.
+// The components of a chaos run: a Temporal server, one worker process per role, and for Docker a daemon. Restarts a component
+// that dies, as a service manager would, and carries out the strikes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
@@ -19,13 +19,13 @@ import type { OwnDocker } from './ownDocker.js';
 import type { DeathAtWrite, Strike } from './plan.js';
 
 const WORKER = scriptArguments(new URL('./worker.js', import.meta.url));
-const RESTART_MS = 200; // delay of a service manager
-const DEATH_MS = 5000; // a worker that does not reach the write is killed then
-const GUEST_MS = 60_000; // to wait for running programs
+const RESTART_MS = 200; // the delay before a restart, as with a service manager
+const DEATH_MS = 5000; // a worker that has made no write after this time is killed anyway
+const GUEST_MS = 60_000; // the longest wait for running programs
 const STOP_MS = 30_000;
-const SILENT_MS = 1000 * (SILENCE_SECONDS + 15); // a guest without its host exits by then
-const EXPECTED = /no Temporal server answers|Docker does not answer/; // after a strike; a later start succeeds
-const UNREF = { ref: false }; // the timer does not keep this process alive
+const SILENT_MS = 1000 * (SILENCE_SECONDS + 15); // a guest without a host ends within this time
+const EXPECTED = /no Temporal server answers|Docker does not answer/; // expected errors after a strike; a later start succeeds
+const UNREF = { ref: false }; // with it, a timer does not keep this process alive
 const CHUNK = Buffer.alloc(2 ** 20);
 
 export interface Left {
@@ -34,27 +34,27 @@ export interface Left {
 }
 
 export interface WorldOptions {
-  folder: string; // for all files of this chaos run
-  store: string; // with the victim `disk`, on a file system that can be filled
+  folder: string; // the folder for all files of this chaos run
+  store: string; // with the victim `disk`, it is on a file system that can be filled
   sandbox: 'wasm' | 'docker';
   docker?: OwnDocker;
-  storeFaults: number; // share of the store's writes that fail
+  storeFaults: number; // the share of the store's writes that fail
   seed: number;
   log(line: string): void;
 }
 
 export class World {
   private readonly workers = new Map<WorkerRole, ChildProcess>();
-  private readonly sessions = new Set<number>(); // pids of all workers, also of dead ones
+  private readonly sessions = new Set<number>(); // the pids of all workers, including dead ones
   private server!: TemporalServer;
   private connection: Connection | undefined;
   private ending = false;
   private programsRun = false;
-  private readonly waiting: (() => void)[] = []; // callbacks for the next running program
+  private readonly waiting: (() => void)[] = []; // callbacks that the next running program calls
   private closed: Promise<Left> | undefined;
-  tokens = 0; // sampled by all workers
-  faults = 0; // failed writes to the store
-  atWrite = 0; // workers that died during a write
+  tokens = 0; // the number of tokens that all workers sampled
+  faults = 0; // the number of failed writes to the store
+  atWrite = 0; // the number of workers that died during a write
 
   constructor(readonly options: WorldOptions) {}
 
@@ -68,7 +68,7 @@ export class World {
     for (const role of WORKER_ROLES) this.startWorker(role);
   }
 
-  /** The server restarts at the same port, and the channel reconnects by itself. */
+  /** Restarts the server at the same port. The channel reconnects by itself. */
   async client(): Promise<Client> {
     const interceptors = interceptorsUntil(() => this.ending);
     this.connection ??= await Connection.connect({ ...forClient(this.server.connection), interceptors });
@@ -91,7 +91,7 @@ export class World {
       GAUNTLET_CHAOS_SEED: String(seed),
       GAUNTLET_CHAOS_FAULTS: String(storeFaults),
     };
-    // A session per worker identifies its children, also after its death.
+    // A session per worker identifies its children, even after the worker's death.
     const child = spawn(process.execPath, [...WORKER, role, sandbox], {
       env,
       detached: true,
@@ -123,7 +123,7 @@ export class World {
     return new Promise((resolve) => (this.programsRun ? resolve() : this.waiting.push(resolve)));
   }
 
-  /** @returns the time, ms since 1970, from which the run can recover; undefined without a victim */
+  /** @returns the time, in milliseconds since 1970, from which the run can recover; undefined if there was no victim */
   async strike({ victim, draw, atWrite }: Strike): Promise<number | undefined> {
     if (victim === 'server') return this.killServer();
     if (victim === 'everything') return this.killEverything(draw);
@@ -182,7 +182,7 @@ export class World {
         else process.kill(await processOf(docker!, one), 'SIGKILL');
         return Date.now();
       } catch {
-        // it has exited: try another one
+        // the process has ended: try another one
       }
     }
     return undefined;
@@ -203,7 +203,7 @@ export class World {
     const file = await open(path, 'w');
     try {
       do {
-        // also takes space that is freed later
+        // also fills space that becomes free later
         for (let size = CHUNK.length; size >= 1; ) {
           const written = await file.write(CHUNK, 0, size).catch(() => ({ bytesWritten: 0 }));
           if (written.bytesWritten < size) size >>= 1;
@@ -221,7 +221,7 @@ export class World {
     return this.options.docker?.forgotten ?? 0;
   }
 
-  /** Ends everything once. @returns what is left */
+  /** Ends everything. @returns what is left */
   close(): Promise<Left> {
     this.ending = true;
     this.closed ??= this.end();
@@ -245,7 +245,7 @@ async function processOf(docker: OwnDocker, container: string): Promise<number> 
   return pid;
 }
 
-/** The leaves of the process tree: interpreters, not their parents. */
+/** The leaves of the process tree, which are interpreters. */
 function descendants(pid: number | undefined): number[] {
   const children = pid === undefined ? [] : childrenOf(pid);
   return children.flatMap((child) => {

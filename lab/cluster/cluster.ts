@@ -1,4 +1,4 @@
-// One cluster run: the run on one machine, the same run on four hosts with faults at seeded moments, and a comparison of
+// Makes one cluster run: the run on one machine, then the same run on four hosts with faults at seeded moments. Compares
 // everything that both wrote.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,7 @@ import { Host, openNetwork, SERVICES } from './hosts.js';
 import { type Fault, planFaults } from './plan.js';
 import { type Services, startServices } from './services.js';
 
-/** Name → roles. */
+/** Host name → roles of its worker. */
 const HOSTS = {
   orchestrator: 'orchestrator,cpu',
   gpu1: 'gpu',
@@ -28,11 +28,11 @@ const HOSTS = {
 const POLL_MS = 500;
 
 export interface ClusterOptions {
-  folder: string; // for all files of this run
-  machine: string; // folder of the store of the run on one machine; what it has already is used
-  seed: number; // of the faults
+  folder: string; // the folder for all files of this run
+  machine: string; // the folder with the store of the run on one machine; existing results are reused
+  seed: number; // the seed of the faults
   faults: number;
-  storeFaults: number; // share of requests to S3 that fail
+  storeFaults: number; // the share of requests to S3 that fail
   config: RunConfigInput;
   log(line: string): void;
 }
@@ -58,7 +58,7 @@ export async function cluster(options: ClusterOptions): Promise<ClusterFigures> 
     () => sleep(POLL_MS).then(() => countResults(store)),
   );
   const struck: { kind: Fault['kind']; at: number }[] = [];
-  const outages = new Map<string, Promise<void>>(); // by host
+  const outages = new Map<string, Promise<void>>(); // host → its outage
   for (const fault of plan) {
     await run.until(fault.after);
     await Promise.race([run.ended, sleep(fault.delay)]);
@@ -106,10 +106,10 @@ async function startHosts(folder: string, { temporal, store }: Services): Promis
   return hosts;
 }
 
-/** @returns waits until the host is back. Other hosts may be struck meanwhile. */
+/** @returns a function that waits until the host is back. Other hosts may be struck meanwhile. */
 async function strike(host: Host, { kind, outage }: Fault): Promise<() => Promise<void>> {
   if (kind === 'kill') {
-    while (!host.killWorker()) await sleep(100); // it is being started
+    while (!host.killWorker()) await sleep(100); // the worker is being started
     return async () => undefined;
   }
   await (kind === 'cut' ? host.cut() : host.crash());

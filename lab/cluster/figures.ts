@@ -4,24 +4,24 @@ import { list, recoveryLine, type Spread, wrongResults } from '../chaos/figures.
 export interface ClusterFigures {
   seed: number;
   asked: number;
-  faults: string[]; // their kinds
+  faults: string[]; // the kinds of the faults
   compared: number;
   differences: string[];
   damaged: string[];
   adapters: { generator: string; discriminator: string };
   activities: number;
-  attempts: Record<string, number>; // beyond the first, by activity
+  attempts: Record<string, number>; // activity → attempts after the first one
   recovery: Spread;
   seconds: number;
 }
 
-/** The failed conditions of a cluster run. */
+/** Lists the failed conditions of a cluster run. */
 export const complaints = ({ asked, faults, ...results }: ClusterFigures): string[] => [
   ...(faults.length < asked ? [`only ${faults.length} of ${asked} faults took place before the run ended`] : []),
   ...wrongResults(results),
 ];
 
-/** Lines of text for people. */
+/** Describes the figures in lines of text. */
 export function described(figures: ClusterFigures): string[] {
   const { faults, compared, adapters, activities, attempts, recovery, seconds } = figures;
   const kinds: Record<string, number> = {};

@@ -1,6 +1,6 @@
-// Hosts of a simulated cluster. Each one has a network, a host name, a pid namespace and a boot id of its own, and a service
-// manager that starts its worker again. They are connected by a bridge in the network namespace of this process, so the
-// kernel removes everything when this process ends.
+// The hosts of a simulated cluster. Each host has its own network, host name, pid namespace and boot id, and a service manager
+// that restarts its worker. A bridge in the network namespace of this process connects the hosts, so the kernel removes
+// everything when this process ends.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,8 +10,8 @@ import { childrenOf } from '../chaos/world.js';
 import { run } from './programs.js';
 
 const BRIDGE = 'bridge0';
-const NETWORK = '10.77.0'; // exists in the namespaces of this run only
-export const SERVICES = `${NETWORK}.1`; // Postgres, Temporal and S3
+const NETWORK = '10.77.0'; // exists only in the namespaces of this run
+export const SERVICES = `${NETWORK}.1`; // the address of Postgres, Temporal and S3
 
 export async function openNetwork(): Promise<void> {
   await run('ip', ['link', 'add', BRIDGE, 'type', 'bridge']);
@@ -19,7 +19,7 @@ export async function openNetwork(): Promise<void> {
   for (const link of ['lo', BRIDGE]) await run('ip', ['link', 'set', link, 'up']);
 }
 
-// $1 host name, $2 address, $3 file with the boot id, $4… the worker. Waits until the link exists.
+// Arguments: $1 host name, $2 address, $3 file with the boot id, $4… the worker. Waits until the link exists.
 const INIT = `
 hostname "$1"; address=$2; mount --bind "$3" /proc/sys/kernel/random/boot_id; shift 3
 echo ready; read -r linked
@@ -28,9 +28,9 @@ while :; do "$@" </dev/null >&2; sleep 1; done`;
 
 export interface HostOptions {
   name: string;
-  number: number; // from 2: the last part of the address
-  folder: string; // of its home, its work and its log
-  command: readonly string[]; // of its worker
+  number: number; // the last part of the address, from 2
+  folder: string; // contains the host's home, its work and its log
+  command: readonly string[]; // starts the worker of the host
   env: Record<string, string>;
 }
 
@@ -43,7 +43,7 @@ export class Host {
     for (const name of ['home', 'tmp', 'work']) mkdirSync(join(options.folder, name), { recursive: true });
   }
 
-  /** Turns the host on. Its disk is as it was before. */
+  /** Turns the host on. Its disk is unchanged. */
   async boot(): Promise<void> {
     const { name, number, folder, command, env } = this.options;
     const bootId = join(folder, 'boot_id');
@@ -57,7 +57,7 @@ export class Host {
       stdio: ['pipe', 'pipe', log],
     });
     this.init = init;
-    await once(init.stdout!, 'data'); // its network namespace exists
+    await once(init.stdout!, 'data'); // from now on, its network namespace exists
     init.stdout!.resume();
     await run('ip', ['link', 'add', this.link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(init.pid)]);
     await run('ip', ['link', 'set', this.link, 'master', BRIDGE, 'up']);
@@ -73,7 +73,7 @@ export class Host {
     return run('ip', ['link', 'set', this.link, 'up']);
   }
 
-  /** Kills the worker, which the service manager starts again. False if it does not run. */
+  /** Kills the worker, which the service manager restarts. Returns false if the worker does not run. */
   killWorker(): boolean {
     const init = childrenOf(this.init!.pid!)[0];
     const worker = init === undefined ? undefined : childrenOf(init).find((pid) => nameOf(pid) !== 'sleep');
@@ -84,7 +84,7 @@ export class Host {
   /** Turns the host off without warning. */
   async crash(): Promise<void> {
     const exited = once(this.init!, 'exit');
-    this.init!.kill('SIGKILL'); // --kill-child: ends its pid namespace, and with it its network
+    this.init!.kill('SIGKILL'); // because of --kill-child, this ends its pid namespace and thereby its network
     await exited;
     await run('ip', ['link', 'delete', this.link]).catch(() => undefined); // the kernel may have removed it already
   }

@@ -1,8 +1,9 @@
-// `npm run cluster`: trains the tiny preset on four hosts that are cut off, killed and turned off at seeded moments, and compares its results
-// with a run on one machine, byte for byte (docs/chaos.md). Needs Linux, root and Postgres. Exits with 1 on any difference.
+// `npm run cluster`: trains the tiny preset on four hosts that lose their network, are killed, or turned off at seeded moments.
+// Compares the results with a run on one machine, byte for byte (docs/chaos.md). Exits with 1 on any difference.
+// Needs Linux, root and Postgres.
 //
-// The work is done by a second process in namespaces of its own. The kernel removes its network and ends all that it
-// started when it ends, however it ends.
+// A second process in its own namespaces does the work. When it ends for any reason, the kernel removes its network and ends
+// everything that it started.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -65,17 +66,18 @@ async function main(args: string[]): Promise<number> {
 }
 
 async function inNamespaces(args: string[], keep: boolean): Promise<number> {
-  if (process.getuid?.() !== 0) throw new GauntletError('BAD_CONFIG', 'npm run cluster needs root, for namespaces');
-  await provideTemporalServer({ log: (line) => console.error(line) }); // the namespaces reach no network
+  if (process.getuid?.() !== 0)
+    throw new GauntletError('BAD_CONFIG', 'npm run cluster needs root to create namespaces');
+  await provideTemporalServer({ log: (line) => console.error(line) }); // the namespaces have no network access
   await provideMoto();
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-cluster-'));
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child'];
   const self = [process.execPath, ...scriptArguments(new URL('./main.js', import.meta.url)), ...args];
-  // --pdeathsig: it also ends if this process is killed
+  // --pdeathsig ends the second process if this one is killed
   const inside = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...self], {
     env: { ...process.env, [INSIDE]: folder },
     stdio: 'inherit',
-    detached: true, // Ctrl-C reaches this process only
+    detached: true, // Ctrl-C reaches only this process
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => inside.kill('SIGKILL'));
   try {

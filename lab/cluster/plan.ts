@@ -1,29 +1,29 @@
-// The faults of a cluster run: which host, what, and when. Depends only on the seed.
+// Plans the faults of a cluster run: the host, the kind, and the time. The plan depends only on the seed.
 import { RandomStream } from '../../core/base/random.js';
 
-// cut: the network is unplugged for a while. kill: the worker process. crash: the host is off for a while.
+// A cut unplugs the network for a while, a kill ends the worker process, and a crash turns the host off for a while.
 const KINDS = ['cut', 'kill', 'crash'] as const;
 
 export interface Fault {
   host: string;
   kind: (typeof KINDS)[number];
-  after: number; // number of results in the store
-  delay: number; // ms after that
-  outage: number; // ms
+  after: number; // the number of results in the store
+  delay: number; // the milliseconds after that
+  outage: number; // in milliseconds
 }
 
-const LAST = 0.6; // share of the results after which nothing happens: a short run must still be active
+const LAST = 0.6; // no faults after this share of the results, so that even a short run is still active
 const DELAY_MS = 500;
 const OUTAGE_MS = { shortest: 1000, longest: 30_000 };
 
 export interface FaultPlan {
   faults: number;
   seed: number;
-  results: number; // of the run on one machine
+  results: number; // the number of results of the run on one machine
   hosts: readonly string[];
 }
 
-/** In order of time. Every kind hits every host before any hits one again. */
+/** Sorted by time. Every kind of fault hits every host before it hits a host again. */
 export function planFaults({ faults, seed, results, hosts }: FaultPlan): Fault[] {
   const random = new RandomStream('cluster', seed, 'plan');
   const deck = hosts.flatMap((host) => KINDS.map((kind) => ({ host, kind })));

@@ -1,4 +1,4 @@
-// Runs programs of the system for a simulated cluster.
+// Runs system programs for a simulated cluster.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ export function serve(command: string, args: readonly string[], log: string, uid
   return spawn(command, args, { cwd: '/', stdio: ['ignore', output, output], ...user });
 }
 
-/** Repeats `work` until it succeeds. @throws its last error, or the end of `server` */
+/** Repeats `work` until it succeeds. @throws the last error of `work`, or the error that ended `server` */
 export async function eventually<T>(work: () => Promise<T>, server: ChildProcess, withinMs = 120_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {

@@ -1,4 +1,4 @@
-// The services of a simulated cluster: Temporal on Postgres, and S3. All listen on one address only.
+// The services of a simulated cluster: Temporal on Postgres, and S3. All of them listen on one address only.
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -9,18 +9,18 @@ import { launchS3 } from '../../test/support/s3Server.js';
 import { eventually, run, serve } from './programs.js';
 import { provideTemporalServer } from './temporal-server.mjs';
 
-const POSTGRES = '/usr/lib/postgresql'; // where Debian installs it
-const UNPRIVILEGED = 65_534; // nobody: Postgres refuses to run as root
+const POSTGRES = '/usr/lib/postgresql'; // where Debian installs Postgres
+const UNPRIVILEGED = 65_534; // the user `nobody`, because Postgres refuses to run as root
 const USER = 'temporal';
-const DATABASES = { temporal: 'temporal', temporal_visibility: 'visibility' }; // name → schema
+const DATABASES = { temporal: 'temporal', temporal_visibility: 'visibility' }; // database → schema
 
 export interface Services {
   temporal: string; // host:port
-  store: string; // s3: URL
+  store: string; // an s3: URL
   client: Client;
 }
 
-/** @param storeFaults share of requests to S3 that fail */
+/** @param storeFaults the share of requests to S3 that fail */
 export async function startServices(
   folder: string,
   host: string,
@@ -41,7 +41,7 @@ async function startPostgres(folder: string, host: string): Promise<void> {
   const data = join(folder, 'postgres');
   mkdirSync(data);
   chownSync(data, UNPRIVILEGED, UNPRIVILEGED);
-  chmodSync(folder, 0o711); // its user must reach its folder
+  chmodSync(folder, 0o711); // the unprivileged user must reach the folder inside
   await run(join(programs, 'initdb'), ['-D', data, '-U', USER, '--auth=trust'], UNPRIVILEGED);
   writeFileSync(join(data, 'pg_hba.conf'), `host all all ${host}/32 trust\n`);
   const settings = [`listen_addresses=${host}`, 'unix_socket_directories='].flatMap((setting) => ['-c', setting]);
@@ -71,7 +71,7 @@ async function startTemporal(
   }
   const config = join(folder, 'temporal');
   mkdirSync(config);
-  writeFileSync(join(config, 'cluster.yaml'), JSON.stringify(temporalConfig(host), undefined, 2)); // YAML includes JSON
+  writeFileSync(join(config, 'cluster.yaml'), JSON.stringify(temporalConfig(host), undefined, 2)); // JSON is valid YAML
   const args = ['--root', folder, '--config', 'temporal', '--env', 'cluster', 'start'];
   const server = serve(program, args, join(folder, 'temporal.log'));
   const connection = await eventually(() => Connection.connect(forClient({ address })), server);

@@ -1,12 +1,12 @@
-// Temporal's server for a real database, built once from the Go module proxy into the user's cache. The CLI embeds the same
-// server with SQLite only. `npm run cluster` uses it; run this file to build it in advance.
+// Builds Temporal's server for a real database, once, from the Go module proxy into the user's cache. The CLI embeds the same
+// server, but only with SQLite. `npm run cluster` uses it. Run this file to build the server in advance.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { goBuild } from '../../infra/go-build.mjs';
 import { withLock } from '../../infra/lock.mjs';
 import { cacheDir } from '../../infra/temporal-cli.mjs';
 
-const VERSION = '1.29.1'; // the one in the CLI of temporal-cli.mjs
+const VERSION = '1.29.1'; // the same version as in the CLI of temporal-cli.mjs
 const MODULE = 'go.temporal.io/server';
 const REMOVE = { recursive: true, force: true };
 
@@ -25,9 +25,9 @@ export async function provideTemporalServer({ env = process.env, log = () => {} 
 }
 
 async function build(folder, env, log) {
-  if (existsSync(folder)) return; // built by the process that held the lock
+  if (existsSync(folder)) return; // another process has built it while it held the lock
   mkdirSync(dirname(folder), { recursive: true });
-  const scratch = mkdtempSync(`${folder}.work-`); // beside the target: a rename in one file system is atomic
+  const scratch = mkdtempSync(`${folder}.work-`); // in the same folder as the target, because a rename in one file system is atomic
   try {
     const made = join(scratch, 'made');
     const reason = await goBuild({

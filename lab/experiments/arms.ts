@@ -1,42 +1,42 @@
-// The arms of the experiments: what each changes in the method. All arms update the generator equally often, except
-// `untrained` and those with a long warm start.
+// The arms of the experiments, and how each changes the method. All arms update the generator equally often, except
+// `untrained` and the arms with a long warm start.
 import { deriveKey } from '../../core/base/random.js';
 import type { RunConfigInput } from '../../core/schema/config.js';
 
 export interface Arm {
   name: string;
-  question: string; // that it answers next to the arm `against`
-  against?: string; // default: method
-  config?: RunConfigInput; // absent: what it changed was removed, and the page shows its records
-  wrongReferences?: number; // train on a problem file in which this share of references is wrong
-  atEqualTokens?: true; // also trained so long that it samples as many tokens as the method with the same seed
+  question: string; // the question that a comparison with the arm `against` answers
+  against?: string; // the default is `method`
+  config?: RunConfigInput; // absent if the changed option was removed from the product; the page then shows only old records
+  wrongReferences?: number; // the arm trains on a problem file in which this share of the references is wrong
+  atEqualTokens?: true; // the arm also trains longer, until it has sampled as many tokens as the method with the same seed
 }
 
-/** The families that are measured. The method is the preset of a family in this form, and every arm starts from it. */
+/** The families that are measured. The method is a family's preset in this form, and every arm starts from it. */
 export const FAMILIES = ['nested', 'tiny'] as const;
 export type Family = (typeof FAMILIES)[number];
 
-/** `tiny` has the method only. `nested` has a schedule short enough to train every arm with five seeds. */
+/** `tiny` has only the method. `nested` has a schedule that is short enough to train every arm with five seeds. */
 export const FORMS: Record<Family, RunConfigInput> = {
   nested: {
     schedule: { stages: [1, 5], discriminatorSteps: 2, generatorSteps: 2, alternatingSteps: 4 },
-    testTurns: 2, // most tokens of a generator step are those of tests
+    testTurns: 2, // most tokens of a generator step are tokens of tests
   },
   tiny: {},
 };
-const UPDATES = 8; // of the generator, in this form of `nested`
-const LARGER_GROUPS = { problems: 16, samples: 8 }; // as many programs for half of the tests
+const UPDATES = 8; // the number of generator updates in this form of `nested`
+const LARGER_GROUPS = { problems: 16, samples: 8 }; // as many programs, for half of the tests
 
-/** Seeds that nobody has chosen: the rule was written down before any of them was run. Earlier presets used up the first. */
+/** The seeds of the results. The rule that names them was written before any of them was run. Earlier presets used 0 to 4. */
 export const FRESH_SEEDS = Array.from({ length: 10 }, (_, i) => deriveKey('fresh seeds', 30 + i)[0] % 100_000);
 
-/** At the learning rate of the method. */
+/** A warm start with the learning rate of the method. */
 const warmStart = (generatorSteps: number, patience: number): RunConfigInput => ({
   warmStart: { generatorSteps, patience, learningRate: 2e-3 },
 });
-const LONG_WARM_START = warmStart(200, 10); // until the validation loss stops falling
+const LONG_WARM_START = warmStart(200, 10); // long enough that the validation loss stops falling
 const NO_TRAINING: RunConfigInput = { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 } };
-/** As many updates of both roles as the method has in its two stages. */
+/** As many updates of both roles as the method makes in its two stages. */
 const CODE_ONLY: RunConfigInput = {
   stages: [5],
   schedule: { stages: [5], discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 8 },
@@ -183,7 +183,7 @@ export const ARMS: readonly Arm[] = [
 /** The arms that can be trained. */
 export const TRAINABLE = ARMS.filter((arm): arm is Arm & Required<Pick<Arm, 'config'>> => arm.config !== undefined);
 
-/** A short trial. Its schedule replaces that of the arms. */
+/** The schedule of a short trial. It replaces the schedules of the arms. */
 export const QUICK: { arms: readonly string[]; over: RunConfigInput; problems: number } = {
   arms: ['method', 'baseline-tests', 'random-inputs', 'frozen'],
   over: {

@@ -47,7 +47,7 @@ async function main(args: string[]): Promise<void> {
   const arms = armsIn(values.arms) ?? (quick ? QUICK.arms : TRAINABLE.map(({ name }) => name));
   const family = familyIn(values.family ?? 'nested');
   if (family === 'tiny' && arms.some((name) => name !== 'method'))
-    throw new LabError('the family tiny has the arm method only: --arms method', 2);
+    throw new LabError('the family tiny has only the arm method: use --arms method', 2);
   const keys = seeds.flatMap((seed) => keysOf(family, arms, seed));
   for (const [i, key] of keys.entries()) {
     const records = readRecords(path);
@@ -60,7 +60,7 @@ async function main(args: string[]): Promise<void> {
     const place = { store, ...(quick ? QUICK : { over: {} }) };
     const factor = factorOf(records, key);
     const config = digestOf(key, place, factor);
-    // an arm at equal tokens may have the schedule of the same arm at equal updates
+    // an arm at equal tokens may have the same schedule as at equal updates
     const same = records.find((one) => sameKey({ ...one, equal: key.equal }, key) && one.config === config);
     const record = same ? { ...same, equal: key.equal } : await runArm(key, place, commit, factor);
     saveRecord(path, record);
@@ -72,7 +72,7 @@ async function main(args: string[]): Promise<void> {
   } else writePage(readRecords(path));
 }
 
-/** Arms at equal updates first: the length of those at equal tokens follows from their tokens. */
+/** Runs the arms at equal updates first, because their tokens determine the length of the runs at equal tokens. */
 function keysOf(family: Family, names: readonly string[], seed: number): Key[] {
   const arms = TRAINABLE.filter(({ name }) => names.includes(name));
   return [
@@ -83,13 +83,13 @@ function keysOf(family: Family, names: readonly string[], seed: number): Key[] {
   ];
 }
 
-/** How much longer an arm trains to sample as many tokens as the method with the same seed. */
+/** The factor by which an arm trains longer, so that it samples as many tokens as the method with the same seed. */
 function factorOf(records: readonly ExperimentRecord[], { family, arm, equal, seed }: Key): number {
   if (equal === 'updates') return 1;
   const tokensOf = (name: string): number => {
     const record = records.find((one) => sameKey(one, { family, arm: name, equal: 'updates', seed }));
     if (record) return record.tokens;
-    throw new LabError(`arms at equal tokens need the arm ${name} with seed ${seed} first`, 2);
+    throw new LabError(`arms at equal tokens need a record of the arm ${name} with seed ${seed}: run it first`, 2);
   };
   return tokensOf('method') / tokensOf(arm);
 }
@@ -123,7 +123,7 @@ function writePage(records: readonly ExperimentRecord[]): void {
   }
 }
 
-/** Whether the tables and plots follow from the records, and the figures of the text from the tables. */
+/** Checks that the tables and plots follow from the records, and the figures in the text from the tables. */
 function check(): void {
   const text = readFileSync(page, 'utf8');
   const records = readRecords(recordsPath());
@@ -137,7 +137,7 @@ function check(): void {
   checkCatches();
   const pages = [page, adversaryPage].map((path) => readFileSync(path, 'utf8'));
   const strange = pages.flatMap((one) => unfounded(one, pages));
-  if (strange.length > 0) throw new LabError(`figures of the text that no table has: ${strange.join('; ')}`, 1);
+  if (strange.length > 0) throw new LabError(`the text has figures that no table has: ${strange.join('; ')}`, 1);
   say('every figure with a decimal place in the text of both pages is in one of their tables');
 }
 

@@ -1,19 +1,14 @@
 // The tables of docs/evidence.md, computed from the records.
 import type { MetricName } from '../../core/evaluation/metrics.js';
 import { type Mean, meanOf, pairedDifference } from '../statistics.js';
-import { table } from '../table.js';
+import { between, table } from '../table.js';
 import { ARMS, FAMILIES } from './arms.js';
 import { plotOf } from './plot.js';
 import type { ExperimentRecord } from './records.js';
 
-const MARK = { begin: '<!-- experiments -->', end: '<!-- /experiments -->' };
-
-/** The page with the present records. @throws Error if the page has no place for them */
-export function withRecords(page: string, records: readonly ExperimentRecord[]): string {
-  const [begin, end] = [page.indexOf(MARK.begin), page.indexOf(MARK.end)];
-  if (begin < 0 || end < begin) throw new Error(`the page has no ${MARK.begin} … ${MARK.end}`);
-  return `${page.slice(0, begin + MARK.begin.length)}\n${tables(records)}\n${page.slice(end)}`;
-}
+/** Fills the page with the present records. @throws Error if the page has no place for them */
+export const withRecords = (page: string, records: readonly ExperimentRecord[]): string =>
+  between(page, 'experiments', tables(records));
 
 function tables(records: readonly ExperimentRecord[]): string {
   if (records.length === 0) return 'No record yet.';
@@ -25,7 +20,7 @@ function tables(records: readonly ExperimentRecord[]): string {
   return parts.join('\n\n');
 }
 
-/** The seeds of the method, one table of arms at equal updates, and one at equal tokens. */
+/** Makes a table with the seeds of the method, a table of arms at equal updates, and a table of arms at equal tokens. */
 function familyTables(records: readonly ExperimentRecord[]): string[] {
   const method = records.filter(({ arm }) => arm === 'method');
   const arms = (['updates', 'tokens'] as const).flatMap((equal) => {
@@ -50,7 +45,7 @@ function seedTable(method: readonly ExperimentRecord[]): string {
   return table(['seed', 'pass@1', 'greedy', 'valid tests', 'bugs caught', 'training'], [...rows, total]);
 }
 
-/** @param all records of the family, with those that the arms are compared with */
+/** @param all the records of the family, including those that the arms are compared with */
 function armTable(records: readonly ExperimentRecord[], all: readonly ExperimentRecord[]): string {
   const rows = ARMS.flatMap(({ name, question, against = 'method' }) => {
     const own = records.filter(({ arm }) => arm === name);
@@ -89,7 +84,7 @@ function armTable(records: readonly ExperimentRecord[], all: readonly Experiment
   return table(head, rows);
 }
 
-/** Runs without the metric are left out. */
+/** Leaves out runs without the metric. */
 const valuesOf = (records: readonly ExperimentRecord[], metric: MetricName): number[] =>
   records.flatMap(({ metrics }) => metrics[metric] ?? []);
 

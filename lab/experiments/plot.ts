@@ -1,13 +1,13 @@
-// The plot of docs/evidence.md: pass@1 of every arm with its 95 % interval, next to the method.
+// Draws the plot of docs/evidence.md: the pass@1 of every arm with its 95 % interval, next to the method.
 
 import { type Mean, meanOf } from '../statistics.js';
 import { type Colour, colourStyle, FONT, fill, stroke } from '../svg.js';
 import { ARMS, type Family } from './arms.js';
 import type { ExperimentRecord } from './records.js';
 
-const ROW = 24; // pixels
+const ROW = 24; // in pixels
 const TOP = 64;
-const [LEFT, WIDTH, RIGHT] = [190, 620, 24]; // of the axis
+const [LEFT, WIDTH, RIGHT] = [190, 620, 24]; // the margins and the width of the axis
 
 const KINDS = { updates: 'sampled', tokens: 'control' } as const satisfies Record<string, Colour>;
 

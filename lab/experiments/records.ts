@@ -1,4 +1,4 @@
-// One record for each arm and seed, and the file that holds them: JSON lines, in the order of arms and seeds.
+// The records of the experiments: one for each arm and seed, in a file of JSON lines that is sorted by arm and seed.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -11,18 +11,18 @@ import { ARMS, FAMILIES } from './arms.js';
 export const recordSchema = z.strictObject({
   family: z.enum(FAMILIES),
   arm: z.string(),
-  equal: z.enum(['updates', 'tokens']), // to the method's
+  equal: z.enum(['updates', 'tokens']), // what is equal to the method: the number of updates or of tokens
   seed: z.int(),
   commit: z.string(),
-  config: z.string(), // digest of what the arm resolves to
+  config: z.string(), // the digest of the arm's resolved configuration
   adapters: z.strictObject({ generator: z.string(), discriminator: z.string() }),
-  results: z.string(), // digest of the evaluation
-  updates: z.int(), // of both roles, warm start included
-  tokens: z.int(), // sampled in training
-  seconds: z.number(), // in activities of training steps
-  metrics: z.partialRecord(z.enum(METRIC_NAMES), z.number()), // of the best checkpoint on the test split
-  before: evaluationRatesSchema, // of the base model, one program a problem
-  after: evaluationRatesSchema, // of the best checkpoint, likewise
+  results: z.string(), // the digest of the evaluation
+  updates: z.int(), // updates of both roles, including the warm start
+  tokens: z.int(), // the tokens sampled in training
+  seconds: z.number(), // the seconds in activities of training steps
+  metrics: z.partialRecord(z.enum(METRIC_NAMES), z.number()), // measured with the best checkpoint on the test split
+  before: evaluationRatesSchema, // measured with the base model and one program per problem
+  after: evaluationRatesSchema, // measured with the best checkpoint and one program per problem
 });
 export type ExperimentRecord = z.infer<typeof recordSchema>;
 export type Key = Pick<ExperimentRecord, 'family' | 'arm' | 'equal' | 'seed'>;
@@ -38,7 +38,7 @@ export function readRecords(path: string): ExperimentRecord[] {
   return lines.map((line) => recordSchema.parse(JSON.parse(line)));
 }
 
-/** Families, arms and seeds in this order. */
+/** Sorts by family, arm and seed. */
 const place = ({ family, arm, equal, seed }: Key): number[] => [
   FAMILIES.indexOf(family),
   ARMS.findIndex(({ name }) => name === arm),

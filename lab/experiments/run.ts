@@ -1,5 +1,5 @@
-// Runs one arm with one seed through the CLI, like a user, and reads its record from the store. A run that was cut off
-// goes on where it was.
+// Runs one arm with one seed through the CLI, as a user would, and reads its record from the store. Continues a run that was
+// interrupted.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -17,15 +17,15 @@ import { FORMS, TRAINABLE } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
 import { asFile, problemsWithWrongReferences } from './wrongReferences.js';
 
-const SAMPLES = 4; // programs per test problem
+const SAMPLES = 4; // the number of programs per test problem
 
 export interface Place {
   store: string;
-  over: RunConfigInput; // fields of all arms, for a short trial
-  problems?: number; // of the test split, at most
+  over: RunConfigInput; // fields that a short trial replaces in all arms
+  problems?: number; // the largest number of problems of the test split
 }
 
-/** The configuration of an arm, with N and K multiplied. A whole schedule, so that every stage gets its share. */
+/** The configuration of an arm, with N and K multiplied. Repeats the whole schedule, so that every stage gets its share. */
 export function configOf(
   { family, arm }: Pick<Key, 'family' | 'arm'>,
   over: RunConfigInput,
@@ -40,7 +40,7 @@ export function configOf(
   return factor === 1 ? base : (merged(base, { schedule: Object.fromEntries(longer) }) as RunConfigInput);
 }
 
-/** Of all settings of a run. */
+/** The digest of all settings of a run. */
 export function digestOf(key: Key, { over }: Pick<Place, 'over'>, factor: number): string {
   const { wrongReferences } = armOf(key);
   const config = resolveConfig({ ...configOf(key, over, factor), seed: key.seed });
@@ -57,7 +57,7 @@ const evaluationSchema = z.object({
 /** The name of the run. */
 const runOf = ({ family, arm, equal, seed }: Key): string => `${family}-${arm}-${equal}-${seed}`;
 
-/** @param factor of the number of updates */
+/** @param factor multiplies the number of updates */
 export async function runArm(
   key: Key,
   { store, over, problems }: Place,

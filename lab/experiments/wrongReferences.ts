@@ -1,5 +1,5 @@
-// The train and validation problems of a built-in family as a problem file in which a share of the training problems has the
-// reference of another problem, like carelessly collected data. The health gate should find them.
+// Makes a problem file from the train and validation problems of a built-in family. A share of the training problems gets the
+// reference of another problem, as in carelessly collected data. The health gate should find them.
 import { deriveKey, uniformAt } from '../../core/base/random.js';
 import type { Problem } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
@@ -10,7 +10,7 @@ import type { Family } from './arms.js';
 export function problemsWithWrongReferences(family: Family, share: number): Problem[] {
   const { train, validation } = PROBLEMS[family]();
   const all = [...train, ...validation];
-  const trained = new Set(splitByHash(all).train); // as a problem file is split
+  const trained = new Set(splitByHash(all).train); // a problem file is split in the same way
   const isWrong = ({ id }: Problem): boolean => uniformAt(deriveKey('wrong-reference', id), 0) < share;
   return all.map((problem, i) => {
     if (!trained.has(problem) || !isWrong(problem)) return problem;
@@ -20,6 +20,6 @@ export function problemsWithWrongReferences(family: Family, share: number): Prob
   });
 }
 
-/** One record a line. */
+/** One record per line. */
 export const asFile = (problems: readonly Problem[]): string =>
   problems.map((problem) => `${JSON.stringify(toRecord(problem))}\n`).join('');

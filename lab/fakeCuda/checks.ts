@@ -1,5 +1,5 @@
-// The checks of `npm run check:cuda`. Started by main.ts as a process with a CUDA runtime that only counts. Prints the results, and
-// exits with 1 if a limit is exceeded.
+// The checks of `npm run check:cuda`. main.ts starts them as a process with a CUDA runtime that only counts. Prints the results
+// and exits with 1 if a limit is exceeded.
 import { table } from '../table.js';
 import { type Counts, launches } from './counts.js';
 import { runSelfTest, unused, withoutKernel } from './placement.js';
@@ -7,8 +7,8 @@ import { decodingStep, gradient, samplingAndTraining } from './smollm2.js';
 import { recordedSteps } from './steps.js';
 
 export interface CheckOptions {
-  only: string; // checks whose name contains this
-  limits: Record<string, number>; // that replace those of all checks with this name
+  only: string; // selects the checks whose name contains this text
+  limits: Record<string, number>; // limits that replace those of all checks with the same name
   json: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface Result {
 type Found = number | string[];
 type Findings = Record<string, Found>;
 
-/** The model, the type of weights and caches, attention, how tokens are sampled, and the limit of launches. */
+/** The model, the type of weights and caches, the attention, the way to sample, and the limit of launches. */
 const RECORDED = [
   ['SmolLM2-135M', 'float16', 'grouped', {}, 360],
   ['SmolLM2-135M', 'float16', 'grouped', { topK: 40, topP: 0.9 }, 360],
@@ -30,21 +30,21 @@ const RECORDED = [
   ['Qwen2.5-1.5B', 'float16', 'grouped', {}, 370],
 ] as const;
 
-/** What layers compute in, whether activations are recomputed, and the limit of launches. */
+/** The type in which layers compute, whether activations are recomputed, and the limit of launches. */
 const GRADIENTS = [
   ['f32', false, 8500],
   ['f16', false, 9600],
   ['f16', true, 12_000],
 ] as const;
 
-/** A number may be at most its limit. A list must be exactly its limit. */
+/** A number must not exceed its limit. A list must equal its limit. */
 const CHECKS: { name: string; limits: Findings; find: () => Promise<Findings> }[] = [
   {
     name: 'operations',
     limits: {
       'without a CUDA kernel': ['GroupQueryAttention(float32, int32) → float32'],
       'in no graph': [],
-      'programs of the self-test that fail': [], // as they would if an operation needed cuDNN, which is not there
+      'programs of the self-test that fail': [], // would name a program if an operation needed cuDNN, which is missing
     },
     async find() {
       const { graphs, failures } = await runSelfTest();
@@ -106,7 +106,7 @@ const compared = (memory: number, planned: number) => ({
   'the plan, in % of the memory': (100 * planned) / memory,
 });
 
-/** What most limits are about. For a step that is recorded as a CUDA graph, take `counts.captured` of the run that records it. */
+/** The counts that most limits apply to. For a step that is recorded as a CUDA graph, use `counts.captured` of its recording. */
 export const usage = (calls: Counts['direct']) => ({
   launches: launches(calls),
   'copies to the device': calls.copiesToDevice,

@@ -1,10 +1,10 @@
-// What a process asked of the CUDA runtime without a GPU (cudart.c), which `runOnFakeCuda` puts into its library path.
+// Reads how often a process called the CUDA runtime without a GPU (cudart.c), which `runOnFakeCuda` puts in its library path.
 import koffi from 'koffi';
 
-/** Calls of the runtime. A copy from or to the host that is not asynchronous is also a wait. */
+/** Numbers of calls of the runtime. A synchronous copy from or to the host also counts as a wait. */
 export interface Calls {
   kernels: number;
-  products: number; // calls of cuBLAS that compute
+  products: number; // the calls of cuBLAS that compute
   copiesToDevice: number;
   bytesToDevice: number;
   copiesToHost: number;
@@ -13,17 +13,17 @@ export interface Calls {
   bytesOnDevice: number;
   memsets: number;
   waits: number;
-  allocations: number; // of memory of the device
-  byKernel: Record<string, number>; // by the name that the compiler gave the kernel
+  allocations: number; // allocations of device memory
+  byKernel: Record<string, number>; // keyed by the name that the compiler gave the kernel
 }
 
 export interface Counts {
   direct: Calls;
-  /** While a graph is recorded. A replay repeats these: a copy from memory of the host reads it again, even after it is freed. */
+  /** Calls while a graph is recorded. A replay repeats them: it reads host memory again, even if that has been freed. */
   captured: Calls;
-  graphs: number; // recorded
+  graphs: number; // the number of recorded graphs
   graphLaunches: number;
-  memory: number; // bytes of the device that are allocated now
+  memory: number; // the bytes of device memory that are allocated now
   peakMemory: number;
 }
 
@@ -31,7 +31,7 @@ const library = koffi.load('libcudart.so.13');
 const reset = library.func('void fakeCudaReset()') as () => void;
 const report = library.func('const char *fakeCudaReport()') as () => string;
 
-/** The counts of one piece of work. Work of other threads counts as well. */
+/** Counts one piece of work. Work of other threads counts as well. */
 export async function countCuda(work: () => Promise<unknown>): Promise<Counts> {
   reset();
   await work();

@@ -1,10 +1,10 @@
-// cuBLAS and cublasLt without a GPU: one source for both libraries. Products compute nothing and are counted in cudart.c.
-// Handles and descriptors are memory that nobody reads. The arguments of products do not matter, so they are not declared.
+// cuBLAS and cublasLt without a GPU, from one source for both libraries. Products compute nothing and are counted in cudart.c.
+// Nobody reads the memory of handles and descriptors. The arguments of products are not declared, because nothing uses them.
 #include <stdlib.h>
 #include <string.h>
 
 void fakeCudaProduct(void);
-static int make(void **handle) { return (*handle = malloc(256)) ? 0 : 3; } // CUBLAS_STATUS_ALLOC_FAILED
+static int make(void **handle) { return (*handle = malloc(256)) ? 0 : 3; } // 3 is CUBLAS_STATUS_ALLOC_FAILED
 static int drop(void *handle) { free(handle); return 0; }
 
 #define PRODUCT(name) int name(void) { fakeCudaProduct(); return 0; }
@@ -31,7 +31,7 @@ IGNORED(cublasLtMatmulPreferenceSetAttribute) CREATE(cublasLtMatrixLayoutCreate)
 IGNORED(cublasLtMatrixLayoutSetAttribute) CREATE(cublasLtMatrixTransformDescCreate)
 DESTROY(cublasLtMatrixTransformDescDestroy) IGNORED(cublasLtMatmulAlgoConfigSetAttribute) IGNORED(cublasLtMatmulAlgoInit)
 
-/** One algorithm is always found. */
+/** Always finds one algorithm. */
 int cublasLtMatmulAlgoGetHeuristic(void *h, void *op, void *a, void *b, void *c, void *d, void *preference, int wanted,
                                    char *results, int *found) {
   memset(results, 0, 128);

@@ -1,5 +1,5 @@
-// A CUDA runtime without a GPU. It has the functions that the CUDA provider of ONNX Runtime imports. Memory of the device is
-// memory of the host, copies copy, and kernels do nothing: the runtime counts every call. The headers are NVIDIA's, so the
+// A CUDA runtime without a GPU. It has the functions that the CUDA provider of ONNX Runtime imports. Device memory is host
+// memory, copies copy, and kernels do nothing: the runtime only counts the calls. The headers are NVIDIA's, so that the
 // compiler checks each signature. CONTRIBUTING.md says what the counts are for.
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@
 
 // ---- counts
 
-// What a graph does while it is recorded is counted apart: a replay repeats it without a call of these functions.
+// Calls while a graph is recorded are counted separately, because a replay repeats them without calling these functions.
 enum { DIRECT, CAPTURED };
 static int phase = DIRECT;
 
@@ -25,14 +25,14 @@ static int phase = DIRECT;
 #define DECLARE(name) long name;
 static struct { CALLS(DECLARE) } calls[2];
 static long graphs, graphLaunches;
-static unsigned long long memory, peakMemory; // allocated now, and at most since the last reset
+static unsigned long long memory, peakMemory; // allocated now, and the largest value since the last reset
 
 #define ADD(name, n) __atomic_add_fetch(&calls[phase].name, n, __ATOMIC_RELAXED)
 
-/** cuBLAS, a library of its own, reports its matrix products here. */
+/** cuBLAS is a separate library. It reports its matrix products here. */
 void fakeCudaProduct(void) { ADD(products, 1); }
 
-// Kernels are found by the address of their function on the host, in a hash table with open addressing.
+// A hash table with open addressing finds kernels by the address of their function on the host.
 #define KERNELS 65536
 static struct { const void *host; const char *name; long count[2]; } kernels[KERNELS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +50,7 @@ void fakeCudaReset(void) {
   for (int i = 0; i < KERNELS; i++) kernels[i].count[DIRECT] = kernels[i].count[CAPTURED] = 0;
 }
 
-/** All counts as JSON. The text lives until the next call. */
+/** All counts as JSON. The text is valid until the next call. */
 const char *fakeCudaReport(void) {
   static char *text;
   size_t size;
@@ -113,12 +113,12 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *f,
 cudaError_t cudaLaunchCooperativeKernel(const void *f, dim3 g, dim3 b, void **args, size_t n, cudaStream_t s) { return run(f); }
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void *data) { f(data); return cudaSuccess; }
 
-// ---- memory: pages that nobody touches take no memory of the machine, so a test may allocate as much as a GPU has
+// ---- memory: untouched pages take no memory of the machine, so a test may allocate as much as a GPU has
 
 static struct { char *start; size_t size; } blocks[8192];
 static int blockCount;
 
-/** The index of the block that holds an address; −1 if it is memory of the host. The caller holds the lock. */
+/** The index of the block that contains an address; −1 for host memory. The caller holds the lock. */
 static int blockOf(const void *address) {
   for (int i = blockCount - 1; i >= 0; i--)
     if ((const char *)address >= blocks[i].start && (const char *)address < blocks[i].start + blocks[i].size) return i;
@@ -188,7 +188,7 @@ static cudaError_t copy(void *to, const void *from, size_t size, enum cudaMemcpy
   if (kind == cudaMemcpyHostToDevice) ADD(copiesToDevice, 1), ADD(bytesToDevice, size);
   if (kind == cudaMemcpyDeviceToHost) ADD(copiesToHost, 1), ADD(bytesToHost, size);
   if (kind == cudaMemcpyDeviceToDevice) ADD(copiesOnDevice, 1), ADD(bytesOnDevice, size);
-  // A large copy of what a kernel would have computed would only make untouched pages real.
+  // Skips large copies of what a kernel would have computed, because they would only make untouched pages real.
   if (kind != cudaMemcpyDeviceToDevice || size < 1 << 20) memmove(to, from, size);
   return cudaSuccess;
 }
@@ -279,7 +279,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device) {
       .cooperativeLaunch = 1, .concurrentKernels = 1};
   return cudaSuccess;
 }
-/** Our graphs need none of these. Whoever needs another one adds it. */
+/** Our graphs need no other attributes. Add an attribute here if a graph needs it. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
   switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor: *value = 9; return cudaSuccess;
@@ -312,7 +312,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **f, unsig
   return cudaSuccess;
 }
 
-// ---- errors: the return values above are all there is
+// ---- errors: only the return values above report errors
 
 cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 cudaError_t cudaPeekAtLastError(void) { return cudaSuccess; }

@@ -1,4 +1,4 @@
-// A cuDNN that can be opened and has no operation: a kernel that uses it fails. It announces a version with attention.
+// A cuDNN that can be opened but has no operation, so a kernel that uses it fails. It announces a version with attention.
 #include <stdlib.h>
 
 size_t cudnnGetVersion(void) { return 91900; }

@@ -1,4 +1,4 @@
-// `npm run check:cuda`: what our graphs ask of CUDA, checked without a GPU. See CONTRIBUTING.md.
+// `npm run check:cuda`: checks without a GPU how our graphs use CUDA. See CONTRIBUTING.md.
 import { FLAG, LabError, LIST, readFlags, TEXT } from '../flags.js';
 import type { CheckOptions } from './checks.js';
 import { runOnFakeCuda } from './provide.js';

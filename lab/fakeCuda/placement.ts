@@ -1,5 +1,5 @@
-// Which operations of our graphs have no kernel of the CUDA provider. ONNX Runtime would compute them on the CPU and copy all their
-// inputs and outputs. The graphs are those of the self-test, which use every feature of models and objectives, and those of bound decoding.
+// Finds operations of our graphs that have no kernel in the CUDA provider. ONNX Runtime would compute them on the CPU and copy
+// their inputs and outputs. Checks the graphs of bound decoding and of the self-test, which use every feature.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,11 +13,11 @@ import { selfTestCases } from '../../ml/selfTest/cases.js';
 import { decodingGraphs } from './steps.js';
 
 export interface SelfTestRun {
-  graphs: Graph[]; // as ONNX Runtime got them
-  failures: string[]; // names of programs that do not run
+  graphs: Graph[]; // the graphs that ONNX Runtime received
+  failures: string[]; // the names of programs that do not run
 }
 
-/** Runs every program of the self-test on CUDA. Its numbers mean nothing here. */
+/** Runs every program of the self-test on CUDA. The resulting numbers are meaningless here. */
 export async function runSelfTest(): Promise<SelfTestRun> {
   const graphs = [otherOperations(), ...decodingGraphs()];
   const failures: string[] = [];
@@ -40,7 +40,7 @@ export async function runSelfTest(): Promise<SelfTestRun> {
   return { graphs, failures };
 }
 
-/** An operation that no program has: of a gradient that no objective needs. */
+/** The gradient of this operation exists in no program, because no objective needs it. */
 function otherOperations(): Graph {
   const g = new Graph();
   const x = g.input('x', 'float32', [4, 8]);
@@ -49,13 +49,13 @@ function otherOperations(): Graph {
   return g;
 }
 
-/** Operations of `graphs` with element types for which CUDA has no kernel. */
+/** The operations of `graphs` with element types for which CUDA has no kernel. */
 export function withoutKernel(graphs: readonly Graph[]): string[] {
   const nodes = new Map(graphs.flatMap((graph) => graph.nodes.map((node) => [signature(node), node] as const)));
   return [...nodes].flatMap(([name, node]) => (runsOnCuda(alone(node)) ? [] : [name])).sort();
 }
 
-/** Operations that no graph has. */
+/** The operations that no graph contains. */
 export function unused(graphs: readonly Graph[]): Op[] {
   const used = new Set(graphs.flatMap(({ nodes }) => nodes.map(({ op }) => op)));
   return OPERATIONS.filter((op) => !used.has(op)).sort();
@@ -66,7 +66,7 @@ function signature({ op, inputs, outputs }: Node): string {
   return `${op}(${types(inputs)}) → ${types(outputs)}`;
 }
 
-/** A graph of one operation. */
+/** Makes a graph of one operation. */
 function alone({ op, inputs, attrs }: Node): Graph {
   const g = new Graph();
   const own = new Map([...new Set(inputs)].map((x, i) => [x, g.input(`x${i}`, x.dtype, x.shape)]));

@@ -1,5 +1,5 @@
-// Sets up a CUDA runtime without a GPU: the CUDA provider of ONNX Runtime from PyPI, and our libraries in the place of those of
-// NVIDIA, compiled against NVIDIA's headers. Nothing is written into node_modules.
+// Sets up a CUDA runtime without a GPU: the CUDA provider of ONNX Runtime from PyPI, and our libraries in place of NVIDIA's,
+// compiled against NVIDIA's headers. Nothing is written into node_modules.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -26,7 +26,7 @@ const HEADERS: Wheel[] = [
   },
 ];
 const CUDNN = 'libcudnn.so.9';
-/** Each of our libraries: its source, and flags. libcurand is only there to be linked to. */
+/** Our libraries, each with its source and flags. libcurand exists only because the provider is linked to it. */
 const LIBRARIES = {
   'libcudart.so.13': ['cudart.c'],
   'libcublas.so.13': ['cublas.c', '-l:libcudart.so.13'],
@@ -37,7 +37,7 @@ const LIBRARIES = {
 };
 
 /**
- * Runs a script of ours in a process in which sessions on CUDA work. Its output is that of this process.
+ * Runs a script of ours in a process with sessions on CUDA. Its output goes to the output of this process.
  * @returns its exit status
  */
 export async function runOnFakeCuda(script: URL, args: readonly string[], say: Say): Promise<number> {
@@ -54,9 +54,9 @@ export async function runOnFakeCuda(script: URL, args: readonly string[], say: S
 }
 
 /**
- * Puts the libraries into an empty folder, for LD_LIBRARY_PATH.
- * @param cudnn false: as on a machine without cuDNN
- * @throws Error with one line that says what is missing
+ * Puts the libraries into an empty folder for LD_LIBRARY_PATH.
+ * @param cudnn false imitates a machine without cuDNN
+ * @throws Error with one line that names what is missing
  */
 export async function putFakeCuda(folder: string, say: Say, cudnn = true): Promise<void> {
   if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('the CUDA provider needs Linux on x64');
@@ -66,7 +66,7 @@ export async function putFakeCuda(folder: string, say: Say, cudnn = true): Promi
     );
   const provider = await fetched(PROVIDER, say);
   for (const file of PROVIDER_FILES) symlinkSync(join(provider, file), join(folder, file));
-  // ONNX Runtime looks for providers beside its own library, and the path in LD_LIBRARY_PATH comes before that of the binding
+  // ONNX Runtime looks for providers beside its own library; LD_LIBRARY_PATH is searched before the folder of the binding
   const runtime = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'));
   const name = 'libonnxruntime.so.1';
   symlinkSync(join(runtime, 'bin/napi-v6', process.platform, process.arch, name), join(folder, name));
@@ -81,9 +81,9 @@ export async function putFakeCuda(folder: string, say: Say, cudnn = true): Promi
       ['-O1', '-Wall', '-shared', '-fPIC', ...include, ...names, path, `-L${folder}`, ...flags],
       { stdio: ['ignore', 2, 2] },
     );
-    if (compiled.error) throw new Error('gcc is needed to compile the CUDA runtime without a GPU');
+    if (compiled.error) throw new Error('gcc is missing: install it to compile the CUDA runtime without a GPU');
     if (compiled.status !== 0) throw new Error(`gcc cannot compile ${source}: see the lines above`);
   }
-  if (!cudnn) writeFileSync(join(folder, CUDNN), ''); // hides that of the machine
+  if (!cudnn) writeFileSync(join(folder, CUDNN), ''); // hides the machine's own cuDNN
   symlinkSync(CUDNN, join(folder, 'libcudnn.so'));
 }

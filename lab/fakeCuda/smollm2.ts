@@ -1,5 +1,5 @@
-// What decoding and training of SmolLM2-135M ask of CUDA. The weights are zeros in a file without blocks on the disk: kernels do
-// nothing here, so the numbers do not matter.
+// Counts the CUDA calls of SmolLM2-135M when it decodes and trains. The weights are zeros in a sparse file, because kernels do
+// nothing here and the numbers do not matter.
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ import { type Calls, type Counts, countCuda, memoryNow } from './counts.js';
 export const SMOLLM2 = parseModelConfig(CONFIGS['SmolLM2-135M'], 'SmolLM2');
 const RANK = 8;
 
-/** Gives `use` the model, with its weights in a temporary file. */
+/** Calls `use` with the model, whose weights are in a temporary file. */
 export async function withSmolLM2<T>(use: (model: SessionModel) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'gauntlet-fake-cuda-'));
   try {
@@ -55,7 +55,7 @@ function newAdapter(): IdentifiedAdapter {
   return { rank: RANK, alpha: 2 * RANK, values, digest: 'zeros' };
 }
 
-/** One step of decoding: what a second new token takes in addition. */
+/** Counts one step of decoding: the calls that a second new token adds. */
 export function decodingStep(rows: number): Promise<Calls> {
   return withSmolLM2(async (model) => {
     const session = new DecodeSession(model, SMOLLM2.contextLength, CUDA);
@@ -65,7 +65,7 @@ export function decodingStep(rows: number): Promise<Calls> {
     const requests = prompts.map((prompt, i) => ({ prompt, key: deriveKey('fake-cuda', i) }));
     const sample = (maxNewTokens: number) =>
       countCuda(() => session.generate(requests, { maxNewTokens, temperature: 0, stopTokens: [] }));
-    await sample(2); // opens the graphs, and takes the memory of a step
+    await sample(2); // opens the graphs, and allocates the memory of a step
     const [one, two] = [(await sample(1)).direct, (await sample(2)).direct];
     await session.close();
     const { byKernel, ...counted } = two;
@@ -75,8 +75,8 @@ export function decodingStep(rows: number): Promise<Calls> {
 }
 
 /**
- * The gradient of PPO for 16 chains, in the parts that the engine would make with the settings of a run on CUDA.
- * `planned` is the memory that the plan for a card has for it.
+ * Counts the gradient of PPO for 16 chains, in the parts that the engine would make with the settings of a run on CUDA.
+ * `planned` is the memory that the plan for a card reserves for it.
  */
 export function gradient(
   precision: Precision,
@@ -117,7 +117,7 @@ export function gradient(
   });
 }
 
-/** The most memory while a decoder of 16 rows and the gradients of 8 rows share the weights, as in a worker on CUDA in f16. */
+/** The peak memory while a decoder of 16 rows and the gradients of 8 rows share the weights, as in a worker on CUDA in f16. */
 export function samplingAndTraining(): Promise<{ peak: number; left: number; planned: number }> {
   return withSmolLM2(async (model) => {
     const [half, decoderRows, activationBytes] = ['float16' as const, 16, CUDA_ACTIVATION_MEGABYTES * 2 ** 20];

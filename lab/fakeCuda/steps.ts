@@ -1,4 +1,4 @@
-// What decoding on bound memory asks of CUDA: chunks of steps that are recorded as CUDA graphs. Weights are memory that nobody writes.
+// Counts the CUDA calls of decoding on bound memory, which records chunks of steps as CUDA graphs. Nobody writes the weights.
 import { BoundDevice } from '../../ml/decode/boundDevice.js';
 import type { DecodeOptions } from '../../ml/decode/decodeSession.js';
 import { DeviceTensor } from '../../ml/device/deviceSession.js';
@@ -19,14 +19,14 @@ export const MODELS = {
 const [ROWS, POSITIONS, STEPS] = [64, 256, 16];
 
 export interface RecordedSteps {
-  'launches of a step': number; // while it is recorded
-  'copies and allocations while recording': number; // which a replay would repeat with memory that is gone
-  'calls of a replayed step': number; // its graph is one
-  'copies of a chunk': number; // the state of the rows to the device, the tokens to the host
+  'launches of a step': number; // counted while the step is recorded
+  'copies and allocations while recording': number; // a replay would repeat them with memory that has been freed
+  'calls of a replayed step': number; // a replay is one graph
+  'copies of a chunk': number; // the state of the rows to the device, and the tokens to the host
   'bytes left allocated': number;
 }
 
-/** Steps of 64 rows. */
+/** Counts steps of 64 rows. */
 export async function recordedSteps(
   model: keyof typeof MODELS,
   type: CacheType,
@@ -50,7 +50,7 @@ export async function recordedSteps(
     uniforms: new Float64Array(STEPS * ROWS).fill(0.5),
   };
   const chunk = (steps: number) => countCuda(async () => device.runSteps(states, steps));
-  const recording = await chunk(2); // each of the two bindings records a graph
+  const recording = await chunk(2); // records a graph for each of the two bindings
   const [few, all] = [await chunk(STEPS / 2), await chunk(STEPS)];
   device.close();
   for (const weight of Object.values(weights)) weight.dispose();

@@ -14,7 +14,7 @@ export const PROBLEMS = {
   steps: () => loadSteps(LEVELS),
 } as const satisfies Record<string, () => Problems>;
 
-/** One record a line, each with its split. */
+/** One record per line, each with its split. */
 export const linesOf = (problems: Problems): string =>
   Object.entries(problems)
     .flatMap(([split, own]) => own.map((problem) => `${JSON.stringify({ split, ...toRecord(problem) })}\n`))

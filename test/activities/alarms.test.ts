@@ -1,4 +1,4 @@
-// Figures that only alarms watch, from the artifacts of a run to the places where people look.
+// Follows the figures that only alarms watch from the artifacts of a run to the outputs for users.
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -14,7 +14,7 @@ import type { ProgressUpdate } from '../../workflows/runState.js';
 import { type Doubles, doubles, memoryDoubles, SKILLED_RANK, TINIEST_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-/** The generator makes no mistake, so only validity earns something, which is what the alarm `term` is about. */
+/** The generator makes no mistake, so only validity earns a reward, which the alarm `term` reports. */
 const ONE_TERM = {
   ...TINIEST_RUN,
   schedule: { stages: [5], discriminatorSteps: 6, generatorSteps: 1, alternatingSteps: 0 },
@@ -24,7 +24,7 @@ const ONE_TERM = {
 
 describe('a run with an alarm', () => {
   let world: Doubles;
-  let shown: string; // by `train --watch`
+  let shown: string; // the output of `train --watch`
   let steps: StepMetrics[];
 
   before(async () => {
@@ -41,16 +41,16 @@ describe('a run with an alarm', () => {
     steps = await recordedSteps(world.deps, 'run');
   });
 
-  it('records it in the steps that raise it', () => {
+  it('records the alarm in the steps that raise it', () => {
     const kinds = steps.map(({ warnings = [] }) => warnings.map(({ kind }) => kind).filter((kind) => kind === 'term'));
     assert.deepEqual(kinds, [[], [], [], [], ['term'], ['term'], []]);
   });
 
-  it('shows it once in `train --watch`', () => {
+  it('shows the alarm once in `train --watch`', () => {
     assert.equal(shown.match(/warning: the term 'valid' makes 100 % of the discriminator's rewards/g)?.length, 1);
   });
 
-  it('marks its first step in the dashboard', async () => {
+  it('marks the first step of the alarm in the dashboard', async () => {
     const resources = openResources(await openStore(world.folder));
     const view = (await resources.read('runs/run')) as RunView;
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe('a run with an alarm', () => {
     assert.ok(view.charts.some(({ id, percent }) => id === 'term.valid' && percent));
   });
 
-  it('counts the groups of every step by what their samples have in common', async () => {
+  it('counts the groups of every step that are all right, all wrong or equal', async () => {
     for (const { role, groups, allRightGroups, allWrongGroups, allEqualGroups, artifacts } of steps) {
       const judged = await world.deps.store.getJson(artifacts.verdicts);
       assert.equal(groups, judged.length);
@@ -78,7 +78,7 @@ describe('a run with an alarm', () => {
 });
 
 describe('the rate of sandbox faults', () => {
-  it('counts the attempts that failed before one ended', async () => {
+  it('counts the failed attempts before the attempt that ended', async () => {
     const { deps } = await memoryDoubles();
     const activities = createActivities(deps);
     const environment = new MockActivityEnvironment({ attempt: 3 });

@@ -1,4 +1,4 @@
-// Everything that PPO can be asked for at once, on the real engine and a small random model.
+// Trains with all features of PPO at once, on the real engine and a small random model.
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const ALL = {
   },
 };
 
-/** The engine, which answers like the double: programs of a random model would all earn the same. */
+/** The real engine with the answers of the double, because all programs of a random model would get the same reward. */
 function withAnswers(engine: Engine): Engine {
   const generate: Engine['generate'] = async (requests) =>
     requests.map(({ prompt, key }) => {
@@ -55,7 +55,7 @@ interface Trained {
   files: Record<string, string>;
 }
 
-describe('all features of PPO at once', function () {
+describe('training with all features of PPO at once', function () {
   this.timeout(120_000);
   let folder: string;
   before(async () => {
@@ -79,7 +79,7 @@ describe('all features of PPO at once', function () {
     }
   }
 
-  it('trains to the same bytes on another number of workers, with plausible statistics', async () => {
+  it('gives the same bytes for another number of workers, with plausible statistics', async () => {
     const one = await train(1);
     const two = await train(2);
     assert.deepEqual(two.files, one.files);
@@ -98,7 +98,7 @@ describe('all features of PPO at once', function () {
     });
   });
 
-  it('trains with one adapter for both roles, and with two bases', async () => {
+  it('works with one adapter for both roles, and with two bases', async () => {
     const unified = await train(2, { mode: 'unified' });
     assert.equal(unified.result.digests.generator, unified.result.digests.discriminator);
     assert.ok(unified.steps.every(({ update }) => update.gradNorm > 0));

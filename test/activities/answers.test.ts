@@ -1,4 +1,4 @@
-// A run whose answers are all cut, or whose problems do not fit, says so from its first step on, wherever people look.
+// A run whose answers are all cut, or whose problems do not fit, reports this from its first step on in every output.
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { createActivities } from '../../activities/index.js';
@@ -34,9 +34,9 @@ const GENERATOR = /100 % of the generator's answers are cut off after 3 tokens: 
 const DISCRIMINATOR = /100 % of the discriminator's answers are cut off after 3 tokens: raise sampling\.maxTestTokens/;
 const ALL = { answers: 80, cutRate: 1, emptyRate: 0, unfitRate: 0 };
 
-describe('a run whose answers are all cut', () => {
+describe('a run with only cut answers', () => {
   let world: Doubles;
-  let shown: string; // by `train --watch` after the first step
+  let shown: string; // the output of `train --watch` after the first step
   const logged: string[] = [];
   const heard: RunMetrics[] = [];
 
@@ -62,7 +62,7 @@ describe('a run whose answers are all cut', () => {
     assert.match(text, DISCRIMINATOR);
   };
 
-  it('records the cut answers of both roles with its first step', async () => {
+  it('records the cut answers of both roles in its first step', async () => {
     const first = heard.find((record): record is StepMetrics => record.kind === 'step' && record.step === 1)!;
     const { generator, discriminator } = first.answers!;
     assert.deepEqual(generator, { ...ALL, answers: 3 * 4 * 5 });
@@ -74,12 +74,12 @@ describe('a run whose answers are all cut', () => {
     bothIn(logged.join('\n'));
   });
 
-  it('warns in `train --watch`, once for each role', () => {
+  it('warns once for each role in `train --watch`', () => {
     bothIn(shown);
     assert.equal(shown.split('\n').filter((line) => line.startsWith('warning: 100 %')).length, 2);
   });
 
-  it('warns in `status`, also after its end', async () => {
+  it('warns in `status`, also after the run has ended', async () => {
     const { out } = await inProcess('status', 'cut', '--store', world.folder);
     bothIn(out);
     assert.match(out, /\(6 of 6 steps\)/);
@@ -89,13 +89,13 @@ describe('a run whose answers are all cut', () => {
     assert.ok(warnings.some(({ field }) => field === 'sampling.maxTestTokens'));
   });
 
-  it('warns in the report, with a chart', async () => {
+  it('shows a warning and a chart in the report', async () => {
     const page = await renderReport(await openStore(world.folder), 'cut');
     bothIn(page);
     assert.match(page, /"title":"Cut answers"/);
   });
 
-  it('warns in the dashboard, with a chart of each step', async () => {
+  it('shows a warning and a chart over all steps in the dashboard', async () => {
     const resources = openResources(await openStore(world.folder));
     const { warnings, charts } = (await resources.read('runs/cut')) as RunView;
     bothIn(warnings.map(({ text }) => text).join('\n'));
@@ -105,13 +105,13 @@ describe('a run whose answers are all cut', () => {
     assert.ok(chart.lines.some(({ name, points }) => name === 'generator' && points.some(({ step }) => step === 1)));
   });
 
-  it('is exported with its metrics', async () => {
+  it('exports the shares of answers with its metrics', async () => {
     const store = await openStore(world.folder);
     const run = { id: 'cut', store, records: await readRunRecords(store, 'cut'), startedAt: 0 };
     for await (const [, content] of metricLines(run)) bothIn(String(content));
   });
 
-  it('counts the answers of evaluations, too', async () => {
+  it('also counts the answers of evaluations', async () => {
     const evaluations = heard.filter((record) => record.kind === 'evaluation');
     assert.ok(evaluations.length > 2);
     for (const { answers } of evaluations) assert.equal(answers?.generator?.cutRate, 1);
@@ -120,8 +120,8 @@ describe('a run whose answers are all cut', () => {
   });
 });
 
-describe('a run whose answers are whole', () => {
-  it('has shares without warnings', async () => {
+describe('a run without cut answers', () => {
+  it('records the shares of answers, but no warning', async () => {
     const steps: StepMetrics[] = [];
     const world = await memoryDoubles({ onMetrics: (_, record) => record.kind === 'step' && steps.push(record) });
     await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
@@ -144,7 +144,7 @@ describe('a run whose answers are whole', () => {
   });
 });
 
-describe('problems that do not fit into the context', () => {
+describe('problems that are too long for the context', () => {
   const long = (n: number, words: number) => ({ ...addProblem(n), description: `add ${n}${' word'.repeat(words)}` });
   const reason = /^the prompt has 25\d\d tokens, the model reads fewer than 1000: shorten the problem$/;
   let set: ProblemSet;
@@ -175,9 +175,9 @@ describe('problems that do not fit into the context', () => {
       assert.ok(updates.some(({ quarantined }) => quarantined?.problems === 2 && quarantined.of === 24));
     });
 
-  it('end the run if a split has no other problem, after the record is written', async () => {
+  it('end the run after the record is written, if a split has no other problem', async () => {
     set.validation = [long(52, 500)];
-    // before the configuration is known, so that the run fails and does not wait for a decision
+    // happens before the configuration is known, so the run fails instead of waiting for a decision
     const onConfig = () => assert.fail('the run has begun');
     const run = runPipeline(createActivities(world.deps), 'run', SMALL_RUN, { onConfig });
     await assert.rejects(run, /no healthy problem is left for validation: 3 of .*add-50: the prompt has/);
@@ -203,7 +203,7 @@ describe('problems that do not fit into the context', () => {
     assert.equal((await openReaders(scope, blind)).discriminator, undefined);
   });
 
-  it('are left out of evaluations and of `show`, which say so', async () => {
+  it('are left out of evaluations and of `show`, which report them', async () => {
     const acts = createActivities(world.deps);
     const read = (skipped: Ref<Rejected[]> | undefined) => world.deps.store.getJson(skipped!);
     const shown = await solve(acts, { preset: 'tiny', limit: 2 });
@@ -213,7 +213,7 @@ describe('problems that do not fit into the context', () => {
     const input = { checkpoint: { runId: 'run', name: 'latest' }, source: 'other.jsonl' };
     const own = await measure(acts, input);
     assert.deepEqual([own.problems, own.skipped], [22, undefined], 'the run has left them out already');
-    set.train.push(addProblem(60)); // now another file
+    set.train.push(addProblem(60)); // the file now has other contents
     const measured = await measure(acts, input);
     assert.equal(measured.problems, 23);
     const skipped = await read(measured.skipped);

@@ -15,7 +15,7 @@ import { type RunHooks, runPipeline } from '../support/runs.js';
 const LONG = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 2, generatorSteps: 3, alternatingSteps: 2 } };
 const AT = '2026-01-01T00:00:00.000Z';
 
-describe('control of a run', () => {
+describe('control requests to a run', () => {
   let world: Doubles;
   let acts: Activities;
 
@@ -25,7 +25,7 @@ describe('control of a run', () => {
   });
 
   const queueOf = (pending: Request[]): RequestQueue => new RequestQueue({ pending, paused: false });
-  /** Hooks of a run that is sent `requests[n]` after step n. */
+  /** The hooks of a run that receives `requests[n]` after step n. */
   function hooksWith(requests: Record<number, Request[]>): RunHooks {
     const queue: Request[] = [...(requests[0] ?? [])];
     return {
@@ -38,7 +38,7 @@ describe('control of a run', () => {
   const steps = async () => (await records()).filter((record) => record.kind === 'step');
   const controls = async () => (await records()).filter((record) => record.kind === 'control');
 
-  it('a change of the learning rate applies from the next step on and is recorded with its position and time', async () => {
+  it('apply a change of the learning rate from the next step on, and record its position and time', async () => {
     const fields = { ppo: { learningRate: 0.5 } };
     await runPipeline(acts, 'run', LONG, hooksWith({ 3: [{ kind: 'change', fields, at: AT }] }));
     const rates = (await steps()).map((s) => s.learningRate);
@@ -51,7 +51,7 @@ describe('control of a run', () => {
     ]);
   });
 
-  it('a change alters the result, and the same change alters it in the same way', async () => {
+  it('give the same result if the same change is made again, and another result than without it', async () => {
     const change = { 3: [{ kind: 'change', fields: { ppo: { learningRate: 0.5 } }, at: AT }] } as Record<
       number,
       Request[]
@@ -64,7 +64,7 @@ describe('control of a run', () => {
     assert.notDeepEqual(first.digests, plain.digests);
   });
 
-  it('a run that starts again replays recorded requests at the same positions and records nothing twice', async () => {
+  it('are replayed at the same positions when the run starts again, and no request is recorded twice', async () => {
     const fields = { ppo: { learningRate: 0.5 }, schedule: { alternatingSteps: 3 } };
     const requests: Record<number, Request[]> = {
       2: [{ kind: 'change', fields, at: AT }],
@@ -94,7 +94,7 @@ describe('control of a run', () => {
     assert.ok(!calls.includes('applyUpdate'), 'completed steps are not repeated');
   });
 
-  it('a shorter schedule ends the current epoch', async () => {
+  it('end the current epoch if the schedule becomes shorter', async () => {
     const shorter = {
       kind: 'change',
       fields: { schedule: { generatorSteps: 1, alternatingSteps: 1 } },
@@ -114,7 +114,7 @@ describe('control of a run', () => {
     ]);
   });
 
-  it('a phase that becomes longer after its epoch ended continues in a new epoch, and no checkpoint is overwritten', async () => {
+  it('continue a longer phase in a new epoch if its epoch has ended, and overwrite no checkpoint', async () => {
     const longer = {
       kind: 'change',
       fields: { schedule: { discriminatorSteps: 4, generatorSteps: 4 } },
@@ -146,7 +146,7 @@ describe('control of a run', () => {
     assert.equal(best.files['generator/adapter_model.safetensors'], result.digests.generator);
   });
 
-  describe('during the last evaluation', () => {
+  describe('requests during the last evaluation', () => {
     /** Adds requests to the queue when the last evaluation completes. */
     function requestsAtEnd(queue: Request[], ...requests: Request[]): Activities {
       return {
@@ -160,7 +160,7 @@ describe('control of a run', () => {
       };
     }
 
-    it('a longer schedule continues the run, and all requests are recorded', async () => {
+    it('continue the run if they make the schedule longer, and all of them are recorded', async () => {
       const queue: Request[] = [];
       const change = (alternatingSteps: number): Request => ({
         kind: 'change',
@@ -178,7 +178,7 @@ describe('control of a run', () => {
       assert.equal((await listCheckpoints(world.deps.store, 'run')).at(-1)!.step, 9);
     });
 
-    it('stop is recorded, and requests after it are ignored', async () => {
+    it('are ignored after a recorded stop', async () => {
       const queue: Request[] = [];
       const last = requestsAtEnd(queue, { kind: 'stop', at: AT }, { kind: 'stop', at: AT });
       const result = await runPipeline(last, 'run', LONG, { now: () => AT, requests: queueOf(queue) });
@@ -187,7 +187,7 @@ describe('control of a run', () => {
     });
   });
 
-  it('stop ends the run after the current step, with a checkpoint and an evaluation', async () => {
+  it('end the run after the current step if they stop it, with a checkpoint and an evaluation', async () => {
     const result = await runPipeline(acts, 'run', LONG, hooksWith({ 4: [{ kind: 'stop', at: AT }] }));
     assert.equal(result.stopped, 'stop requested');
     assert.equal((await steps()).length, 4);
@@ -196,7 +196,7 @@ describe('control of a run', () => {
     assert.equal(last.step, 4);
   });
 
-  it('a pause lasts until resume; other requests are applied meanwhile', async () => {
+  it('pause the run until it is resumed, and meanwhile apply other requests', async () => {
     const queue = new RequestQueue();
     queue.accept({ kind: 'pause', at: AT });
     const states: (string | undefined)[] = [];
@@ -223,11 +223,11 @@ describe('control of a run', () => {
     ]);
   });
 
-  it('a budget ends the run before the step that would exceed it, also if the run starts again', async () => {
+  it('end the run before the step that would exceed a budget, also if the run starts again', async () => {
     const first = await runPipeline(acts, 'free', LONG);
     const cost = (await readMetrics(world.deps.store, 'free')).filter((r): r is StepMetrics => r.kind === 'step');
     const spent = (steps: number) => cost.slice(0, steps).reduce((sum, s) => sum + s.sampledTokens, 0);
-    const tokens = Math.max(spent(4), spent(3) + cost[2]!.sampledTokens); // the usage of the third step predicts that of the fourth
+    const tokens = Math.max(spent(4), spent(3) + cost[2]!.sampledTokens); // the usage of the third step predicts the usage of the fourth
     assert.equal(first.stopped, undefined);
     const limited = { ...LONG, budget: { tokens } };
     const result = await runPipeline(acts, 'run', limited);
@@ -237,7 +237,7 @@ describe('control of a run', () => {
     assert.deepEqual((await runPipeline(acts, 'run', limited)).stopped, result.stopped);
   });
 
-  it('no request is accepted while a run out of budget writes its last checkpoint', async () => {
+  it('are refused while a run that has used up its budget writes its last checkpoint', async () => {
     const queue = new RequestQueue();
     let isOver = false;
     let refused = 0;
@@ -263,7 +263,7 @@ describe('control of a run', () => {
     assert.ok(refused > 1);
   });
 
-  it('a skipped step leaves only its record', async () => {
+  it('skip a step, which leaves only its record', async () => {
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {
@@ -291,12 +291,12 @@ describe('control of a run', () => {
     ]);
   });
 
-  it('the usage of a skipped step counts, also if the run starts again', async () => {
+  it('count the usage of a skipped step, also if the run starts again', async () => {
     await runPipeline(acts, 'free', LONG);
     const free = await readMetrics(world.deps.store, 'free');
     const costs = free.flatMap((record) => (record.kind === 'step' ? [record.sampledTokens] : []));
     const spent = (count: number) => costs.slice(0, count).reduce((sum, cost) => sum + cost, 0);
-    const tokens = Math.max(spent(4), spent(3) + costs[2]!); // of four steps, one of them skipped
+    const tokens = Math.max(spent(4), spent(3) + costs[2]!); // four steps, one of which was skipped
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {
@@ -314,7 +314,7 @@ describe('control of a run', () => {
     assert.equal((await steps()).length, 3);
   });
 
-  it('an epoch writes no checkpoint if all its steps are skipped', async () => {
+  it('prevent the checkpoint of an epoch if they skip all its steps', async () => {
     const skipping: Activities = {
       ...acts,
       trainPolicy: async (input) => {

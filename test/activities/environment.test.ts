@@ -1,4 +1,4 @@
-// A run records where its work is done, and a worker with another environment is refused unless a person accepts it.
+// A run records the environment of its workers. A worker with another environment is refused unless a user accepts it.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import type { Deps } from '../../chains/scope.js';
@@ -11,9 +11,9 @@ import { runPipeline } from '../support/runs.js';
 const SANDBOX = { facts: { backend: 'docker', python: '3.11.2' }, details: { code: '1' } };
 const ENGINE = { facts: { device: 'cpu' }, details: { code: '1' } };
 
-describe('the environment of a run', () => {
+describe('the recorded environment of a run', () => {
   let world: Doubles;
-  /** Runs the pipeline on a worker with this environment of programs. */
+  /** Runs the pipeline on a worker with this environment. */
   const train = (sandbox: Omit<Environment, 'part'>, acceptsEnvironment = false, engine = ENGINE) => {
     const environment = async (part: Environment['part']) => (part === 'sandbox' ? sandbox : engine);
     return runPipeline(createActivities({ ...world.deps, environment, acceptsEnvironment }), 'run', TINIEST_RUN);
@@ -29,25 +29,25 @@ describe('the environment of a run', () => {
     world = await memoryDoubles();
   });
 
-  it('is recorded by the first worker, once', async () => {
+  it('is written once, by the first worker', async () => {
     const result = await train(SANDBOX);
     assert.deepEqual(await train(SANDBOX), result);
     assert.deepEqual([await recorded('sandbox'), await recorded('engine')], [[SANDBOX], [ENGINE]]);
   });
 
-  it('is recorded by the next worker for a run that has no record', async () => {
+  it('is written by the next worker if the run has no record', async () => {
     await runPipeline(createActivities(world.deps), 'run', TINIEST_RUN);
     assert.deepEqual(await recorded('sandbox'), []);
     await train(SANDBOX);
     assert.deepEqual(await recorded('sandbox'), [SANDBOX]);
   });
 
-  it('refuses a worker with other facts, with one line that names them', async () => {
+  it('makes a worker with other facts fail with one line that names them', async () => {
     await train(SANDBOX);
     const other = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
     await assert.rejects(train(other), {
       type: 'ENVIRONMENT_CHANGED',
-      nonRetryable: false, // another worker may have the environment
+      nonRetryable: false, // a worker with the recorded environment may exist
       message:
         'run run has another sandbox: backend docker, here wasm; python 3.11.2, here 3.13.2; results may differ: use the same, or set GAUNTLET_ACCEPT_ENVIRONMENT=1 for this worker',
     });
@@ -59,7 +59,7 @@ describe('the environment of a run', () => {
     assert.deepEqual([await recorded('sandbox'), await recorded('engine')], [[SANDBOX], [ENGINE]]);
   });
 
-  it('opens the sandbox again after a refusal: Docker may answer now', async () => {
+  it('is checked with a newly opened sandbox after a refusal, because Docker may answer by then', async () => {
     await train(SANDBOX);
     const wasm = { facts: { backend: 'wasm', python: '3.13.2' }, details: {} };
     let sandbox: Omit<Environment, 'part'> = wasm;
@@ -75,7 +75,7 @@ describe('the environment of a run', () => {
     await again();
   });
 
-  it('records an accepted change, and runs programs again in the other sandbox', async () => {
+  it('includes an accepted change, after which programs run again in the other sandbox', async () => {
     const result = await train(SANDBOX);
     const other = { ...SANDBOX, facts: { backend: 'docker', python: '3.12.1' } };
     const before = world.sandbox.jobs.length;
@@ -83,12 +83,12 @@ describe('the environment of a run', () => {
     assert.ok(world.sandbox.jobs.length > before, 'its results have their own keys');
     assert.deepEqual(await recorded('sandbox'), [SANDBOX, { ...other, accepted: true }]);
     const after = world.sandbox.jobs.length;
-    await train(other); // a known environment now
+    await train(other); // the environment is known now
     await train(SANDBOX);
     assert.equal(world.sandbox.jobs.length, after);
   });
 
-  it('selects chains again in the other sandbox', async () => {
+  it('includes an accepted change, after which chains are selected again in the other sandbox', async () => {
     const select = async (sandbox: Omit<Environment, 'part'>, acceptsEnvironment = false) => {
       const environment = async () => sandbox;
       const acts = createActivities({ ...world.deps, environment, acceptsEnvironment });
@@ -107,27 +107,27 @@ describe('the environment of a run', () => {
     assert.ok((await select(other, true)) > first);
   });
 
-  it('records new details without a question', async () => {
+  it('takes new details without a question', async () => {
     await train(SANDBOX);
     const newer = { ...SANDBOX, details: { code: '2' } };
     await train(newer);
     assert.deepEqual(await recorded('sandbox'), [SANDBOX, newer]);
   });
 
-  it('compares what an older version recorded, also what it called a detail', async () => {
+  it('can be compared with the record of an older version, including the details in it', async () => {
     await train({ facts: SANDBOX.facts, details: { image: 'sha256:1' } });
     const of = (image: string) => ({ facts: { ...SANDBOX.facts, pyodide: '1', image }, details: {} });
     await assert.rejects(train(of('sha256:2')), { message: /: image sha256:1, here sha256:2; results/ });
     await train(of('sha256:1'));
   });
 
-  it('never contains control characters, which would reach a terminal', async () => {
+  it('contains no control characters, which would reach a terminal', async () => {
     const forged = { facts: { python: '3.11\u001b[2J' }, details: {} };
     await assert.rejects(train(forged), /must not contain control characters/);
     assert.deepEqual(await recorded('sandbox'), []);
   });
 
-  it('is recorded once by concurrent workers', async () => {
+  it('is written once by concurrent workers', async () => {
     const environment: Environment = { part: 'sandbox', ...SANDBOX };
     const { store } = world.deps;
     await Promise.all(Array.from({ length: 5 }, () => enterEnvironment(store, 'run', environment, false)));

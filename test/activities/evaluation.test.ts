@@ -5,7 +5,7 @@ import type { Activities } from '../../method/activities.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { measure, runPipeline } from '../support/runs.js';
 
-describe('evaluating a checkpoint', () => {
+describe('the evaluation of a checkpoint', () => {
   let world: Doubles;
   let acts: Activities;
   beforeEach(async () => {
@@ -15,7 +15,7 @@ describe('evaluating a checkpoint', () => {
   });
   const checkpoint = { runId: 'teacher', name: 'latest' };
 
-  it('measures every held-out problem, and finds that training helped', async () => {
+  it('measures every held-out problem, and shows that training helped', async () => {
     const trained = await measure(acts, { checkpoint, samples: 6 });
     const untrained = await measure(acts, { checkpoint, untrained: true, samples: 6 });
     const results = await world.deps.store.getJson(trained.results);
@@ -28,7 +28,7 @@ describe('evaluating a checkpoint', () => {
     assert.equal(rate(trained), results.reduce((sum, { solved }) => sum + solved, 0) / 36);
   });
 
-  it('draws the problems of a limit at random', async () => {
+  it('draws a limited number of problems at random', async () => {
     const { results } = await measure(acts, { checkpoint, samples: 1, limit: 3 });
     const ids = (await world.deps.store.getJson(results)).map(({ id }) => id);
     assert.equal(new Set(ids).size, 3);
@@ -38,7 +38,7 @@ describe('evaluating a checkpoint', () => {
   it('judges tests, mutants and the programs of the base model', async () => {
     const { results, metrics, tokens } = await measure(acts, { checkpoint });
     for (const one of await world.deps.store.getJson(results)) {
-      // the double has two mutants of each reference; `x + n + 1` fails every test, the other one only for x ≥ 3
+      // the double has two mutants per reference: `x + n + 1` fails every test, the other fails only for x ≥ 3
       assert.equal(one.mutants, 2);
       assert.ok(one.killed === 2 ? one.valid > 0 : one.killed <= 1, JSON.stringify(one));
       assert.ok(one.valid <= one.written && one.inputs <= one.written);
@@ -47,7 +47,7 @@ describe('evaluating a checkpoint', () => {
     assert.ok(tokens > 0);
   });
 
-  it('lets every valid test vote for the best of several programs, also one with the input of a hidden test', async () => {
+  it('lets every valid test vote for the best of several programs, even if a hidden test has the same input', async () => {
     const { store } = world.deps;
     const measured = await measure(acts, { checkpoint, samples: 2, limit: 1 });
     const [one] = await store.getJson(measured.artifacts.verdicts);
@@ -80,7 +80,7 @@ describe('evaluating a checkpoint', () => {
     assert.equal(await chosen(), 0.5);
   });
 
-  it('repeats nothing that it has done', async () => {
+  it('repeats no finished work', async () => {
     const first = await measure(acts, { checkpoint });
     world.engine.calls.length = 0;
     assert.deepEqual(await measure(acts, { checkpoint }), first);

@@ -23,7 +23,7 @@ describe('out-of-memory errors', () => {
     });
   }
 
-  it('are not other RangeErrors', () => {
+  it('do not include other RangeErrors', () => {
     for (const work of [() => new Float32Array(-1), () => [].length.toFixed(-1)]) {
       const failure = toFailure(thrownBy(work)) as ApplicationFailure;
       assert.deepEqual([failure.nonRetryable, failure.type], [true, LOGIC_FAULT]);

@@ -1,5 +1,5 @@
-// A store whose writes fail every now and then, before they took place or after, under a whole run of exact doubles:
-// what Temporal does about it (the same activity again) is all that is needed.
+// A whole run of exact doubles on a store that fails on some writes, before or after they take effect. Calling an activity
+// again, as Temporal does, must be enough to recover.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { failing, type Notice } from '../../lab/chaos/instrument.js';
@@ -8,14 +8,14 @@ import type { Activities } from '../../method/activities.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Every kind of step once, with few samples. */
+/** One step of every kind, with few samples. */
 const RUN = {
   ...SMALL_RUN,
   batch: { generator: { problems: 2, samples: 2 }, discriminator: { problems: 2, samples: 2 } },
   evaluation: { problems: 2, testProblems: 2 },
 };
 
-/** Each activity is called again for as long as the store fails. */
+/** Calls each activity again until the store does not fail. */
 function retried(activities: Activities): Activities {
   const again =
     (call: (...given: unknown[]) => Promise<unknown>) =>
@@ -33,7 +33,7 @@ function retried(activities: Activities): Activities {
   ) as unknown as Activities;
 }
 
-describe('a store that fails on one of ten writes', function () {
+describe('a run on a store that fails on one of ten writes', function () {
   this.timeout(120_000);
   let calm: Doubles;
   before(async () => {
@@ -42,7 +42,7 @@ describe('a store that fails on one of ten writes', function () {
   });
 
   for (const seed of ['b', 'c']) {
-    it(`gives the same digests and metrics and a complete store (seed ${seed})`, async () => {
+    it(`ends with the same digests and metrics and a complete store (seed ${seed})`, async () => {
       const broken = await doubles();
       const heard: Notice[] = [];
       const store = failing(broken.deps.store, { share: 0.1, seed }, (notice) => heard.push(notice));

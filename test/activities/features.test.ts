@@ -1,4 +1,4 @@
-// What the configuration can switch on beyond the tiny preset: each switch reaches the engine, and a run goes through.
+// Features beyond the tiny preset: each option reaches the engine, and a run with it completes.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { decodeOptimizerState } from '../../chains/artifacts.js';
@@ -17,7 +17,7 @@ import { runPipeline, solve } from '../support/runs.js';
 
 const POSITION = { stage: 5, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
 
-describe('optional features', () => {
+describe('training with optional features', () => {
   let world: Doubles;
   let acts: Activities;
   let leaf: Activities;
@@ -30,7 +30,7 @@ describe('optional features', () => {
   const steps = async (runId: string) =>
     (await readMetrics(world.deps.store, runId)).filter((record) => record.kind === 'step');
 
-  /** Scored rows of two samples, of which the second is trained in two places. */
+  /** Scored rows of two samples. The second sample is trained at two places. */
   async function scored(config: object, runId = 'run'): Promise<Trajectory[]> {
     const { run, state } = await acts.prepareRun({ runId, input: { ...SMALL_RUN, ...config } });
     const rows: Trajectory[] = [
@@ -43,8 +43,8 @@ describe('optional features', () => {
     return world.deps.store.getJson(out.trajectories);
   }
 
-  it('computes log-probs of the base for the KL penalty', async () => {
-    const adapters: unknown[] = []; // of the scores, then of the base's log-probs
+  it('computes log-probs of the base model for the KL penalty', async () => {
+    const adapters: unknown[] = []; // first the scores, then the base's log-probs
     const logprobs = world.engine.logprobs.bind(world.engine);
     world.engine.logprobs = (rows, options) => {
       adapters.push(options.adapter);
@@ -62,7 +62,7 @@ describe('optional features', () => {
     assert.equal((await scored({}, 'without'))[0]!.referenceLogprobs, undefined);
   });
 
-  it('resumes an interrupted update and ends with the same bytes', async () => {
+  it('resumes an interrupted update and gives the same bytes', async () => {
     const input = { ...SMALL_RUN, ppo: { ...SMALL_RUN.ppo, epochs: 4, minibatch: 1 } };
     const { run, state } = await acts.prepareRun({ runId: 'run', input });
     const rows = [1, -1].map((advantage) => {
@@ -90,7 +90,7 @@ describe('optional features', () => {
     const scope = { ...openScope(world.deps), saveEveryMs: 0 };
     await assert.rejects(updatePolicy(scope, update), /killed/);
     assert.deepEqual((await updatePolicy(scope, update)).state, whole.state);
-    assert.equal(calls, 5 + 4); // four of eight minibatches were kept
+    assert.equal(calls, 5 + 4); // four of eight minibatches were saved
   });
 
   it('enables configured loss terms and uses a different dropout mask for every minibatch', async () => {
@@ -121,7 +121,7 @@ describe('optional features', () => {
     assert.equal(new Set(keys).size, keys.length);
   });
 
-  it('averages statistics over the minibatches that have them', () => {
+  it('averages each statistic over the minibatches that have it', () => {
     const plain = { loss: 1, ratio: 1, approxKl: 0, clipFraction: 0, entropy: 0, gradNorm: 2, tokens: 10 };
     const mean = meanStats([
       { ...plain, kl: 1, exactEntropy: 0.5 },
@@ -130,7 +130,7 @@ describe('optional features', () => {
     assert.deepEqual([mean.kl, mean.exactEntropy, mean.policyLoss, mean.tokens], [2.5, 0.5, undefined, 40]);
   });
 
-  it('trains, repeats a step and solves without any reference', async () => {
+  it('trains, repeats a step and solves problems without any reference solution', async () => {
     const { train, validation, test } = problemSet();
     const open = (problems: Problem[]) => problems.map(({ referenceSolution: _, ...problem }) => problem);
     const set = { train: open(train), validation: open(validation), test: open(test) };
@@ -161,7 +161,7 @@ describe('optional features', () => {
     assert.equal((await solve(activities, { checkpoint: { runId: 'run', name: 'latest' }, tests: true })).problems, 6);
   });
 
-  it('shares one adapter and one optimizer in unified mode', async () => {
+  it('uses one adapter and one optimizer for both roles in unified mode', async () => {
     const result = await runPipeline(acts, 'run', { ...SMALL_RUN, mode: 'unified' });
     assert.equal(result.digests.generator, result.digests.discriminator);
     const { files } = await loadCheckpoint(world.deps.store, 'run', 'latest');
@@ -181,7 +181,7 @@ describe('optional features', () => {
     assert.equal(seen.size, 1);
   });
 
-  it('samples and trains each role on its own base', async () => {
+  it('samples and trains each role with its own base model', async () => {
     const other = new FakeEngine();
     Object.assign(other.info, { digest: `sha256:${'e'.repeat(64)}` });
     const two = createActivities({
@@ -205,7 +205,7 @@ describe('optional features', () => {
     });
   });
 
-  it('trains chains with stage 5 only', async () => {
+  it('trains chains that have only stage 5', async () => {
     const result = await runPipeline(acts, 'run', { ...SMALL_RUN, stages: [5], schedule: { generatorSteps: 2 } });
     assert.ok(result.after.passRate > result.before.passRate);
     assert.ok((await steps('run')).every(({ stage }) => stage === 5));
@@ -219,17 +219,17 @@ describe('optional features', () => {
     );
   });
 
-  it('records the commit of a model from the hub in the manifest', async () => {
+  it('records the commit of a hub model in the manifest', async () => {
     const commit = 'c'.repeat(40);
     world.engine.info.path = `/cache/hub/models--some--model/snapshots/${commit}`;
     await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
     const manifest = await readRun(world.deps.store, 'run');
     assert.deepEqual([manifest.modelRevision, manifest.discriminatorModelRevision], [commit, undefined]);
     world.engine.info.path = 'double';
-    await acts.prepareRun({ runId: 'run', input: SMALL_RUN }); // the digests decide whether it is the same run
+    await acts.prepareRun({ runId: 'run', input: SMALL_RUN }); // digests decide whether two runs are the same
   });
 
-  it("takes the model's sampling settings for null, and the configuration's for numbers", async () => {
+  it('uses the sampling settings of the model for null, and those of the configuration for numbers', async () => {
     Object.assign(world.engine.info.generation, { temperature: 0.6, topK: 20 });
     const sampling = { ...SMALL_RUN.sampling, temperature: null, topP: null, topK: 3, repetitionPenalty: null };
     const { run, config } = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, sampling } });
@@ -239,7 +239,7 @@ describe('optional features', () => {
     assert.deepEqual([runId, stored.sampling], ['run', config.sampling], 'the manifest names the numbers');
   });
 
-  it('filters the distribution for evaluation and solving, but not for training', async () => {
+  it('filters the sampled distribution in evaluation and solving, but not in training', async () => {
     const sampling = { ...SMALL_RUN.sampling, topP: 0.9, topK: 20, repetitionPenalty: 1.1 };
     const { run } = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, sampling } });
     const cuts: unknown[] = [];

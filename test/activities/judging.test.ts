@@ -15,7 +15,7 @@ const GOOD = 'def solve(x):\n    return x + 1';
 const SMALL_ONLY = 'def solve(x):\n    return x + 1 if x < 3 else 0';
 const WRONG = 'def solve(x):\n    return x + 9';
 
-/** A chain of one token a stage, whose last answer is the program. */
+/** A chain with one token per stage. The last answer is the program. */
 function chain(sample: number, code: string, problemId = 'add-1', truncated = false): Chain {
   const turns = STAGES.map((stage) => ({
     stage,
@@ -40,7 +40,7 @@ function testTurn(text: string, sample = 0, stage: Stage = 5) {
   };
 }
 
-describe('judging', () => {
+describe('the judging activities', () => {
   let world: Doubles;
   let acts: Activities;
   let prepared: PrepareRunOutput;
@@ -63,9 +63,9 @@ describe('judging', () => {
   };
 
   describe('executeSuite', () => {
-    it('judges every sample on baseline tests and the valid generated ones', async () => {
+    it('judges every sample on the baseline tests and the valid generated tests', async () => {
       const chains = [chain(0, GOOD), chain(1, SMALL_ONLY), chain(2, WRONG), chain(3, '')];
-      const written = await tests(chains, [['((7,), 8)\n((3,), 0)']]); // the second expects what is false
+      const written = await tests(chains, [['((7,), 8)\n((3,), 0)']]); // the second test expects a wrong value
       const { run } = prepared;
       const out = await acts.executeSuite({
         run,
@@ -99,7 +99,7 @@ describe('judging', () => {
       const programs = [chain(0, GOOD), chain(1, SMALL_ONLY), chain(2, WRONG)];
       const written = ['((1,), 2)', '((2,), 3)'];
 
-      it('changes what was written, and keeps for each program the first change that catches it', async () => {
+      it('changes the written tests, and keeps for each program the first change that catches it', async () => {
         const { run } = await hybrid('hybrid');
         const chains = await put(programs);
         const suite = {
@@ -133,7 +133,7 @@ describe('judging', () => {
         assert.deepEqual((await get((await acts.executeSuite(suite)).verdicts))[0], cell);
       });
 
-      it('takes known inputs as seeds if nothing was written', async () => {
+      it('uses the known inputs as seeds if no test was written', async () => {
         const { run } = await hybrid('seeds');
         const chains = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);
         const out = await acts.executeSuite({
@@ -149,7 +149,7 @@ describe('judging', () => {
         ]);
       });
 
-      it('leaves the rewards of the discriminator, measurements and other writers alone', async () => {
+      it('does not affect discriminator rewards, measurements or other writers', async () => {
         const { run } = await hybrid('others');
         const chains = await put(programs);
         const both = await tests(programs.slice(1, 2), [['((1,), 2)']]);
@@ -162,7 +162,7 @@ describe('judging', () => {
       });
     });
 
-    it('gives the reference the time of a program for each turn, and expects what it returns', async () => {
+    it("gives the reference as much time per turn as a program, and expects the reference's results", async () => {
       const { run } = prepared;
       const seconds: (number | undefined)[] = [];
       const execute = world.sandbox.run.bind(world.sandbox);
@@ -181,7 +181,7 @@ describe('judging', () => {
         const short = prompts === 'instruct' ? { stages: [5], schedule: {} } : {}; // five of these prompts do not fit
         const input = { ...SMALL_RUN, ...short, prompts, discriminator: { expected: 'reference' } };
         const { run } = await acts.prepareRun({ runId: `inputs-${prompts}`, input });
-        const written = prompts === 'tiny' ? '((7,), 0)\n(("a",), 0)' : 'solve(7)\nsolve("a")'; // 'a' + 1 raises
+        const written = prompts === 'tiny' ? '((7,), 0)\n(("a",), 0)' : 'solve(7)\nsolve("a")'; // 'a' + 1 raises an error
         const out = await acts.executeSuite({
           run,
           per: 'problem',
@@ -229,12 +229,12 @@ describe('judging', () => {
         tests: await tests(chains, [['((7,), 8)', 'nothing']]),
       });
       const [cell] = await get(out.verdicts);
-      assert.deepEqual(pluck(cell!.turns, 'lost'), [1, 2]); // the preset asks for two
+      assert.deepEqual(pluck(cell!.turns, 'lost'), [1, 2]); // the preset requires two
     });
   });
 
   describe('computeRewards', () => {
-    it('rewards chains by their pass rate, and trains only tokens of the stage', async () => {
+    it('rewards chains by their pass rate, and trains only the tokens of the stage', async () => {
       const chains = await put([chain(0, GOOD), chain(1, WRONG)]);
       const { run, replayBuffer } = prepared;
       const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
@@ -264,7 +264,7 @@ describe('judging', () => {
       assert.deepEqual(row!.oldLogprobs, new Array(15).fill(0));
     });
 
-    it('drops a group of equal rewards', async () => {
+    it('drops a group whose rewards are equal', async () => {
       const chains = await put([chain(0, GOOD), chain(1, GOOD)]);
       const { run, replayBuffer } = prepared;
       const { verdicts } = await acts.executeSuite({ run, per: 'problem', suite: 'baseline', chains });
@@ -314,7 +314,7 @@ describe('judging', () => {
         tests: written,
         replayBuffer,
       });
-      // shifted: 0.4 · credit − 0.6 · invalid + 0.6 · caught, the second sample shares input 2 with the third; none: −1
+      // shifted: 0.4 · credit − 0.6 · invalid + 0.6 · caught; the second and third sample share input 2; the last has none: −1
       assert.ok(Math.abs(out.metrics.reward - (1 + 0.3 - 0.6 - 1) / 4) < 1e-9, String(out.metrics.reward));
       assert.deepEqual([out.metrics.validity, out.metrics.bugCatchRate, out.metrics.outcomes.empty], [0.5, 0.25, 1]);
       const rows = await get(out.trajectories);
@@ -331,12 +331,12 @@ describe('judging', () => {
     });
   });
 
-  describe('without a reference', () => {
+  describe('judging without a reference', () => {
     const WRONG_LATER = 'def solve(x):\n    return x + 1 if x < 3 else 0';
     const alone = async (input: object = {}) =>
       (await acts.prepareRun({ runId: 'votes', input: { ...SMALL_RUN, reference: 'none', ...input } })).run;
 
-    it('tests count if the sampled programs agree, not all of them', async () => {
+    it('counts tests if the sampled programs agree, but not if all programs agree', async () => {
       const run = await alone();
       const ids: string[] = [];
       const execute = world.sandbox.run.bind(world.sandbox);
@@ -345,7 +345,7 @@ describe('judging', () => {
         return execute(jobs);
       };
       const chains = [chain(0, GOOD), chain(1, GOOD), chain(2, WRONG_LATER), chain(3, '')];
-      const written = await tests(chains, [['((7,), 8)\n((2,), 3)', '((9,), 0)']]); // all agree on 2; 9 gives 10
+      const written = await tests(chains, [['((7,), 8)\n((2,), 3)', '((9,), 0)']]); // all programs agree on 2; 9 gives 10
       const out = await acts.executeSuite({
         run,
         per: 'problem',
@@ -378,7 +378,7 @@ describe('judging', () => {
       assert.ok(figures.voteAgreement! > 0.6 && figures.voteAgreement! < 1);
     });
 
-    it('all chains of the problem vote on tests of one of them', async () => {
+    it('lets all chains of a problem vote on the tests of one of them', async () => {
       const run = await alone();
       const list = await put([chain(0, WRONG_LATER), chain(1, GOOD), chain(2, GOOD), chain(0, WRONG, 'add-2')]);
       const target: TestTarget = { problemId: 'add-1', chain: { chains: list, index: 0 }, stage: 5 };
@@ -396,7 +396,7 @@ describe('judging', () => {
       assert.deepEqual(cell!.verdicts, [['pass', 'pass', 'fail']]);
     });
 
-    it('measurements use the reference where there is one', async () => {
+    it('measures with the reference if the problem has one', async () => {
       const run = await alone();
       const chains = [chain(0, WRONG), chain(1, WRONG), chain(2, GOOD)];
       const written = await tests(chains, [['((5,), 6)']]);
@@ -462,7 +462,7 @@ describe('judging', () => {
       assert.equal(metrics.validity, 0.5);
     });
 
-    it('learns nothing from programs that do not parse, and punishes them (composite)', async () => {
+    it('adds no tests for programs that do not parse, and punishes these programs (composite)', async () => {
       const input = { ...SMALL_RUN, reward: { scheme: 'composite' } };
       const { run, replayBuffer } = await acts.prepareRun({ runId: 'unparsed', input });
       const { judged, metrics, ...after } = await step(run, ['def solve(x:', ''], '((7,), 8)', replayBuffer);
@@ -474,14 +474,14 @@ describe('judging', () => {
       assert.deepEqual((await get(after.replayBuffer)).book, {});
     });
 
-    it('is absent in schemes without one', async () => {
+    it('does not exist in schemes that do not use it', async () => {
       const { run, replayBuffer } = prepared;
       const after = await step(run, [SMALL_ONLY], '((7,), 8)', replayBuffer);
       assert.equal(after.replayBuffer, replayBuffer);
     });
   });
 
-  it('counts the mutants of the reference that each test kills (mutation)', async () => {
+  it('counts for each test how many mutants of the reference it kills (mutation)', async () => {
     const { run, replayBuffer } = await acts.prepareRun({
       runId: 'mutants',
       input: { ...SMALL_RUN, reward: { scheme: 'mutation' } },
@@ -490,9 +490,9 @@ describe('judging', () => {
     const suite = { run, per: 'target', suite: 'baseline', tests: written, replayBuffer } as const;
     const { verdicts, executions } = await acts.executeSuite(suite);
     const [judged] = await get(verdicts);
-    // x + 2 fails everything, `x + 1 if x < 3 else 0` only the test of 7
+    // x + 2 fails every test, `x + 1 if x < 3 else 0` only the test with 7
     assert.deepEqual(judged!.mutants, { count: 2, kills: [[0], [0], [0, 1], [0]] });
-    assert.equal(executions, 5); // the reference, the chain's program, the mutation of the reference, two mutants
+    assert.equal(executions, 5); // runs the reference, the chain's program, the mutation of the reference, and two mutants
     const position: Position = { ...POSITION, role: 'discriminator' };
     const input = { run, role: 'discriminator', position, verdicts, tests: written, replayBuffer } as const;
     // 0.4 · 1 and 0.4 · 0 − 0.6 · ½: baseline tests kill the first mutant
@@ -511,7 +511,7 @@ describe('judging', () => {
       ]);
     });
 
-    it('selects the trained or a later stage with credit suffix', async () => {
+    it('selects the trained stage or a later one with credit suffix', async () => {
       const chains = await put(Array.from({ length: 12 }, (_, i) => chain(0, WRONG, `add-${i + 1}`)));
       const { run, replayBuffer } = await acts.prepareRun({
         runId: 'suffix',
@@ -522,7 +522,7 @@ describe('judging', () => {
       assert.deepEqual([...stages].sort(), [3, 4, 5]);
     });
 
-    it('uses the tests of the pool', async () => {
+    it('uses the tests in the pool', async () => {
       const replayBuffer = await put({ pool: { 'add-1': [addProblem(1).hiddenTests[2]!] }, archive: { entries: [] } });
       const chains = await put([chain(0, GOOD), chain(1, SMALL_ONLY)]);
       const out = await acts.selectChains({ run: prepared.run, chains, replayBuffer, position });
@@ -562,8 +562,8 @@ describe('judging', () => {
       assert.equal(out.passRate, 0.5);
       assert.equal(out.greedyPassRate, 0.5);
       assert.ok(Math.abs(out.reward! - ((2 / 3 + 1) / 2 - 0.5)) < 1e-9);
-      assert.ok(Math.abs(out.testValidity! - 2 / 6) < 1e-9); // two tests asked for of each of three
-      assert.equal(out.bugCatchRate, 0.5); // of two faulty chains
+      assert.ok(Math.abs(out.testValidity! - 2 / 6) < 1e-9); // two tests are requested for each of three programs
+      assert.equal(out.bugCatchRate, 0.5); // two faulty chains
     });
   });
 });

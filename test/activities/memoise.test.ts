@@ -34,7 +34,7 @@ describe('a memoised activity', () => {
       return { double: await scope.store.putJson({ value: 2 * input.n }) };
     });
 
-  it('computes once for the same inputs, whatever the run id, model folder and device', async () => {
+  it('computes once for the same inputs, whatever the run id, the model folder and the device', async () => {
     const first = await counted(1)({ run: RUN, n: 1 });
     const base = { ...BASE, model: 'elsewhere' };
     const elsewhere: Partial<RunRef> = {
@@ -48,7 +48,7 @@ describe('a memoised activity', () => {
     assert.ok(first.seconds > 0);
   });
 
-  it('computes again for another version, input, configuration or base', async () => {
+  it('computes again if the version, the inputs, the configuration or the base model differ', async () => {
     await counted(1)({ run: RUN, n: 1 });
     await counted(2)({ run: RUN, n: 1 });
     await counted(1)({ run: RUN, n: 2 });
@@ -84,7 +84,7 @@ describe('a memoised activity', () => {
     assert.equal((await late).who, 'quick');
   });
 
-  it('gives the recorded digests for the current versions', async () => {
+  it('has the recorded digests for the current versions', async () => {
     const acts = createActivities(world.deps);
     const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'golden', input: SMALL_RUN });
     const position = { stage: 1, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
@@ -131,7 +131,7 @@ describe('a memoised activity', () => {
   });
 });
 
-/** If a digest changes, raise the version of the activity in method/activities.ts and record the digest here. */
+/** Recorded digests. If one changes, raise the version of the activity in method/activities.ts and record the digest here. */
 const GOLDEN = {
   generateReasoning: '58652246e5',
   generateTests: '80f0a9bcdc',
@@ -143,7 +143,7 @@ const GOLDEN = {
 };
 
 describe('activity failures', () => {
-  it('are retryable only if their error code is', () => {
+  it('are retryable only if their error code is retryable', () => {
     for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
       const failure = toFailure(new GauntletError(code, 'one line')) as ApplicationFailure;
       assert.deepEqual(
@@ -160,13 +160,13 @@ describe('activity failures', () => {
     assert.deepEqual([failure.type, failure.nonRetryable], ['BAD_INPUT', true]);
   });
 
-  it('are not retryable for program defects, but for machine faults', () => {
+  it('are retryable for faults of the machine, but not for defects of the program', () => {
     assert.equal((toFailure(new TypeError('x is not a function')) as ApplicationFailure).nonRetryable, true);
     assert.equal((toFailure(new Error('ECONNRESET')) as ApplicationFailure).nonRetryable, false);
     assert.equal((toFailure('thrown text') as ApplicationFailure).message, 'thrown text');
   });
 
-  it('are a cancellation after the attempt is cancelled, and keep Temporal failures', () => {
+  it('become cancellations after the attempt is cancelled, and keep failures of Temporal', () => {
     const controller = new AbortController();
     controller.abort();
     assert.ok(toFailure(new Error('aborted'), controller.signal) instanceof CancelledFailure);

@@ -1,4 +1,4 @@
-// Runs that begin at a checkpoint of another: forks go on as their origin would have, scheduled runs take the best so far.
+// Runs that begin at a checkpoint of another run: forks continue like their origin, scheduled runs start from the best run.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { seeded } from '../../chains/run/prepareRun.js';
@@ -36,7 +36,7 @@ describe('a run that starts from a checkpoint', () => {
     (await readMetrics(world.deps.store, run)).filter((record) => record.kind === 'step');
 
   for (const where of ['stage_1_epoch_2', 'stage_1_epoch_4', 'stage_5_epoch_1', 'stage_0_epoch_0']) {
-    it(`forked at ${where} without a change ends with the same bytes`, async () => {
+    it(`ends with the same bytes if it is forked at ${where} without a change`, async () => {
       await runPipeline(acts, 'run', RUN);
       const { input, name } = await forkInput(world.deps.store, { runId: 'run', name: `checkpoint_${where}` }, {});
       await runPipeline(acts, 'fork', input);
@@ -53,7 +53,7 @@ describe('a run that starts from a checkpoint', () => {
     ['stage_1_epoch_2', { schedule: { alternatingSteps: 1 } }],
     ['stage_5_epoch_1', {}],
   ] as const) {
-    it(`forked at the first checkpoint of a fork from ${where} ends like that fork`, async () => {
+    it(`ends like the first fork if it is forked again at the first checkpoint of a fork from ${where}`, async () => {
       const { store } = world.deps;
       await runPipeline(acts, 'run', RUN);
       const { input } = await forkInput(store, { runId: 'run', name: `checkpoint_${where}` }, fields);
@@ -71,7 +71,7 @@ describe('a run that starts from a checkpoint', () => {
     const { store } = world.deps;
     const input = { ...RUN, seed: 3, start: { run: 'night-*', checkpoint: 'best' } };
     const first = await acts.prepareRun({ runId: 'run', input });
-    const late: typeof store = Object.create(store); // as the second one sees it: a better run, and no manifest yet
+    const late: typeof store = Object.create(store); // the state that the second attempt sees: a better run, and no manifest yet
     let isThere = false;
     late.readRunFile = async (run, path) => (run === 'run' && !isThere ? undefined : store.readRunFile(run, path));
     late.createRunFile = (run, path, bytes) => {
@@ -85,7 +85,7 @@ describe('a run that starts from a checkpoint', () => {
     assert.deepEqual([second.state, second.replayBuffer], [first.state, first.replayBuffer]);
   });
 
-  it('skips damaged and incompatible checkpoints of a pattern, and uses new adapters if there is no other', async () => {
+  it('skips damaged and incompatible checkpoints that match a pattern, and uses new adapters if none is left', async () => {
     const { store } = world.deps;
     const input = (seed: number) => ({ ...RUN, seed, start: { run: 'night-*', checkpoint: 'best' } });
     const prepared = (runId: string, seed: number) => acts.prepareRun({ runId, input: input(seed) });
@@ -108,7 +108,7 @@ describe('a run that starts from a checkpoint', () => {
     assert.equal((await readRun(store, 'second')).origin?.run, 'night-1');
   });
 
-  it('keeps the settings that affect no result in a fork', async () => {
+  it('keeps the settings that affect no result', async () => {
     const settings = {
       engine: { shards: 2, checkpointing: false },
       budget: { tokens: 1e9 },
@@ -122,7 +122,7 @@ describe('a run that starts from a checkpoint', () => {
     assert.deepEqual([budget.tokens, failure.onFailure], [1e9, 'fail']);
   });
 
-  it('differs from the original after a changed fork', async () => {
+  it('differs from the original run if its configuration changes', async () => {
     await runPipeline(acts, 'run', RUN);
     const { input } = await forkInput(
       world.deps.store,
@@ -146,7 +146,7 @@ describe('a run that starts from a checkpoint', () => {
     assert.notEqual(await adapterOf('fork', 'latest'), await adapterOf('run', 'latest'));
   });
 
-  it('trains on other problems, without the archived chains of its origin', async () => {
+  it('trains on other problems without the archived chains of its origin', async () => {
     await runPipeline(acts, 'run', RUN);
     const shift = (problems: Problem[]) => problems.map((_, i) => addProblem(100 + i));
     const { train, validation, test } = problemSet();
@@ -167,7 +167,7 @@ describe('a run that starts from a checkpoint', () => {
     assert.equal(first!.score, best.metadata.score, 'it is measured as it was');
   });
 
-  it('starts from the best matching run, keeps it, and uses new adapters without a match', async () => {
+  it('starts from the best matching run, protects it, and uses new adapters if no run matches', async () => {
     const config = scheduledInput('nightly', RUN, false);
     await runPipeline(acts, 'other-1', { ...RUN, seed: 5 });
     await runPipeline(acts, 'nightly-1', config);
@@ -179,7 +179,7 @@ describe('a run that starts from a checkpoint', () => {
     await assert.rejects(runPipeline(cut, 'nightly-2', config), /killed/);
     const { origin } = await readRun(world.deps.store, 'nightly-2');
     assert.equal(origin?.run, 'nightly-1');
-    await runPipeline(acts, 'nightly-0', config); // another one may have become the best meanwhile
+    await runPipeline(acts, 'nightly-0', config); // another run may have become the best meanwhile
     await runPipeline(acts, 'nightly-2', config);
     assert.deepEqual((await readRun(world.deps.store, 'nightly-2')).origin, origin);
     assert.equal(
@@ -188,7 +188,7 @@ describe('a run that starts from a checkpoint', () => {
     );
   });
 
-  it('of a schedule starts only from runs of this schedule', async () => {
+  it('starts only from runs of its own schedule if it belongs to a schedule', async () => {
     const time = '2026-11-26T03:00:00Z';
     const others = [`nightly-big-${time}`, `nightly-2-${time}`, `nightly-${time}-from-stage_1_epoch_2`, 'nightly-1'];
     for (const [i, id] of others.entries()) await runPipeline(acts, id, { ...RUN, seed: 10 + i });
@@ -201,13 +201,13 @@ describe('a run that starts from a checkpoint', () => {
     assert.equal(await originOf('nightly-2026-11-27T03:00:00Z'), `nightly-${time}`);
   });
 
-  it('of a schedule keeps the start of its configuration, except with --fresh', () => {
+  it("keeps the start of its schedule's configuration, except with --fresh", () => {
     const start = { run: 'warm-0', checkpoint: 'latest' };
     assert.deepEqual(scheduledInput('nightly', { start }, false).start, start);
     assert.equal(scheduledInput('nightly', { start }, true).start, null);
   });
 
-  it('derives different seeds for the runs of a schedule', () => {
+  it('has another seed than the other runs of its schedule', () => {
     const config = resolveConfig(scheduledInput('nightly', { seed: 4 }, true));
     const seeds = ['nightly-1', 'nightly-2', 'nightly-1'].map((id) => seeded(config, id).seed);
     assert.equal(seeds[0], seeds[2]);
@@ -223,7 +223,7 @@ describe('a run that starts from a checkpoint', () => {
     await refused({ ...RUN, start: { run: 'nobody' } }, { message: /no run nobody|no checkpoint/ });
     const { metadata, files } = await loadCheckpoint(world.deps.store, 'run', 'best');
     const { runId, name: _, files: __, digest: ___, ...facts } = metadata;
-    files.set('generator/value_head.safetensors', new Uint8Array(4)); // version 0.3.0 could train one
+    files.set('generator/value_head.safetensors', new Uint8Array(4)); // version 0.3.0 could train one adapter
     await commitCheckpoint(world.deps.store, runId, facts, files);
     await refused({ ...RUN, start }, { message: /has generator\/value_head\.safetensors, which this version cannot/ });
   });

@@ -16,7 +16,7 @@ const withoutTime = <T extends object>(record: T): T => ({
   trainingSeconds: 0,
 });
 
-describe('the pipeline in process', () => {
+describe('a training run in one process', () => {
   let world: Doubles;
   let acts: Activities;
   let reports: string[];
@@ -66,7 +66,7 @@ describe('the pipeline in process', () => {
     assert.ok(steps.some((s) => s.rows > 0 && s.update.tokens > 0));
   });
 
-  it('commits a checkpoint after every epoch and returns the best', async () => {
+  it('writes a checkpoint after every epoch and returns the best one', async () => {
     const result = await runPipeline(acts, 'run', SMALL_RUN);
     const { store } = world.deps;
     const checkpoints = await listCheckpoints(store, 'run');
@@ -79,7 +79,7 @@ describe('the pipeline in process', () => {
     assert.equal(best.metadata.score, Math.max(...checkpoints.map((checkpoint) => checkpoint.score)));
   });
 
-  it('opens the model with the settings of the run until its end', async () => {
+  it('opens the model with the settings of the run, and keeps it until the run ends', async () => {
     const opened = new Set<string>();
     world.deps.engine = async (_, { device, checkpointing }) => {
       opened.add(JSON.stringify({ device, checkpointing }));
@@ -90,7 +90,7 @@ describe('the pipeline in process', () => {
     assert.deepEqual([...opened], [JSON.stringify(engine)]);
   });
 
-  it('overlaps judging with the next step without changing the result', async () => {
+  it('judges during the next step without a change of the result', async () => {
     const expected = await runPipeline(acts, 'run', SMALL_RUN);
     const other = await doubles();
     const whole = createActivities(other.deps);
@@ -106,7 +106,7 @@ describe('the pipeline in process', () => {
       async judgeEvaluation(input) {
         const { target } = input;
         const name = target.split === 'test' ? 'test' : `${target.checkpoint.stage}/${target.checkpoint.epoch}`;
-        // the verdict of stage 1, epoch 1 waits for the next step, which would wait for ever if it waited for the verdict
+        // the verdict of stage 1, epoch 1 waits for the next step, so a step that waited for the verdict would never end
         if (name === '1/1') await new Promise<void>((resolve) => (begun = resolve));
         const judged = await whole.judgeEvaluation(input);
         order.push(name);
@@ -142,7 +142,7 @@ describe('the pipeline in process', () => {
     assert.equal(steps, 2);
   });
 
-  it('freezes the adapters of earlier stages, also in checkpoints and in runs that go on from them', async () => {
+  it('freezes the adapters of earlier stages, also in checkpoints and in runs that continue from them', async () => {
     const frozen: unknown[] = [];
     const listening: Activities = {
       ...acts,
@@ -169,7 +169,7 @@ describe('the pipeline in process', () => {
     assert.equal(solving.generator.frozen?.[1], adapter);
   });
 
-  it('produces the same bytes in another store', async () => {
+  it('produces the same bytes in a new store', async () => {
     const first = await runPipeline(acts, 'run', SMALL_RUN);
     const other = await doubles();
     const second = await runPipeline(createActivities(other.deps), 'other', SMALL_RUN);
@@ -179,7 +179,7 @@ describe('the pipeline in process', () => {
     assert.deepEqual(await records(other, 'other'), await records(world, 'run'));
   });
 
-  it('produces different bytes for another seed', async () => {
+  it('produces other bytes for another seed', async () => {
     const first = await runPipeline(acts, 'run', SMALL_RUN);
     const second = await runPipeline(acts, 'other', { ...SMALL_RUN, seed: 4 });
     assert.notDeepEqual(second.digests, first.digests);
@@ -215,7 +215,7 @@ describe('the pipeline in process', () => {
     const again = await runPipeline(acts, 'again', SMALL_RUN);
     assert.equal(world.engine.calls.length, before);
     assert.equal(world.sandbox.jobs.length, jobs);
-    assert.ok(again.trainingSeconds > 0); // the time it took when it was computed
+    assert.ok(again.trainingSeconds > 0); // the time when it was computed
   });
 
   it('trains only the generator on baseline tests without a discriminator', async () => {
@@ -234,7 +234,7 @@ describe('the pipeline in process', () => {
     const steps = records.filter((record) => record.kind === 'step');
     assert.ok(steps.length > 0);
     for (const { role, validity, artifacts, suiteSize } of steps) {
-      assert.deepEqual([role, validity], ['generator', 1]); // the reference of the doubles answers everything
+      assert.deepEqual([role, validity], ['generator', 1]); // the reference of the doubles answers every input
       assert.ok(suiteSize > 2);
       const { turns } = await world.deps.store.getJson(artifacts.tests!);
       assert.ok(turns.length > 0 && turns.every(({ answerTokens }) => answerTokens.length === 0));
@@ -249,7 +249,7 @@ describe('the pipeline in process', () => {
     const { turns } = await world.deps.store.getJson(step!.artifacts.tests!);
     const near = (text: string, n: number) => [n - 1, n, n + 1].some((constant) => text.includes(`((${constant},)`));
     assert.ok(turns.every(({ answerTokens }) => answerTokens.length === 0));
-    assert.ok(turns.some(({ text, problemId }) => near(text, Number(problemId.split('-')[1])))); // 'add 7'
+    assert.ok(turns.some(({ text, problemId }) => near(text, Number(problemId.split('-')[1])))); // the description says 'add 7'
   });
 
   it('trains both roles with a hybrid writer, and its rewards can be computed again', async () => {
@@ -260,7 +260,7 @@ describe('the pipeline in process', () => {
       assert.deepEqual((await replayStep(world.deps, 'run', step, true)).differs, [], `${step.role} ${step.step}`);
   });
 
-  it('writes tests for one chain of each problem in a generator step, by testTurns turns for a stage', async () => {
+  it('writes tests for one chain of each problem in a generator step, with testTurns turns for a stage', async () => {
     await runPipeline(acts, 'run', { ...SMALL_RUN, testTurns: 3 });
     const records = await readMetrics(world.deps.store, 'run');
     const steps = records.flatMap((record) => (record.kind === 'step' && record.role === 'generator' ? [record] : []));
@@ -274,7 +274,7 @@ describe('the pipeline in process', () => {
     }
   });
 
-  it('shows the discriminator the work of a stage', async () => {
+  it('shows the discriminator the answer of the stage that it tests', async () => {
     const { run } = await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
     const position = { stage: 1, epoch: 1, phase: 'generator', step: 1, role: 'generator' } as const;
     const batch = { kind: 'train', role: 'generator', position } as const;
@@ -295,7 +295,7 @@ describe('the pipeline in process', () => {
     const hidden = 7;
     const seen: unknown[] = [];
     const run = world.sandbox.run.bind(world.sandbox);
-    world.engine.generate = async (rows) => rows.map(() => ({ tokens: [0], finished: true })); // silent models
+    world.engine.generate = async (rows) => rows.map(() => ({ tokens: [0], finished: true })); // the models write nothing
     world.sandbox.run = async (jobs) => {
       seen.push(...jobs.flatMap((job) => job.inputs.flat()));
       return run(jobs);
@@ -308,7 +308,7 @@ describe('the pipeline in process', () => {
     assert.ok(!seen.includes(hidden));
   });
 
-  it('rejects an existing run id with another configuration', async () => {
+  it('rejects a run id that exists with another configuration', async () => {
     await acts.prepareRun({ runId: 'run', input: SMALL_RUN });
     await assert.rejects(acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, seed: 9 } }), {
       type: 'RUN_EXISTS',
@@ -316,7 +316,7 @@ describe('the pipeline in process', () => {
     });
   });
 
-  it('rejects an invalid configuration with one line and without retry', async () => {
+  it('rejects an invalid configuration in one line and without retries', async () => {
     const bad = acts.prepareRun({ runId: 'run', input: { preset: 'huge' } });
     await assert.rejects(bad, { type: 'BAD_CONFIG', nonRetryable: true, message: /unknown 'huge'/ });
   });

@@ -26,7 +26,7 @@ const CONFIG = {
   ppo: { epochs: 2, minibatch: 2, warmupSteps: 0 },
 };
 
-/** Without the time of earlier attempts. */
+/** The output without the time of earlier attempts. */
 async function updatePolicy(...given: Parameters<typeof timedUpdate>) {
   const { earlierSeconds: _, ...updated } = await timedUpdate(...given);
   return updated;
@@ -57,7 +57,7 @@ describe('activities that use the engine', function () {
     (await openRole(openScope(world.deps), prepared.run, 'generator')).adapter(weights);
   const chainsOf = (chains: Ref<Chain[]>) => world.deps.store.getJson(chains);
 
-  it('generateReasoning appends one turn to every chain and stores the sampled tokens', async () => {
+  it('append one turn to every chain and store the sampled tokens (generateReasoning)', async () => {
     const { run, state } = prepared;
     const { adapter } = state.generator;
     const one = await acts.generateReasoning({ run, batch: BATCH, stage: 1, adapter });
@@ -75,10 +75,10 @@ describe('activities that use the engine', function () {
     const answers = after.flatMap((chain) => chain.turns.map((turn) => turn.answerTokens));
     assert.ok(answers.every((tokens) => tokens.length > 0 && tokens.length <= 6));
     assert.equal(one.tokens, before.flatMap((chain) => chain.turns[0]!.answerTokens).length);
-    assert.notDeepEqual(before[0]!.turns, before[1]!.turns); // samples of one problem draw differently
+    assert.notDeepEqual(before[0]!.turns, before[1]!.turns); // each sample of a problem has its own random draws
   });
 
-  it('generateReasoning passes the ranges of sampled tokens to the engine', async () => {
+  it('pass the ranges of sampled tokens to the engine (generateReasoning)', async () => {
     const { run } = prepared;
     const asked: GenerateRequest[][] = [];
     const listening = Object.create(engine, {
@@ -98,7 +98,7 @@ describe('activities that use the engine', function () {
     assert.deepEqual(asked[1]!.map(sampled), answers);
   });
 
-  it('generateReasoning truncates a chain that fills the context', async () => {
+  it('truncate a chain that fills the context (generateReasoning)', async () => {
     const { run } = prepared;
     const [first] = await chainsOf((await acts.generateReasoning({ run, batch: BATCH, stage: 1 })).chains);
     const turn = { ...first!.turns[0]!, answerTokens: new Array<number>(96).fill(20) };
@@ -108,7 +108,7 @@ describe('activities that use the engine', function () {
     assert.ok(out[1]!.turns[1]!.answerTokens.length > 0);
   });
 
-  it('generateTests samples one turn per target and sample, from the tested stage only', async () => {
+  it('sample one turn per target and sample, only from the tested stage (generateTests)', async () => {
     const { run } = prepared;
     let chains: string | undefined;
     for (const stage of [1, 2, 3, 4, 5] as const) {
@@ -134,7 +134,7 @@ describe('activities that use the engine', function () {
     }
   });
 
-  it('generateTests samples the turns of a stage with the adapter that the stage keeps', async () => {
+  it('sample the turns of a stage with the adapter that was frozen for it (generateTests)', async () => {
     const { run, state } = prepared;
     const other = (await acts.prepareRun({ runId: 'other', input: { ...CONFIG, seed: 9 } })).state.discriminator
       .adapter;
@@ -155,7 +155,7 @@ describe('activities that use the engine', function () {
     assert.deepEqual(mixed[1], alone[1]);
   });
 
-  it('scoreOldPolicy computes log-probs of the tempered policy for trained tokens only', async () => {
+  it('compute log-probs of the tempered policy only for trained tokens (scoreOldPolicy)', async () => {
     const { run, state, config } = prepared;
     const rows = trajectories();
     const adapter = await adapterOf(state.generator.adapter);
@@ -175,7 +175,7 @@ describe('activities that use the engine', function () {
     assert.ok(got.some((row) => row.oldLogprobs.some((logprob) => logprob < 0)));
   });
 
-  it('updatePolicy increases the probability of tokens with a positive advantage', async () => {
+  it('increase the probability of tokens with a positive advantage (updatePolicy)', async () => {
     const input = await updateInput();
     const out = await acts.updatePolicy(input);
     const score = async (digest: string): Promise<number[]> => {
@@ -193,7 +193,7 @@ describe('activities that use the engine', function () {
     );
   });
 
-  it('updatePolicy records the ratios of the last epoch, which are those of the scoring graph', async () => {
+  it('record the ratios of the last epoch, which equal those of the scoring graph (updatePolicy)', async () => {
     const input = await updateInput();
     const { store } = world.deps;
     const rows = await store.getJson(input.trajectories);
@@ -207,7 +207,7 @@ describe('activities that use the engine', function () {
       const now = await engine.logprobs(minibatch, { adapter, temperature: config.sampling.temperature! });
       minibatch.forEach((row, i) => {
         const all = row.oldLogprobs.map((old, t) => Math.exp(now[i]![t]! - old));
-        expected[rows.indexOf(row)] = all.filter((_, t) => row.mask[t] === 1); // the second epoch comes last
+        expected[rows.indexOf(row)] = all.filter((_, t) => row.mask[t] === 1); // the second epoch is last
       });
       const sums = await engine.gradients(minibatch, { adapter, loss: lossOf(config, [0, 0]) });
       const adamw = { ...ppo, eps: 1e-8, learningRate: input.learningRate };
@@ -225,7 +225,7 @@ describe('activities that use the engine', function () {
     assert.ok(recorded.flat().some((ratio) => Math.abs(ratio - 1) > 1e-3));
   });
 
-  it('updatePolicy resumes from saved progress and ends with the same bytes', async () => {
+  it('resume from saved progress and give the same bytes (updatePolicy)', async () => {
     const input = await updateInput();
     const { store } = world.deps;
     const saved = () => store.listRunFiles('run', 'updates');
@@ -244,9 +244,9 @@ describe('activities that use the engine', function () {
       updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input),
       /killed/,
     );
-    assert.match((await saved()).join(), /^updates\/[0-9a-f]{64}\.state-2$/); // the latest progress only
+    assert.match((await saved()).join(), /^updates\/[0-9a-f]{64}\.state-2$/); // only the latest progress is kept
     const again = await updatePolicy({ ...saving, deps: { ...world.deps, engine: async () => killed } }, input);
-    assert.equal(calls, 3 + 2); // two of four minibatches were kept
+    assert.equal(calls, 3 + 2); // two of four minibatches were saved
     assert.deepEqual(again, whole);
     const [state, ...others] = await saved();
     assert.ok(state !== undefined && others.length === 0);
@@ -258,7 +258,7 @@ describe('activities that use the engine', function () {
     assert.deepEqual(await saved(), []);
   });
 
-  it('updatePolicy saves its progress when the worker begins to stop, and the rest when it is cancelled', async () => {
+  it('save progress when the worker begins to stop, and the rest when the activity is cancelled (updatePolicy)', async () => {
     const input = await updateInput();
     const { store } = world.deps;
     const saved = async () => (await store.listRunFiles('run', 'updates')).map((path) => path.split('.')[1]);
@@ -274,7 +274,7 @@ describe('activities that use the engine', function () {
           if (calls === 2) {
             stopping.abort();
             while ((await saved()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-            seen.push(await saved()); // while the second minibatch is computed
+            seen.push(await saved()); // happens while the second minibatch is computed
             return engine.gradients(...given);
           }
           seen.push(await saved());
@@ -303,7 +303,7 @@ describe('activities that use the engine', function () {
     assert.equal(calls, 2, 'two of four minibatches were kept');
   });
 
-  it('updatePolicy saves its progress if an attempt fails', async () => {
+  it('save progress if an attempt fails (updatePolicy)', async () => {
     const input = await updateInput();
     let calls = 0;
     const broken: Engine = Object.create(engine, {
@@ -322,7 +322,7 @@ describe('activities that use the engine', function () {
     assert.deepEqual(await updatePolicy(openScope(world.deps), input), whole);
   });
 
-  it('updatePolicy reports the seconds of all attempts, as far as they were saved', async () => {
+  it('report the seconds of all attempts whose progress was saved (updatePolicy)', async () => {
     const input = await updateInput();
     const { now } = performance;
     let clock = 0;
@@ -330,7 +330,7 @@ describe('activities that use the engine', function () {
     const clocked: Engine = Object.create(engine, {
       gradients: {
         value: (...given: Parameters<Engine['gradients']>) => {
-          clock += 100_000; // ms
+          clock += 100_000; // in milliseconds
           if (++calls === 3) throw new Error('killed');
           return engine.gradients(...given);
         },
@@ -348,14 +348,14 @@ describe('activities that use the engine', function () {
     }
   });
 
-  it('updatePolicy changes nothing without trajectories', async () => {
+  it('change nothing without trajectories (updatePolicy)', async () => {
     const input = { ...(await updateInput()), trajectories: await world.deps.store.putJson([]) };
     const out = await acts.updatePolicy(input);
     assert.deepEqual([out.state.adapter, out.state.optimizer], [input.state.adapter, input.state.optimizer]);
     assert.deepEqual([out.stats.tokens, out.stats.ratio], [0, 1]);
   });
 
-  it('rejects a worker with a different model', async () => {
+  it('reject a worker with a different model', async () => {
     const { bases } = prepared.run;
     const generator = { ...bases.generator, modelDigest: `sha256:${'0'.repeat(64)}` };
     const run = { ...prepared.run, bases: { ...bases, generator } };

@@ -35,7 +35,7 @@ describe('the health gate', () => {
   const out = async (runId: string): Promise<string[]> =>
     ((await record(runId)) as { quarantined: { id: string }[] }).quarantined.map(({ id }) => id);
 
-  it('removes problems whose reference fails, in every split, and records the reason', async () => {
+  it('removes problems whose reference fails from every split, and records the reason', async () => {
     const acts = createActivities(world.deps);
     const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
     const out = await acts.quarantineProblems({ run });
@@ -52,7 +52,7 @@ describe('the health gate', () => {
     });
   });
 
-  it('records the bad records of the file, also one that shares its id with a good problem', async () => {
+  it('records the bad records of the file, even one that has the id of a good problem', async () => {
     const reason = 'line 2: field `description`: must not be empty';
     set.rejected = [{ id: addProblem(1).id, reason }];
     const acts = createActivities(world.deps);
@@ -64,7 +64,7 @@ describe('the health gate', () => {
     assert.deepEqual(quarantined[0], { id: addProblem(1).id, reason });
   });
 
-  it('removes problems without a reference, unless the run needs none; then they need a test', async () => {
+  it('removes problems without a reference; if the run needs no references, it removes those without a test', async () => {
     const { referenceSolution: _, ...open } = addProblem(60);
     set.train.push(open, { ...open, id: 'untested', baselineTests: [] });
     const acts = createActivities(world.deps);
@@ -84,7 +84,7 @@ describe('the health gate', () => {
     }
   });
 
-  it('runs once: a later attempt reuses the record', async () => {
+  it('runs once, because later attempts reuse its record', async () => {
     const acts = createActivities(world.deps);
     const { run } = await acts.prepareRun({ runId: 'run', input: IN_FILE });
     const first = await acts.quarantineProblems({ run });
@@ -94,9 +94,9 @@ describe('the health gate', () => {
     await assert.rejects(acts.quarantineProblems({ run }), /quarantine\.json of run run is damaged/);
   });
 
-  it('keeps its verdicts for other runs with equal problems, limits and sandbox, unless a limit decided one', async () => {
+  it('keeps its verdicts for other runs with equal problems, limits and sandbox, unless a time limit decided', async () => {
     const acts = createActivities(world.deps);
-    /** How many programs the gate runs, and which problems it finds. */
+    /** The number of programs that the gate runs, and the problems that it finds. */
     const examined = async (runId: string, fields: object = {}, again?: boolean): Promise<[number, string[]]> => {
       const { run } = await acts.prepareRun({ runId, input: { ...IN_FILE, ...fields } });
       const before = world.sandbox.jobs.length;
@@ -124,13 +124,13 @@ describe('the health gate', () => {
       ['fourth', 2],
     ] as const)
       assert.deepEqual(await examined(run), [programs, ['add-50', 'add-53', 'add-51']]);
-    world.sandbox.run = answerWith((_, [x]) => ({ kind: 'value', value: Number(x) + 53 })); // this machine is faster
+    world.sandbox.run = answerWith((_, [x]) => ({ kind: 'value', value: Number(x) + 53 })); // simulates a faster machine
     assert.deepEqual((await examined('fifth'))[1], both);
     world.sandbox.run = async () => assert.fail('the sandbox was asked again');
     assert.deepEqual((await examined('sixth'))[1], both);
   });
 
-  it('examines problems again in another image, also if its tag was built again', async function () {
+  it('examines problems again in another image, even if only the image behind a tag changed', async function () {
     const docker = await requireDocker(this.timeout(120_000));
     const [tag, from] = ['gauntlet-extra:1', await ensureImage(docker, 'none', console.log)];
     const referenceSolution = 'import extra\ndef solve(x):\n    return x + extra.N';
@@ -166,8 +166,8 @@ describe('the health gate', () => {
     );
   });
 
-  it('leaves the example of a run to its healthy problems, without the file, which may have moved', async () => {
-    set.test.reverse(); // the quarantined one is the first
+  it('leaves the example of a run to its healthy problems, even if the problem file has moved', async () => {
+    set.test.reverse(); // the quarantined problem is the first one
     let isThere = true;
     world.deps.loadProblems = async () => {
       assert.ok(isThere, 'the file is read again');
@@ -178,7 +178,7 @@ describe('the health gate', () => {
     assert.equal((await readResult(world.deps.store, 'run')).chain?.problemId, 'add-35');
   });
 
-  it('leaves out the same problems when a checkpoint is measured, but not when its problems are solved', async () => {
+  it('leaves out the same problems when a checkpoint is measured, but not when problems are solved', async () => {
     const acts = createActivities(world.deps);
     await runPipeline(acts, 'run', IN_FILE);
     const input = { checkpoint: { runId: 'run', name: 'latest' }, source: 'own.jsonl', split: 'test' as const };
@@ -197,7 +197,7 @@ describe('the health gate', () => {
       measured.map(({ problems }) => problems),
       [healthy.length, healthy.length],
     );
-    set.test.push(addProblem(60)); // now another file
+    set.test.push(addProblem(60)); // the file now has other contents
     assert.deepEqual(await ids({ gateOf: 'run' }), [...healthy, 'add-51', 'add-60']);
   });
 

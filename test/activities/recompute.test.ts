@@ -16,7 +16,7 @@ import { type Doubles, doubles, TINIEST_RUN } from '../support/doubles.js';
 import { memoisedBy } from '../support/leaves.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Calls `before` ahead of every activity, to interrupt the run or damage its artifacts. */
+/** Calls `before` before every activity, to interrupt the run or damage its artifacts. */
 function disturbed(acts: Activities, before: (call: number) => Promise<void>): Activities {
   let call = 0;
   const wrapped = Object.entries(acts).map(([name, act]) => [
@@ -29,7 +29,7 @@ function disturbed(acts: Activities, before: (call: number) => Promise<void>): A
   return Object.fromEntries(wrapped) as Activities;
 }
 
-describe('recomputation of lost artifacts', function () {
+describe('the recomputation of lost artifacts', function () {
   this.timeout(60_000);
   let expected: Awaited<ReturnType<typeof runPipeline>>;
   let world: Doubles;
@@ -55,7 +55,7 @@ describe('recomputation of lost artifacts', function () {
     return name;
   }
 
-  it('ends with the same bytes if a blob is damaged before every other call', async () => {
+  it('gives the same bytes if a blob is damaged before every other call', async () => {
     const random = new RandomStream('damage', 1);
     let damages = 0;
     const acts = disturbed(createActivities(world.deps), async (call) => {
@@ -80,7 +80,7 @@ describe('recomputation of lost artifacts', function () {
     assert.ok(damages > 10, `${damages} in ${restarts + 1} attempts`);
   });
 
-  it('ends with the same bytes if an interrupted run is damaged and restarted', async () => {
+  it('gives the same bytes if an interrupted run is damaged and restarted', async () => {
     const acts = createActivities(world.deps);
     const cut = disturbed(acts, async (call) => {
       if (call > 12) throw new Error('killed');
@@ -93,7 +93,7 @@ describe('recomputation of lost artifacts', function () {
     assert.deepEqual(result.after, expected.after);
   });
 
-  it('recomputes lost inputs of an activity from their recorded inputs and leaves the store undamaged', async () => {
+  it('restores lost inputs of an activity from their recorded inputs, and leaves the store undamaged', async () => {
     const acts = createActivities(world.deps);
     const input = { ...TINIEST_RUN, budget: { seconds: 1_000_000 } };
     const { run, state, replayBuffer } = await acts.prepareRun({ runId: 'run', input });
@@ -130,7 +130,7 @@ describe('recomputation of lost artifacts', function () {
     });
   });
 
-  it('does not recompute slow artifacts or artifacts of another version', async () => {
+  it('leaves out slow artifacts and artifacts of another version', async () => {
     const { store } = world.deps;
     let calls = 0;
     const memoised = memoisedBy(world.deps);
@@ -158,11 +158,11 @@ describe('recomputation of lost artifacts', function () {
     assert.equal(calls, 4);
   });
 
-  it('does not ask an activity that only passed the artifact on', async () => {
+  it('does not run an activity that only passed the artifact on', async () => {
     const memoised = memoisedBy(world.deps);
     const make = memoised('make', 1, async ({ store }: Scope) => ({ made: await store.putJson('value') }));
     const { made } = await make({});
-    // some of them come before `make` in the table
+    // some of them precede `make` in the table
     for (let i = 0; i < 8; i++)
       await memoised(`pass${i}`, 1, async ({ store }: Scope, input: { made: string }) => {
         await store.getJson(input.made);

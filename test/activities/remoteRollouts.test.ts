@@ -1,5 +1,5 @@
-// Training through a server on loopback, whose answers come from the same engine: right ones give the same adapters as
-// sampling here, wrong ones are never rewarded.
+// Training through a server on loopback whose answers come from the same engine. Right answers give the same adapters as local
+// sampling; wrong answers are never rewarded.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
@@ -31,7 +31,7 @@ import {
 } from '../support/rolloutDouble.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Remembers the requests of an engine, so that a server samples the same tokens. */
+/** Records the requests to an engine, so that a server can sample the same tokens. */
 function recorded<E extends Engine>(engine: E): { engine: E; request: (body: CompletionBody) => GenerateRequest } {
   const requests = new Map<string, GenerateRequest>();
   const nameOf = (prompt: number[], seed: number): string => JSON.stringify([prompt, seed]);
@@ -60,14 +60,14 @@ describe('remote rollouts', function () {
     await double?.close();
   });
 
-  it('are not part of the identity of a run without a server', () => {
+  it('do not change the identity of a run that has no server', () => {
     const config = resolveConfig({ preset: 'tiny' });
     assert.ok(!('rollouts' in config) && !('rollouts' in runIdentity(config)));
     const other = resolveConfig({ preset: 'tiny', rollouts: { endpoint: 'http://127.0.0.1:1', adapters: '/tmp' } });
     assert.notEqual(digestJson(runIdentity(config)), digestJson(runIdentity(other)));
   });
 
-  /** Calls activities again for as long as the server fails, as Temporal does. */
+  /** Calls an activity again until the server does not fail, as Temporal does. */
   function retried(activities: Activities, faults: string[]): Activities {
     const again = (call: (input: never) => Promise<unknown>) => async (input: never) => {
       for (;;) {
@@ -84,7 +84,7 @@ describe('remote rollouts', function () {
     ) as unknown as Activities;
   }
 
-  it('train the same adapters as sampling here, also on a server that often fails', async () => {
+  it('train the same adapters as local sampling, even on a server that often fails', async () => {
     const { engine, request } = recorded(new FakeEngine());
     const calm = await memoryDoubles({ engine: async () => engine });
     const input = { ...SMALL_RUN, stages: [5], schedule: { ...SMALL_RUN.schedule, stages: [5] } };
@@ -102,7 +102,7 @@ describe('remote rollouts', function () {
       (answer, response) => void setTimeout(() => response.end(JSON.stringify(answer)), 20),
     ];
     double.fault = (answer, response, body) => {
-      if (random.uniform() < 0.001) double.loaded.clear(); // a restart
+      if (random.uniform() < 0.001) double.loaded.clear(); // simulates a restart
       return random.uniform() < 0.3 ? random.choice(faults)(answer, response, body) : answer;
     };
     const world = await memoryDoubles({ engine: async () => engine, rolloutServer: openServer });
@@ -119,7 +119,7 @@ describe('remote rollouts', function () {
     assert.deepEqual([rolloutKl, rolloutDifference, truncatedFraction], [0, 0, 0]);
   });
 
-  describe('of the shipped model', () => {
+  describe('with the shipped model', () => {
     const POSITION = { stage: 1, phase: 'generator', epoch: 1, step: 1, role: 'generator' } as const;
     const BATCH = { kind: 'train', role: 'generator', position: POSITION } as const;
     let engine: Engine;
@@ -189,7 +189,7 @@ describe('remote rollouts', function () {
       return { mismatch: scored.mismatch, trained: await opened.adapter(updated.state.adapter) };
     };
 
-    it('give the tokens, and up to rounding the update, of sampling here', async () => {
+    it('give the same tokens and, up to rounding, the same update as local sampling', async () => {
       const local = await activities.prepareRun({ runId: 'local', input: settings });
       const [here, there] = [await sample(local.run), await sample()];
       assert.deepEqual(tokensOf(there), tokensOf(here));
@@ -205,7 +205,7 @@ describe('remote rollouts', function () {
       assert.ok(moved > 0 && apart < 0.01 * moved, `${apart} of ${moved}`);
     });
 
-    it('are refused from a server that applies a former adapter, and then sampled again', async () => {
+    it('are refused from a server that applies an old adapter, and then sampled again', async () => {
       const former = random(await initial('former'), 'former');
       double.applies = () => former;
       await sample((await activities.prepareRun({ runId: 'local', input: settings })).run); // records the requests
@@ -225,7 +225,7 @@ describe('remote rollouts', function () {
       await assert.rejects(sample(), /log-probs without the temperature/);
     });
 
-    it('sample an answer again if the server changed a token or a log-prob', async () => {
+    it('are sampled again if the server changed a token or a log-prob', async () => {
       const lenient = async (runId: string, maxKl: number) => {
         const rollouts = { ...remote(double, folder), maxKl };
         return (await activities.prepareRun({ runId, input: { ...settings, rollouts } })).run;

@@ -4,7 +4,7 @@ import { recordedSteps, replayStep } from '../../chains/replayStep.js';
 import { answerWith, type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-describe('replay of rewards', () => {
+describe('the replay of rewards', () => {
   let world: Doubles;
   before(async () => {
     world = await doubles();
@@ -23,7 +23,7 @@ describe('replay of rewards', () => {
     assert.equal(world.sandbox.jobs.length, jobs, 'nothing was executed');
   });
 
-  it('also executes the programs again with their recorded tests', async () => {
+  it('also runs the programs again with their recorded tests', async () => {
     for (const step of await recordedSteps(world.deps, 'run')) {
       const jobs = world.sandbox.jobs.length;
       const { differs } = await replayStep(world.deps, 'run', step, true);
@@ -32,7 +32,7 @@ describe('replay of rewards', () => {
     }
   });
 
-  it('names the differences', async () => {
+  it('names each difference', async () => {
     const [, step] = await recordedSteps(world.deps, 'run');
     const other = {
       ...step!,
@@ -48,7 +48,7 @@ describe('replay of rewards', () => {
     world.sandbox.run = run;
   });
 
-  it('compares no figures that an earlier version did not record', async () => {
+  it('skips figures that an earlier version did not record', async () => {
     const [step] = await recordedSteps(world.deps, 'run');
     const { groups: _, allEqualGroups: __, ...older } = step!;
     assert.deepEqual((await replayStep(world.deps, 'run', older)).differs, []);

@@ -5,7 +5,7 @@ import { FakeEngine } from '../support/doubles.js';
 
 describe('the text of a sampled turn', () => {
   const engine = new FakeEngine();
-  /** Leaves out thinking, as the templates of models that think do. */
+  /** Leaves out the thinking, as the templates of thinking models do. */
   const chat: Chat = {
     ...engine.chat(),
     thinkingRange: (prompt, answer) => {
@@ -13,7 +13,7 @@ describe('the text of a sampled turn', () => {
       return end < 0 ? undefined : [prompt.length, prompt.length + end + '</think>'.length];
     },
   };
-  /** The text that is judged, if a model answers so. */
+  /** The text that is judged if a model gives this answer. */
   const judged = async (prompt: string, answer: string, isCut = true): Promise<string> => {
     const tokens = [...engine.encode(answer), ...(isCut ? [] : engine.info.eosTokens)];
     const generate = async () => [{ tokens, finished: !isCut }];
@@ -24,12 +24,12 @@ describe('the text of a sampled turn', () => {
     return turns[0]!.text;
   };
 
-  it('is empty if the thinking was not ended, whether the answer or the prompt began it', async () => {
+  it('is empty if the thinking has not ended, whether the prompt or the answer began it', async () => {
     assert.equal(await judged('q', '<think>Try:\n```python\ndef f(): pass\n```\nNo, so'), '');
     assert.equal(await judged('q <think>\n', 'solve(1) is 2'), '');
   });
 
-  it('is the answer otherwise', async () => {
+  it('is the whole answer in all other cases', async () => {
     assert.equal(await judged('q', 'solve(1)'), 'solve(1)');
     assert.equal(await judged('q <think>\n', 'a thought</think>solve(1)', false), 'solve(1)');
     assert.equal(await judged('q <think>\n', 'a thought</think>solve(1)'), 'solve(1)');

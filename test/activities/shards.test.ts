@@ -12,8 +12,8 @@ import { localHost } from '../../workflows/runState.js';
 import { type Doubles, memoryDoubles, SMALL_RUN, TINIEST_RUN } from '../support/doubles.js';
 import { type RunHooks, runPipeline } from '../support/runs.js';
 
-describe('slices', () => {
-  it('have every item once, in order, whatever their number', () => {
+describe('the slices of a list', () => {
+  it('contain every item once and in order, whatever the number of slices', () => {
     for (const length of [0, 1, 5, 12])
       for (const count of [1, 2, 3, 7]) {
         const items = Array.from({ length }, (_, i) => i);
@@ -25,7 +25,7 @@ describe('slices', () => {
   });
 });
 
-describe('a run in shards', () => {
+describe('a run whose batches are divided into shards', () => {
   const worlds: Doubles[] = [];
   afterEach(() => Promise.all(worlds.splice(0).map(({ folder }) => rm(folder, { recursive: true, force: true }))));
 
@@ -35,7 +35,7 @@ describe('a run in shards', () => {
     return opened;
   }
 
-  /** Everything that a run leaves, without times. */
+  /** Everything that a run leaves in the store, without times. */
   async function trained(
     { deps }: Doubles,
     config: object,
@@ -67,7 +67,7 @@ describe('a run in shards', () => {
       const expected = await trained(whole, config);
       assert.deepEqual(await trained(shared, { ...config, engine: { shards: 3 } }), expected);
       assert.deepEqual(shared.engine.rows, whole.engine.rows);
-      assert.ok(shared.engine.calls.length > 2 * whole.engine.calls.length); // so three workers could share them
+      assert.ok(shared.engine.calls.length > 2 * whole.engine.calls.length); // three workers could share the rows
     });
 
   it('gives the same bytes for any number of shards', async () => {
@@ -77,7 +77,7 @@ describe('a run in shards', () => {
     for (const other of others) assert.deepEqual(other, expected);
   });
 
-  it('computes again what a lost or damaged file of a shard had', async () => {
+  it('computes the rows of a lost or damaged shard file again', async () => {
     for (const loss of ['lost', 'damaged', 'state lost'] as const) {
       const harmedWorld = await world();
       const { deps } = harmedWorld;
@@ -109,7 +109,7 @@ describe('a run in shards', () => {
       const config = { ...SMALL_RUN, ...features, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } };
       const { deps } = await world();
       const whole = createActivities(deps) as unknown as Record<string, (input: object) => Promise<unknown>>;
-      const counts: number[] = []; // from one step to the next
+      const counts: number[] = []; // counted from one step to the next
       let planned = 0;
       const counting = Object.entries(whole).map(([name, call]) => [
         name,
@@ -131,7 +131,7 @@ describe('a run in shards', () => {
     }
   });
 
-  it('computes the minibatches for which the history has no room on one worker', async () => {
+  it('computes minibatches on one worker if its history has no room for more activities', async () => {
     const schedule = { stages: [5], discriminatorSteps: 0, generatorSteps: 1, alternatingSteps: 0 };
     const config = { ...TINIEST_RUN, schedule, ppo: { ...SMALL_RUN.ppo, epochs: 1, minibatch: 1 } };
     const { deps } = await world();
@@ -144,7 +144,7 @@ describe('a run in shards', () => {
         return whole.computeGradients(input);
       },
     };
-    const shards = 330; // more than a configuration may have, so that few minibatches fit
+    const shards = 330; // above the configurable maximum, so that few minibatches fit
     assert.equal(countSharedMinibatches(shards), 5);
     const { ppo } = resolveConfig(config);
     const host = localHost(callOf(watching));
@@ -156,7 +156,7 @@ describe('a run in shards', () => {
     assert.ok(Math.max(...rows) > 5);
   });
 
-  it('leaves no file of a shard', async () => {
+  it('leaves no file of a shard behind', async () => {
     const { deps } = await world();
     await trained(worlds[0]!, { ...SMALL_RUN, engine: { shards: 2 } });
     assert.deepEqual(await deps.store.listRunFiles('run', 'updates'), []);

@@ -17,7 +17,7 @@ describe('solving problems', () => {
     acts = createActivities(world.deps);
   });
 
-  it('returns programs and the number of tests they pass', async () => {
+  it('returns programs and the number of tests that they pass', async () => {
     const result = await solve(acts, { preset: 'tiny', limit: 3, samples: 2, temperature: 0.8 });
     const solutions = await world.deps.store.getJson(result.solutions);
     assert.deepEqual(
@@ -32,7 +32,7 @@ describe('solving problems', () => {
     assert.deepEqual([result.solved, result.problems], [solved.size, 3]);
   });
 
-  it('asks a model without the markers of the tiny style in plain English', async () => {
+  it('asks a model that does not know the tiny markers in plain English', async () => {
     world.engine.info.contextLength = 10_000;
     world.engine.encode = (text) => [...text].map((char) => char.charCodeAt(0));
     const { chains } = await solve(acts, { limit: 1 });
@@ -72,7 +72,7 @@ describe('solving problems', () => {
     });
   });
 
-  it('uses the configuration of the checkpoint, which may be newer than that of the manifest', async () => {
+  it("uses the configuration of the checkpoint, which may be newer than the manifest's", async () => {
     const { store } = world.deps;
     await runPipeline(acts, 'run', SMALL_RUN);
     const { config } = await readRun(store, 'run');
@@ -84,7 +84,7 @@ describe('solving problems', () => {
     assert.deepEqual(await readConfigAt(store, lost), config);
   });
 
-  it('refuses a base with other weights than the checkpoint has, not one in another place', async () => {
+  it("accepts the checkpoint's base model in any place, but refuses a base with other weights", async () => {
     const other = new FakeEngine();
     other.info.digest = `sha256:${'e'.repeat(64)}`;
     world.deps.engine = async (model) => (model.startsWith('other') ? other : world.engine);
@@ -128,7 +128,7 @@ describe('solving problems', () => {
     }
   });
 
-  it('rejects training with an empty split', async () => {
+  it('fails if a split has no problem to train on', async () => {
     world.deps.loadProblems = async () => ({ train: addProblems(1, 2), validation: [], test: [] });
     await assert.rejects(acts.prepareRun({ runId: 'small', input: SMALL_RUN }), {
       type: 'BAD_INPUT',
@@ -136,7 +136,7 @@ describe('solving problems', () => {
     });
   });
 
-  it('replaces a lost memo record, even of a slow activity', async () => {
+  it('replaces a lost memo record, even for a slow activity', async () => {
     const { store } = world.deps;
     const records = new Set<string>();
     const putMemo = store.putMemo.bind(store);

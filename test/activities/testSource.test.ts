@@ -28,7 +28,7 @@ const SMALL_ONLY = 'def solve(x):\n    return x + 1 if x < 3 else 0';
 const WRONG = 'def solve(x):\n    return x + 9';
 const ENDLESS = 'def solve(x):\n    while True: pass';
 
-/** Tests of 0, 7, 1 and 2, of which 7 and 2 are hidden. */
+/** Tests with the inputs 0, 7, 1 and 2. The tests with 7 and 2 are hidden. */
 function inSource(n: number): Problem {
   const testSource = [0, 7, 1, 2].map((x) => `assert solve(${x}) == ${x + n}`).join('\n');
   return { ...addProblem(n), baselineTests: [], hiddenTests: [], testSource, testStyle: 'assert' };
@@ -48,14 +48,14 @@ const chain = (sample: number, code: string): Chain => ({
   turns: [{ stage: 5, ...turn(code) }],
 });
 
-describe('tests as code', () => {
+describe('tests in the form of code', () => {
   let world: Doubles;
   let acts: Activities;
   let prepared: PrepareRunOutput;
 
   async function open(set: ProblemSet, input: object = {}): Promise<void> {
     world = await doubles({ loadProblems: async () => set });
-    world.engine.info.contextLength = 4000; // for prompts in English
+    world.engine.info.contextLength = 4000; // used for prompts in English
     acts = createActivities(world.deps);
     prepared = await acts.prepareRun({ runId: 'run', input: { ...SMALL_RUN, ...input } });
   }
@@ -79,7 +79,7 @@ describe('tests as code', () => {
   const named = ({ suite }: SuiteVerdicts) =>
     suite.map(({ test }) => ('source' in test ? test.source : (test.args[0] as number)));
 
-  it('are baseline tests and hidden tests of a problem that has no values', async () => {
+  it('serve as baseline tests and hidden tests of a problem without values', async () => {
     await open(mapped((_, n) => inSource(n)));
     const codes = [GOOD, SMALL_ONLY, WRONG, ENDLESS, 'no program', ''];
     const { judged, executions } = await judge(codes, {}, '((7,), 8)\n((3,), 0)');
@@ -103,7 +103,7 @@ describe('tests as code', () => {
         [true, false],
       ],
     );
-    assert.equal(executions, 7); // the reference on values and on its source, and five programs
+    assert.equal(executions, 7); // runs the reference on values and on its source, and five programs
     assert.ok(world.sandbox.testJobs.slice(1).every(({ only }) => only!.join() === 'line 1,line 3'));
     const hidden = (await judge(codes.slice(0, 2), { suite: 'hidden' })).judged;
     assert.deepEqual(
@@ -115,7 +115,7 @@ describe('tests as code', () => {
     );
   });
 
-  it('decide rewards, the target of the discriminator and which mutants live', async () => {
+  it('decide rewards, the target of the discriminator, and which mutants survive', async () => {
     await open(mapped((_, n) => inSource(n)));
     const { run, replayBuffer } = prepared;
     const { verdicts, chains } = await judge([GOOD, WRONG]);
@@ -126,10 +126,10 @@ describe('tests as code', () => {
     const { targets } = await acts.selectChains({ run, chains, replayBuffer, position });
     assert.equal((await get(targets))[0]!.chain.index, 1);
     const { judged } = await judge([GOOD], { suite: 'hidden', mutants: 5 });
-    assert.deepEqual(judged.mutants, { count: 2, kills: [[0, 1], [0]] }); // `x + 2`, and right only for small x
+    assert.deepEqual(judged.mutants, { count: 2, kills: [[0, 1], [0]] }); // `x + 2`, and a program that is right only for small x
   });
 
-  it('that the reference does not pass never count', async () => {
+  it('do not count if the reference does not pass them', async () => {
     const broken = (n: number): Problem => ({
       ...inSource(n),
       testSource: `${inSource(n).testSource}\nassert solve(1) == 0`,
@@ -138,7 +138,7 @@ describe('tests as code', () => {
     assert.deepEqual(named((await judge([GOOD])).judged), ['line 1', 'line 3']);
   });
 
-  it('of a set that an earlier version stored do not count, so its runs go on as they began', async () => {
+  it('do not count in a set that an earlier version stored, so that its runs continue unchanged', async () => {
     await open(mapped((_, n) => ({ ...inSource(n), testStyle: undefined })));
     assert.deepEqual((await judge([GOOD])).judged.suite, []);
     assert.equal(world.sandbox.testJobs.length, 0);
@@ -185,7 +185,7 @@ describe('tests as code', () => {
       ...(n === 2 && { referenceSolution: 'def solve(x):\n    while True: pass' }),
     });
 
-    it('are answered by the reference before a run stores its problems', async () => {
+    it('get answers from the reference before a run stores its problems', async () => {
       await open(mapped(unanswered));
       const set = await get(prepared.run.problems);
       const stored = SPLITS.flatMap((split) => set[split]);
@@ -209,7 +209,7 @@ describe('tests as code', () => {
       assert.equal(quarantined, 1);
     });
 
-    it('are answered for an evaluation of other problems, too', async () => {
+    it('get answers from the reference in an evaluation of other problems, too', async () => {
       await open(mapped((problem) => problem));
       world.deps.loadProblems = async () => mapped(unanswered);
       const { views } = await solve(acts, { source: 'other.jsonl', limit: 1 });
@@ -247,7 +247,7 @@ describe('tests as code', () => {
       assert.deepEqual(pluck(second.turns[0]!.tests, 'suite'), [null, null]);
     });
 
-    it('see no program: they run in jobs of their own', async () => {
+    it('run in their own jobs, where no program can be seen', async () => {
       await open(checked);
       parity();
       const jobs: { entry: string; code: string; inputs: unknown }[] = [];
@@ -264,7 +264,7 @@ describe('tests as code', () => {
       assert.ok(programs.length === 3 && !JSON.stringify(programs).includes('42'));
     });
 
-    it('decide what a warm start teaches', async () => {
+    it('decide which examples a warm start teaches', async () => {
       await open(checked, { warmStart: { discriminatorSteps: 1, generatorSteps: 1 } });
       parity();
       const { tests } = await acts.answerFreshInputs({ run: prepared.run });

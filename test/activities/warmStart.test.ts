@@ -54,7 +54,7 @@ describe('the warm start', () => {
     assert.ok(world.engine.losses.slice(16).every((loss) => !loss.supervised));
   });
 
-  it('saves the progress of long updates, and removes it after each', async () => {
+  it('saves the progress of long updates, and removes it after each update', async () => {
     const { store } = world.deps;
     const { writeRunFile } = store;
     const saved: string[] = [];
@@ -65,17 +65,17 @@ describe('the warm start', () => {
     };
     const { now } = performance;
     let clock = 0;
-    performance.now = () => (clock += 30_000); // ms
+    performance.now = () => (clock += 30_000); // in milliseconds
     try {
       await runPipeline(acts, 'run', WARM_RUN);
     } finally {
       performance.now = now;
     }
-    assert.ok(new Set(saved.map((path) => path.split('.')[0])).size > 4); // four belong to the warm start
+    assert.ok(new Set(saved.map((path) => path.split('.')[0])).size > 4); // four files belong to the warm start
     assert.deepEqual(await store.listRunFiles('run', 'updates'), []);
   });
 
-  it('keeps the adapters, but neither the optimizer nor the place in the learning rate schedule', async () => {
+  it('passes on the adapters, but neither the optimizer nor the position in the learning rate schedule', async () => {
     await runPipeline(acts, 'run', WARM_RUN);
     const { store } = world.deps;
     const [base, warm] = await Promise.all(
@@ -93,7 +93,7 @@ describe('the warm start', () => {
     assert.equal(first!.learningRate, 1e-3 / 3); // the first of three warm-up updates
   });
 
-  it('stops a role whose validation loss no longer falls, and keeps its best adapter', async () => {
+  it("stops a role when its validation loss no longer falls, and keeps the role's best adapter", async () => {
     const losses = [3, 2, 4, 5, 1, 3, 0.5, 0.4, 0.3]; // the discriminator stops after its fourth step
     const adapters: string[] = [];
     const trainOnExamples: Activities['trainOnExamples'] = async (input) => {
@@ -110,7 +110,7 @@ describe('the warm start', () => {
     assert.equal(metadata.files['generator/adapter_model.safetensors'], adapters[8]);
   });
 
-  it('keeps the latest adapter if the validation split gives no example', async () => {
+  it('keeps the latest adapter if the validation split has no example', async () => {
     const adapters: string[] = [];
     const trainOnExamples: Activities['trainOnExamples'] = async (input) => {
       const { loss: _, ...trained } = await acts.trainOnExamples(input);
@@ -137,7 +137,7 @@ describe('the warm start', () => {
       if (adapters.length === 5) throw new StepSkipped('a person skipped it');
       const trained = await acts.trainOnExamples(input);
       adapters.push(trained.state.adapter);
-      return { ...trained, loss: adapters.length }; // the first step of each role is the best
+      return { ...trained, loss: adapters.length }; // the first step of each role has the best loss
     };
     const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 3, generatorSteps: 3, patience: 5 };
     await runPipeline({ ...acts, trainOnExamples }, 'run', { ...WARM_RUN, warmStart });
@@ -151,11 +151,11 @@ describe('the warm start', () => {
     assert.equal(fresh, kept);
   });
 
-  it('runs the references of the discriminator’s problems only', async () => {
+  it("runs only the references of the discriminator's problems", async () => {
     const warmStart = { ...WARM_RUN.warmStart, discriminatorSteps: 1, generatorSteps: 3 };
     const { run } = await acts.prepareRun({ runId: 'run', input: { ...WARM_RUN, warmStart } });
     const { executions } = await createActivities(world.deps).answerFreshInputs({ run });
-    const { train, validation } = problemSet(); // the step has all problems of the train split
+    const { train, validation } = problemSet(); // the step contains all problems of the train split
     assert.equal(executions, train.length + validation.length);
   });
 
@@ -171,7 +171,7 @@ describe('the warm start', () => {
     const trained = world.engine.calls.filter((call) => call === 'gradients').length;
     const { digests, best } = await runPipeline(acts, 'run', WARM_RUN);
     assert.deepEqual([digests, best], [expected.digests, expected.best]);
-    assert.equal(trained, 8); // two steps of four minibatches, which were not computed again
+    assert.equal(trained, 8); // two steps of four minibatches each were not computed again
   });
 
   it('teaches reference solutions, and tests with the answers of the references', async () => {
@@ -202,10 +202,10 @@ describe('the warm start', () => {
       for (const [, x, expected] of pairs) assert.equal(Number(expected), Number(x) + n);
     }
     for (const [id, own] of Object.entries(await world.deps.store.getJson(tests)))
-      assert.ok(own.length > 5 && own.every(({ args }) => args[0] !== 0 && args[0] !== 1), id); // not the baseline's inputs
+      assert.ok(own.length > 5 && own.every(({ args }) => args[0] !== 0 && args[0] !== 1), id); // differs from the inputs of the baseline tests
   });
 
-  it('says what to set if the problems give a role nothing to learn', async () => {
+  it('names the field to set if the problems give a role nothing to learn', async () => {
     const { run } = await acts.prepareRun({ runId: 'run', input: WARM_RUN });
     const tests = await world.deps.store.putJson({});
     await assert.rejects(createActivities(world.deps).writeExamples({ run, role: 'discriminator', tests, step: 1 }), {
@@ -214,12 +214,12 @@ describe('the warm start', () => {
     });
   });
 
-  it('trains the generator only if there is no discriminator', async () => {
+  it('trains only the generator if there is no discriminator', async () => {
     await runPipeline(acts, 'run', { ...WARM_RUN, discriminator: { enabled: false } });
     assert.deepEqual(pluck(await supervised(), 'role'), ['generator', 'generator']);
   });
 
-  it('is continued by a fork of a checkpoint in its middle of the schedule', async () => {
+  it('continues when a checkpoint in the middle of its schedule is forked', async () => {
     const whole = await runPipeline(acts, 'run', WARM_RUN);
     for (const [id, run, checkpoint] of [
       ['fork', 'run', 'checkpoint_stage_0_epoch_1'],

@@ -1,5 +1,5 @@
-// Runs the examples of the pages for programs in order, as programs that depend on the package, and checks their types with
-// the declarations of the package.
+// Runs the examples of the library's documentation in order, as programs that depend on the package, and checks their types
+// against the declarations of the package.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { describeModel } from '../../ml/hf/model.js';
 
 const run = promisify(execFile);
 
-describe('the pages for programs', function () {
+describe('the documentation of the library', function () {
   this.timeout(240_000);
   const [library, engine] = ['use-as-a-library', 'use-the-engine-alone'].map((name) =>
     readFileSync(`docs/how-to/${name}.md`, 'utf8'),
@@ -41,14 +41,14 @@ describe('the pages for programs', function () {
     return stdout;
   };
 
-  it('has an example of every entry of the package', () => {
+  it('has an example of every entry point of the package', () => {
     const entries = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).exports as object);
     const imported = examplesOf(library).map(([, code]) => /from '(gauntlet[^']*)'/.exec(code)![1]!);
     const names = entries.filter((entry) => entry !== './package.json').map((entry) => entry.replace('.', 'gauntlet'));
     assert.deepEqual([...imported].sort(), names.sort());
   });
 
-  it('has examples whose types are right', async () => {
+  it('has examples with correct types', async () => {
     const options = {
       allowJs: true,
       checkJs: true,
@@ -68,14 +68,14 @@ describe('the pages for programs', function () {
     await run(process.execPath, [tsc, '-p', folder]).catch(({ stdout }) => assert.fail(stdout as string));
   });
 
-  it('samples, scores and trains', async () => {
+  it('has an example that samples, scores and trains', async () => {
     const output = await example('engine.mjs');
     assert.match(output, /\ngradient norm 0?\.\d+|\ngradient norm \d/);
     assert.match(output, /\nadapter_config\.json \d+\n/);
     assert.match(output, /\nadapter_model\.safetensors \d+\n/);
   });
 
-  it('trains in a loop, saves, continues and merges', async () => {
+  it('has an example that trains in a loop, saves, continues and merges', async () => {
     assert.match(
       await example('loop.mjs'),
       /^step 1: mean length [\d.]+, loss \S+\nstep 2: mean length [\d.]+, loss \S+\n$/,
@@ -87,7 +87,7 @@ describe('the pages for programs', function () {
     assert.notEqual(await digestModel(merged.path), await digestModel(shipped.path));
   });
 
-  it('list every field of the loss and of AdamW', () => {
+  it('lists every field of the loss and of AdamW', () => {
     for (const [file, name, title] of [
       ['engine/engine.ts', 'LossConfig', '`loss`'],
       ['optim/adamw.ts', 'AdamWConfig', 'AdamW'],
@@ -102,7 +102,7 @@ describe('the pages for programs', function () {
     }
   });
 
-  it('name the place of a wrong argument', async () => {
+  it('has examples whose errors name the place of a wrong argument', async () => {
     const model = await openEngine('tiny');
     const [chat, store] = [model.chat(), join(folder, 'arguments')];
     const wrong: [call: (given: never) => unknown, given: unknown, message: RegExp][] = [
@@ -121,9 +121,10 @@ describe('the pages for programs', function () {
     await model.close();
   });
 
-  it('judges programs', async () => assert.equal(await example('sandbox.mjs'), "[ 'pass', 'fail', 'pass' ]\n"));
+  it('has an example that judges programs', async () =>
+    assert.equal(await example('sandbox.mjs'), "[ 'pass', 'fail', 'pass' ]\n"));
 
-  it('trains, and reads what the run wrote', async () => {
+  it('has an example that trains a run and reads its records', async () => {
     assert.match(
       await example('train.mjs'),
       /^step \d+: mean reward [\s\S]*pass rate [\d.]+ → [\d.]+, best checkpoint_/,

@@ -11,7 +11,7 @@ interface Pending {
   paused?: boolean;
 }
 
-/** A client of a server that shows these activities, one list after another; then the work ends. */
+/** A client of a server that shows these lists of activities one after another. Then the work ends. */
 async function notesOf(shown: readonly (readonly Pending[] | Error)[], steps = false): Promise<string[]> {
   const notes: string[] = [];
   let [asked, end] = [0, (): void => undefined];
@@ -52,25 +52,25 @@ async function notesOf(shown: readonly (readonly Pending[] | Error)[], steps = f
 describe('notingActivities', () => {
   const failing = (attempt: number, id = '1'): Pending => ({ id, type: 'executeSuite', attempt });
 
-  it('notes an activity from its third attempt on, once', async () => {
+  it('prints one note about an activity from its third attempt on', async () => {
     assert.deepEqual(await notesOf([[failing(1)], [failing(2)]]), []);
     const notes = await notesOf([[failing(2)], [failing(3)], [failing(4)], [failing(3, '2')]]);
     assert.equal(notes.length, 2, notes.join('\n'));
     assert.match(notes[0]!, /^executeSuite is being retried \(attempt 3\): SANDBOX_FAULT: no executeSuite here/);
   });
 
-  it('passes over a pause and a server that does not answer', async () => {
+  it('prints no note about a pause or a server that does not answer', async () => {
     assert.deepEqual(await notesOf([new Error('no answer'), [{ ...failing(5), paused: true }]]), []);
   });
 
-  it('notes each step on request', async () => {
+  it('prints a note about each step on request', async () => {
     const at = (type: string): Pending[] => [{ id: type, type, attempt: 1 }];
     const shown = [at('prepareSolving'), at('generateChains'), at('generateChains'), [], at('executeSuite')];
     assert.deepEqual(await notesOf(shown, true), ['loading the model', 'sampling chains', 'running tests']);
     assert.deepEqual(await notesOf(shown), []);
   });
 
-  it('passes on the failure of the work', async () => {
+  it('passes the failure of the work on', async () => {
     const watch = { client: {} as Client, id: 'run', note: assert.fail };
     await assert.rejects(notingActivities(Promise.reject(new Error('the run failed')), watch), /the run failed/);
   });

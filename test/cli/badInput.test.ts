@@ -16,7 +16,7 @@ import { shippedModelPath } from '../../data/paths.js';
 import { needTemporal } from '../workflows/server.js';
 import { inProcess, madeRun, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
-/** The command fails with this one line. */
+/** Asserts that the command fails with exactly this line. */
 async function refuses(argv: string[], line: RegExp, exitCode: number = EXIT.usage): Promise<void> {
   const { code, out, err } = await inProcess(...argv);
   assert.equal(err.trim().split('\n').length, 1, err);
@@ -32,7 +32,7 @@ describe('command-line validation', () => {
   const ownServer = process.env.TEMPORAL_ADDRESS;
 
   before(async () => {
-    delete process.env.TEMPORAL_ADDRESS; // with an external server the store may be missing
+    delete process.env.TEMPORAL_ADDRESS; // the store may be missing because the server is an external one
     folder = await temporaryFolder({
       'broken.json': '{"preset": "tiny",',
       'list.json': '[1]',
@@ -56,7 +56,7 @@ describe('command-line validation', () => {
     refuses(['train', '--config', file('broken.json'), ...store], /broken\.json: not JSON: .*\[BAD_INPUT\]/));
   it('refuses a configuration that is not an object', () =>
     refuses(['train', '--config', file('list.json'), ...store], /list\.json: must hold an object/));
-  it('refuses rollouts that its own workers would refuse, and starts nothing', async () => {
+  it('refuses rollout settings that its workers would refuse, and starts nothing', async () => {
     const rollouts = (adapters: string) =>
       `rollouts={"endpoint":"http://gpu:8000","adapters":${JSON.stringify(adapters)}}`;
     const train = (adapters: string) => ['train', '--preset', 'tiny', '--set', rollouts(adapters), ...store];
@@ -75,7 +75,7 @@ describe('command-line validation', () => {
     ));
   it('refuses a configuration file that does not exist', () =>
     refuses(['train', '--config', file('none.json'), ...store], /none\.json: cannot be read \(ENOENT\)/));
-  it('refuses a configuration that no server takes', async () => {
+  it('refuses a configuration that is too large for a server', async () => {
     writeFileSync(file('large.json'), JSON.stringify({ templateArguments: { text: 'x'.repeat(1e6) } }));
     const message = /^error: templateArguments: the configuration has more than 1000000 bytes \[BAD_CONFIG\]\n$/;
     await refuses(['train', '--config', file('large.json'), ...store], message);
@@ -98,7 +98,7 @@ describe('command-line validation', () => {
       ['train', '--problems', file('unsolved.json'), ...store],
       /unsolved\.json: every problem has no reference solution: give one with --references, or train with --set reference=none/,
     ));
-  it('solve names a bad problem and skips it', async () => {
+  it('names a bad problem in `solve` and skips it', async () => {
     const good = { id: 'b', description: 'b', function_signature: 'def f(x):', baseline_tests: [] };
     const records = [
       { ...good, reference_solution: 'x' },
@@ -111,7 +111,7 @@ describe('command-line validation', () => {
     assert.match(next!, /no run in .*: start one with npx gauntlet demo/);
     assert.equal(code, 2);
   });
-  it('train says which problems it cannot measure', async () => {
+  it('names the problems that `train` cannot measure', async () => {
     const good = { description: 'b', function_signature: 'def f(x):', reference_solution: 'x' };
     const records = [
       { ...good, id: 'a', baseline_tests: [] },
@@ -133,7 +133,7 @@ describe('command-line validation', () => {
     await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json; .* \[BAD_MODEL\]/);
     await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
   });
-  it('refuses a preset without its model and a model folder that does not exist', async () => {
+  it('refuses a preset whose model is missing, and a model folder that does not exist', async () => {
     const { code, err } = await withEnvironment(
       { HF_HUB_OFFLINE: '1' },
       'train',
@@ -161,7 +161,7 @@ describe('command-line validation', () => {
     ...['store verify', 'checkpoints list', 'store gc', 'report a', 'replay a', 'fork a/best'],
     ...['status', 'resume a', 'pause a', 'stop a', 'set a seed=1', 'schedule list', 'schedule trigger'],
   ])
-    it(`refuses a store that does not exist and does not create it (${command})`, async () => {
+    it(`refuses a store that does not exist, and does not create it (${command})`, async () => {
       const place = file('mistyped');
       await refuses(
         [...command.split(' '), '--store', place],
@@ -182,7 +182,7 @@ describe('command-line validation', () => {
     await refuses(set('=1'), /^error: =1: write field=value/);
     assert.equal(existsSync(join(place, 'temporal.db')), false);
   });
-  it('refuses a backfill that ends before it starts and an invalid time', async () => {
+  it('refuses a backfill that ends before it starts, and an invalid time', async () => {
     const past = ['--from', '2026-01-05T00:00:00Z', '--to', '2026-01-01T00:00:00Z'];
     const place = await temporaryFolder({ 'runs/note': '' });
     const line = /2026-01-05T00:00:00.000Z to 2026-01-01T00:00:00.000Z: --to is before --from \[BAD_INPUT\]/;
@@ -190,7 +190,7 @@ describe('command-line validation', () => {
     const odd = ['schedule', 'backfill', '--from', 'soon', '--to', 'later', '--store', place];
     await refuses(odd, /'--from <time>' argument 'soon' is invalid\. It is not a time such as 2026-/);
   });
-  it('refuses a worker without a server, and starts none', async () => {
+  it('refuses to start a worker without a server', async () => {
     const place = await temporaryFolder();
     const line =
       /no Temporal server runs for this store: set TEMPORAL_ADDRESS, or .*gauntlet up.*\[SERVER_UNAVAILABLE\]$/m;
@@ -204,13 +204,13 @@ describe('command-line validation', () => {
     ));
   it('refuses programs with a missing field', () =>
     refuses(['sandbox', 'run', '--input', file('programs.jsonl')], /programs\.jsonl: line 1: tests: .*BAD_INPUT/));
-  it('refuses an unknown command or option and suggests the nearest one', async () => {
+  it('refuses an unknown command or option and suggests the most similar one', async () => {
     await refuses(['tain'], /unknown command 'tain' \(Did you mean train\?\)/);
     await refuses(['train', '--sed', '1'], /unknown option '--sed' \(Did you mean/);
     await refuses(['demo', '--sandbox', 'chroot'], /'chroot' is invalid\. Allowed choices are auto, docker, wasm/);
   });
 
-  it('refuses a corrupt checkpoint', async () => {
+  it('refuses a damaged checkpoint', async () => {
     const made = await madeRun();
     await made.store.writeRunFile(
       'made',
@@ -243,7 +243,7 @@ describe('a missing prerequisite', function () {
     assert.deepEqual([code, out], [EXIT.unavailable, '']);
   });
 
-  it('up refuses a port that is in use', async function () {
+  it('makes `up` refuse a port that is in use', async function () {
     needTemporal(this);
     const taken: Server = createServer();
     await new Promise<void>((settle) => taken.listen(0, '127.0.0.1', settle));
@@ -257,7 +257,7 @@ describe('a missing prerequisite', function () {
     assert.equal(code, EXIT.unavailable);
   });
 
-  it('--sandbox docker fails if Docker does not answer', async () => {
+  it('makes --sandbox docker fail if Docker does not answer', async () => {
     const folder = await temporaryFolder({
       'a.jsonl': '{"id":"a","code":"def f(): return 1","entry":"f","tests":[[[],1]]}',
     });
@@ -270,8 +270,8 @@ describe('a missing prerequisite', function () {
   });
 });
 
-describe('option values', () => {
-  it('--set nests fields, parses JSON, and takes anything else as text', () => {
+describe('the values of options', () => {
+  it('are nested, parsed as JSON, or taken as text (--set)', () => {
     assert.deepEqual(parseAssignments(['a.b=1', 'a.c=[1,2]', 'd=x=y', 'a.b=2', 'e=true']), {
       a: { b: 2, c: [1, 2] },
       d: 'x=y',
@@ -280,7 +280,7 @@ describe('option values', () => {
     for (const bad of ['a', '=1', 'a..b=1', '.a=1']) assert.throws(() => parseAssignments([bad]), /write field=value/);
   });
 
-  it('--template-argument takes scalars, and refuses a list', () => {
+  it('may be scalars, but not lists (--template-argument)', () => {
     assert.deepEqual(readTemplateArguments(['thinks=false', 'style=short']), { thinks: false, style: 'short' });
     assert.throws(
       () => readTemplateArguments(['thinks']),
@@ -289,7 +289,7 @@ describe('option values', () => {
     assert.throws(() => readTemplateArguments(['tools=[]']), /templateArguments\.tools: must be a string, a number/);
   });
 
-  it('passes on only the given limits and names each bad one', () => {
+  it('are passed on as limits only if they are given, and each bad limit is named', () => {
     const read = (...argv: string[]) => {
       const command = withLimits(new Command().exitOverride().configureOutput({ writeErr: () => undefined }), {
         wallSeconds: 30,
@@ -310,7 +310,7 @@ describe('option values', () => {
       assert.throws(() => read(flag, value), { message: new RegExp(`option '${flag} <n>' argument '.*' is invalid`) });
   });
 
-  it('options override the file, and --set changes one field of a nested object', async () => {
+  it('override the file, and --set changes one field of a nested object', async () => {
     const folder = await temporaryFolder({
       'c.json': '{"seed": 3, "ppo": {"clip": 0.3, "epochs": 1}, "preset": "custom"}',
     });
@@ -319,14 +319,14 @@ describe('option values', () => {
     await removeFolders();
   });
 
-  it('--device sets engine.device and keeps the other fields of the file', async () => {
+  it('set engine.device and keep the other fields of the file (--device)', async () => {
     const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "cuda", "shards": 2}}' });
     const { engine } = await readConfig({ config: join(folder, 'c.json'), device: 'auto', set: [] });
     assert.deepEqual(engine, { device: 'auto', shards: 2 });
     await removeFolders();
   });
 
-  it('reads gauntlet.config.json from the working directory unless --config names another file', async () => {
+  it('are read from gauntlet.config.json in the working directory unless --config names another file', async () => {
     const folder = await temporaryFolder({
       'gauntlet.config.json': '{"$schema": "./schema.json", "seed": 7}',
       'other.json': '{"seed": 8}',
@@ -342,12 +342,12 @@ describe('option values', () => {
     }
   });
 
-  it('makes paths absolute', async () => {
+  it('become absolute if they are paths', async () => {
     const { model } = await readConfig({ model: 'data/tiny-model', set: [] });
     assert.equal(model, shippedModelPath('tiny'));
   });
 
-  it('parses numbers strictly', () => {
+  it('are parsed strictly if they are numbers', () => {
     assert.equal(integer(1)('12'), 12);
     for (const bad of ['0', '1.5', '', ' ', 'x', '-3', '1e99'])
       assert.throws(() => integer(1)(bad), /not a whole number of at least 1/);
@@ -357,12 +357,12 @@ describe('option values', () => {
       assert.throws(() => share(bad), /not a number above 0 and at most 1/);
   });
 
-  it('--role removes duplicates and sorts the roles; all means every role', () => {
+  it('are sorted without duplicates, and `all` means every role (--role)', () => {
     assert.deepEqual(parseRoles('cpu, gpu,cpu'), ['gpu', 'cpu']);
     assert.deepEqual(parseRoles('all'), ['orchestrator', 'gpu', 'sandbox', 'cpu']);
   });
 
-  it('treats two spellings of one configuration as equal', () => {
+  it('are equal for two spellings of one configuration', () => {
     assert.deepEqual(differingFields(undefined, { preset: 'tiny', seed: 0 }), []);
     assert.deepEqual(differingFields({ seed: 1 }, { seed: 2, ppo: { clip: 0.1 } }), ['ppo', 'seed']);
     const rollouts = { endpoint: 'http://127.0.0.1:8000', adapters: '/adapters' };
@@ -370,7 +370,7 @@ describe('option values', () => {
     assert.deepEqual(differingFields({}, { rollouts }), ['rollouts']);
   });
 
-  it('makes the paths of a configuration absolute, but not names', () => {
+  it('become absolute in a configuration if they are paths, but not if they are names', () => {
     assert.deepEqual(withPaths({ problems: 'own.jsonl', model: './base', discriminator: { model: 'other/model/x' } }), {
       problems: resolve('own.jsonl'),
       model: resolve('base'),
@@ -381,7 +381,7 @@ describe('option values', () => {
     assert.deepEqual(withPaths({}), {});
   });
 
-  it('quotes a store for the shell in the commands that it suggests', () => {
+  it('are quoted for the shell if a suggested command names a store', () => {
     const lines = ['runs', 's3://bucket/a-b', 'my runs', "it's", 's3://b/p?endpoint=x&y'].map((store) => {
       useStore(store);
       return commandLine('status');

@@ -1,4 +1,4 @@
-// A run on the GPU of this machine: its settings, what is printed before it starts, and what is refused.
+// A run on the GPU of this machine: its settings, the lines before its start, and the reasons to refuse it.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ describe('a run on a card', () => {
     engine: { device: 'cuda', ...more },
   });
 
-  it('has the settings for the card that is here, and says what it needs', async () => {
+  it('has the settings for the card of this machine, and says what it needs', async () => {
     const { chosen, notes } = await start(qwen(), RTX_4090);
     assert.equal(chosen.engine?.gpuGigabytes, 24);
     assert.equal(notes.length, 1);
@@ -54,23 +54,23 @@ describe('a run on a card', () => {
     assert.match(small.notes[0]!, /needs 6\.\d GiB/);
   });
 
-  it('keeps the size of another card that its configuration names', async () => {
+  it('keeps the settings for another card if its configuration names one', async () => {
     const { chosen } = await start(qwen({ gpuGigabytes: 12 }), RTX_4090);
     assert.equal(chosen.engine?.gpuGigabytes, 12);
   });
 
-  it('says which settings hold where no card answers', async () => {
+  it('says which settings it uses if no card answers', async () => {
     const { chosen, notes } = await start(qwen(), undefined);
     assert.deepEqual(chosen, qwen());
     assert.deepEqual(notes, ['no card answers here: the settings are those for 24 GB, see engine.gpuGigabytes']);
   });
 
-  it('is not looked for by runs on a CPU', async () => {
+  it('is not set up by runs on a CPU, which look for no card', async () => {
     const fails = (): never => assert.fail('asked');
     assert.deepEqual(await forCard({ preset: 'qwen-1.5b' }, fails, fails), { preset: 'qwen-1.5b' });
   });
 
-  it('is refused before the start if the card is too small', async () => {
+  it('is refused before its start if the card is too small', async () => {
     await assert.rejects(start({ preset: 'qwen-7b', engine: { device: 'cuda' } }, card('RTX 4070', 12_282)), {
       code: 'BAD_CONFIG',
       message:
@@ -83,7 +83,7 @@ describe('a run on a card', () => {
     });
   });
 
-  it('the command refuses, and doctor says which presets fit', async () => {
+  it('is refused by the command, and doctor names the presets that fit', async () => {
     const env = { PATH: `${folder}:${process.env.PATH}`, CAPABILITY: '10.0' };
     const store = join(folder, 'store');
     const train = ['train', 'r', '--preset', 'qwen-7b', '--model', 'tiny', '--device', 'cuda', '--store', store];
@@ -99,13 +99,13 @@ describe('a run on a card', () => {
     assert.match(out, /its compute capability is 10\.0/);
   });
 
-  it('has its size also where ECC takes a part of it', () => {
-    // 12 GB with ECC, A10G, RTX 4090, H100, and others
+  it('has the settings for the nominal size of a card, even if ECC takes a part of the memory', () => {
+    // sizes of a card with 12 GB and ECC, A10G, RTX 4090, H100, and others
     const sizes = { 11520: 12, 23028: 24, 24564: 24, 81559: 80, 11264: 11, 22528: 22, 15360: 15, 46068: 45 };
     for (const [mebibytes, size] of Object.entries(sizes)) assert.equal(gigabytesOf(card('', Number(mebibytes))), size);
   });
 
-  it('is refused before anything is fetched if CUDA has no code for it, or its driver is too old', async () => {
+  it('is refused before any download if CUDA has no code for the card or the driver is too old', async () => {
     const fault = 'its compute capability is 10.0, and the CUDA provider has code for 7.5, 8.0, 8.6, 8.9, 9.0, 12.0';
     const env = { PATH: `${folder}:${process.env.PATH}`, CAPABILITY: '10.0' };
     const { code, err } = await withEnvironment(env, 'setup', 'cuda');
@@ -117,7 +117,7 @@ describe('a run on a card', () => {
     assert.equal(faultOf('9.0', '570.124.06'), 'its driver is 570.124.06, and CUDA 13 needs 580 or newer');
   });
 
-  it('starts with the same configuration on every machine', () => {
+  it('has the same configuration on every machine', () => {
     const config = resolveConfig(qwen({ gpuGigabytes: 8 }));
     assert.deepEqual(
       [config.engine.precision, config.engine.quantization, config.engine.decoderRows],

@@ -12,7 +12,7 @@ const SHORT = [
   ...['--set', 'evaluation={"problems":3,"testProblems":4}', '--sandbox', 'wasm'],
 ];
 
-/** Command lines of other processes that name this folder: servers, guards, workers. */
+/** The command lines of other processes that name this folder: servers, guards and workers. */
 function processesOf(folder: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -37,7 +37,7 @@ describe('a short demo', function () {
   });
   after(removeFolders);
 
-  it('stops its server, workers and sandbox at the first Ctrl-C and names the command that continues', async () => {
+  it('stops its server, workers and sandbox at the first Ctrl-C, and names the command that continues the run', async () => {
     let asked = 0;
     const left = await gauntlet(['demo', ...SHORT], env, (text, pid) => {
       if (asked === 0 && /step 1\/3/.test(text)) {
@@ -55,7 +55,7 @@ describe('a short demo', function () {
     assert.deepEqual(processesOf(folder), []);
   });
 
-  it('continues, prints a line per step and ends with one line of JSON', async () => {
+  it('continues, prints a line per step, and ends with one line of JSON', async () => {
     const ended = await gauntlet(['demo', '--json', ...SHORT], env);
     assert.equal(ended.code, 0, ended.err);
     assert.match(ended.err, /joined run 'demo-seed-0'/);
@@ -69,7 +69,7 @@ describe('a short demo', function () {
     assert.deepEqual(processesOf(folder), []);
   });
 
-  it('shows the table, chain, best checkpoint, report and Web UI of a finished run', async () => {
+  it('shows the table, a chain, the best checkpoint, the report and the Web UI when it has finished', async () => {
     const { code, out, err } = await gauntlet(['demo', ...SHORT], env);
     assert.equal(code, 0, err);
     for (const part of ['held-out problems', 'pass rate (greedy)', 'stage 5 · executable code', 'generator reward'])
@@ -80,7 +80,7 @@ describe('a short demo', function () {
     assert.match(out, /Temporal UI {2,}http:\/\/127\.0\.0\.1:\d+/);
   });
 
-  it('appears in status without a server; its id is refused for another configuration', async () => {
+  it('appears in status without a server, and its id is refused for another configuration', async () => {
     const here = (...argv: string[]) => inProcess(...argv, '--store', folder);
     const known = await here('status', '--json');
     const stored = { id: 'demo-seed-0', status: 'ONLY IN THE STORE', finished: true };

@@ -22,12 +22,12 @@ const pagesIn = (folder: string): string[] =>
     .map((name) => join(folder, name));
 const INDEXED = ['docs', 'docs/how-to'].flatMap(pagesIn);
 const PAGES = [...pagesIn('.'), ...INDEXED, ...pagesIn('docs/adr')];
-/** The others tell of earlier versions: their entries are not updated. */
+/** The other pages describe earlier versions, so their entries are not updated. */
 const CURRENT = PAGES.filter((page) => page !== 'CHANGELOG.md' && page !== 'docs/notebook.md');
 const read = (page: string): string => readFileSync(page, 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
-/** Lines of the shell blocks of a page, without comments. */
+/** The lines of a page's shell blocks, without comments. */
 function shellLines(page: string): string[] {
   const blocks = [...read(page).matchAll(/```(?:sh|bash|console)\n([\s\S]*?)```/g)].map((match) => match[1]!);
   return blocks
@@ -42,7 +42,7 @@ const inline = (page: string): string[] =>
   [...read(page).matchAll(/`((?:npx gauntlet|npm run) [^`\n]+)`/g)].map((m) => m[1]!);
 const words = (line: string): string[] => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ''));
 
-/** Fails if the line names a command or an option that does not exist, or another number of arguments. */
+/** Fails if the line names an unknown command or option, or has the wrong number of arguments. */
 function check(line: string): void {
   let rest = words(line).slice(2);
   let command: Command = createProgram();
@@ -58,7 +58,7 @@ function check(line: string): void {
     const option = command.options.find(({ long, short }) => long === word || short === word);
     if (option === undefined && word !== '--help') assert.ok(!word.startsWith('-'), `'${line}': no option ${word}`);
     if (option === undefined && word !== '--help') operands++;
-    if (option?.required) i++; // its value
+    if (option?.required) i++; // skips the value of the option
   }
   const { registeredArguments: known } = command;
   assert.ok(operands >= known.filter(({ required }) => required).length, `'${line}': an argument is missing`);
@@ -74,10 +74,10 @@ function generated(path: string, text: string): void {
   );
 }
 
-describe('the help', () => {
+describe('the help texts', () => {
   const commands = leafCommands(createProgram()).filter(({ name }) => name !== 'temporal'); // prints Temporal's help
 
-  it('shows every option of each command and an example that uses existing options', async () => {
+  it('show every option of each command, and an example that uses existing options', async () => {
     for (const { name, command } of commands) {
       const { code, out } = await inProcess(...name.split(' '), '--help');
       assert.equal(code, EXIT.ok);
@@ -96,7 +96,7 @@ describe('the help', () => {
     }
   });
 
-  it('may lose its reader', async () => {
+  it('may be cut off by a reader that ends early', async () => {
     const child = spawn(process.execPath, ['bin/gauntlet.mjs', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
     const errors = child.stderr.setEncoding('utf8').toArray();
@@ -104,7 +104,7 @@ describe('the help', () => {
     assert.deepEqual([code, await errors], [EXIT.ok, []]);
   });
 
-  it('lists the commands in groups and shows the version', async () => {
+  it('list the commands in groups and show the version', async () => {
     const [help, version] = [await inProcess('--help'), await gauntlet(['--version'])];
     assert.equal(help.code, EXIT.ok);
     for (const one of createProgram().commands) assert.ok(help.out.includes(`\n  ${one.name()} `), one.name());
@@ -115,10 +115,9 @@ describe('the help', () => {
 });
 
 describe('generated pages', () => {
-  it('docs/cli.md lists all commands with their options and examples', () =>
-    generated('docs/cli.md', commandReference()));
+  it('include docs/cli.md with all commands, options and examples', () => generated('docs/cli.md', commandReference()));
 
-  it('docs/gauntlet.config.schema.json is the output of `config schema`', async () => {
+  it('include docs/gauntlet.config.schema.json, the output of `config schema`', async () => {
     generated('docs/gauntlet.config.schema.json', (await inProcess('config', 'schema')).out);
     const schema = configJsonSchema() as { properties: object; additionalProperties: boolean };
     assert.deepEqual(
@@ -128,7 +127,7 @@ describe('generated pages', () => {
     assert.equal(schema.additionalProperties, false);
   });
 
-  it('docs/errors.md lists the exit codes and the error codes of each', () => {
+  it('include docs/errors.md with the exit codes and their error codes', () => {
     const page = read('docs/errors.md');
     const rows = [...page.slice(page.indexOf('## Exit codes')).matchAll(/^\| (\d+) \| [^|]+ \| ([^|]+) \|$/gm)];
     const documented = Object.fromEntries(
@@ -203,7 +202,7 @@ describe('README and docs', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(problem)), problem, 'it can be stored');
   });
 
-  it('show a problem file that has a problem for each split', async () => {
+  it('show a problem file with a problem for each split', async () => {
     const file = /problems\.jsonl <<'END'\n([\s\S]*?)END\n/.exec(read('docs/tutorial.md'))![1]!;
     const folder = await temporaryFolder({ 'problems.jsonl': file });
     const { train, validation, test } = await loadProblems(join(folder, 'problems.jsonl'));
@@ -233,7 +232,7 @@ describe('README and docs', () => {
 
   it('name files that exist', () => {
     const folders = readdirSync('.', { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    const sources = folders.map(({ name }) => name).filter((name) => !name.startsWith('.')); // not the store of a run
+    const sources = folders.map(({ name }) => name).filter((name) => !name.startsWith('.')); // paths in the store of a run do not count
     const pattern = new RegExp(`\`((?:${sources.join('|')})/[\\w./-]+\\.\\w+)\``, 'g');
     for (const page of CURRENT)
       for (const [, path] of read(page).matchAll(pattern))

@@ -1,4 +1,4 @@
-// Which problems `gauntlet evaluate` measures by default.
+// The problems that `gauntlet evaluate` measures by default.
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { heldOut } from '../../cli/commands/evaluate.js';
@@ -7,7 +7,7 @@ import { resolveConfig } from '../../core/config/presets.js';
 import { runIdentity } from '../../core/schema/config.js';
 import { addProblem, memoryDoubles } from '../support/doubles.js';
 
-describe('problems of an evaluation', () => {
+describe('the problems of an evaluation', () => {
   const trainedOn = resolve('own.jsonl');
 
   it('are those of the test split if the run trained on the others, however the file is named', () => {
@@ -19,20 +19,20 @@ describe('problems of an evaluation', () => {
     assert.deepEqual(heldOut('steps:1-2'), { source: 'steps:1-2', split: 'test' });
   });
 
-  it('are chosen by the worker if they are not the run’s: all of a file, the test split of built-in problems', () => {
+  it('are all problems of another file, or the test split of built-in problems that the run did not use', () => {
     assert.deepEqual(heldOut('tiny', 'nested'), { source: 'nested', split: undefined });
     assert.deepEqual(heldOut(trainedOn, 'new.jsonl'), { source: resolve('new.jsonl'), split: undefined });
     assert.deepEqual(heldOut('tiny', 'new.jsonl'), { source: resolve('new.jsonl'), split: undefined });
   });
 
-  it('are those of a named split', () => {
+  it('are the problems of the split that is named', () => {
     assert.deepEqual(heldOut(trainedOn, undefined, 'train'), { source: trainedOn, split: 'train' });
     assert.deepEqual(heldOut('tiny', 'tiny', 'validation'), { source: 'tiny', split: 'validation' });
   });
 });
 
 describe('the programs of an evaluation', () => {
-  it('are written as EvalPlus reads samples, each with the id of its problem', async () => {
+  it('are written as EvalPlus reads samples, with the id of the problem in each sample', async () => {
     const { store } = (await memoryDoubles()).deps;
     const program = (n: number): string => `def solve(x):\n    return x + ${n}\n`;
     const chain = (n: number, sample: number, text: string) => ({

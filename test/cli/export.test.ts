@@ -1,4 +1,4 @@
-// `gauntlet export`, read back with the readers of the other tools. GAUNTLET_PYTHON names a Python that has them.
+// Reads the output of `gauntlet export` with the other tools' own readers. GAUNTLET_PYTHON names a Python that has them.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { gauntlet, inProcess, removeFolders, temporaryFolder } from './support.j
 
 const REQUIREMENTS = 'test/support/requirements-exports.txt';
 
-/** A hook for tests that need a Python package. */
+/** A hook that skips tests if a Python package is missing. */
 const needs = (name: string) =>
   function (this: Mocha.Context): void {
     if (spawnSync(NATIVE_PYTHON, ['-c', `import ${name}`]).status === 0) return;
@@ -61,7 +61,7 @@ describe('gauntlet export', () => {
     await removeFolders();
   });
 
-  describe('jsonl', () => {
+  describe('in the format jsonl', () => {
     before(needs('json'));
 
     it('writes every record of the metrics and one line per sample', async () => {
@@ -96,7 +96,7 @@ describe('gauntlet export', () => {
       assert.deepEqual(pluck(first.tests, 'verdict'), programs[0]!.verdicts);
     });
 
-    it('replaces an export only with --overwrite, and nothing else ever', async () => {
+    it('replaces an earlier export only with --overwrite, and never replaces other files', async () => {
       const again = (...argv: string[]) =>
         inProcess('export', 'run', '--store', world.folder, '--format', 'jsonl', ...argv);
       await exported('--format', 'jsonl');
@@ -110,7 +110,7 @@ describe('gauntlet export', () => {
     });
   });
 
-  describe('tensorboard', () => {
+  describe('in the format tensorboard', () => {
     before(needs('tensorboard'));
 
     it('writes the scalars of each role and split, and the example as a code block', async () => {
@@ -143,8 +143,8 @@ describe('gauntlet export', () => {
     });
   });
 
-  describe('deepcoder', () => {
-    it('writes the problems of all steps with valid tests, which gauntlet reads again', async () => {
+  describe('in the format deepcoder', () => {
+    it('writes the problems of all steps that have valid tests, in a form that gauntlet can read', async () => {
       await exported('--format', 'deepcoder');
       const file = join(out, 'problems.jsonl');
       const { train, validation, test, rejected } = await loadProblems(file);
@@ -165,7 +165,7 @@ describe('gauntlet export', () => {
       assert.ok(read.some(({ id, baselineTests }) => baselineTests.length > all.get(id)!.baselineTests.length));
     });
 
-    it('takes the fewest tests that catch what the baseline tests miss, and values that JSON has', async () => {
+    it('writes the fewest tests that catch what the baseline tests miss, and only values that JSON can express', async () => {
       const problem: Problem = { ...addProblem(1), baselineTests: [{ args: [0], expected: 1 }] };
       const generated = (args: Value[], expected: Value) => ({
         origin: 'generated' as const,
@@ -182,7 +182,7 @@ describe('gauntlet export', () => {
             generated([{ t: [3] }], 4),
             generated([5], 6),
           ],
-          // the last program fails the baseline test: nothing else is needed to catch it
+          // the last program fails the baseline test, so no other test is needed to catch it
           verdicts: [
             ['pass', 'fail', 'fail', 'pass', 'pass'],
             ['pass', 'pass', 'fail', 'pass', 'pass'],
@@ -210,15 +210,15 @@ describe('gauntlet export', () => {
     });
   });
 
-  describe('inspect', function () {
-    this.timeout(180_000); // a server, workers, two processes and a large Python package start
+  describe('in the format inspect', function () {
+    this.timeout(180_000); // starts a server, workers, two processes and a large Python package
 
     before(function () {
       needTemporal(this);
       needs('inspect_ai').call(this);
     });
 
-    /** What `gauntlet evaluate` prints for the best checkpoint. */
+    /** The output of `gauntlet evaluate` for the best checkpoint. */
     async function evaluated(): Promise<{ metrics: Record<string, { value: number }>; results: Ref<ProblemResult[]> }> {
       const host = findable(await startServer());
       const workers = await workersOver(host.server, world);

@@ -63,7 +63,7 @@ describe('exporting a checkpoint', () => {
     assert.deepEqual(readdirSync(join(place, 'out')).sort(), readdirSync(base).sort());
   });
 
-  it('writes other types of weights', async () => {
+  it('writes weights of other types', async () => {
     assert.equal((await exported('plain', '--format', 'safetensors', '--type', 'BF16')).code, 0);
     const { stored } = loadModel(join(place, 'out'));
     assert.deepEqual([...new Set([...stored.values()].map(({ dtype }) => dtype))], ['BF16']);
@@ -76,13 +76,13 @@ describe('exporting a checkpoint', () => {
     assert.deepEqual(loadModel(join(place, 'back')).weights, mergeLora(model.config, model.weights, adapter));
   });
 
-  it('replaces nothing', async () => {
+  it('replaces no existing file', async () => {
     assert.equal((await exported('plain', '--format', 'gguf')).code, 0);
     for (const format of ['gguf', 'safetensors'])
       assert.match((await exported('plain', '--format', format)).err, /it exists; name a new \S+ \[BAD_INPUT\]/);
   });
 
-  it('refuses a quantized base, another base and a type of the other format', async () => {
+  it('refuses a quantized base, the wrong base, and a type that belongs to the other format', async () => {
     for (const [run, argv, message] of [
       ['quantized', ['--format', 'gguf'], /trained on an int4 base, which cannot be merged; .*\[BAD_INPUT\]/],
       ['tiny', ['--format', 'gguf'], /not the model that tiny\/\S+ was trained on; .*\[BAD_MODEL\]/],

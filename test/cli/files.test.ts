@@ -1,4 +1,4 @@
-// Files, pipes and ports as users have them: encodings, empty files, names, and failures of the system.
+// Unusual files, pipes and ports of users: encodings, empty files, names, and failures of the system.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,14 +20,14 @@ const ROW = {
 };
 const LINE = `${JSON.stringify(ROW)}\r\n`;
 
-/** Runs the program in a shell with bash's pipes. */
+/** Runs the program in bash, with its pipes. */
 async function inShell(script: string): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn('bash', ['-c', script], { env: { ...process.env, NO_COLOR: '1', G: 'node bin/gauntlet.mjs' } });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { code: code as number | null, out, err };
 }
 
-describe('the files of a user', function () {
+describe('files of a user', function () {
   this.timeout(120_000);
   let folder: string;
   const write = async (name: string, content: string | Buffer): Promise<string> => {
@@ -44,7 +44,7 @@ describe('the files of a user', function () {
   });
   after(removeFolders);
 
-  it('may have any encoding with a mark, line ends of Windows, and names outside ASCII', async () => {
+  it('may have any encoding with a byte order mark, line ends of Windows, and names outside ASCII', async () => {
     const encoded = {
       'bom.jsonl': Buffer.from(`\ufeff${LINE}`),
       'powershell.jsonl': Buffer.from(`\ufeff${LINE}`, 'utf16le'),
@@ -70,7 +70,7 @@ describe('the files of a user', function () {
     await refused(['train', 'x', '--config', config, '--store', join(folder, 's')], /preset.*\[BAD_CONFIG\]$/);
   });
 
-  it('are refused if they are no text, with the line', async () => {
+  it('are refused with the line if they are not text', async () => {
     const latin = await write('latin.jsonl', Buffer.concat([Buffer.from(LINE), Buffer.from(LINE, 'latin1')]));
     await refused(['problems', 'check', latin], /latin\.jsonl: line 2 is not UTF-8: .*\[BAD_INPUT\]$/);
     await refused(['train', 'x', '--config', latin], /latin\.jsonl: line 2 is not UTF-8: .*\[BAD_INPUT\]$/);
@@ -98,7 +98,7 @@ describe('the files of a user', function () {
     await refused(['train', 'x', '--config', await write('g.json', '\n')], /g\.json: is empty \[BAD_INPUT\]$/);
   });
 
-  it('may be pipes, where they are read once', async () => {
+  it('may be pipes, which are read once', async () => {
     const path = await write('piped.jsonl', LINE);
     for (const script of [
       `$G problems check - --sandbox wasm < '${path}'`,
@@ -117,7 +117,7 @@ describe('the files of a user', function () {
     );
   });
 
-  it('may have a reader that stops early', async () => {
+  it('may be read by a program that ends early', async () => {
     for (const script of [
       '$G --help | head -1',
       '$G problems check /nowhere 2>&1 | true',
@@ -131,7 +131,7 @@ describe('the files of a user', function () {
     assert.match(err, /^error: standard output cannot be written \(ENOSPC\) \[STORE_FAULT\]\n$/);
   });
 
-  it('fail with a code if the system refuses them', async () => {
+  it('fail with an error code if the system denies access', async () => {
     const file = await write('file', '');
     const long = join(folder, 'x'.repeat(300));
     const loop = join(folder, 'loop');
@@ -157,8 +157,8 @@ describe('the files of a user', function () {
     await refused(['problems', 'check', loop], /\[BAD_INPUT\]$/);
   });
 
-  it('fail with a code if a port cannot be used', async function () {
-    needTemporal(this); // the dashboard would install one
+  it('fail with an error code if a port cannot be used', async function () {
+    needTemporal(this); // the dashboard would otherwise install a handler
     const other = createServer();
     await new Promise<void>((settle) => other.listen(0, '127.0.0.1', settle));
     const { port } = other.address() as AddressInfo;

@@ -12,7 +12,7 @@ describe('a folder that a command writes', () => {
     folder = temporaryFolder();
   });
 
-  it('accepts a missing folder, an empty one, and with --overwrite an earlier model folder', async () => {
+  it('may be missing or empty, or with --overwrite an earlier model folder', async () => {
     const target = { marker: 'config.json', kind: 'model folder', replace: false };
     checkTarget(join(folder, 'not', 'yet', 'there'), target);
     await mkdir(join(folder, 'empty'));
@@ -23,7 +23,7 @@ describe('a folder that a command writes', () => {
     assert.throws(() => checkTarget(join(folder, 'model', 'config.json'), target), /it is a file/);
   });
 
-  it('replaces a folder atomically and leaves it unchanged if writing fails', async () => {
+  it('is replaced atomically, and unchanged if writing fails', async () => {
     const target = join(folder, 'swap');
     await writeFolder(
       target,
@@ -43,7 +43,7 @@ describe('a folder that a command writes', () => {
     assert.ok(!existsSync(`${target}.new-${process.pid}`) && !existsSync(`${target}.old-${process.pid}`));
   });
 
-  it('removes what a process left that was killed an hour ago', async () => {
+  it('is freed of files that a killed process left an hour ago', async () => {
     const target = join(folder, 'out.jsonl');
     const gone = spawnSync(process.execPath, ['-e', '']).pid;
     const names = [`${target}.new-${gone}`, `${target}.new-${gone}0000000`, `${target}.new-${process.ppid}`];

@@ -8,7 +8,7 @@ import { gauntlet, removeFolders, temporaryFolder } from './support.js';
 const MODEL = 'test/ml/parity/generate';
 const NAMES = ['config.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'];
 
-describe('gauntlet with a model of the hub', function () {
+describe('gauntlet with a model of the Hugging Face hub', function () {
   this.timeout(60_000);
   let hub: FakeHub;
   let env: Record<string, string>;
@@ -25,7 +25,7 @@ describe('gauntlet with a model of the hub', function () {
     await removeFolders();
   });
 
-  it('downloads it once, with a line about it, and prints only its result', async () => {
+  it('downloads the model once, prints a line about it, and writes only the result to standard output', async () => {
     const inspect = () => gauntlet(['model', 'inspect', '--model', 'some/model', '--json'], env);
     const [first, second] = [await inspect(), await inspect()];
     assert.deepEqual([first.code, second.code], [0, 0], first.err);
@@ -34,7 +34,7 @@ describe('gauntlet with a model of the hub', function () {
     assert.equal(JSON.parse(first.out).architecture, 'Qwen2ForCausalLM');
   });
 
-  it('says in one line that the hub denies it', async () => {
+  it('says in one line that the hub denies access', async () => {
     hub.info = () => ({ status: 403 });
     const { code, out, err } = await gauntlet(
       ['train', '--model', 'other/model', '--store', await temporaryFolder()],

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { openRows } from '../../cli/input/jsonLines.js';
 import { removeFolders, temporaryFolder } from './support.js';
 
-describe('JSON lines', () => {
+describe('a file of JSON lines', () => {
   let folder: string;
   const at = (name: string): string => join(folder, name);
   const open = (path: string) => openRows(path, (value) => value);
@@ -19,7 +19,7 @@ describe('JSON lines', () => {
   });
   after(removeFolders);
 
-  it('are read in order, as often as needed, without blank lines', async () => {
+  it('is read in order, as often as needed, without blank lines', async () => {
     await writeFile(at('rows'), '0\n{"a":[1.5]}\n\n2\n');
     const rows = await open(at('rows'));
     assert.equal(rows.count, 3);
@@ -28,7 +28,7 @@ describe('JSON lines', () => {
     assert.ok(existsSync(at('rows')), 'a file of the user is left');
   });
 
-  it('of a pipe are copied to a temporary file until they are closed', async () => {
+  it('is copied to a temporary file if it comes from a pipe', async () => {
     const child = spawn('sh', ['-c', `mkfifo '${at('pipe')}' && echo 1 > '${at('pipe')}'`]);
     while (!existsSync(at('pipe'))) await new Promise((settle) => setTimeout(settle, 5));
     const rows = await open(at('pipe'));
@@ -37,7 +37,7 @@ describe('JSON lines', () => {
     child.kill();
   });
 
-  it('may come from standard input; for a bad row the program exits with code 2 and prints one line', async () => {
+  it('may come from standard input; a bad row makes the program print one line and exit with code 2', async () => {
     const child = spawn(process.execPath, ['bin/gauntlet.mjs', 'sandbox', 'run', '--input', '-']);
     child.stdin.end('\n{"id":"a","entry":"f","tests":[[[1],1]]}\n');
     const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
@@ -53,12 +53,12 @@ describe('JSON lines', () => {
     ['an infinite number', '{"a":-Infinity}', /rows: line 1: a is -Infinity, a finite number is needed$/],
     ['a Parquet file', 'PAR1....PAR1', /rows: is a Parquet file/],
   ] as const)
-    it(`refuse ${what}`, async () => {
+    it(`is refused if it has ${what}`, async () => {
       await writeFile(at('rows'), content);
       await assert.rejects(open(at('rows')), { code: 'BAD_INPUT', message });
     });
 
-  it('refuse a path that does not exist or is a folder', async () => {
+  it('is refused if its path does not exist or is a folder', async () => {
     await assert.rejects(open(at('none')), { code: 'BAD_INPUT', message: /none: cannot be read \(ENOENT\)$/ });
     await assert.rejects(open(folder), { code: 'BAD_INPUT', message: /is a folder, a file of JSON lines is needed$/ });
   });

@@ -48,7 +48,7 @@ describe('gauntlet model inspect', function () {
     assert.match(text, /memory to train +\d+\.\d MB for rows of 256 tokens\nmemory free +[\d.]+ [GM]B\n$/);
   });
 
-  it('inspects a model of any size, since it reads only headers; quantized weights need less memory', async () => {
+  it('inspects a model of any size, because it reads only headers; quantized weights need less memory', async () => {
     await writeGiant(at('giant'));
     const giant = async (...more: string[]) => JSON.parse(await found(at('giant'), '--json', ...more));
     const whole = await giant();

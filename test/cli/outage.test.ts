@@ -11,7 +11,7 @@ const unanswered = (code = 14): Error => {
 };
 
 describe('watchServer', () => {
-  /** Returns the messages of a watch over a server that gives these answers; the watch stops after the last one. */
+  /** The messages of a watch while a server gives these answers. The watch stops after the last answer. */
   async function saidOf(answers: readonly ('yes' | 'no' | 'never')[]): Promise<string[]> {
     const said: string[] = [];
     const stop = new AbortController();
@@ -74,7 +74,7 @@ describe('throughOutages', () => {
     return { call, calls: () => calls };
   };
 
-  it('makes a call up to six times if the server does not answer, or is too busy to answer in time', async () => {
+  it('makes a call up to six times if the server does not answer or is too busy to answer in time', async () => {
     assert.equal(await throughOutages(failing(5, unanswered).call), 'call 6');
     assert.equal(await throughOutages(failing(1, () => unanswered(4)).call), 'call 2');
     const { call, calls } = failing(6, unanswered);
@@ -88,7 +88,7 @@ describe('throughOutages', () => {
     assert.equal(calls(), 1);
   });
 
-  it('asks for a schedule once more if a busy server did not answer in time', async () => {
+  it('requests a schedule once more if a busy server did not answer in time', async () => {
     const described = async (times: number) => {
       const { call, calls } = failing(times, () => unanswered(4));
       const answer = describeSchedule({ describe: call } as unknown as ScheduleHandle);
@@ -98,7 +98,7 @@ describe('throughOutages', () => {
     assert.deepEqual(await described(2), ['Failed to get Workflow execution history', 2]);
   });
 
-  it('repeats the request for the result of a run, and asks for its last progress up to twice if the server answered', async () => {
+  it('repeats the request for a result, and requests the last progress up to twice if the server answered', async () => {
     const watched = async (times: number) => {
       let queries = 0;
       const query = async (): Promise<undefined> => {
@@ -112,6 +112,6 @@ describe('throughOutages', () => {
     const away = await watched(6);
     assert.equal(back.result, 'call 3');
     assert.match(String(away.result), /Failed to get/);
-    assert.deepEqual([back.queries, away.queries], [1 + 2, 1]); // one when watching begins
+    assert.deepEqual([back.queries, away.queries], [1 + 2, 1]); // one request is made when watching begins
   });
 });

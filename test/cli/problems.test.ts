@@ -1,4 +1,4 @@
-// gauntlet problems, over a real sandbox.
+// `gauntlet problems`, with a real sandbox.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -41,7 +41,7 @@ describe('gauntlet problems', function () {
     return JSON.parse(out) as { total: number; healthy: number; quarantined: { id: string; reason: string }[] };
   };
 
-  it('check names every failing reference solution in one line of JSON', async () => {
+  it('names every failing reference solution in one line of JSON (check)', async () => {
     const folder = await temporaryFolder({ 'set.jsonl': lines(SET) });
     const ended = await inProcess(
       'problems',
@@ -63,7 +63,7 @@ describe('gauntlet problems', function () {
     assert.equal(reasons.get('Own/5'), 'no tests');
   });
 
-  it('import writes valid problems to a file for training and quarantines the rest', async () => {
+  it('writes valid problems to a file for training and quarantines the rest (import)', async () => {
     const folder = await temporaryFolder();
     const given = join(folder, 'set.jsonl.gz');
     await writeFile(given, gzipSync(lines(SET.slice(0, 2))));

@@ -24,7 +24,7 @@ const FULL: RunProgress = {
 
 const at = (step: number, state: RunProgress['state'] = 'training'): RunProgress => ({ ...FULL, step, state });
 
-describe('the progress line', () => {
+describe('the line with the progress of a run', () => {
   it('shows the figures, and the state of the run if no stage is training', () => {
     const line = progressLine({ runId: 'r', state: 'preparing', step: 0, totalSteps: 0 });
     assert.equal(line, 'step 0/0 · preparing');
@@ -37,7 +37,7 @@ describe('the progress line', () => {
 });
 
 describe('attentionOf', () => {
-  it('names the command that continues a run and whether its step can be skipped; is undefined for a running run', () => {
+  it('names the command that continues a run and whether its step can be skipped; undefined for a running run', () => {
     const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'gone', inStep: true };
     const line = 'trainPolicy failed: BAD_ADAPTER: gone; try again with: npx gauntlet resume r';
     const waiting = at(1, 'waiting');
@@ -80,7 +80,7 @@ describe('Pace', () => {
     assert.equal(pace.left(at(60, 'completed'), 266_000), undefined);
   });
 
-  it('uses the latest steps only, so that memoised steps of a resumed run do not count', () => {
+  it('uses only the latest steps, so that memoised steps of a resumed run do not count', () => {
     const pace = new Pace();
     pace.update(at(0), 0);
     for (let step = 1; step <= 30; step++) pace.update(at(step), step * 10);
@@ -89,10 +89,10 @@ describe('Pace', () => {
   });
 });
 
-describe('the display', () => {
+describe('the progress display', () => {
   const written = (stream: PassThrough): string => stream.read()?.toString() ?? '';
 
-  it('writes a line per step without a terminal', () => {
+  it('writes one line per step if the output is no terminal', () => {
     const stream = new PassThrough();
     let now = 0;
     const display = openDisplay(stream as never, { now: () => now });
@@ -119,7 +119,7 @@ describe('the display', () => {
       const stream = Object.assign(new PassThrough(), { isTTY: true, columns });
       const display = openDisplay(stream as never, { now: () => 0, env, schedule: async () => bands });
       for (const step of [40, 41, 42]) display.update({ ...at(step), passRate: (step - 40) / 2, validity: 0.5 });
-      await setImmediate(); // the schedule is read
+      await setImmediate(); // the schedule is known now
       display.stop();
       return stripVTControlCharacters(written(stream)).trimEnd().split('\n');
     };

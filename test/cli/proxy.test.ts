@@ -13,18 +13,18 @@ const QUICK = [
 ];
 const DEAD = 'http://127.0.0.1:9';
 
-describe('with a proxy in the environment', function () {
+describe('a run with a proxy in the environment', function () {
   this.timeout(240_000);
   const none: Environment = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, undefined]));
   before(function () {
     if (findTemporalCli() !== undefined) return;
     if (process.env.GAUNTLET_REQUIRE_TEMPORAL)
       throw new Error('GAUNTLET_REQUIRE_TEMPORAL is set and there is no Temporal CLI');
-    this.skip(); // no Temporal CLI on this machine
+    this.skip(); // this machine has no Temporal CLI
   });
   after(removeFolders);
 
-  it('a run trains on the server of its store, which is reached directly', async () => {
+  it('reaches the server of its own store directly', async () => {
     const dead = { http_proxy: DEAD, https_proxy: DEAD, HTTP_PROXY: DEAD, HTTPS_PROXY: DEAD, all_proxy: DEAD };
     const env = { ...none, ...dead, no_proxy: 'other.corp', NODE_USE_ENV_PROXY: '1', GAUNTLET_THREADS: '1' };
     const { code, out, err } = await gauntlet(
@@ -36,7 +36,7 @@ describe('with a proxy in the environment', function () {
     assert.doesNotMatch(err, /proxy/i);
   });
 
-  it('a server elsewhere is reached through it, by the command and by its workers', async () => {
+  it('reaches a server elsewhere through the proxy, from the command and from its workers', async () => {
     const proxy = await openProxy();
     const server = await withVariables({}, async () => {
       const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
@@ -50,7 +50,7 @@ describe('with a proxy in the environment', function () {
         gauntlet(['train', id, '--store', store, '--watch', ...QUICK], { ...env, ...variables });
       const { code, err } = await train('far', { HTTPS_PROXY: proxy.url.replace('://', '://me:secret@') });
       assert.equal(code, 0, err);
-      // the check of the command, its client, and its workers
+      // the connections of the command's check, its client, and its workers
       assert.ok(proxy.requests.filter((line) => line === `CONNECT ${address} me:secret`).length >= 3);
       const refused = await train('dead', { https_proxy: DEAD.replace('://', '://me:secret@') });
       assert.equal(refused.code, 3);

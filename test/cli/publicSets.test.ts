@@ -1,4 +1,4 @@
-// Public sets as their users have them: Parquet files in the columns of the hub, checked, imported and loaded for training.
+// Public sets in the form in which users have them: Parquet files with the columns of the hub, checked, imported and loaded.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,17 +9,17 @@ import { requireDocker } from '../sandbox/docker.js';
 import { PRIME_REFERENCES, PUBLIC_SETS } from '../support/publicSets.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
-/** One option --map for each column. */
+/** Adds an option --map for each column. */
 const repeated = (map: string): string[] => map.split(',').flatMap((column) => ['--map', column]);
 const fileOf = (format: string): string => join(ROOT, 'test/data/publicSets', `${format}.parquet`);
 const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-describe('a public set', function () {
+describe('a public problem set', function () {
   this.timeout(180_000);
   after(removeFolders);
 
   for (const { format, records, healthy, asCode = 0, quarantined } of PUBLIC_SETS) {
-    it(`in the format ${format} has healthy problems, and a reason for each other one`, async function () {
+    it(`has healthy problems, and a reason for each other problem, in the format ${format}`, async function () {
       if (format === 'kodcode') await requireDocker(this); // some of its tests need pytest
       const folder = await temporaryFolder({
         [`${format}.jsonl`]: lines(records),
@@ -47,7 +47,7 @@ describe('a public set', function () {
     });
 
     if (!existsSync(fileOf(format))) continue; // pyarrow wrote the Parquet files, see publicSets/make.py
-    it(`in the format ${format} has the same problems in Parquet and in JSON lines`, async () => {
+    it(`has the same problems in Parquet and in JSON lines, in the format ${format}`, async () => {
       const folder = await temporaryFolder({
         'set.jsonl': lines(records),
         'references.jsonl': lines(PRIME_REFERENCES),
@@ -64,13 +64,13 @@ describe('a public set', function () {
     });
   }
 
-  it('without references says how to give some', async () => {
+  it('is refused without references, and the message says how to provide them', async () => {
     const { code, err } = await inProcess('problems', 'check', fileOf('prime'));
     assert.equal(code, 0);
     assert.match(err, /: no reference solution: give one with --references, or train with --set reference=none/);
   });
 
-  describe('with columns of other names', () => {
+  describe('with other names of columns', () => {
     const rows = PUBLIC_SETS[4]!.records.slice(0, 5).map(({ question, test_cases, inferences }, i) => ({
       uuid: `u${i}`,
       task: question,
@@ -90,7 +90,7 @@ describe('a public set', function () {
       assert.ok(train.every(({ id }) => /^u\d$/.test(id)));
     });
 
-    it('is refused in one line that names the way', async () => {
+    it('is refused in one line that names --map', async () => {
       const folder = await temporaryFolder({ 'set.jsonl': lines(rows) });
       const file = join(folder, 'set.jsonl');
       const refused = async (message: RegExp, ...more: string[]): Promise<void> => {
@@ -121,7 +121,7 @@ describe('a public set', function () {
     });
   });
 
-  it('is solved without references and tests', async () => {
+  it('can be solved without references and tests', async () => {
     const prompt = PUBLIC_SETS.find(({ format }) => format === 'deepcoder')!.records.filter((_, i) => i % 3 === 0);
     const without = prompt.map(({ solutions: _, ...rest }) => rest);
     const folder = await temporaryFolder({ 'set.jsonl': lines(without.slice(0, 1)) });

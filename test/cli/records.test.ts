@@ -46,7 +46,7 @@ describe('gauntlet checkpoints', () => {
 
   const checkpoints = (...argv: string[]) => inProcess('checkpoints', ...argv, '--store', folder);
 
-  it('list shows checkpoints in training order', async () => {
+  it('lists checkpoints in training order (list)', async () => {
     const { out } = await checkpoints('list');
     assert.deepEqual(rowsOf(out).slice(1), [
       ['checkpoint_stage_0_epoch_0', '0', '0.100', '70.0 %', '72.0 %', '60.0 %'],
@@ -59,7 +59,7 @@ describe('gauntlet checkpoints', () => {
     );
   });
 
-  it('show verifies a checkpoint and prints its folder', async () => {
+  it('verifies a checkpoint and prints its folder (show)', async () => {
     for (const which of ['made', 'made/best', 'made/latest', 'made/checkpoint_stage_1_epoch_1']) {
       const { name, folder: at } = JSON.parse((await checkpoints('show', which, '--json')).out) as {
         name: string;
@@ -76,7 +76,7 @@ describe('gauntlet checkpoints', () => {
       assert.match((await checkpoints('show', odd)).err, /^error: checkpoint '.*': write RUN\/NAME, .*\[BAD_INPUT\]$/m);
   });
 
-  it('store verify accepts an intact store; for a damaged file it names a remedy and exits with code 1', async () => {
+  it('accepts an intact store; for a damaged file, it names a remedy and exits with code 2 (store verify)', async () => {
     const verify = (...argv: string[]) => inProcess('store', 'verify', ...argv, '--store', folder);
     const whole = await verify();
     assert.equal(whole.code, 0);
@@ -100,7 +100,7 @@ describe('gauntlet checkpoints', () => {
     assert.match((await verify('none')).err, /no run 'none' in .*; there are: made/);
   });
 
-  it('accepts a file: URL like a path and refuses another scheme with one line', async () => {
+  it('accepts a file: URL like a path, and refuses other schemes in one line', async () => {
     const byUrl = await inProcess('checkpoints', 'list', '--json', '--store', pathToFileURL(folder).href);
     assert.deepEqual(byUrl, await checkpoints('list', '--json'));
     const other = await inProcess('status', '--store', 'gs://bucket/runs');
@@ -110,7 +110,7 @@ describe('gauntlet checkpoints', () => {
     assert.match(other.err, line);
   });
 
-  it('store copy copies what is missing, and refuses a damaged store', async () => {
+  it('copies what is missing, and refuses a damaged store (store copy)', async () => {
     const copy = await temporaryFolder();
     const copied = JSON.parse((await inProcess('store', 'copy', folder, copy, '--json')).out) as Record<string, number>;
     assert.ok(copied.runs === 1 && copied.files! > 20 && copied.present === 0, JSON.stringify(copied));
@@ -129,8 +129,8 @@ describe('gauntlet checkpoints', () => {
     );
   });
 
-  it('read a store in a bucket like a folder', async function () {
-    this.timeout(600_000); // the first run installs the server
+  it('reads a store in a bucket like a folder', async function () {
+    this.timeout(600_000); // the first use installs the S3 server
     const server = await requireS3(this);
     try {
       const url = server.url('cache=0');
@@ -142,13 +142,13 @@ describe('gauntlet checkpoints', () => {
       const shown = await inProcess('checkpoints', 'show', '--store', url);
       assert.match(shown.out, /\ns3:\/\/.*\/runs\/made\/checkpoints\/checkpoint_stage_1_epoch_1\n$/);
       const swept = JSON.parse((await inProcess('store', 'gc', '--json', '--store', url)).out) as { bytes: number };
-      assert.equal(swept.bytes, 0); // all of it is new
+      assert.equal(swept.bytes, 0); // everything is newly copied
     } finally {
       await server.close();
     }
   });
 
-  it('store gc prints what it would free, frees it and keeps the run', async () => {
+  it('prints what it would free, frees it, and keeps the run (store gc)', async () => {
     const { folder: at, store: own } = await madeRun();
     const old = await own.putJson({ nobody: 'refers to this' });
     const path = join(at, 'blobs/sha256', old.slice(7, 9), old.slice(9));
@@ -174,18 +174,18 @@ describe('gauntlet checkpoints', () => {
     }
   });
 
-  it('store gc keeps the data of a run that has no result yet', async () => {
+  it('keeps the data of a run that has no result yet (store gc)', async () => {
     const { folder: at } = await madeRun();
     const own = await openStore(at);
     const now = Date.now();
-    assert.deepEqual((await openRuns(own, now - 1000, undefined)).open, []); // it has ended
+    assert.deepEqual((await openRuns(own, now - 1000, undefined)).open, []); // the run has ended
     await own.removeRunFile('made', 'result.json');
     const [unfinished] = (await openRuns(own, now - 1000, undefined)).open;
     assert.deepEqual([unfinished?.run, unfinished?.why], ['made', 'has no result, and no server knows its status']);
     assert.ok(unfinished!.since <= now && unfinished!.since > now - 60_000);
   });
 
-  it('uses the run that started last by default and names it if there are several', async () => {
+  it('uses the latest run by default, and names it if there are several runs', async () => {
     await store.writeRunFile('other', 'manifest.json', '{}');
     const path = (run: string): string => join(folder, 'runs', run, 'manifest.json');
     const latest = async () => (await checkpoints('list')).err;
@@ -199,7 +199,7 @@ describe('gauntlet checkpoints', () => {
 });
 
 describe('gauntlet replay', () => {
-  it('recomputes the rewards of a run, and executes its programs only in a sandbox that the run allows', async () => {
+  it('recomputes the rewards of a run, and runs its programs only in a sandbox that the run allows', async () => {
     const { deps, folder } = await doubles();
     const activities = createActivities(deps);
     try {
@@ -241,8 +241,8 @@ describe('gauntlet report', () => {
   });
 });
 
-describe('text output', () => {
-  it('computes pass@1 and pass@n as means over problems', () => {
+describe('the text output of a command', () => {
+  it('shows pass@1 and pass@n as means over problems', () => {
     const code = (problemId: string, passed: number) => ({ problemId, code: '', passed, tests: 2 });
     const codes = [code('a', 2), code('a', 1), code('b', 0), code('b', 1), { ...code('c', 0), tests: 0 }, code('c', 2)];
     assert.deepEqual(meanPassAtK(codes), { pass1: 1 / 3, passN: 2 / 3 });
@@ -334,14 +334,14 @@ reward scheme shifted, see docs/method.md#rewards`,
     assert.match(JSON.parse(unknown.err).error.message, /^unknown option '--jsn' \(Did you mean --json\?\)$/);
   });
 
-  it('NO_COLOR and FORCE_COLOR control colors, including those of error messages', async () => {
+  it('has colours as NO_COLOR and FORCE_COLOR say, also in error messages', async () => {
     const error = async (env: Record<string, string | undefined>): Promise<string> =>
       (await withEnvironment({ NO_COLOR: undefined, FORCE_COLOR: undefined, ...env }, 'tain')).err;
     assert.ok((await error({ FORCE_COLOR: '1' })).startsWith('\u001b[31merror\u001b[39m: '));
     assert.match(await error({ NO_COLOR: '1' }), /^error: /);
   });
 
-  it('has colours, but none of others, and cells of a table stay on their lines', () => {
+  it('has its own colours but no others, and keeps the cells of a table on their lines', () => {
     const text = '\u001b[31m\u202e\na';
     process.env.FORCE_COLOR = '1';
     const shown = printable(`${paint('bold', text)}\n${tableText(['id'], [[text]])}`);
@@ -350,7 +350,7 @@ reward scheme shifted, see docs/method.md#rewards`,
     assert.deepEqual(rowsOf(shown), [['id'], ['\\u{1b}[31m\\u{202e} a']]);
   });
 
-  it('names the server that no longer answers and the command to run', () => {
+  it('names the server that no longer answers, and the command to run', () => {
     const lost = Object.assign(new Error('14 UNAVAILABLE: No connection established. Last error: …'), {
       code: 14,
       details: 'No connection established. Last error: …',
@@ -398,7 +398,7 @@ reward scheme shifted, see docs/method.md#rewards`,
     checkIsRun({ workflowId: 'mine', type: 'trainFullPipeline' }, 'status');
   });
 
-  it('rounds times and rates', () => {
+  it('shows rounded times and rates', () => {
     assert.deepEqual([duration(59.4), duration(125), duration(Number.NaN)], ['59 s', '2 min 05 s', '–']);
     assert.deepEqual([percent(0.12345), percent(undefined)], ['12.3 %', '–']);
   });

@@ -62,6 +62,6 @@ function section(name: string, command: Command): string {
   return [...lines, ...(rows.length > 0 ? ['', ...table] : []), ...examples].join('\n');
 }
 
-/** Makes paths inside the checkout relative. */
+/** Makes paths in the checkout relative. */
 const cell = (text: string): string => text.replaceAll(`${ROOT}/`, '').replaceAll('|', '\\|').replaceAll('<', '&lt;');
 const sentence = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`;

@@ -34,7 +34,7 @@ const ROWS = [
   },
   { id: 'strict', code: 'def f(x):\n    return (x,)', entry: 'f', tests: [[[1], [1]]], comparison: 'strict' },
 ];
-/** Rows with numbers that JSON.stringify would not write so. */
+/** Rows with numbers that JSON.stringify would write in another form. */
 const NUMBERS = [
   `{"id":"arguments","code":"def f(*x): return [type(y).__name__ for y in x]","entry":"f","tests":[[
     [3.0, -0.0, 1e3, 1E16, NaN, -Infinity, 12345678901234567890, 1, true],
@@ -58,7 +58,7 @@ const parsed = (text: string): Judged[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Judged);
 
-describe('sandbox run', function () {
+describe('gauntlet sandbox run', function () {
   this.timeout(180_000);
   after(removeFolders);
 
@@ -76,7 +76,7 @@ describe('sandbox run', function () {
       err = ended.err;
     });
 
-    it('judges each test and each program in row order; limits of a row override others', () => {
+    it('judges each test and each program in the order of the rows, and lets limits of a row override others', () => {
       assert.deepEqual(pluck(judged.slice(0, ROWS.length), 'id', 'outcome', 'tests'), [
         ['good', 'pass', ['pass']],
         ['wrong', 'fail', ['fail', 'pass']],
@@ -88,7 +88,7 @@ describe('sandbox run', function () {
       assert.match(err, /wasm · .* 1 process .*\n8 programs: 2 pass, 4 fail, 1 error, 1 timeout\n$/);
     });
 
-    it('reads the numbers of tests as they are written: 1.0 is a float at every depth', () => {
+    it('keeps the types of numbers in tests: 1.0 is a float at every depth', () => {
       assert.deepEqual(pluck(judged.slice(ROWS.length), 'id', 'tests'), [
         ['arguments', ['pass']],
         ['inside', ['pass', 'pass', 'fail', 'fail']],
@@ -97,7 +97,7 @@ describe('sandbox run', function () {
     });
   });
 
-  it('prints a line for people per program, with control characters of an id and of an error as escapes', async () => {
+  it('prints one readable line per program, and escapes control characters of ids and errors', async () => {
     const code = 'def f(x):\n    raise ValueError("\\x1b]0;title\\x07")';
     const row = { id: 'a\u001b[2J', code, entry: 'f', tests: [[[1], 2]] };
     const folder = await temporaryFolder({ 'rows.jsonl': lines([ROWS[0], ROWS[4], row]) });
@@ -110,7 +110,7 @@ describe('sandbox run', function () {
     assert.match(raises!, /^error +a\\u\{1b\}\[2J .*ValueError: \\u\{1b\}\]0;title\\u\{7\}$/);
   });
 
-  it('takes the limits of all rows from flags and writes the output file atomically', async () => {
+  it('takes the limits of all rows from flags, and writes the output file atomically', async () => {
     const [, , , loops] = ROWS;
     const folder = await temporaryFolder({ 'rows.jsonl': lines([{ ...loops, limits: undefined }]) });
     const to = join(folder, 'out.jsonl');
@@ -178,7 +178,7 @@ describe('sandbox run', function () {
     });
   }
 
-  it('refuses what only Docker has in WebAssembly', async () => {
+  it('refuses in WebAssembly the options that only Docker has', async () => {
     const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
     const { code, out, err } = await inProcess(
       ...['sandbox', 'run', '--sandbox', 'wasm', '--packages', 'numpy', '--input', join(folder, 'rows.jsonl')],
@@ -187,7 +187,7 @@ describe('sandbox run', function () {
     assert.match(err, /packages 'numpy' requires --sandbox docker/);
   });
 
-  it('refuses an output without a folder, and one that is not a file', async () => {
+  it('refuses an output whose folder is missing, and an output that is not a file', async () => {
     const folder = await temporaryFolder({ 'rows.jsonl': lines(ROWS) });
     const to = join(folder, 'none', 'out.jsonl');
     const { code, err } = await inProcess(
@@ -276,7 +276,7 @@ describe('inOrder', () => {
     try {
       const work = async (i: number): Promise<number> => {
         if (i === 1) throw new Error('fault 1');
-        await new Promise((resolve) => setImmediate(() => setImmediate(resolve))); // the error has occurred by then
+        await new Promise((resolve) => setImmediate(() => setImmediate(resolve))); // at this time, the error has occurred
         return i;
       };
       const seen: number[] = [];

@@ -23,7 +23,7 @@ import { madeRun, RESULT, removeFolders } from './support.js';
 
 type Described = { status: string; pendingActivities?: object[] };
 
-/** A client of a server with these executions. */
+/** A client of a server that has these executions. */
 function clientOf(executions: Record<string, Described>, service: object = {}): Client {
   const describe = async (workflowId: string) => {
     const found = executions[workflowId];
@@ -55,7 +55,7 @@ describe('describeExecution, heldActivities and unpause', () => {
     lost: { status: 'lost' },
   });
 
-  it('return the status of a run, undefined for an unknown run, and throw if the connection is lost', async () => {
+  it('return the status of a run or undefined for an unknown run, and throw if the connection is lost', async () => {
     assert.equal((await describeExecution(client, 'r'))?.workflowId, 'r');
     assert.deepEqual([await statusOf(client, 'r'), await statusOf(client, 'p')], ['RUNNING', 'PAUSED']);
     assert.equal(await describeExecution(client, 'nobody'), undefined);
@@ -77,7 +77,7 @@ describe('describeExecution, heldActivities and unpause', () => {
       { ...first, paused: true },
       { ...first, attempt: 4, lastFailure: failure },
       { ...first, attempt: 5, lastFailure: { message: 'odd' } },
-      { ...first, activityType: { name: 'claimModelWorker' }, attempt: 3 }, // waits for a free worker
+      { ...first, activityType: { name: 'claimModelWorker' }, attempt: 3 }, // the activity waits for a free worker
     ];
     const held = clientOf({ r: { status: 'PAUSED', pendingActivities } });
     const activity = { type: 'generateChains', id: '1' };
@@ -105,7 +105,7 @@ describe('describeExecution, heldActivities and unpause', () => {
     ]);
   });
 
-  it('unpause a run, report a server without that feature, and throw other errors', async () => {
+  it('unpause a run, report a server that cannot unpause, and throw other errors', async () => {
     const requests: [string, object][] = [];
     let code = 0;
     const service = {
@@ -134,10 +134,10 @@ describe('describeExecution, heldActivities and unpause', () => {
   });
 });
 
-describe('storedRun', () => {
+describe('a run that is only stored', () => {
   after(removeFolders);
 
-  it('returns the completed steps, result and recorded input of a run', async () => {
+  it('returns its completed steps, result and recorded input', async () => {
     const { store } = await madeRun();
     for (const step of [2, 3, 1]) await writeMetrics(store, 'made', step, sampleStep(step));
     assert.equal(await stepsDone(store, 'made'), 3, 'an evaluation at step 4 is no update');
@@ -192,7 +192,7 @@ describe('interceptorsUntil', () => {
     let closed = false;
     const made: object[] = [];
     const real = { start: () => undefined };
-    const [, cancelled, ...none] = interceptorsUntil(() => closed); // after the client's own, which retries
+    const [, cancelled, ...none] = interceptorsUntil(() => closed); // is called after the client's own interceptor, which retries
     assert.deepEqual(none, []);
     const call = (options: object) =>
       cancelled!(
@@ -218,7 +218,7 @@ describe('interceptorsUntil', () => {
 describe('Ctrl-C', function () {
   this.timeout(60_000);
 
-  it('stops the command once, also if it arrives twice at a time, and removes its listeners on release', () => {
+  it('stops the command once, even if it arrives twice at the same time, and removes its listeners on release', () => {
     let stops = 0;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const before = process.listeners(signal);
@@ -226,7 +226,7 @@ describe('Ctrl-C', function () {
       const own = process.listeners(signal).filter((listener) => !before.includes(listener));
       assert.equal(own.length, 1, signal);
       own[0]!(signal);
-      own[0]!(signal); // as `timeout` and npm send it
+      own[0]!(signal); // `timeout` and npm send the signal twice
       assert.equal(stops, 1);
       release();
       assert.deepEqual(process.listeners(signal), before);
@@ -235,7 +235,7 @@ describe('Ctrl-C', function () {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    it(`ends the process at once the second time, also within a native run: ${signal}`, async () => {
+    it(`ends the process at once the second time, even during native code: ${signal}`, async () => {
       const child = spawn(process.execPath, scriptArguments(new URL('./busyProgram.js', import.meta.url)), {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
@@ -243,12 +243,12 @@ describe('Ctrl-C', function () {
       child.stderr.on('data', (part) => {
         text += part;
       });
-      await once(child.stdout, 'data'); // a run of the model has begun
+      await once(child.stdout, 'data'); // the model has begun to run
       const ended = once(child, 'exit');
       child.kill(signal);
       await sleep(1_200);
       child.kill(signal);
-      assert.deepEqual(await ended, [null, 'SIGINT'], text); // 130 for a shell
+      assert.deepEqual(await ended, [null, 'SIGINT'], text); // a shell reports exit code 130
       assert.equal(text, '');
     });
 });

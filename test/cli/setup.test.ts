@@ -1,4 +1,4 @@
-// `gauntlet setup cuda`, with a pip that has small packages.
+// `gauntlet setup cuda`, with a fake pip that provides small packages.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { installCuda } from '../../cli/commands/setup.js';
 import { NVIDIA, PROVIDER, PROVIDER_FILES } from '../../infra/cudaPackages.js';
 import { CUDA_LIBRARIES } from '../../ml/device/cudaLibraries.js';
 
-/** Answers `python3 -m pip download … -r FILE` and `python3 -m zipfile -e WHEEL FOLDER`, and writes down what was asked. */
+/** Answers `python3 -m pip download … -r FILE` and `python3 -m zipfile -e WHEEL FOLDER`, and records the calls. */
 const PYTHON = `#!/bin/sh
 [ "$2" = pip ] && { echo "$*" >> "$ASKED"; for last; do :; done; cat "$last" >> "$ASKED"; [ "$BROKEN" = "" ] || exit 1; touch "\${last%/*}/package.whl"; }
 [ "$2" = zipfile ] && for folder in onnxruntime/capi nvidia/cu13/lib; do
@@ -40,14 +40,14 @@ describe('gauntlet setup cuda', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('knows every library that is loaded', () => {
+  it('knows every library that is loaded at run time', () => {
     assert.deepEqual(
       NVIDIA.flatMap(({ files }) => files),
       CUDA_LIBRARIES,
     );
   });
 
-  it('fetches what is missing, with its digest, and nothing a second time', async () => {
+  it('downloads the missing libraries with their digests, and nothing the second time', async () => {
     const said: string[] = [];
     const provider = join(folder, 'provider');
     const installed = await installCuda((line) => said.push(line), provider);
@@ -59,12 +59,12 @@ describe('gauntlet setup cuda', () => {
     assert.ok(requests.includes(`onnxruntime-gpu==1.30.0 --hash=sha256:${PROVIDER.sha256}`));
     for (const { name, files } of NVIDIA)
       if (installed.includes(name))
-        // the machine may have them
+        // the machine itself may have these libraries
         for (const file of files) assert.ok(existsSync(join(folder, 'cache', 'cuda-13', file)), file);
     assert.deepEqual(await installCuda(() => undefined, provider), []);
   });
 
-  it('leaves nothing behind if pip fails, and says so in one line', async () => {
+  it('leaves nothing behind if pip fails, and reports the failure in one line', async () => {
     process.env.BROKEN = 'yes';
     const provider = join(folder, 'provider');
     await assert.rejects(
@@ -77,7 +77,7 @@ describe('gauntlet setup cuda', () => {
     assert.deepEqual(readdirSync(provider), []);
   });
 
-  it('says what is needed if there is no Python', async () => {
+  it('names what is missing if there is no Python', async () => {
     process.env.PATH = join(folder, 'none');
     await assert.rejects(
       installCuda(() => undefined, join(folder, 'provider')),

@@ -1,4 +1,4 @@
-// The base models as they are shipped: weights, card and conversation format belong together.
+// The shipped base models: their weights, cards and conversation formats belong together.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { describeModel } from '../../ml/hf/model.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { loadModel } from '../support/loadModel.js';
 
-/** Ranges in percent. */
+/** The allowed ranges in percent. */
 const EXPECTED = {
   tiny: { flawedChains: [35, 45], flawedTests: [15, 20], passRate: [50, 75] },
   nested: { flawedChains: [50, 60], flawedTests: [20, 30], passRate: [45, 60] },
@@ -20,7 +20,7 @@ for (const family of ['tiny', 'nested'] as const) {
     const folder = shippedModelPath(family);
     const card = readFileSync(join(folder, 'README.md'), 'utf8');
 
-    it('is at most 8 MB and has a card with the digest of its weights', () => {
+    it('has at most 8 MB and a card with the digest of its weights', () => {
       const bytes = readFileSync(join(folder, 'model.safetensors'));
       assert.ok(bytes.length <= 8_000_000);
       assert.ok(card.includes(createHash('sha256').update(bytes).digest('hex')));

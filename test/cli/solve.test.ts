@@ -1,4 +1,4 @@
-// `gauntlet solve` and `gauntlet serve` with the shipped model, and what a terminal or a model sees of hostile texts.
+// `gauntlet solve` and `gauntlet serve` with the shipped model, and the effect of hostile texts on terminals and models.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ describe('solving with the shipped model', function () {
   const start = (...argv: string[]): ChildProcess =>
     spawn(process.execPath, ['bin/gauntlet.mjs', ...argv, ...store], { stdio: ['pipe', 'pipe', 'pipe'] });
 
-  it('reads standard input; a pipe gets the selected program, and the terminal the stages', async () => {
+  it('reads standard input, writes the selected program to a pipe, and shows the stages in the terminal', async () => {
     const child = start('solve', '-', '--samples', '4', '--select', 'tests');
     child.stdin!.end(JSON.stringify(TESTED));
     const [out, err] = await Promise.all([text(child.stdout!), text(child.stderr!), once(child, 'close')]);
@@ -68,7 +68,7 @@ describe('solving with the shipped model', function () {
       [0, 2],
     );
     assert.ok(programs.every(({ code, writtenTests }) => code.startsWith('def solve(nums):') && writtenTests > 0));
-    const expected = programs[0]!.code; // the same problem under another id, and greedy
+    const expected = programs[0]!.code; // solves the same problem with another id, greedily
     assert.equal(programs[1]!.code, expected);
   });
 
@@ -80,7 +80,7 @@ describe('solving with the shipped model', function () {
     assert.match(err, /skipped b: .*\n.*can read none of its problems/);
   });
 
-  it('refuses a folder without problem files or with an id in two of them, and a choice by tests without tests', async () => {
+  it('refuses a folder without problem files, an id that two files have, and selection by tests without tests', async () => {
     const twice = await temporaryFolder({ 'a.json': JSON.stringify(EVEN), 'b.json': JSON.stringify(EVEN) });
     assert.match(
       (await inProcess('solve', twice, ...store)).err,
@@ -93,7 +93,7 @@ describe('solving with the shipped model', function () {
     assert.deepEqual([empty.code, untested.code], [2, 2]);
   });
 
-  it('serves until it is interrupted', async () => {
+  it('answers requests until it is interrupted', async () => {
     const child = start('serve', '--port', '0', '--json');
     try {
       const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
@@ -111,8 +111,8 @@ describe('solving with the shipped model', function () {
   });
 });
 
-describe('hostile texts', () => {
-  it('never become control tokens of the model', () => {
+describe('hostile texts of problems', () => {
+  it('do not become control tokens of the model', () => {
     const folder = shippedModelPath('tiny');
     const tokenizer = loadTokenizer(folder);
     const chat = loadChatFormat(folder, tokenizer);

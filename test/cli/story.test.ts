@@ -1,4 +1,4 @@
-// What the demo tells at its end.
+// The story that the demo tells at its end.
 import assert from 'node:assert/strict';
 import { stripVTControlCharacters } from 'node:util';
 import { createActivities } from '../../activities/index.js';
@@ -11,11 +11,11 @@ import { runPipeline } from '../support/runs.js';
 import { RESULT } from './support.js';
 
 describe('the story of a run', () => {
-  it('has a program that a test of the discriminator fails, and a later one for the same problem that passes', async () => {
+  it('has a program that fails a test of the discriminator, and a later program for the same problem that passes', async () => {
     const world = await doubles();
     const activities = createActivities(world.deps);
     await runPipeline(activities, 'better', { ...SMALL_RUN, seed: 1 });
-    await runPipeline(activities, 'same', { ...SMALL_RUN, seed: 0 }); // no problem improves
+    await runPipeline(activities, 'same', { ...SMALL_RUN, seed: 0 }); // the records have no problem that improves
     const store = await openStore(world.folder);
     assert.deepEqual(await findStory(store, 'better'), {
       problemId: 'add-4',
@@ -27,7 +27,7 @@ describe('the story of a run', () => {
     assert.equal(await findStory(store, 'same'), undefined);
   });
 
-  it('says what was wrong, what changed and which test found it; hidden characters of programs are escapes', () => {
+  it('says what was wrong, what changed, and which test found it, and escapes hidden characters', () => {
     const story = storyText(RESULT, {
       problemId: 'add-4',
       description: 'add 4\nto x',

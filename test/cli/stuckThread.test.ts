@@ -1,4 +1,4 @@
-// A thread that is stuck in native code, as in a driver that hangs: Node can neither end it nor exit.
+// A thread that is stuck in native code, as in a driver that hangs. Node can neither end the thread nor exit.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ describe('a command whose model call hangs', () => {
     return once(child, 'exit');
   };
 
-  it('ends all the same', async function () {
+  it('ends although a thread is stuck', async function () {
     this.timeout(60_000);
     assert.deepEqual(await endOf(STUCK), [null, 'SIGKILL']);
   });

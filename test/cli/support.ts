@@ -148,7 +148,7 @@ export const VIEW: ChainView = {
   outcomes: { generator: 'failed', discriminator: ['valid', 'caught'] },
 };
 
-/** Creates a store with one finished run of two checkpoints; the second one is better. */
+/** Creates a store with a finished run that has two checkpoints, the second of which is better. */
 export async function madeRun(): Promise<{ folder: string; store: Store }> {
   const runId = 'made';
   const folder = await temporaryFolder();

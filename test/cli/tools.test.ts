@@ -15,7 +15,7 @@ describe('commands about this machine', function () {
   this.timeout(120_000);
   after(removeFolders);
 
-  it('doctor finds everything required, explains why Docker is missing, and creates no store', async () => {
+  it('report everything as found, explain why Docker is missing, and create no store (doctor)', async () => {
     const store = join(await temporaryFolder(), 'mistyped');
     const env = { DOCKER_HOST: 'unix:///nowhere.sock', GAUNTLET_MEMORY: '1GiB' };
     const { code, out } = await withEnvironment(env, 'doctor', '--json', '--store', store);
@@ -41,7 +41,7 @@ describe('commands about this machine', function () {
     assert.match(of('sandbox docker').detail, /Docker does not answer .*SANDBOX_UNAVAILABLE/);
   });
 
-  it('doctor exits with 1 and names each required thing that is missing', async () => {
+  it('exit with 1 and name each required thing that is missing (doctor)', async () => {
     const folder = await temporaryFolder({ file: '', 'temporal.toml': '[profile.mine]\naddress = "127.0.0.1:1"\n' });
     const env = {
       DOCKER_HOST: 'unix:///nowhere.sock',
@@ -57,7 +57,7 @@ describe('commands about this machine', function () {
     assert.match(out, /✗ temporal server .*127\.0\.0\.1:1 \(profile mine.*SERVER_UNAVAILABLE/);
   });
 
-  it('doctor accepts the Node versions of package.json', () => {
+  it('accept the Node versions that package.json names (doctor)', () => {
     const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
     assert.equal(engines.node, '^20.19.0 || >=22.12.0');
     const ci = parse(readFileSync('.github/workflows/ci.yml', 'utf8')) as {
@@ -74,7 +74,7 @@ describe('commands about this machine', function () {
     for (const bad of ['18.20.0', '20.0.0', '20.18.3', '21.7.0', '22.11.0']) assert.ok(!isSupportedNode(bad), bad);
   });
 
-  it('say which option has no effect', async () => {
+  it('name an option that has no effect', async () => {
     const folder = await temporaryFolder();
     await (await openStore(folder)).putJson({});
     const noted = async (...argv: string[]) => (await inProcess(...argv, '--store', folder)).err;
@@ -82,7 +82,7 @@ describe('commands about this machine', function () {
     assert.match(await noted('replay', 'r', '--sandbox', 'wasm'), /--sandbox: without effect, because only --execute/);
   });
 
-  it('temporal passes its arguments and exit code through', async () => {
+  it('pass arguments and the exit code through (temporal)', async () => {
     const folder = await temporaryFolder();
     const cli = program(
       folder,
@@ -120,7 +120,7 @@ describe('commands about this machine', function () {
   });
 });
 
-describe('mayLive and isPolling', () => {
+describe('the functions mayLive and isPolling', () => {
   it('treat a poller of a local process that has ended as dead', () => {
     assert.ok(!mayLive(`999999999@${PLACE}`));
     assert.ok(mayLive(`${process.ppid}@${PLACE}`));

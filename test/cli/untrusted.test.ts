@@ -1,5 +1,5 @@
 // Malicious models, checkpoints and files: matching digests, impossible sizes, paths out of the folder, deeply nested
-// JSON. Each one produces one line and a non-zero exit code and uses little memory and time.
+// JSON. Each one produces one line and a non-zero exit code, and uses little memory and time.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
@@ -19,10 +19,10 @@ import { MEMORY_FOLDER } from '../support/memoryFolder.js';
 import { runPipeline } from '../support/runs.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
-describe('a terminal', () => {
+describe('the terminal output', () => {
   after(removeFolders);
 
-  it('gets no control character of names, programs and files, whatever the command, and JSON keeps them', async () => {
+  it('contains no control character of names, programs and files, whatever the command, but JSON keeps them', async () => {
     const { odd, problems, rows, commands } = JSON.parse(await readFile('test/cli/oddNames.json', 'utf8'));
     const ODD = JSON.stringify(odd).slice(1, -1);
     const lines = (records: object[]): string => records.map((record) => `${JSON.stringify(record)}\n`).join('');
@@ -36,7 +36,7 @@ describe('a terminal', () => {
     }
   });
 
-  it('is written by one module', async () => {
+  it('is written by one module only', async () => {
     const files = (await readdir('cli', { recursive: true })).filter((name) => name.endsWith('.ts'));
     for (const name of files.filter((name) => name !== 'terminal/output.ts'))
       assert.doesNotMatch(
@@ -58,11 +58,11 @@ async function refuses(argv: string[], line: RegExp): Promise<void> {
   assert.deepEqual([code === 1 || code === 2, out], [true, '']);
 }
 
-describe('untrusted input', function () {
+describe('the reader of untrusted files', function () {
   this.timeout(60_000);
   after(removeFolders);
 
-  describe('a model', () => {
+  describe('for models', () => {
     async function refusesModel(
       base: string,
       line: RegExp,
@@ -207,7 +207,7 @@ describe('untrusted input', function () {
       assert.match(out, line);
     }
 
-    it('is refused if it names a file outside of its folder', async () => {
+    it('is refused if its metadata names a file outside its folder', async () => {
       await forge('../../../../../stolen', 'x');
       await refusesToRead(/path ".*\.\.\/stolen": not a plain path inside a run/);
     });
@@ -254,7 +254,7 @@ describe('untrusted input', function () {
       }
     });
 
-    it('store verify reports a memo record that is nested too deeply', async () => {
+    it('does not crash store verify with a memo record that is nested too deeply', async () => {
       const record = `{"name":"executeSuite","version":2,"inputs":${BOTTOMLESS},"seconds":1}`;
       const key = 'ab'.repeat(32);
       await store.putMemo(recordKey(key), await store.putBlob(Buffer.from(record)));

@@ -15,7 +15,7 @@ const tests = (count: number) => Array.from({ length: count }, (_, i) => ({ args
 const vote = (ballots: Ballot[], given: number) => takeVote(ballots, tests(given), 'lenient');
 
 describe('the vote of sampled programs', () => {
-  it('takes the answer of more than half of them', () => {
+  it('takes the answer of more than half of the programs', () => {
     const { answers, agreement } = vote([ballot([1], [5, 5]), ballot([1], [5, 6]), ballot([1], [9, 7])], 1);
     assert.deepEqual(answers, [5, undefined]);
     assert.deepEqual(
@@ -25,24 +25,24 @@ describe('the vote of sampled programs', () => {
     );
   });
 
-  it('needs more than half: two against two decide nothing', () => {
+  it('decides nothing if two programs disagree with two others', () => {
     const ballots = [5, 5, 6, 6].map((answer) => ballot([1], [answer]));
     assert.deepEqual(vote(ballots, 1).answers, [undefined]);
   });
 
-  it('drops an input that every program answers alike, right or wrong, and one on which most fail', () => {
+  it('drops an input that every program answers alike, and an input on which most programs fail', () => {
     const ballots = [ballot([1], [5, undefined]), ballot([1], [5, undefined]), ballot([1], [5, 3])];
     assert.deepEqual(vote(ballots, 1).answers, [undefined, undefined]);
   });
 
-  it('weighs programs by the given tests that they pass', () => {
+  it('gives more weight to programs that pass more of the given tests', () => {
     const wrong = ballot([0, 0], [7]);
     assert.deepEqual(vote([ballot([1, 2], [5]), wrong, wrong], 2).answers, [5]);
     assert.deepEqual(vote([wrong, wrong], 2).answers, [undefined], 'no program passes anything');
   });
 
-  it('weighs programs by the generated tests that count, too', () => {
-    // the first three inputs count; on the fourth, the two programs that differed before have less weight
+  it('also gives weight for generated tests that count', () => {
+    // the first three inputs count; on the fourth, the two programs that disagreed before have less weight
     const ballots = [
       ballot([1], [5, 5, 5, 8]),
       ballot([1], [5, 5, 5, 8]),
@@ -52,7 +52,7 @@ describe('the vote of sampled programs', () => {
     assert.deepEqual(vote(ballots, 1).answers, [5, 5, 5, 8]);
   });
 
-  it('asks for more agreement than a wrong vote on a given test had', () => {
+  it('requires more agreement than a wrong vote on a given test had', () => {
     // three of four programs pass the first two tests and agree on a wrong answer to the third
     const ballots = [
       ballot([1, 2, 0], [5, 6]),
@@ -71,13 +71,13 @@ describe('the vote of sampled programs', () => {
     assert.deepEqual(calibrated.answers, [5, undefined]);
   });
 
-  it('compares answers as the problem does', () => {
+  it('compares answers by the comparison of the problem', () => {
     const near = [{ f: '1.0' }, { f: '1.0000000001' }, { f: '2.0' }].map((answer) => ballot([], [answer]));
     assert.deepEqual(takeVote(near, [], { mode: 'lenient', absolute: 1e-6 }).answers, [{ f: '1.0' }]);
     assert.deepEqual(takeVote(near, [], 'strict').answers, [undefined]);
   });
 
-  it('has no answer without programs', () => {
+  it('has no answer if there are no programs', () => {
     assert.deepEqual(vote([], 2), { answers: [], agreement: [], given: { votes: 2, wrong: 2 } });
   });
 });

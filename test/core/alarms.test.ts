@@ -9,7 +9,7 @@ import {
   watchStep,
 } from '../../core/run/alarms.js';
 
-/** Of the first 41 steps of the demo with seed 0: validity, then tokens of a program, or the shares of three terms. */
+/** Figures of the first 41 steps of the demo with seed 0: validity, and program tokens or the shares of three terms. */
 const DEMO: (readonly [validity: number, ...number[]])[] = JSON.parse(readFileSync('test/core/alarms.json', 'utf8'));
 
 const figuresOf = ([validity, ...rest]: (typeof DEMO)[number]): WatchedFigures => {
@@ -22,7 +22,7 @@ const figuresOf = ([validity, ...rest]: (typeof DEMO)[number]): WatchedFigures =
 function alarmsOf(steps: WatchedFigures[]) {
   let state: AlarmState = {};
   return steps.map((step) => {
-    const watched = watchStep(JSON.parse(JSON.stringify(state)) as AlarmState, step); // as a workflow carries it
+    const watched = watchStep(JSON.parse(JSON.stringify(state)) as AlarmState, step); // converts the state to JSON and back, as a workflow does
     state = watched.state;
     return watched.alarms;
   });
@@ -33,11 +33,11 @@ const repeated = (figures: Omit<WatchedFigures, 'role'>, times: number, role: Wa
   Array.from({ length: times }, (): WatchedFigures => ({ role, ...figures }));
 
 describe('alarms', () => {
-  it('are none in a healthy run', () => {
+  it('are absent in a healthy run', () => {
     assert.deepEqual(alarmsOf(DEMO.map(figuresOf)).flat(), []);
   });
 
-  it('are raised by the mean of five steps, not by one', () => {
+  it('depend on the mean of five steps, not on one step', () => {
     const literals = (rates: number[]) => kindsOf(rates.map((literalRate) => ({ role: 'generator', literalRate })));
     assert.deepEqual(literals([1, 1, 1, 1]), [[], [], [], []], 'too few');
     assert.deepEqual(literals([0, 0, 0, 0, 0.5]).at(-1), [], '10 % are not more');
@@ -54,7 +54,7 @@ describe('alarms', () => {
     assert.match(alarm!.message, /have 90 tokens in the last 5 generator steps, and had 40 in the first 5/);
   });
 
-  it('name the term that makes the reward', () => {
+  it('name the term that causes the reward', () => {
     const lastOf = (valid: number) =>
       alarmsOf(repeated({ termShares: { valid, caught: 1 - valid } }, 5, 'discriminator')).at(-1)!;
     assert.deepEqual(lastOf(0.8), []);
@@ -62,7 +62,7 @@ describe('alarms', () => {
     assert.equal(lastOf(0.81)[0]!.field, 'reward.scheme');
   });
 
-  it('advise a run without a reference to help its vote', () => {
+  it('advise how to help the vote in a run without a reference', () => {
     const messageOf = (more: Partial<WatchedFigures>): string => {
       const steps = [0.8, 0.2].flatMap((validity) => repeated({ validity, ...more }, 5));
       return alarmsOf(steps).at(-1)![0]!.message;
@@ -78,14 +78,14 @@ describe('alarms', () => {
     assert.deepEqual(lastOf(0.4, 0.31), [], 'the best so far');
   });
 
-  it('count attempts of the sandbox that failed', () => {
+  it('count failed attempts of the sandbox', () => {
     const lastOf = (rates: (number | undefined)[]) =>
       kindsOf(rates.map((sandboxFaultRate) => ({ role: 'generator', sandboxFaultRate }))).at(-1)!;
     assert.deepEqual(lastOf([0.5, 0.5, undefined, undefined, undefined]), []);
     assert.deepEqual(lastOf([0.5, 0.6, undefined, undefined, undefined]), ['faults']);
   });
 
-  it('remember a bounded number of figures', () => {
+  it('use a bounded amount of memory', () => {
     let state: AlarmState = {};
     for (const step of repeated({ validity: 0.5, programTokens: 3, literalRate: 0 }, 50))
       state = watchStep(state, step).state;
@@ -103,7 +103,7 @@ describe('alarms', () => {
     assert.deepEqual(firstAlarms(steps), [{ ...alarm, step: 2 }]);
   });
 
-  it('are in the table of docs/how-to/monitor.md', () => {
+  it('are listed in docs/how-to/monitor.md', () => {
     const page = readFileSync('docs/how-to/monitor.md', 'utf8');
     const rows = Object.entries(ALARMS).map(([kind, { rule, field }]) => `| \`${kind}\` | ${rule} | \`${field}\` |`);
     assert.ok(

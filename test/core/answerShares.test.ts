@@ -12,19 +12,19 @@ const atLimit = (limit: number) => ({ answerTokens: Array(limit).fill(1), text: 
 const atContext = { answerTokens: [1], text: 'a', truncated: true };
 const unfit = { answerTokens: [], text: '', truncated: true };
 const empty = { answerTokens: [0], text: ' \n', truncated: false };
-const thinking = { ...atLimit(4), text: '' }; // cut before the thinking ended
+const thinking = { ...atLimit(4), text: '' }; // was cut before the thinking ended
 
 const warned = (role: Role, answers: Parameters<typeof countAnswersOf>[1], own = config) =>
   warningsOf(role, countAnswersOf(role, answers, own), own);
 
-describe('the shares of answers', () => {
-  it('counts cut and empty answers and prompts that do not fit', () => {
+describe('the shares of cut and empty answers', () => {
+  it('count cut answers, empty answers and prompts that do not fit', () => {
     const counts = countAnswersOf('generator', [whole, atLimit(4), atContext, unfit, empty, thinking], config);
     assert.deepEqual(counts, { answers: 6, cut: 3, cutAtLimit: 2, empty: 2, unfit: 1 });
     assert.deepEqual(sharesOf(counts), { answers: 6, cutRate: 1 / 2, emptyRate: 1 / 3, unfitRate: 1 / 6 });
   });
 
-  it('names the limit of the role if more than a fifth of its answers are cut there', () => {
+  it('name the limit of the role if the limit cuts more than a fifth of its answers', () => {
     const [generator] = warned('generator', [atLimit(4), whole, whole]);
     assert.equal(generator!.field, 'sampling.maxNewTokens');
     assert.match(
@@ -38,7 +38,7 @@ describe('the shares of answers', () => {
     assert.deepEqual(warned('generator', []), []);
   });
 
-  it('names the model if its context ends, if prompts do not fit, and if answers are empty', () => {
+  it('name the model if its context ends, if prompts do not fit, or if answers are empty', () => {
     const kinds = (answers: (typeof whole)[], own = config) =>
       warned('discriminator', answers, own).map(({ kind, field }) => [kind, field]);
     assert.deepEqual(kinds([atContext, whole]), [['context', 'model']]);
@@ -52,12 +52,12 @@ describe('the shares of answers', () => {
     assert.deepEqual(kinds([unfit], other), [['unfit', 'discriminator.model']]);
   });
 
-  it('does not call an answer empty that was cut while the model thought', () => {
+  it('do not count an answer as empty if it was cut while the model was thinking', () => {
     assert.deepEqual(pluck(warned('generator', [thinking, thinking]), 'kind'), ['cut']);
   });
 });
 
-describe('the warnings on record', () => {
+describe('the recorded warnings', () => {
   it('are the latest of each topic, with the number of their steps', () => {
     const warnings = (share: number) =>
       warned('generator', [...Array(share).fill(atLimit(4)), ...Array(10 - share).fill(whole)]);

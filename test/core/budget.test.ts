@@ -18,13 +18,13 @@ describe('exhaustedBudget', () => {
     assert.equal(slow, 'the budget of 1000000004 seconds (1000000000 used)');
   });
 
-  it('names a budget that is used up even if nothing is known about the next step', () => {
+  it('names a budget that is used up even if the cost of the next step is unknown', () => {
     assert.match(exhaustedBudget({ ...budget, tokens: 60 }, used, NO_USAGE)!, /60 tokens/);
   });
 });
 
 describe('addUsage', () => {
-  it('adds each kind', () => {
+  it('adds each kind of usage', () => {
     const sum = addUsage({ tokens: 60, seconds: 2, executions: 4 }, { tokens: 1, seconds: 1, executions: 1 });
     assert.deepEqual(sum, { tokens: 61, seconds: 3, executions: 5 });
   });

@@ -20,12 +20,12 @@ describe('extractCode', () => {
     assert.equal(extractCode(`\`\`\`python\n${PROGRAM}`, 'instruct'), PROGRAM);
   });
 
-  it('accepts bare code from its first line on', () => {
+  it('accepts code without a fence from its first line on', () => {
     assert.equal(extractCode(`The answer is:\n${PROGRAM}\n`, 'instruct'), PROGRAM);
     assert.equal(extractCode(`import re\n${PROGRAM}\n`, 'instruct'), `import re\n${PROGRAM}`);
   });
 
-  describe('finds the program in ordinary answers of public models', () => {
+  describe('extractCode on ordinary answers of public models', () => {
     const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
     const indented = (text: string): string => text.replace(/^/gm, '   ');
     const ANSWERS: Record<string, string> = {
@@ -45,17 +45,17 @@ describe('extractCode', () => {
     for (const [what, answer] of Object.entries(ANSWERS))
       it(what, () => assert.equal(extractCode(answer, 'instruct', 'f'), PROGRAM, answer));
 
-    it('a program for standard input before an example of its output', () => {
+    it('takes a program for standard input rather than an example of its output', () => {
       const answer = `${block('print(int(input()) + 1)')}\nExample:\n\`\`\`\n10\n\`\`\``;
       assert.equal(extractCode(answer, 'instruct', 'main'), 'print(int(input()) + 1)');
     });
 
-    it('a program with a mistake as it is', () => {
+    it('keeps a program with a mistake unchanged', () => {
       for (const code of ['def f(x)\n    return x', 'def f(x):\n    return x +', 'def f(x):\n    if x:\n  return x'])
         for (const answer of [code, block(code)]) assert.equal(extractCode(answer, 'instruct', 'f'), code);
     });
 
-    it('a program with fences in it', () => {
+    it('keeps a program that contains fences', () => {
       for (const line of [
         '    # removes a trailing ```',
         '    """ ```f(1) -> 1``` """',
@@ -66,7 +66,7 @@ describe('extractCode', () => {
       }
     });
 
-    it('the last program, also with what a grammar may not know', () => {
+    it('takes the last program, even if it has syntax that the grammar does not know', () => {
       const draft = block('def f(x):\n    return 0');
       for (const line of [
         'total = 0.',
@@ -83,12 +83,12 @@ describe('extractCode', () => {
       assert.equal(extractCode(`${draft}\n${block(code)}`, 'instruct', 'f'), code);
     });
 
-    it('none in prose', () => {
+    it('finds no program in prose', () => {
       for (const answer of ['definitely, the answer is x', 'classes are not needed', ''])
         assert.equal(extractCode(answer, 'instruct', 'f'), '');
     });
 
-    it('a large answer in little time', () => {
+    it('reads a large answer in little time', () => {
       const text = `def f(x):\n${'  ) (\n'.repeat(20_000)}`;
       assert.equal(extractCode(text, 'instruct', 'f'), text.trimEnd());
       for (const hostile of ['\n'.repeat(99_000), `\`\`\`${'a'.repeat(99_000)}\``, `\`\`\`\n${'>'.repeat(99_000)}`])
@@ -96,7 +96,7 @@ describe('extractCode', () => {
     });
   });
 
-  describe('finds the whole program', () => {
+  describe('extractCode on answers with several parts', () => {
     const F = '```';
     const block = (code: string, language = 'python', fence = F): string => `${fence}${language}\n${code}\n${fence}`;
     const withFence = `def f(x):\n    """\n${F}\n    """\n    return x`;
@@ -212,7 +212,7 @@ describe('extractCode', () => {
     for (const [what, answer, program, entry = 'f'] of CASES)
       it(what, () => assert.equal(extractCode(answer, 'instruct', entry), program, answer));
 
-    it('in little time, whatever the answer holds', function () {
+    it('takes little time for any answer', function () {
       this.timeout(60_000);
       for (const part of [
         `${F}python\nx = 1\n${F}\n`,
@@ -231,7 +231,7 @@ describe('extractCode', () => {
             extractCode(part.repeat(90_000 / part.length) + end, 'instruct', entry);
     });
 
-    it('none in inline code that only calls it', () =>
+    it('finds no program in inline code that only calls the function', () =>
       assert.equal(extractCode('Call it:\n`f(1)`\n', 'instruct', 'f'), ''));
   });
 
@@ -241,7 +241,7 @@ describe('extractCode', () => {
     assert.equal(extractCode('  \n', 'tiny'), '');
   });
 
-  it("returns the shipped model's answer unchanged", () => {
+  it('returns the answer of the shipped model unchanged', () => {
     assert.equal(extractCode(`${PROGRAM}\n`, 'tiny'), PROGRAM);
     assert.equal(extractCode('for x then sum', 'tiny'), 'for x then sum');
   });

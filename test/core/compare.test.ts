@@ -42,7 +42,7 @@ const TABLE: [Value, Value, boolean, boolean][] = [
   [{ b: 'YQ==' }, 'a', false, false],
   [{ s: [3, 1, 2] }, { s: [1, 2, 3] }, true, true],
   [{ s: [1, 2] }, { s: [1, 2, 3] }, false, false],
-  [{ s: [1, 1, 2] }, { s: [1, 2, 2] }, true, true], // a set with a repeat
+  [{ s: [1, 1, 2] }, { s: [1, 2, 2] }, true, true], // a set that repeats an item
   [{ s: [true, 2] }, { s: [1, 2] }, true, false],
   [{ s: [{ t: [1, 2] }] }, { s: [{ t: [1, 2] }] }, true, true],
   [{ s: [1] }, [1], false, false],
@@ -87,7 +87,7 @@ const TABLE: [Value, Value, boolean, boolean][] = [
   [0.5, 0.5, false, false],
 ];
 
-describe('comparison of answers', () => {
+describe('the comparison of answers', () => {
   for (const [a, b, lenient, strict] of TABLE)
     it(`${JSON.stringify(a)} is ${lenient ? '' : 'not '}equal to ${JSON.stringify(b)}, ${strict ? 'also' : 'not'} strictly`, () => {
       assert.equal(equalValues(a, b, 'lenient'), lenient);
@@ -112,7 +112,7 @@ describe('comparison of answers', () => {
     ),
   })).value;
 
-  it('every value equals itself and its JSON copy in both modes, and strict equality is symmetric', () => {
+  it('finds every value equal to itself and its JSON copy in both modes, and is symmetric if strict', () => {
     fc.assert(
       fc.property(value, value, (a, b) => {
         const copy = JSON.parse(JSON.stringify(a));
@@ -127,7 +127,7 @@ describe('comparison of answers', () => {
     );
   });
 
-  it('two values have the same strict key if and only if they are equal in mode strict', () => {
+  it('gives two values the same strict key if and only if they are strictly equal', () => {
     const small = fc.oneof(
       ...[fc.constantFrom(null, true, 1, { f: '1.0' }, { f: '-0.0' }, { f: '0.0' }, { f: 'nan' }, '1', { i: '0x1' })],
       value,
@@ -148,14 +148,14 @@ describe('comparison of answers', () => {
     );
   });
 
-  it('a call without a value has the verdict of its failure', () => {
+  it('gives a call without a value the verdict of its failure', () => {
     for (const kind of ['error', 'timeout', 'memory', 'output'] as const)
       assert.equal(judge({ kind, message: 'passed' }, null, 'lenient'), kind);
     assert.equal(judge({ kind: 'value', value: { t: [1] } }, [1], 'lenient'), 'pass');
     assert.equal(judge({ kind: 'value', value: { t: [1] } }, [1], 'strict'), 'fail');
   });
 
-  it('the outcome of a program is its worst verdict, or error without a verdict', () => {
+  it('takes the worst verdict as the outcome of a program, or error without a verdict', () => {
     for (const [i, worse] of OUTCOME_ORDER.entries())
       for (const better of OUTCOME_ORDER.slice(i))
         assert.equal(judgeProgram([better, worse, 'pass'] as Verdict[]), worse);

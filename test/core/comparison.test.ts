@@ -111,11 +111,11 @@ const CASES: [string, Value, Value, Comparison, boolean][] = [
   ['a frozenset is a set inside a set', s(s(2, 1)), s(s(1, 2)), 'strict', true],
 ];
 
-describe('comparison with order and tolerance', () => {
+describe('the comparison of values with order and tolerance', () => {
   for (const [claim, a, b, comparison, equal] of CASES)
     it(claim, () => assert.equal(equalValues(a, b, comparison), equal));
 
-  it("parses a problem's comparison once", () => {
+  it('parses the comparison of a problem once', () => {
     const comparison = { order: 'any' as const };
     assert.equal(comparisonOf(comparison), comparisonOf(comparison));
     assert.deepEqual(comparisonOf({}), {
@@ -129,8 +129,8 @@ describe('comparison with order and tolerance', () => {
   });
 });
 
-describe('pairing under a tolerance', () => {
-  const grid = fc.integer({ min: 0, max: 7 }).map((n) => n / 2); // halves: arithmetic is exact
+describe('the pairing of items under a tolerance', () => {
+  const grid = fc.integer({ min: 0, max: 7 }).map((n) => n / 2); // multiples of one half, so that arithmetic is exact
   type Item = number | number[];
   const close = (a: Item, b: Item): boolean =>
     typeof a === 'number'
@@ -152,7 +152,7 @@ describe('pairing under a tolerance', () => {
     ['numbers', grid],
     ['pairs of numbers', fc.tuple(grid, grid).map((pair): Item => pair)],
   ] as [string, fc.Arbitrary<Item>][])
-    it(`${name}: equal if and only if some pairing exists`, () => {
+    it(`finds ${name} equal if and only if some pairing exists`, () => {
       const list = fc.array(item, { maxLength: 5 });
       fc.assert(
         fc.property(list, list, (a, b) => {
@@ -210,20 +210,20 @@ describe('pairing under a tolerance', () => {
     assert.ok(equalValues(chain, chain, 'lenient') && !equalValues(chain, other, 'lenient'));
   });
 
-  it('pairs off lists whose order differs within the tolerance, up to the bound on pairs', () => {
+  it('pairs items of lists whose order differs within the tolerance, up to the limit on pairs', () => {
     const grid = (rows: number, noise: number): Value[] =>
       Array.from({ length: rows * rows }, (_, i) => {
         const [x, y] = [Math.floor(i / rows), i % rows];
         return [f(x + noise * ((y * 7) % rows)), f(y)];
       });
-    assert.ok(equalValues(grid(40, 1e-14), grid(40, 0), any)); // sorting gives another order in every row of the grid
+    assert.ok(equalValues(grid(40, 1e-14), grid(40, 0), any)); // sorting would give another order in every row of the grid
     const chained = (first: number): Value[] => Array.from({ length: 3000 }, (_, i) => [f(i), f(i === 0 ? first : 0)]);
     assert.ok(equalValues(chained(0).reverse(), chained(0), { order: 'any', ...within1 }));
     assert.ok(!equalValues(chained(9), chained(0), { order: 'any', ...within1 }));
     const crowd = (last: number): Value[] =>
       Array.from({ length: 3000 }, (_, i) => [f(1 + i * 1e-13), f(i === 2999 ? last : 1)]);
     assert.ok(equalValues(crowd(1), crowd(1).reverse(), any));
-    assert.ok(!equalValues(crowd(9), crowd(1), any)); // the last one has no partner
+    assert.ok(!equalValues(crowd(9), crowd(1), any)); // the last item has no partner
   });
 });
 
@@ -256,7 +256,7 @@ def strict(a, b):
 json.dump([[lists(a) == lists(b), strict(a, b)] for a, b in ((decode(x), decode(y)) for x, y in json.load(sys.stdin))], sys.stdout)
 `;
 
-describe('comparison with CPython', () => {
+describe('the comparison of values next to CPython', () => {
   before(function () {
     if (spawnSync('python3', ['--version']).status !== 0) {
       console.log('      skipped: no python3 on this machine');
@@ -279,7 +279,7 @@ describe('comparison with CPython', () => {
     ),
     fc.constantFrom<Value>('', 'a', '1', '\ud800', '\udc00x', 'a\u0000', { b: '' }, { b: 'YQ==' }),
   );
-  /** Without repeated keys, as in a real set or dict. */
+  /** Leaves out repeated keys, as a real set or dict does. */
   const distinctKeys = <T>(items: fc.Arbitrary<T>, keyOf: (item: T) => Value): fc.Arbitrary<T[]> =>
     fc.uniqueArray(items, {
       maxLength: 3,
@@ -303,7 +303,7 @@ describe('comparison with CPython', () => {
       distinctKeys(fc.tuple(key, tie('value')), ([x]) => x).map((x): Value => ({ d: x })),
     ),
   })).value;
-  /** The same value in another form, or a similar one. */
+  /** Returns the same value in another form, or a similar value. */
   const variant = (v: Value, next: () => number): Value => {
     const roll = next();
     if (roll === 0) return v === 1 ? true : v === true ? f(1) : v === 0 ? f(-0) : v === 2 ? 3 : v;
@@ -317,7 +317,7 @@ describe('comparison with CPython', () => {
   };
   const keys = (list: Value[], next: () => number): Value[] => list.map((x) => (next() === 0 && x === 1 ? f(1) : x));
 
-  it('agrees with == on 6000 pairs, lenient with tuples as lists and strict with equal types', () => {
+  it('agrees with == on 6000 pairs, both lenient (tuples equal lists) and strict (equal types)', () => {
     const pairs = fc.sample(
       fc.oneof(
         fc.tuple(value, value),
@@ -349,7 +349,7 @@ describe('comparison with CPython', () => {
     assert.ok(equal > 1500, `${equal} equal pairs`);
   });
 
-  it('is symmetric without tolerance, and every order accepts equal lists', () => {
+  it('is symmetric without a tolerance, and finds equal lists equal in every order', () => {
     fc.assert(
       fc.property(value, value, (a, b) => {
         for (const order of ['exact', 'any', 'any-depth', 'set'] as const) {

@@ -10,7 +10,7 @@ import type { Value } from '../../core/schema/value.js';
 const MIB = 1 << 20;
 const SECONDS = 20;
 
-/** @returns seconds of CPU time, which other processes do not change much */
+/** @returns seconds of CPU time, on which other processes have little effect */
 function secondsOf(work: () => void): number {
   const before = process.cpuUsage();
   work();
@@ -27,10 +27,10 @@ const tokens: Comparison = { text: 'tokens', absolute: 1e-6 };
 const floats = (of: (i: number) => string, count: number): Value[] =>
   Array.from({ length: count }, (_, i) => ({ f: of(i) }));
 
-describe('the work of one comparison', function () {
+describe('the time of one comparison', function () {
   this.timeout(300_000);
 
-  it('compares long texts that are almost numerals in linear time', () => {
+  it('is linear for long texts that are almost numerals', () => {
     for (const [got, wanted] of [
       [`${'1'.repeat(MIB)}x`, '1.5'],
       [`+${'0'.repeat(MIB)}.x`, '1.5'],
@@ -41,8 +41,8 @@ describe('the work of one comparison', function () {
       within(SECONDS, () => assert.ok(!equalValues(got, wanted, tokens)), JSON.stringify(got.slice(-20)));
   });
 
-  it('reads the same numerals as before', () => {
-    const before = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/; // slow for long texts
+  it('does not change which numerals are read', () => {
+    const before = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/; // is slow for long texts
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...'+-.0189eEx'), { maxLength: 9 }), (characters) => {
         const token = characters.join('');
@@ -55,7 +55,7 @@ describe('the work of one comparison', function () {
     );
   });
 
-  it('ends for any text of 1 MiB in every mode', () => {
+  it('is limited for any text of 1 MiB in every mode', () => {
     const piece = fc
       .array(fc.constantFrom('1', '0', '.', 'e', 'E', '+', '-', 'x', ' ', '\n', '\t', '\u00a0', 'é', '😀', '1.5 '), {
         minLength: 1,
@@ -82,7 +82,7 @@ describe('the work of one comparison', function () {
     );
   });
 
-  it('ends for collections of the largest size in every order', () => {
+  it('is limited for collections of the largest size in every order', () => {
     const count = 200_000;
     const rows = (last: (i: number) => Value): Value[] =>
       Array.from({ length: 400 }, (_, i) => [...floats(() => '1.5', 498), last(i)]);
@@ -100,7 +100,7 @@ describe('the work of one comparison', function () {
       }
   });
 
-  it('finds an expected value that is larger than any answer unequal to all, in every mode', () => {
+  it('is short for an expected value that is larger than any answer, in every mode', () => {
     const huge = Array.from({ length: 5_000_000 }, () => 1);
     for (const order of ['any', 'any-depth', 'set'] as const)
       within(SECONDS, () => assert.ok(!equalValues(huge, huge, { order })), order);

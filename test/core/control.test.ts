@@ -3,7 +3,7 @@ import { isRecordedAt, RequestQueue } from '../../core/run/control.js';
 import type { ControlMetrics } from '../../core/schema/metrics.js';
 
 describe('isRecordedAt', () => {
-  it('is true only if stage, index in the plan and number of updates are equal', () => {
+  it('is true only if the stage, the index in the plan and the number of updates are equal', () => {
     const position = { stage: 5, next: 3, step: 7 } as const;
     const record: ControlMetrics = { kind: 'control', index: 0, ...position, action: 'pause', at: '2026-01-01' };
     assert.equal(isRecordedAt(record, position), true);
@@ -14,7 +14,7 @@ describe('isRecordedAt', () => {
 });
 
 describe('RequestQueue', () => {
-  it('refuses every request but another stop once a stop was accepted, also in the next execution', () => {
+  it('refuses every request except another stop once a stop was accepted, even in the next execution', () => {
     const queue = new RequestQueue();
     queue.accept({ kind: 'stop', at: '2026-01-01' });
     for (const next of [queue, new RequestQueue(queue.snapshot)]) {

@@ -23,8 +23,8 @@ class Solution(Base):
 x = lambda: 0
 `;
 
-describe('definitions of a program', () => {
-  it('include functions and classes at the top level with their headers', () => {
+describe('the definitions of a program', () => {
+  it('include top-level functions and classes with their headers', () => {
     const shown = definitionsOf(CODE).map(({ name, kind, header, methods }) => [
       name,
       kind,
@@ -37,12 +37,12 @@ describe('definitions of a program', () => {
     ]);
     assert.deepEqual(definitionsOf('def (:\n'), []);
   });
-  it('are accompanied by the imports', () => {
+  it('include the imports', () => {
     assert.deepEqual(importsOf(CODE), ['import os', 'from typing import (List,\n  Optional)']);
   });
 });
 
-describe('test source as values', () => {
+describe('test source that is read as values', () => {
   it('is complete if every statement is a literal assert or checks nothing', () => {
     const source = `"""doc"""
 import math
@@ -79,7 +79,7 @@ assert f(2, 3) is None
     assert.deepEqual(testsOfModule('assert f(', 'f'), { tests: [], rest: 'assert f(' });
     assert.equal(testsOfModule('assert f(1, 2) == 3', 'f', 1).rest, 'assert f(1, 2) == 3');
   });
-  it('loses no definition that the rest uses, and no call of a test that it has read', () => {
+  it('keeps every definition that the rest uses, and removes the calls of tests that were read', () => {
     const test = 'def test_a():\n  assert f(1) == 2\n';
     const check = 'def check(c):\n  assert c(1) == 2\n';
     const group = 'class TestA:\n  def test_a(self):\n    assert f(1) == 2\n';
@@ -100,8 +100,8 @@ assert f(2, 3) is None
   });
 });
 
-describe('bare asserts of problem files', () => {
-  it('test the truth value; comparisons test the value', () => {
+describe('bare asserts in problem files', () => {
+  it('compare the truth value, unless they are comparisons, which compare the value', () => {
     const source =
       'assert f(1)\nassert not f(2), "no"\nassert (f(3))\nassert f(4) == True\nassert f(5) is None\nassert f(6) is False\nassert bool(f(7))\nassert not not f(8)\nassert bool(f(9)) == False\nassert False is bool(f(0))';
     assert.deepEqual(testsOfModule(source, 'f').tests, [
@@ -134,23 +134,23 @@ describe('bare asserts of problem files', () => {
   });
 });
 
-describe('printed text', () => {
+describe('the comparison of printed text', () => {
   const tolerance = { absolute: 1e-9, relative: 1e-6 };
   const same = (got: string, wanted: string): boolean => equalTokens(got, wanted, tolerance);
-  it('is compared token by token', () => {
+  it('compares text token by token', () => {
     assert.ok(same('1 2\n3', '1  2 3\n'));
     assert.ok(same('', ' \n'));
     assert.ok(!same('12 3', '1 23'));
     assert.ok(!same('1 2', '1 2 3'));
     assert.ok(!same('yes', 'YES'));
   });
-  it('ignores the case of words only if asked to', () => {
+  it('ignores the case of words only on request', () => {
     const equal = (text: 'tokens' | 'tokens-any-case'): boolean =>
       equalValues('Yes 1E-7', 'YES 0.0', { text, absolute: 1e-6 });
     assert.deepEqual([equal('tokens'), equal('tokens-any-case')], [false, true]);
     assert.ok(!equalValues('Yes', 'No', { text: 'tokens-any-case' }));
   });
-  it('accepts a whole number that is written as a float, exactly', () => {
+  it('accepts a whole number that is written as a float, but only the exact number', () => {
     assert.ok(same('3.0', '3'));
     assert.ok(same('3.', '3') && same('3.000 -2e1', '3 -20') && same('-0 -0.000', '0 0'));
     assert.ok(same('1e+18', '1000000000000000000'));
@@ -170,7 +170,7 @@ describe('printed text', () => {
       same(`1${long}.0`, `1${long}`) && !same(`1${long}.${long}x`, '0.5') && !same(long, '0.5'.repeat(300_000)),
     );
   });
-  it('compares numerals with a fraction as numbers and whole numerals as text', () => {
+  it('compares numerals with a fraction as numbers, and whole numerals as text', () => {
     assert.ok(same('0.3333333', '0.33333333'));
     assert.ok(same('1e-10', '0.0'));
     assert.ok(same('2', '2.0'));

@@ -7,12 +7,12 @@ const written = (known: Value[][], constants: number[], count = 60) =>
   dictionaryInputs(known, constants, count, new RandomStream(0, 'test'));
 
 describe('dictionaryInputs', () => {
-  it('knows the whole numbers of texts, and those beside them', () => {
+  it('uses the whole numbers of texts, and their neighbours', () => {
     assert.deepEqual(constantsIn('x > 417', 'y == -3'), [417, 416, 418, -3, -4, -2]);
     assert.deepEqual(constantsIn('no number', `${2n ** 80n}`), []);
   });
 
-  it('are distinct and new, and hold constants that a mutation does not reach', () => {
+  it('returns distinct new inputs with constants that no mutation reaches', () => {
     const known: Value[][] = [[[3, 1, 2], 4]];
     const inputs = written(known, [417]);
     assert.equal(inputs.length, 60);
@@ -22,7 +22,7 @@ describe('dictionaryInputs', () => {
     assert.ok(inputs.some(([, n]) => n === 417));
   });
 
-  it('are mutations where there is no number or no constant', () => {
+  it('returns mutations if there is no number or no constant', () => {
     assert.ok(written([['cat']], [417], 10).every(([text]) => typeof text === 'string'));
     assert.equal(written([[[3, 1]]], [], 10).length, 10);
     assert.deepEqual(written([], [417]), []);

@@ -1,4 +1,4 @@
-// Pages that list what the code defines are compared with it, both ways.
+// Compares pages that list what the code defines with the code, in both directions.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
@@ -9,12 +9,12 @@ import { OUTCOMES } from '../../core/rewards/outcomes.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { rolloutsSchema, runConfigSchema } from '../../core/schema/config.js';
 
-/** The more there are, the fewer people understand any. Lower it with every removal. */
+/** The limit of configuration fields, because users cannot understand many. Lower it whenever a field is removed. */
 const MOST_FIELDS = 80;
 
 const page = (name: string): string => readFileSync(`docs/${name}`, 'utf8');
 
-/** Rows of the first table after a heading, as cells without backticks. */
+/** The rows of the first table after a heading. Cells have no backticks. */
 function table(text: string, heading?: string): string[][] {
   const from = heading === undefined ? 0 : text.indexOf(`\n${heading}\n`);
   assert.ok(from >= 0, `no heading ${heading}`);
@@ -39,8 +39,8 @@ function leaves(value: unknown, path = ''): [string, string][] {
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path ? `${path}.${key}` : key));
 }
 
-describe('docs', () => {
-  it('errors.md lists all error codes', () => {
+describe('the documentation of the core', () => {
+  it('lists all error codes in errors.md', () => {
     const documented = table(page('errors.md'));
     const defined = Object.entries(ERROR_CODES).map(([code, { retryable, help }]) => [
       code,
@@ -50,28 +50,28 @@ describe('docs', () => {
     assert.deepEqual(documented, defined);
   });
 
-  it('method.md lists all outcomes', () => {
+  it('lists all outcomes in method.md', () => {
     const text = page('method.md');
     const documented = table(text.slice(text.indexOf('| outcome | meaning |') - 1));
     assert.deepEqual(documented, Object.entries(OUTCOMES));
   });
 
-  it('configuration.md lists every field with its default', () => {
+  it('lists every field with its default in configuration.md', () => {
     const documented = table(page('configuration.md'), '## Fields').map(([field, value]) => [field, value]);
     assert.deepEqual(documented, leaves(runConfigSchema.parse({})));
   });
 
-  it('configuration.md says why each field is there', () => {
+  it('gives a reason for each field in configuration.md', () => {
     for (const [field, , , why] of table(page('configuration.md'), '## Fields'))
       assert.match(why!, /^(\[[^\]]+\]\([^)]+\)|\*common in trainers\*)$/, `${field}: link what needs or measures it`);
   });
 
-  it('configuration.md has at most 80 fields', () => {
+  it('has at most 80 fields in configuration.md', () => {
     const { length } = table(page('configuration.md'), '## Fields');
     assert.ok(length <= MOST_FIELDS, `${length} fields: remove one before you add another`);
   });
 
-  it('configuration.md lists the fields of remote rollouts', () => {
+  it('lists the fields of remote rollouts in configuration.md', () => {
     const required = { endpoint: 'http://127.0.0.1:8000', adapters: '/shared' };
     const documented = table(page('configuration.md'), '## Remote rollouts').map(([field, value]) => [field, value]);
     const defined = leaves(rolloutsSchema.parse(required), 'rollouts').map(([field, value]) => [
@@ -81,17 +81,17 @@ describe('docs', () => {
     assert.deepEqual(documented, defined);
   });
 
-  it('configuration.md names every reward scheme', () => {
+  it('names every reward scheme in configuration.md', () => {
     const [, , meaning] = table(page('configuration.md'), '## Fields').find(([field]) => field === 'reward.scheme')!;
     for (const scheme of Object.keys(REWARD_RULES)) assert.ok(meaning!.includes(`\`${scheme}\``), scheme);
   });
 
-  it('configuration.md names every preset', () => {
+  it('names every preset in configuration.md', () => {
     const [, , meaning] = table(page('configuration.md'), '## Fields').find(([field]) => field === 'preset')!;
     for (const preset of PRESET_NAMES) assert.ok(meaning!.includes(`\`${preset}\``), preset);
   });
 
-  it('configuration.md lists what each preset changes', () => {
+  it('lists the changes of each preset in configuration.md', () => {
     const others: Partial<Record<PresetName, PresetName>> = {
       'tiny-no-discriminator': 'tiny',
       nested: 'tiny',
@@ -110,12 +110,12 @@ describe('docs', () => {
     }
   });
 
-  it('the example in configuration.md is valid', () => {
+  it('has a valid example in configuration.md', () => {
     const example = /```json\n([\s\S]*?)```/.exec(page('configuration.md'))![1]!;
     assert.equal(resolveConfig(JSON.parse(example)).ppo.learningRate, 0.0005);
   });
 
-  it('method.md defines every metric of an evaluation', () => {
+  it('defines every metric of an evaluation in method.md', () => {
     const defined = table(page('method.md'), '## Evaluation of a checkpoint').flatMap(([names]) => names!.split(', '));
     assert.deepEqual(
       defined.map((name) => name.replaceAll('`', '')),
@@ -123,7 +123,7 @@ describe('docs', () => {
     );
   });
 
-  it('method.md lists every reward scheme and every rejection reason', () => {
+  it('lists every reward scheme and every rejection reason in method.md', () => {
     const text = page('method.md');
     assert.deepEqual(
       table(text, '## Tests').map(([reason]) => reason),

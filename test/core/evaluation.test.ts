@@ -22,7 +22,7 @@ const problem = (id: string, fields: Partial<ProblemResult> = {}): ProblemResult
   ...fields,
 });
 
-/** Metrics that the problems have, rounded. */
+/** The metrics of these problems, rounded. */
 const measured = (problems: ProblemResult[]): Record<string, number> =>
   Object.fromEntries(
     METRIC_NAMES.flatMap((name) => {
@@ -31,8 +31,8 @@ const measured = (problems: ProblemResult[]): Record<string, number> =>
     }),
   );
 
-describe('metrics of an evaluation', () => {
-  it('equal values computed by hand', () => {
+describe('the metrics of an evaluation', () => {
+  it('equal values that were computed by hand', () => {
     const problems = [
       problem('a', {
         solved: 2,
@@ -79,7 +79,7 @@ describe('metrics of an evaluation', () => {
     });
   });
 
-  it('use the unbiased pass@k', () => {
+  it('use the unbiased estimate of pass@k', () => {
     // 6 samples, 2 solved: 1 − C(4, 5) / C(6, 5) = 1; 6 samples, 1 solved: 1 − C(5, 5) / C(6, 5) = 5 / 6
     const solved = (count: number) => [problem('a', { samples: 6, solved: count })];
     assert.equal(measured(solved(2))['pass@5'], 1);
@@ -87,13 +87,13 @@ describe('metrics of an evaluation', () => {
     assert.equal(measured(solved(1))['pass@1'], 0.1667);
   });
 
-  it('are absent if there is nothing to divide by, or fewer samples than pass@5 needs', () => {
+  it('are absent if the divisor is 0 or there are fewer samples than pass@5 needs', () => {
     assert.deepEqual(measured([]), {});
     const names = Object.keys(measured([problem('a', { samples: 2, solved: 1, chosen: 0.5 })]));
     assert.deepEqual(names, ['pass@1', 'baseline pass rate', 'best of n', 'best-of-n lift', 'distinct programs']);
   });
 
-  it('are in 0..1, and lifts in −1..1', () => {
+  it('lie in 0..1, and lifts in −1..1', () => {
     const count = fc.integer({ min: 0, max: 5 });
     const arbitrary = fc
       .record({
@@ -113,15 +113,15 @@ describe('metrics of an evaluation', () => {
   });
 });
 
-describe('overlap of two stages', () => {
-  it('is the share of words of the later text that the earlier one has', () => {
+describe('the overlap of two stages', () => {
+  it('is the share of words of the later text that occur in the earlier text', () => {
     assert.equal(overlap('count the EVEN numbers', 'count numbers in nums'), 2 / 4);
-    assert.equal(overlap('a b c', 'x + 1'), 0); // words have two letters at least
+    assert.equal(overlap('a b c', 'x + 1'), 0); // a word has at least two letters
     assert.equal(overlap('anything', ''), 0);
   });
 });
 
-describe('bootstrap', () => {
+describe('the bootstrap of an evaluation', () => {
   const many = (count: number, solved: (i: number) => number) =>
     Array.from({ length: count }, (_, i) => problem(`p${i}`, { solved: solved(i) }));
   const half = many(100, (i) => (i % 2) * 5);
@@ -135,7 +135,7 @@ describe('bootstrap', () => {
     assert.equal(estimate(half, METRICS['test validity']), undefined);
   });
 
-  it('finds a difference on paired problems that unpaired intervals would hide', () => {
+  it('finds a difference on paired problems that unpaired intervals would not show', () => {
     const better = many(100, (i) => (i % 2 === 1 || i % 20 === 0 ? 5 : 0));
     const { value, low, high, p } = compare(half, better, METRICS['pass@1'])!;
     assert.ok(Math.abs(value - 0.05) < 1e-12 && low > 0 && high < 0.1, `${value}: ${low} to ${high}`);
@@ -148,7 +148,7 @@ describe('bootstrap', () => {
     assert.deepEqual(compare(half, half, METRICS['pass@1']), { value: 0, low: 0, high: 0, p: 1 });
   });
 
-  it('refuses to compare other problems', () => {
+  it('refuses to compare different problems', () => {
     assert.throws(() => compare(half, half.slice(1), METRICS['pass@1']), /same problems/);
     assert.throws(() => compare(half, half.toReversed(), METRICS['pass@1']), /same problems/);
   });

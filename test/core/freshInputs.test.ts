@@ -1,4 +1,4 @@
-// Variations of known inputs, for tests whose expected values a reference computes.
+// Variations of known inputs. They become tests whose expected values a reference computes.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/base/random.js';
 import { freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';
@@ -9,7 +9,7 @@ const fresh = (known: Value[][], count = 40) => freshInputs(known, count, new Ra
 const typeOf = (value: Value): string => (Array.isArray(value) ? 'list' : typeof value);
 
 describe('freshInputs', () => {
-  it('are distinct, new, and of the types of the known inputs', () => {
+  it('are distinct, new, and have the types of the known inputs', () => {
     const known: Value[][] = [
       [[3, 1, 2], 'cat', 4, true],
       [[5], 'a dog', 7, false],
@@ -21,7 +21,7 @@ describe('freshInputs', () => {
     for (const args of inputs) assert.deepEqual(args.map(typeOf), ['list', 'string', 'number', 'boolean']);
   });
 
-  it('reach edge cases that the known inputs lack', () => {
+  it('include edge cases that the known inputs lack', () => {
     const lists = fresh([[[3, 1, 2]], [[5, 8]]]).map(([list]) => list as number[]);
     assert.ok(lists.some((list) => list.length === 0));
     assert.ok(lists.some((list) => list.length === 1));
@@ -29,13 +29,13 @@ describe('freshInputs', () => {
     assert.ok(lists.some((list) => new Set(list).size < list.length));
   });
 
-  it('vary floats and sets', () => {
+  it('include changed floats and sets', () => {
     const floats = fresh([[{ f: '1.5' }]]).map(([value]) => (value as { f: string }).f);
     assert.ok(floats.includes('-1.5') && floats.includes('0.75'));
     assert.deepEqual(fresh([[{ s: ['a'] }]]), [[{ s: [] }]]);
   });
 
-  it('come from baseline tests; without any, from calls in the test source', () => {
+  it('come from the baseline tests, or without any from calls in the test source', () => {
     const testSource =
       'from solution import f\n\ndef test_f():\n    x = 3\n    assert f([1], "a") == 2\n    assert f(x) == f([], "b")\n';
     const problem = { entry: 'f', testSource, baselineTests: [] } as unknown as Problem;
@@ -48,7 +48,7 @@ describe('freshInputs', () => {
     assert.deepEqual(knownInputs({ ...problem, testSource: undefined } as unknown as Problem), []);
   });
 
-  it('depend on the random stream only, and end if there is nothing new', () => {
+  it('depend only on the random stream, and end if no input is new', () => {
     assert.deepEqual(fresh([[1]]), fresh([[1]]));
     assert.deepEqual(fresh([[null]]), []);
     assert.deepEqual(fresh([]), []);

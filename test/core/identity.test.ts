@@ -1,11 +1,11 @@
-// The identity of a configuration is the same in all versions, and old configurations can be read.
+// The identity of a configuration is the same in all versions, and old configurations stay readable.
 import assert from 'node:assert/strict';
 import { PRESET_NAMES, resolveConfig } from '../../core/config/presets.js';
 import { runConfigSchema, runIdentity } from '../../core/schema/config.js';
 import { FROZEN } from '../../core/schema/identity.js';
 import { digestJson } from '../../store/canonicalJson.js';
 
-/** The digests that 0.3.0 computed, without most of their digits: of presets, of optional fields, of other settings. */
+/** The first digits of digests that version 0.3.0 computed for presets, optional fields and other settings. */
 const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
   ['e88cd6a4f357ecdf', { preset: 'tiny' }],
   ['a568c7c23ad721c5', { preset: 'tiny-no-discriminator' }],
@@ -84,15 +84,15 @@ const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
   ],
 ];
 
-describe('identity of a configuration', () => {
-  it('has the digest that 0.3.0 computed', () => {
+describe('the identity of a configuration', () => {
+  it('has the digest that version 0.3.0 computed', () => {
     for (const [digest, input] of DIGESTS)
       assert.equal(digestJson(runIdentity(resolveConfig(input))).slice(7, 23), digest, JSON.stringify(input));
     const presets = new Set(DIGESTS.map(([, { preset }]) => preset));
     for (const preset of PRESET_NAMES) assert.ok(presets.has(preset), preset);
   });
 
-  it('is read again as the same configuration', () => {
+  it('is the same after the configuration was written and read', () => {
     for (const [, input] of DIGESTS) {
       const identity = runIdentity(resolveConfig(input));
       assert.deepEqual(runIdentity(runConfigSchema.parse(identity)), identity);
@@ -101,7 +101,7 @@ describe('identity of a configuration', () => {
   });
 });
 
-describe('a field that was removed', () => {
+describe('a removed field of a configuration', () => {
   const refusal = (input: object): string => {
     try {
       resolveConfig(input);
@@ -120,7 +120,7 @@ describe('a field that was removed', () => {
     assert.ok(!('typeCheck' in resolveConfig({ typeCheck })));
   });
 
-  it('is refused in one line with another value, at its own place', () => {
+  it('is refused in one line that names its place if it has another value', () => {
     assert.equal(
       refusal({ advantage: { estimator: 'gae', lambda: 0.5 } }),
       `advantage.estimator: ${always('"group"')}; advantage.lambda: ${always('0.95')}`,

@@ -7,7 +7,7 @@ const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
 
 describe('importance weights', () => {
-  it('equal the quotient of the probabilities up to the limit', () => {
+  it('equal the quotient of the probabilities, limited from above', () => {
     const table: [engine: number, server: number, weight: number][] = [
       [0.2, 0.2, 1],
       [0.1, 0.2, 0.5],
@@ -25,7 +25,7 @@ describe('importance weights', () => {
     for (const [t, expected] of [7, 0.5, 0.5 / Math.E, -1].entries()) near(weighted[t]!, expected);
   });
 
-  it('are the importance ratio on average, and never negative or above the limit', () => {
+  it('have the importance ratio as mean, and lie between 0 and the limit', () => {
     const random = new RandomStream('weights');
     for (let i = 0; i < 500; i++) {
       const [engine, server] = [-20 * random.uniform(), -20 * random.uniform()];
@@ -64,7 +64,7 @@ describe('measureMismatch', () => {
     near(truncatedFraction, 1 / 3);
   });
 
-  it('is 0 if both agree, and without tokens', () => {
+  it('is 0 if both probabilities agree, and without tokens', () => {
     const none = { rolloutKl: 0, rolloutDifference: 0, truncatedFraction: 0 };
     assert.deepEqual(measureMismatch([{ engine_T: [-1, -2], server_T: [-1, -2], mask_T: [1, 1] }]), none);
     assert.deepEqual(measureMismatch([]), none);
@@ -81,7 +81,7 @@ describe('measureMismatch', () => {
 });
 
 describe('trainedRows', () => {
-  it('aligns the log-probs of the server with the tokens, across turns', () => {
+  it('aligns the log-probs of the server with the tokens of all turns', () => {
     const turns = [
       { stage: 1, promptTokens: [1, 2], answerTokens: [3, 4], logprobs: [-0.3, -0.4] },
       { stage: 5, promptTokens: [5], answerTokens: [6], logprobs: [-0.6] },

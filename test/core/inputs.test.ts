@@ -9,7 +9,7 @@ const read = (text: string, options = {}) => {
 };
 
 describe('salvageInputs', () => {
-  it('reads one call a line, and calls in lists, fences, asserts and prose', () => {
+  it('reads one call per line, and calls in lists, fences, asserts and prose', () => {
     assert.deepEqual(read('solve([1, 2], 3)\nsolve([], -1)'), [['([1, 2], 3)', '([], -1)'], 0]);
     assert.deepEqual(read("1. solve({'a': (1,)}, None)\n- `solve('x', 2)` is empty"), [
       ["({'a': (1,)}, None)", "('x', 2)"],
@@ -19,7 +19,7 @@ describe('salvageInputs', () => {
     assert.deepEqual(read(fenced), [['(1, 2)', '(True, 1.5)', '(1, 2)'], 0]);
   });
 
-  it('counts calls that are not literal, not closed, or have another number of arguments', () => {
+  it('counts calls that are not literal, not closed, or have the wrong number of arguments', () => {
     assert.deepEqual(read('solve(x, 1)\nsolve(1)\nsolve(len([]), 1)\nsolve(k=1, n=2)\nsolve(1, 2)\nsolve([1, 2'), [
       ['(1, 2)'],
       5,

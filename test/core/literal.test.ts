@@ -19,7 +19,7 @@ describe('parsePythonLiteral', () => {
     });
   }
 
-  it('refuses text that needs evaluation, does not parse or is too large in one coded line', () => {
+  it('refuses text that needs evaluation, does not parse or is too large, with a one-line error code', () => {
     for (const source of REFUSED) {
       assert.throws(
         () => parsePythonLiteral(source),
@@ -29,12 +29,12 @@ describe('parsePythonLiteral', () => {
     }
   });
 
-  it('limits the data that short text produces', () => {
+  it('limits the amount of data that a short text produces', () => {
     const bombs = [`[${'[0]*9999,'.repeat(2000)}]`, `[${'"a"*9999,'.repeat(2000)}]`, `[${'2**4000,'.repeat(2000)}]`];
     for (const bomb of bombs) assert.throws(() => parsePythonLiteral(bomb), /200000 values/);
   });
 
-  it('never throws anything but its coded error', () => {
+  it('throws only errors with its own code', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         try {
@@ -98,7 +98,7 @@ describe('formatValue', () => {
     assert.equal(formatArguments([[1], 'k']), "([1], 'k')");
   });
 
-  it('is read back as the same value', () => {
+  it('writes text that is read back as the same value', () => {
     fc.assert(
       fc.property(anyValue, (value) => assert.deepEqual(parsePythonLiteral(formatValue(value)), value)),
       { numRuns: 300 },
@@ -106,8 +106,8 @@ describe('formatValue', () => {
   });
 });
 
-describe('floatRepr and base64', () => {
-  it('a float keeps its value through its repr', () => {
+describe('the functions floatRepr and base64', () => {
+  it('keep the value of a float', () => {
     fc.assert(fc.property(finite, (x) => Object.is(Number(floatRepr(x)), x)));
     const known: [number, string][] = [
       [1, '1.0'],
@@ -122,7 +122,7 @@ describe('floatRepr and base64', () => {
     for (const [x, text] of known) assert.equal(floatRepr(x), text);
   });
 
-  it('base64 agrees with Buffer both ways', () => {
+  it('agree with Buffer in both directions', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         const text = Buffer.from(bytes).toString('base64');

@@ -16,7 +16,7 @@ describe('applyConfigPatch', () => {
     assert.deepEqual(applyConfigPatch(changed, back), config);
   });
 
-  it('keeps a configuration that differs from its preset', () => {
+  it('keeps the other fields of a configuration that differs from its preset', () => {
     const custom = resolveConfig({ preset: 'custom', seed: 9, lora: { rank: 4 } });
     assert.deepEqual(applyConfigPatch(custom, { credit: 'suffix' }), { ...custom, credit: 'suffix' });
   });
@@ -48,7 +48,7 @@ describe('applyConfigPatch', () => {
     assert.throws(() => applyConfigPatch(config, { ppo: { rate: 1 } }), { message: /ppo\.rate: no such field/ });
   });
 
-  it('refuses a long or deep change in one short line, whatever its fields', () => {
+  it('refuses a long or deep change in one short line, whatever its fields are', () => {
     const long = 'x'.repeat(9_000);
     for (const fields of [{ [long]: 1 }, { ppo: { [long]: 1 } }, { ppo: { learningRate: long } }, nested(300)]) {
       assert.throws(() => applyConfigPatch(config, fields), {
@@ -81,7 +81,7 @@ describe('applyConfigPatch', () => {
     assert.deepEqual(applyConfigPatch(config, { ...all, schedule, sampling: { temperature: 1 } }).ppo, config.ppo);
   });
 
-  it('refuses the prototype as a field', () => {
+  it('refuses `__proto__` as a field', () => {
     const fields = JSON.parse('{"ppo": {"learningRate": 0.5, "__proto__": {"clip": 1}}}') as Record<string, unknown>;
     assert.throws(() => applyConfigPatch(config, fields), { message: /^ppo\.__proto__\.clip: cannot change/ });
   });
@@ -113,7 +113,7 @@ describe('withRecordedChanges', () => {
 });
 
 describe('fieldsText', () => {
-  it('writes changed fields as people enter them', () => {
+  it('writes changed fields as users enter them', () => {
     assert.equal(
       fieldsText({ ppo: { learningRate: 0.1, clip: 1 }, credit: 'suffix' }),
       'ppo.learningRate=0.1 ppo.clip=1 credit="suffix"',
@@ -121,5 +121,5 @@ describe('fieldsText', () => {
   });
 });
 
-/** An object with so many levels. */
+/** An object that is nested to this depth. */
 const nested = (levels: number): object => JSON.parse(`${'{"ppo":'.repeat(levels)}1${'}'.repeat(levels)}`) as object;

@@ -16,14 +16,14 @@ const outcome = (input: number, failed: boolean, origin: ExecutedTest['origin'] 
   test: test(input),
   failed,
 });
-/** Inputs and weights of the entries of problem 'p'. */
+/** The inputs and weights of the entries of problem 'p'. */
 const listed = (book: MistakeBook): [unknown, number][] =>
   entriesOf(book, 'p').map(({ test, weight }) => [test.args[0], weight]);
 
-describe('mistake book by failures', () => {
+describe('the mistake book by failures', () => {
   const rule = byFailures({ replayed: 2 });
 
-  it('adds a failed test, counts further failures, and removes it when programs pass it', () => {
+  it('adds a failed test, counts further failures, and removes the test when programs pass it', () => {
     let book: MistakeBook = {};
     book = rule.update(book, 'p', [outcome(1, true), outcome(2, false), outcome(3, true)]);
     assert.deepEqual(listed(book), [
@@ -41,7 +41,7 @@ describe('mistake book by failures', () => {
     assert.deepEqual(rule.update({}, 'p', [outcome(1, true, 'baseline')]), {});
   });
 
-  it('keeps problems apart, whatever their name, and does not change its argument', () => {
+  it('keeps problems apart, whatever their names are, and does not change its argument', () => {
     const before: MistakeBook = { q: [{ test: test(7), weight: 3 }] };
     const after = rule.update(before, 'constructor', [outcome(1, true)]);
     assert.deepEqual(Object.keys(after).sort(), ['constructor', 'q']);
@@ -55,7 +55,7 @@ describe('mistake book by failures', () => {
   });
 });
 
-describe('mistake book by quality', () => {
+describe('the mistake book by quality', () => {
   const rule = byQuality({ valid: 0.6, caught: 0.4, size: 3 });
 
   it('adds every generated test with its latest quality', () => {
@@ -71,7 +71,7 @@ describe('mistake book by quality', () => {
     ]);
   });
 
-  it('drops the tests of the lowest quality beyond its size', () => {
+  it('drops the tests of the lowest quality if it becomes too large', () => {
     let book = rule.update({}, 'q', [outcome(1, false), outcome(2, true)]);
     book = rule.update(book, 'p', [outcome(3, false), outcome(4, true)]);
     assert.deepEqual(Object.keys(book).sort(), ['p', 'q']);

@@ -15,8 +15,8 @@ function refusal(input: unknown): string {
   return assert.fail(`accepted ${JSON.stringify(input)}`);
 }
 
-describe('presets', () => {
-  it('uses the tiny preset without input', () => {
+describe('the resolution of presets', () => {
+  it('uses the preset tiny without input', () => {
     const config = resolveConfig();
     assert.deepEqual(config, resolveConfig({ preset: 'tiny' }));
     assert.deepEqual(config, resolveConfig(null));
@@ -65,14 +65,14 @@ describe('presets', () => {
     assert.deepEqual(config.reward.archive, { enabled: true });
   });
 
-  it('tiny-no-discriminator differs only in the discriminator', () => {
+  it('changes only the discriminator in tiny-no-discriminator', () => {
     const { preset, discriminator, ...rest } = resolveConfig({ preset: 'tiny-no-discriminator' });
     const { preset: _preset, discriminator: with_, ...same } = resolveConfig({ preset: 'tiny' });
     assert.deepEqual(rest, same);
     assert.deepEqual([discriminator.enabled, with_.enabled, preset], [false, true, 'tiny-no-discriminator']);
   });
 
-  it('custom has the default values', () => {
+  it('uses the default values for custom', () => {
     const config = resolveConfig({ preset: 'custom' });
     assert.deepEqual(
       [config.schedule.discriminatorSteps, config.schedule.generatorSteps, config.schedule.alternatingSteps],
@@ -139,7 +139,7 @@ describe('presets', () => {
     assert.deepEqual(['f16', 'f32'].map(precise), ['f16', undefined]);
   });
 
-  it('has settings for a card, chosen by its memory and part of the identity of a run', () => {
+  it('adds settings for a card, which depend on its memory and belong to the identity of a run', () => {
     const on = (gpuGigabytes?: number, more: object = {}, preset = 'qwen-1.5b') =>
       resolveConfig({ preset, engine: { device: 'cuda', gpuGigabytes, ...more } }).engine;
     const chosen = ({ precision, quantization, activationMegabytes, checkpointing, decoderRows }: EngineConfig) => [
@@ -169,7 +169,7 @@ describe('presets', () => {
     assert.throws(() => on(0), { code: 'BAD_CONFIG', message: /engine\.gpuGigabytes/ });
   });
 
-  it('uses one adapter in unified mode, and allows a separate base for the discriminator', () => {
+  it('uses one adapter in unified mode, and allows another base model for the discriminator', () => {
     const [two, one] = [resolveConfig(), resolveConfig({ mode: 'unified' })];
     assert.deepEqual(
       [adapterRole(two, 'discriminator'), adapterRole(one, 'discriminator')],
@@ -180,19 +180,19 @@ describe('presets', () => {
     assert.equal(modelOf(two, 'discriminator'), 'tiny');
   });
 
-  it('has template arguments, which are part of the identity of a run', () => {
+  it('accepts template arguments, which belong to the identity of a run', () => {
     const thinking = resolveConfig({ templateArguments: { enable_thinking: false } });
     assert.notDeepEqual(runIdentity(thinking), runIdentity(resolveConfig()));
   });
 
-  it('resolves a resolved configuration to itself', () => {
+  it('keeps a resolved configuration unchanged', () => {
     for (const input of [...PRESET_NAMES, 'custom'].map((preset) => ({ preset, stages: [2, 5] }))) {
       const config = resolveConfig(input);
       assert.deepEqual(resolveConfig(JSON.parse(JSON.stringify(config))), config);
     }
   });
 
-  it('refuses more activities in a step than its history has room for', () => {
+  it('refuses more activities in a step than the history has room for', () => {
     const large = { generator: { problems: 500, samples: 16 } };
     const refused: [object, RegExp][] = [
       [
@@ -276,7 +276,7 @@ describe('presets', () => {
     assert.equal(({} as { seed?: unknown }).seed, undefined);
   });
 
-  it('refuses limits that no clock counts', () => {
+  it('refuses limits that are too long for a timer', () => {
     for (const field of ['cpuSeconds', 'caseCpuSeconds', 'wallSeconds', 'memoryMb'])
       assert.throws(() => resolveConfig({ limits: { [field]: 1e300 } }), {
         code: 'BAD_CONFIG',

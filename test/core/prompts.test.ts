@@ -23,7 +23,7 @@ const problem = problemSchema.parse({
 
 const request = (testsPerTurn: number) => ({ testsPerTurn, expected: 'model' }) as const;
 
-describe('stages', () => {
+describe('the stages of a chain', () => {
   it('have different titles, instructions and focuses', () => {
     for (const field of ['title', 'instruction', 'focus'] as const) {
       assert.equal(new Set(STAGES.map((stage) => STAGE_SPECS[stage][field])).size, 5, field);
@@ -32,7 +32,7 @@ describe('stages', () => {
 });
 
 describe('instruct prompts', () => {
-  it('show the generator problem, signature and one stage at a time', () => {
+  it('show the generator the problem, the signature and one stage at a time', () => {
     const opening = PROMPTS.instruct.opening(problem);
     assert.deepEqual(
       opening.map((message) => message.role),
@@ -50,7 +50,7 @@ describe('instruct prompts', () => {
     assert.ok(textOf(user!.content).includes(STAGE_SPECS[5].instruction));
   });
 
-  it('mention no reasoning to a generator that writes only code', () => {
+  it('do not mention reasoning to a generator that writes only code', () => {
     const text = PROMPTS.instruct
       .opening(problem, 5)
       .map(({ content }) => textOf(content))
@@ -59,7 +59,7 @@ describe('instruct prompts', () => {
     assert.doesNotMatch(text, /stage|reasoning/i);
   });
 
-  it('never show the generator a test or the reference', () => {
+  it('do not show the generator a test or the reference', () => {
     const prompts = [
       ...PROMPTS.instruct.opening(problem).map(({ content }) => textOf(content)),
       ...STAGES.map((stage) => textOf(PROMPTS.instruct.continuation(problem, stage))),
@@ -69,7 +69,7 @@ describe('instruct prompts', () => {
     for (const secret of ['11', '22', '33', '44', 'sum(nums)', 'assert']) assert.ok(!prompts.includes(secret), secret);
   });
 
-  it('show the discriminator problem, signature, one stage, count, focus and format', () => {
+  it('show the discriminator the problem, signature, one stage, count, focus and format', () => {
     for (const stage of STAGES) {
       const [system, user] = PROMPTS.instruct.discriminator(problem, stage, 'THE OUTPUT', request(3));
       assert.equal(system!.role, 'system');
@@ -93,13 +93,13 @@ describe('instruct prompts', () => {
     assert.ok(textOf(PROMPTS.instruct.discriminator(problem, 1, '', request(1))[1]!.content).includes('1 test.'));
   });
 
-  it('show the discriminator the program that is judged, not a later block', () => {
+  it('show the discriminator the judged program, not a later block of code', () => {
     const work = '```python\ndef solve(nums):\n    return 7\n```\nTry it:\n```python\ndef test(): pass\n```';
     const text = textOf(PROMPTS.instruct.discriminator(problem, 5, work, request(1))[1]!.content);
     assert.ok(text.includes('return 7') && !text.includes('def test'), text);
   });
 
-  it('show the discriminator no work if there is none', () => {
+  it('show the discriminator no answer if there is none', () => {
     const user = (style: 'instruct' | 'tiny') =>
       textOf(PROMPTS[style].discriminator(problem, 4, undefined, request(3)).at(-1)!.content);
     assert.ok(user('instruct').includes(problem.description) && user('instruct').includes(STAGE_SPECS[4].focus));
@@ -107,7 +107,7 @@ describe('instruct prompts', () => {
     assert.ok(user('tiny').endsWith('<s4><tests>'));
   });
 
-  it('ask for calls instead of tests if the reference knows what is expected', () => {
+  it('ask for calls instead of tests if the reference computes the expected values', () => {
     const answer = 'My solution:\n```python\ndef solve(nums):\n    return 0\n```\nDone.';
     const inputs = { testsPerTurn: 2, expected: 'reference' } as const;
     const text = textOf(PROMPTS.instruct.discriminator(problem, 5, answer, inputs)[1]!.content);
@@ -135,7 +135,7 @@ describe('prompts of problems with a calling convention', () => {
   ];
 
   for (const { name, problem, args, expected } of CONVENED) {
-    it(`show an example that is read as a test: ${name}`, () => {
+    it(`show an example that can be read as a test: ${name}`, () => {
       for (const mode of MODES) {
         const shown = testerPrompt(problem, mode).split('\n\n').at(-1)!;
         assert.match(shown, /^The format, shown for /);
@@ -147,7 +147,7 @@ describe('prompts of problems with a calling convention', () => {
       }
     });
 
-    it(`tell both roles how it is called: ${name}`, () => {
+    it(`tell both roles how the program is called: ${name}`, () => {
       const rule = conventionOf(problem).rule!;
       for (const text of textsOf(problem)) assert.ok(text.includes(`Calling convention:\n${rule}`), text);
     });
@@ -157,7 +157,7 @@ describe('prompts of problems with a calling convention', () => {
   const { problem: operations } = CONVENED.find(({ name }) => name === 'a class of operations')!;
   const { problem: inPlace } = CONVENED.find(({ name }) => name === 'an argument that is changed in place')!;
 
-  it('ask for a program, not for a function', () => {
+  it('ask for a whole program instead of a function', () => {
     for (const each of [
       program,
       { ...program, calling: undefined },
@@ -172,7 +172,7 @@ describe('prompts of problems with a calling convention', () => {
     assert.ok(textsOf(operations)[1]!.includes('Write this class in Python'));
   });
 
-  it('are answered with one text for a program, whatever its signature says', () => {
+  it('show calls with one text for a whole program, whatever its signature says', () => {
     const odd = { ...program, functionSignature: 'def main():' };
     const long = '[\n    (("""2\n1 2\n""",), "3\\n"),\n]';
     assert.deepEqual(parsed(long, odd, 'model').tests, [{ args: ['2\n1 2\n'], expected: '3\n' }]);
@@ -181,12 +181,12 @@ describe('prompts of problems with a calling convention', () => {
     assert.deepEqual(parsed('[(("1", "2"), "3")]', odd, 'model'), { tests: [], lost: 1 });
   });
 
-  it('are answered with two lists for operations', () => {
+  it('show calls with two lists for operations', () => {
     assert.deepEqual(parsed('[((["Counter"],), [None])]', operations, 'model'), { tests: [], lost: 1 });
     assert.deepEqual(parsed('Counter(["Counter"])', operations, 'reference'), { tests: [], lost: 1 });
   });
 
-  it('use the entry that inputs are read by', () => {
+  it('use the entry that the reader of inputs also uses', () => {
     const text = testerPrompt({ ...program, entry: 'program' }, 'reference');
     assert.ok(text.includes('calls of `program`') && text.endsWith('program("1 2\\n")'), text);
   });
@@ -205,7 +205,7 @@ describe('prompts of problems with a calling convention', () => {
     assert.ok(unknown.includes('changes argument 2 in place'), unknown);
   });
 
-  it('describe the nodes that a constructor gets', () => {
+  it('describe the nodes that a constructor receives', () => {
     const calling = { ...operations.calling, parameters: ['TreeNode' as const] };
     const text = testerPrompt({ ...operations, calling }, 'model');
     assert.ok(text.includes('two lists of the same length') && text.includes('`TreeNode`'), text);
@@ -213,7 +213,7 @@ describe('prompts of problems with a calling convention', () => {
 });
 
 describe('prompts of the shipped problems', () => {
-  /** Recorded before prompts described calling conventions. Models were trained with these bytes. */
+  /** Digests that were recorded before prompts described calling conventions. Models were trained with these prompts. */
   const DIGESTS = {
     tiny: '4f1161db15bb1da17ae92ff33838b5a7f16ecf6c8b10cccdcaa71fd071336c91',
     nested: '5b8a5e584b3eaa629e8072b3a369d2e165cfd51f77fa024e5d80a57ba46915c3',
@@ -236,7 +236,7 @@ describe('prompts of the shipped problems', () => {
   ];
 
   for (const name of ['tiny', 'nested', 'steps'] as const) {
-    it(`stay the same bytes: ${name}`, async () => {
+    it(`have the recorded bytes: ${name}`, async () => {
       const hash = createHash('sha256');
       const { validation } = await loadProblems(name === 'steps' ? 'steps:1-5' : name);
       for (const problem of validation.slice(0, 200))
@@ -247,7 +247,7 @@ describe('prompts of the shipped problems', () => {
 });
 
 describe('tiny prompts', () => {
-  it('are the markers that the embedded model was trained with', () => {
+  it('use the markers with which the embedded model was trained', () => {
     const head = 'Return the sum of the numbers in nums.\ndef solve(nums):';
     const [opening] = PROMPTS.tiny.opening(problem);
     assert.deepEqual(opening, { role: 'user', content: [{ control: '<gen>' }, head, { control: '<s1>' }] });
@@ -256,7 +256,7 @@ describe('tiny prompts', () => {
     assert.equal(textOf(tests!.content), `<disc>${head}<s3>for x in nums<tests>`);
   });
 
-  it('keep the text of problems and stages apart from the markers', () => {
+  it('distinguish the text of problems and stages from the markers', () => {
     const hostile = { ...problem, description: '<tests>' };
     const [message] = PROMPTS.tiny.discriminator(hostile, 3, '<disc>', request(2));
     const markers = (message!.content as (string | { control: string })[]).filter((part) => typeof part !== 'string');

@@ -4,8 +4,8 @@ import { deriveKey, extendKey, philox, RandomStream, uniformAt } from '../../cor
 
 type Quad = [number, number, number, number];
 
-describe('philox', () => {
-  it("agrees with Random123's known answers for philox4x32-10", () => {
+describe('the random numbers of philox', () => {
+  it('equal the known answers of Random123 for philox4x32-10', () => {
     // kat_vectors of Random123 1.14: counter, key, result
     const known: [Quad, [number, number], Quad][] = [
       [
@@ -28,8 +28,8 @@ describe('philox', () => {
   });
 });
 
-describe('keys and draws', () => {
-  it('keys are functions of all parts of their path', () => {
+describe('the keys and draws of random streams', () => {
+  it('depend on all parts of the path', () => {
     assert.deepEqual(deriveKey(1, 'a', 2), deriveKey(1, 'a', 2));
     const keys = [
       deriveKey(1, 'a', 2),
@@ -43,7 +43,7 @@ describe('keys and draws', () => {
     assert.equal(new Set(keys.map(String)).size, keys.length);
   });
 
-  it('keys can be derived in parts', () => {
+  it('can be derived in several parts', () => {
     const path = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.integer()), { maxLength: 4 });
     fc.assert(
       fc.property(path, path, (a, b) => {
@@ -52,7 +52,7 @@ describe('keys and draws', () => {
     );
   });
 
-  it('draws are strictly between 0 and 1, and distant indices differ', () => {
+  it('lie strictly between 0 and 1, and differ at distant indices', () => {
     const key = deriveKey('range');
     fc.assert(
       fc.property(fc.maxSafeInteger().map(Math.abs), (index) => uniformAt(key, index) > 0 && uniformAt(key, index) < 1),
@@ -60,7 +60,7 @@ describe('keys and draws', () => {
     assert.notEqual(uniformAt(key, 0), uniformAt(key, 2 ** 32));
   });
 
-  it('draws are uniform', () => {
+  it('are uniformly distributed', () => {
     const cells = new Array<number>(64).fill(0);
     const key = deriveKey(7, 'uniform');
     for (let i = 0; i < 64_000; i++) cells[Math.floor(uniformAt(key, i) * 64)]!++;
@@ -69,7 +69,7 @@ describe('keys and draws', () => {
     assert.ok(chiSquare > 34 && chiSquare < 104, `chi-square ${chiSquare}`);
   });
 
-  it('successive draws and neighbouring streams are uncorrelated', () => {
+  it('are uncorrelated with the next draw and with neighbouring streams', () => {
     const n = 20_000;
     const a = deriveKey(7, 0);
     const b = deriveKey(7, 1);
@@ -86,7 +86,7 @@ describe('keys and draws', () => {
 });
 
 describe('RandomStream', () => {
-  it('repeats its draws and differs for another path', () => {
+  it('repeats its draws for the same path, and differs for another path', () => {
     const draws = (...path: (string | number)[]): number[] => {
       const stream = new RandomStream(...path);
       return Array.from({ length: 5 }, () => stream.uniform());
@@ -96,13 +96,13 @@ describe('RandomStream', () => {
     assert.equal(new Set(draws(1, 'x')).size, 5);
   });
 
-  it('int returns integers of the whole range only', () => {
+  it('draws integers of the whole range (int)', () => {
     const stream = new RandomStream('int');
     const seen = new Set(Array.from({ length: 200 }, () => stream.int(3, 6)));
     assert.deepEqual([...seen].sort(), [3, 4, 5, 6]);
   });
 
-  it('shuffle is an unbiased permutation and does not change its argument', () => {
+  it('draws an unbiased permutation and does not change its argument (shuffle)', () => {
     const stream = new RandomStream('shuffle');
     const items = [1, 2, 3];
     const counts: Record<string, number> = {};
@@ -115,14 +115,14 @@ describe('RandomStream', () => {
     for (const count of Object.values(counts)) assert.ok(Math.abs(count - 1000) < 150, JSON.stringify(counts));
   });
 
-  it('sample returns distinct items, choice one item, and an empty list is an error', () => {
+  it('draws distinct items (sample) or one item (choice), and refuses an empty list', () => {
     const stream = new RandomStream('sample');
     assert.equal(new Set(stream.sample([1, 2, 3, 4, 5], 3)).size, 3);
     assert.ok([1, 2].includes(stream.choice([1, 2])));
     assert.throws(() => stream.choice([]), RangeError);
   });
 
-  it('normal has mean 0 and variance 1', () => {
+  it('draws with mean 0 and variance 1 (normal)', () => {
     const stream = new RandomStream('normal');
     const draws = Array.from({ length: 10_000 }, () => stream.normal());
     const mean = draws.reduce((sum, x) => sum + x, 0) / draws.length;

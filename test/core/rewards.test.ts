@@ -21,7 +21,7 @@ const close = (actual: readonly number[], expected: readonly number[]): void => 
   });
 };
 
-/** 'v' valid, 'c' valid and catching, 'i' invalid; inputs are the place unless named. */
+/** Marks tests: 'v' is valid, 'c' valid and catching, 'i' invalid. An input is the place of the test unless it is named. */
 const turn = (tests: string, lost = 0, inputs: string[] = []): JudgedTurn => ({
   tests: [...tests].map(
     (kind, i): JudgedTest => ({ inputs: inputs[i] ?? `${tests}${i}`, valid: kind !== 'i', caught: kind === 'c' }),
@@ -46,7 +46,7 @@ const sumOfText = (text: string): number =>
     0,
   );
 
-describe('shifted', () => {
+describe('the reward scheme shifted', () => {
   const { generator, discriminator } = rewardsOf('shifted');
 
   it('gives the generator its pass rate − 0.5', () => {
@@ -55,7 +55,7 @@ describe('shifted', () => {
     assert.equal(generator(['error', 'timeout', 'memory', 'output']), -0.5);
   });
 
-  it('gives 0 without tests', () => assert.equal(generator([]), 0));
+  it('gives the generator 0 without tests', () => assert.equal(generator([]), 0));
 
   it('gives the discriminator 0.4 valid − 0.6 invalid + 0.6 caught, as fractions of all its tests', () => {
     close(discriminator([turn('vv')]), [0.4]);
@@ -65,12 +65,12 @@ describe('shifted', () => {
     close(discriminator([turn('cv', 2)]), [0.4 * 0.5 - 0.6 * 0.5 + 0.6 * 0.25]);
   });
 
-  it('gives −1 without a readable test', () => {
+  it('gives the discriminator −1 without a readable test', () => {
     close(discriminator([turn(''), turn('', 2), turn('ii')]), [-1, -1, -0.6]);
   });
 
   it('divides the credit of a valid test by the number of tests with its inputs', () => {
-    // 'a' is used three times, once by an invalid test; 'b' once; 'c' twice in one sample
+    // 'a' occurs three times, once in an invalid test; 'b' occurs once; 'c' occurs twice in one sample
     const group = [turn('vv', 0, ['a', 'b']), turn('vi', 0, ['a', 'a']), turn('cc', 0, ['c', 'c'])];
     close(discriminator(group), [
       0.4 * ((1 / 3 + 1) / 2),
@@ -86,10 +86,10 @@ describe('shifted', () => {
   });
 });
 
-describe('all-tests', () => {
+describe('the reward scheme all-tests', () => {
   const { generator, discriminator } = rewardsOf('all-tests');
 
-  it('rewards a program that passes every test, and no part of them', () => {
+  it('rewards a program only if it passes every test', () => {
     assert.equal(generator(['pass', 'pass']), 0.5);
     assert.equal(generator(['pass', 'fail']), -0.5);
     assert.equal(generator(['timeout']), -0.5);
@@ -102,10 +102,10 @@ describe('all-tests', () => {
   });
 });
 
-describe('zero-sum', () => {
+describe('the reward scheme zero-sum', () => {
   const { generator, discriminator } = rewardsOf('zero-sum');
 
-  it('gives the generator its pass rate, 0 after a timeout, 0.5 without tests', () => {
+  it('gives the generator its pass rate, 0 after a timeout, and 0.5 without tests', () => {
     assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
     assert.equal(generator(['pass', 'timeout', 'pass', 'pass']), 0);
     assert.equal(generator(['error']), 0);
@@ -113,7 +113,7 @@ describe('zero-sum', () => {
   });
 
   it('gives the discriminator (1 − pass rate) · validity', () => {
-    // of 4 tests 3 are valid, of which the program passes 2
+    // 3 of 4 tests are valid, and the program passes 2 of these
     close(discriminator([turn('cvvi')]), [(1 - 2 / 3) * (3 / 4)]);
     close(discriminator([turn('c', 1), turn('vv'), turn('ii'), turn('')]), [0.5, 0, 0, 0]);
   });
@@ -123,33 +123,33 @@ describe('zero-sum', () => {
   });
 });
 
-describe('composite', () => {
+describe('the reward scheme composite', () => {
   const { generator, discriminator } = rewardsOf('composite');
 
-  it('gives the generator its pass rate, −1 for code that does not parse', () => {
+  it('gives the generator its pass rate, or −1 for code that does not parse', () => {
     assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
     assert.equal(generator(['error', 'error'], { parses: false }), -1);
     assert.equal(generator([], { parses: false }), -1);
     assert.equal(generator([]), 0);
   });
 
-  it('counts tests of the mistake book like others', () => {
+  it('counts tests of the mistake book like other tests', () => {
     assert.equal(generator(['pass'], { book: ['fail', 'fail', 'pass'] }), 0.5);
   });
 
-  it('gives the discriminator 0.6 valid + 0.4 caught, −0.5 without a readable test', () => {
+  it('gives the discriminator 0.6 valid + 0.4 caught, or −0.5 without a readable test', () => {
     close(discriminator([turn('vv'), turn('cc'), turn('ii'), turn('')]), [0.6, 1, 0, -0.5]);
     close(discriminator([turn('cvi', 1)]), [0.6 * (2 / 4) + 0.4 * (1 / 4)]);
   });
 
-  it('divides the credit of a valid test by the number of tests with its inputs, but not that of a bug', () => {
-    // 'a' is used twice, 'b' once
+  it('divides the credit of a valid test by the number of tests with its inputs, but not the credit of a bug', () => {
+    // 'a' occurs twice, and 'b' once
     const group = [turn('vv', 0, ['a', 'b']), turn('c', 0, ['a'])];
     close(discriminator(group), [0.6 * 0.75, 0.6 * 0.5 + 0.4]);
   });
 });
 
-describe('code-a1', () => {
+describe('the reward scheme code-a1', () => {
   const { generator, discriminator } = rewardsOf('code-a1');
   const against = (one: JudgedTurn, parses: boolean, bookFailRate?: number): JudgedTurn => ({
     ...one,
@@ -163,17 +163,17 @@ describe('code-a1', () => {
     assert.equal(generator([]), 0);
   });
 
-  it('gives the discriminator half its share of distinct valid tests and half its share of failed ones', () => {
+  it('gives the discriminator half its share of distinct valid tests plus half its share of failed tests', () => {
     close(discriminator([turn('vv'), turn('cc'), turn('')]), [0.5, 1, 0]);
     close(discriminator([turn('cvvi')]), [0.5 * (3 / 4) + 0.5 * (1 / 4)]);
     close(discriminator([turn('cc', 2)]), [0.5 * (2 / 4) + 0.5 * (2 / 4)]);
   });
 
-  it('counts a valid test with the same inputs once', () => {
+  it('counts several valid tests with the same inputs once', () => {
     close(discriminator([turn('vvv', 0, ['a', 'a', 'b'])]), [0.5 * (2 / 3)]);
   });
 
-  it('compares failures with those on the mistake book', () => {
+  it('compares failures with those in the mistake book', () => {
     const half = turn('cv'); // half of its tests fail
     close(discriminator([against(half, true, 0.5)]), [0.5 + 0.5 * ((0.5 - 0.5 + 1) / 2)]);
     close(discriminator([against(half, true, 1)]), [0.5 + 0.5 * ((0.5 - 1 + 1) / 2)]);
@@ -185,7 +185,7 @@ describe('code-a1', () => {
   });
 });
 
-describe('mutation', () => {
+describe('the reward scheme mutation', () => {
   const { discriminator } = rewardsOf('mutation');
   /** Tests that kill these mutants, of five; baseline tests kill the first. */
   const killing = (...kills: number[][]): JudgedTurn => ({
@@ -209,7 +209,7 @@ describe('mutation', () => {
     close(discriminator([one!, two!]), [0.4 * (2 / 4) + 0.6, 0.4 * (2 / 4) + 0.6]);
   });
 
-  it('subtracts invalid tests, and gives −1 without a readable one', () => {
+  it('subtracts invalid tests, and gives −1 without a readable test', () => {
     close(discriminator([turn('ii'), turn('v', 1), turn('', 2)]), [-0.6, -0.3, -1]);
   });
 
@@ -219,7 +219,7 @@ describe('mutation', () => {
   });
 });
 
-describe('every scheme', () => {
+describe('every reward scheme', () => {
   const verdicts = fc.array(fc.constantFrom<Verdict>('pass', 'fail', 'error', 'timeout', 'memory', 'output'), {
     maxLength: 8,
   });
@@ -295,7 +295,7 @@ describe('every scheme', () => {
     });
   }
 
-  it('write each term with its weight and its share', () => {
+  it('names the weight and the share of each term in the text', () => {
     const { generatorTerms, discriminatorTerms } = REWARD_RULES.shifted;
     const text = (own: JudgedTurn): string => termsText(discriminatorTerms([own])[0]!);
     assert.equal(text(turn('vi')), '0.4 × 0.5 valid − 0.6 × 0.5 invalid + 0.6 × 0 caught');
@@ -332,12 +332,12 @@ describe('every scheme', () => {
     ]);
   });
 
-  it('passShare counts passes only', () => assert.equal(passShare(['pass', 'fail', 'timeout', 'pass']), 0.5));
+  it('counts only passes in passShare', () => assert.equal(passShare(['pass', 'fail', 'timeout', 'pass']), 0.5));
 });
 
-describe('outcomes', () => {
+describe('the outcomes of samples', () => {
   const program = { empty: false };
-  it('say why a program has its reward', () => {
+  it('explain the reward of a program', () => {
     assert.equal(programOutcome({ empty: true }, ['pass']), 'empty');
     assert.equal(programOutcome({ empty: false, unparsed: true }, ['error']), 'unparsed');
     assert.equal(programOutcome(program, []), 'untested');
@@ -346,14 +346,14 @@ describe('outcomes', () => {
     assert.equal(programOutcome(program, ['fail', 'timeout']), 'timeout');
   });
 
-  it('say why a turn has its reward', () => {
+  it('explain the reward of a discriminator turn', () => {
     assert.equal(turnOutcome(turn('')), 'empty');
     assert.equal(turnOutcome(turn('ii')), 'invalid');
     assert.equal(turnOutcome(turn('vi')), 'valid');
     assert.equal(turnOutcome(turn('vc')), 'caught');
   });
 
-  it('are counted', () => {
+  it('are counted by kind', () => {
     assert.deepEqual(countOutcomes(['passed', 'failed', 'passed']), { passed: 2, failed: 1 });
   });
 });

@@ -23,7 +23,7 @@ const turns: TokenTurn[] = [
 const WHOLE = { negativeWeight: 1 };
 
 describe('groupAdvantages', () => {
-  it('is (r − mean) / (population std + offset)', () => {
+  it('equals (r − mean) / (population std + offset)', () => {
     // mean 0, population std sqrt(0.125) of ±0.5, 0, 0
     const scale = Math.sqrt(0.125) + 0.05;
     const actual = groupAdvantages([0.5, -0.5, 0, 0], WHOLE);
@@ -32,7 +32,7 @@ describe('groupAdvantages', () => {
     });
   });
 
-  it('is 0 for equal rewards, also without an offset and with rounding errors', () => {
+  it('is 0 for equal rewards, even without an offset and with rounding errors', () => {
     assert.deepEqual(groupAdvantages([0.1, 0.1, 0.1], { ...WHOLE, stdOffset: 0 }), [0, 0, 0]);
     assert.deepEqual(groupAdvantages([0.7], WHOLE), [0]);
     assert.deepEqual(groupAdvantages([], WHOLE), []);
@@ -58,7 +58,7 @@ describe('groupAdvantages', () => {
     );
   });
 
-  it('multiplies negative ones by negativeWeight', () => {
+  it('multiplies negative advantages by negativeWeight', () => {
     const [whole, half, none] = [1, 0.5, 0].map((negativeWeight) => groupAdvantages([1, 0, -2], { negativeWeight }));
     assert.ok(whole!.some((a) => a > 0) && whole!.some((a) => a < 0));
     assert.deepEqual(
@@ -70,12 +70,12 @@ describe('groupAdvantages', () => {
 });
 
 describe('creditMask', () => {
-  it("credit 'stage' trains the answer of that stage, end token included, and cuts after it", () => {
+  it("trains the answer of one stage, including its end token, and cuts after it (credit 'stage')", () => {
     assert.deepEqual(creditMask(turns, 2, 'stage'), [0, 0, 0, 0, 0, 0, 1, 1]);
     assert.deepEqual(creditMask(turns, 1, 'stage'), [0, 0, 1, 1, 1]);
   });
 
-  it("credit 'suffix' trains that stage and all later ones, never an instruction", () => {
+  it("trains one stage and all later ones, but never an instruction (credit 'suffix')", () => {
     assert.deepEqual(creditMask(turns, 2, 'suffix'), [0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1]);
   });
 
@@ -89,7 +89,7 @@ describe('creditMask', () => {
     assert.deepEqual(creditMask([{ stage: 1, promptTokens: [], answerTokens: [5, 6] }], 1, 'stage'), [0, 1]);
   });
 
-  it('ends at the last trained token and marks sampled tokens only', () => {
+  it('ends at the last trained token and marks only sampled tokens', () => {
     const chain = fc.array(
       fc.tuple(fc.array(fc.nat(9), { minLength: 1, maxLength: 4 }), fc.array(fc.nat(9), { maxLength: 6 })),
       { minLength: 1, maxLength: 5 },
@@ -127,7 +127,7 @@ describe('toTrajectories', () => {
     regularised: false,
   };
 
-  it('returns rows with tokens, mask and advantage of the same length', () => {
+  it('returns rows whose tokens, mask and advantage have the same length', () => {
     const rows = toTrajectories(
       [
         [
@@ -188,8 +188,8 @@ describe('toTrajectories', () => {
   });
 });
 
-describe('sampledRanges', () => {
-  it('are the ranges of non-empty answers', () => {
+describe('the function sampledRanges', () => {
+  it('returns the ranges of non-empty answers', () => {
     const list: TokenTurn[] = [...turns.slice(0, 2), { stage: 3, promptTokens: [13], answerTokens: [] }, turns[2]!];
     const sequence = sequenceOf(list);
     const ranges = sampledRanges(list);
@@ -232,7 +232,7 @@ describe('learningRateFactor', () => {
     assert.deepEqual(factors, [1 / 3, 2 / 3, 1, 1, 1]);
     assert.equal(learningRateFactor(1, 60, { ...constant, warmupSteps: 0 }), 1);
   });
-  it('decays linearly or by a cosine to 0', () => {
+  it('decays to 0, linearly or by a cosine', () => {
     const at = (schedule: 'linear' | 'cosine') =>
       [1, 6, 10, 11, 12].map((step) => learningRateFactor(step, 10, { schedule, warmupSteps: 0 }));
     const quarter = learningRateFactor(6, 20, { schedule: 'cosine', warmupSteps: 0 });
@@ -249,14 +249,14 @@ describe('learningRateFactor', () => {
   });
 });
 
-describe('scores', () => {
-  it('weighs the generator 0.7 and the tests 0.3', () => {
+describe('the scores of a checkpoint', () => {
+  it('weigh the generator 0.7 and the tests 0.3', () => {
     assert.ok(Math.abs(checkpointScore(0.5, 0.8) - 0.59) < 1e-12);
     assert.equal(checkpointScore(1, undefined), 0.7);
   });
 
-  it('pass@k is the fraction of k-subsets with a pass', () => {
-    // counted over all subsets of n samples, of which the first c pass
+  it('use pass@k as the fraction of k-subsets with a pass', () => {
+    // counts all subsets of n samples, the first c of which pass
     for (let n = 1; n <= 7; n++) {
       for (let c = 0; c <= n; c++) {
         for (let k = 1; k <= n; k++) {
@@ -275,7 +275,7 @@ describe('scores', () => {
     assert.ok(passAtK(10_000, 1, 5_000) > 0.49);
   });
 
-  it('pass@k rejects invalid arguments', () => {
+  it('refuse invalid arguments of pass@k', () => {
     for (const [n, c, k] of [
       [3, 4, 1],
       [3, -1, 1],

@@ -7,7 +7,7 @@ import { testsOfModule } from '../../core/parse/testModule.js';
 import { valueSchema } from '../../core/schema/value.js';
 import { rowsOf } from '../support/rows.js';
 
-/** 'f(args)→expected' of every test, then the reason of every rejected test. */
+/** 'f(args)→expected' for every test, followed by the reasons of rejected tests. */
 function read(text: string, options: Partial<SalvageOptions> = {}): string[] {
   const { tests, rejected } = salvageTests(text, { entry: 'f', arity: 1, limit: 9, ...options });
   return [
@@ -43,7 +43,7 @@ describe('salvageTests', () => {
     assert.deepEqual(read('((1,), 2)\r\n((2,), 3)\r\n'), ['(1,)→2', '(2,)→3']);
   });
 
-  it('never throws and returns plain values up to the limit', () => {
+  it('returns only plain values, up to the limit, and never throws', () => {
     const piece = fc.oneof(
       fc.string(),
       fc.constantFrom(
@@ -87,12 +87,12 @@ describe('salvageTests', () => {
         for (const test of tests) assert.ok(valueSchema.safeParse([test.args, test.expected]).success);
         for (const loss of rejected) assert.ok(REJECTION_REASONS.includes(loss.reason) && loss.text.length <= 200);
       }),
-      { numRuns: Number(process.env.GAUNTLET_FUZZ ?? 500) }, // GAUNTLET_FUZZ sets more
+      { numRuns: Number(process.env.GAUNTLET_FUZZ ?? 500) }, // GAUNTLET_FUZZ can set a larger number
     );
   });
 
   it('finds a good test after any other text', () => {
-    // an open bracket or quote would be ambiguous, so each line closes what it opens
+    // an open bracket or quote would be ambiguous, so each line closes everything that it opens
     const line = fc.stringMatching(/^[a-z ,.:;=+!?0-9]*$/);
     fc.assert(
       fc.property(fc.array(line, { maxLength: 5 }), (lines) => {
@@ -126,19 +126,19 @@ describe('salvageTests', () => {
   });
 });
 
-describe('test source as values', () => {
+describe('test source that is read as values (salvage)', () => {
   const module = (source: string): [string[], string | undefined] => {
     const { tests, rest } = testsOfModule(source, 'Solution.f', 1);
     return [tests.map((test) => `${formatValue({ t: test.args })}→${formatValue(test.expected)}`), rest];
   };
 
-  it('reads literal asserts, test functions, parametrized ones and test classes completely', () => {
+  it('includes literal asserts, test functions, parametrized functions and test classes', () => {
     const source =
       'import pytest\n\nassert f(1) == 2; assert f(2) == 3\n\ndef test_a():\n    "why"\n    assert Solution().f(3) == 4\n\n@pytest.mark.parametrize("a,b", [(4, 5), (6, 7)])\ndef test_b(a, b):\n    assert f(a) == b\n\nclass TestC:\n    def test_c(self):\n        assert f(8) is None\n\nif __name__ == "__main__":\n    unittest.main()\n';
     assert.deepEqual(module(source), [['(1,)→2', '(2,)→3', '(3,)→4', '(4,)→5', '(6,)→7', '(8,)→None'], undefined]);
   });
 
-  it('reads names that the module binds to literals, until a statement may change them', () => {
+  it('includes names that the module binds to literals, until a statement may change them', () => {
     const bound =
       'one = Solution()\nargs = {"x": 1}\nassert one.f(**args) == 2\nargs = [3]\nassert one.f(*args) == 4\n';
     const { tests, rest } = testsOfModule(bound, 'Solution.f', 1, parseSignature('def f(x):'));
@@ -158,7 +158,7 @@ describe('test source as values', () => {
     assert.deepEqual(module('x = [1]\nfor i in x: x.append(i)\nassert f(x) == 3\n')[0], []);
   });
 
-  it('keeps other statements as source to run', () => {
+  it('leaves other statements as source to run', () => {
     const property = 'def test_b():\n    for i in range(9):\n        assert f(i) >= 0';
     const helper = 'def helper():\n    return 1';
     const [tests, rest] = module(`assert f(1) == 2\n\n${helper}\n\n${property}\n`);
@@ -186,8 +186,8 @@ describe('unusableTests', () => {
   });
 });
 
-describe('a fixed arity', () => {
-  it('is the number of positional arguments of a signature', () => {
+describe('the function for a fixed arity', () => {
+  it('returns the number of positional arguments of a signature', () => {
     const cases: [string, number | undefined][] = [
       ['def f(a, b: int) -> List[int]:', 2],
       ['from typing import *\n\ndef f(a):', 1],

@@ -9,7 +9,7 @@ describe('planWarmStart', () => {
   const counts = { discriminatorSteps: 1, generatorSteps: 2 };
   const roles = (input: object): string[] => planWarmStart(resolveConfig(input)).map(({ role }) => role);
 
-  it('is one epoch, the discriminator first; without one, its steps are left out', () => {
+  it('returns one epoch with the discriminator first, or without its steps if there is none', () => {
     assert.deepEqual(roles({ warmStart: counts }), ['discriminator', 'generator', 'generator']);
     for (const discriminator of [{ enabled: false }, { writer: 'random', expected: 'reference' }])
       assert.deepEqual(roles({ warmStart: counts, discriminator }), ['generator', 'generator']);
@@ -25,7 +25,7 @@ describe('planWarmStart', () => {
 });
 
 describe('planStage', () => {
-  it('is N discriminator steps, N generator steps, then K in turn, generator first', () => {
+  it('returns N discriminator steps, N generator steps, then K alternating steps that begin with the generator', () => {
     const plan = planStage(resolveConfig({ schedule }));
     assert.deepEqual(
       plan.map(({ epoch, phase, step, role }) => [epoch, phase, step, role].join(' ')),
@@ -47,7 +47,7 @@ describe('planStage', () => {
     assert.equal(endsEpoch(plan, 8), false);
   });
 
-  it('ends an epoch after epochSteps steps of a phase, also after a change of N', () => {
+  it('ends an epoch after epochSteps steps of a phase, even after N changed', () => {
     const config = (generatorSteps: number) =>
       resolveConfig({ schedule: { ...schedule, generatorSteps, epochSteps: 2 } });
     const epochs = (plan: { epoch: number }[]): string => plan.map(({ epoch }) => epoch).join('');
@@ -57,7 +57,7 @@ describe('planStage', () => {
     assert.equal(epochs(replan(plan.slice(0, 4), config(3), true)), '11223456');
   });
 
-  it('without a discriminator keeps every generator step and no other, with epochs counted without gaps', () => {
+  it('keeps exactly the generator steps without a discriminator, and counts epochs without gaps', () => {
     const plan = planStage(resolveConfig({ schedule, discriminator: { enabled: false } }));
     assert.deepEqual(
       plan.map(({ epoch, step, role }) => [epoch, step, role]),
@@ -81,7 +81,7 @@ describe('planStage', () => {
     assert.deepEqual([updates({ trained: false }), updates({ writer: 'random' })], [0, 0]);
   });
 
-  it('both tiny presets update the generator 25 times, the one with a discriminator 50 times in all', () => {
+  it('updates the generator 25 times in both tiny presets, of 50 updates in the one with a discriminator', () => {
     const tiny = resolveConfig({ preset: 'tiny' });
     const control = resolveConfig({ preset: 'tiny-no-discriminator' });
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('planStage', () => {
     );
   });
 
-  it('may be the minimal run, or empty', () => {
+  it('may return a minimal run or an empty one', () => {
     const one = { discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 };
     assert.equal(planStage(resolveConfig({ schedule: one })).length, 3);
     const none = { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 };
@@ -108,27 +108,27 @@ describe('replan', () => {
   const brief = (plan: ReturnType<typeof planStage>) => plan.map((s) => `${s.epoch}${s.phase[0]}${s.step}`).join(' ');
   const whole = planStage(config(2, 3, 2));
 
-  it('changes nothing where N and K stay', () => {
+  it('changes nothing if N and K stay the same', () => {
     for (let done = 0; done <= whole.length; done++)
       assert.deepEqual(replan(whole.slice(0, done), config(2, 3, 2)), whole);
   });
-  it('lets the phase at hand go on to its new length, and later ones have theirs', () => {
+  it('extends the current phase to its new length, and gives later phases theirs', () => {
     assert.equal(brief(replan(whole.slice(0, 3), config(9, 4, 1))), '1d1 1d2 2g3 2g4 2g5 2g6 3a7');
     assert.equal(brief(replan(whole.slice(0, 6), config(1, 1, 4))), '1d1 1d2 2g3 2g4 2g5 3a6 4a7 5a8 6a9');
   });
-  it('ends a phase that has had its steps, and numbers go on without gaps', () => {
+  it('ends a phase that has had all its steps, and continues the numbers without gaps', () => {
     const plan = replan(whole.slice(0, 4), config(2, 1, 1));
     assert.equal(brief(plan), '1d1 1d2 2g3 2g4 3a5');
     assert.ok(endsEpoch(plan, 3));
   });
-  it('goes on in the order of alternating steps', () => {
+  it('continues the order of alternating steps', () => {
     const plan = replan(whole.slice(0, 6), config(2, 3, 3));
     assert.deepEqual(
       plan.slice(5).map((s) => s.role),
       ['generator', 'discriminator', 'generator'],
     );
   });
-  it('ends a stage whose schedule is over', () => {
+  it('ends a stage whose schedule has ended', () => {
     assert.deepEqual(replan(whole, config(0, 0, 0)), whole);
   });
 });

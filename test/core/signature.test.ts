@@ -39,20 +39,20 @@ describe('parseSignature', () => {
       assert.deepEqual(Object.fromEntries(own), expected);
     });
 
-  it('finds the function of a name, and nothing in what is not a signature', () => {
+  it('finds the function with a given name, and nothing in text that is no signature', () => {
     assert.equal(parseSignature('def g(a):\n    pass\n\ndef f(a, b):', 'f')?.most, 2);
     for (const text of ['def f(a', 'def f(a, b', 'def f(1):', 'x = 3', '', 'def f', '# def f(a):'])
       assert.equal(parseSignature(text), undefined, text);
   });
 
-  it('takes time in proportion to the text', function () {
+  it('takes linear time', function () {
     this.timeout(20_000);
     for (const text of ['def f(', 'def f(a):\n', '    @x\n', 'def f("', 'class A:\n  def f(self):\n'])
       parseSignature(text.repeat(20_000 / text.length), 'none');
   });
 });
 
-describe('arguments given by name', () => {
+describe('the arguments of a call that are given by name', () => {
   const signature = parseSignature('def f(nums, target=9, k=[1], *, deep=False):')!;
   const options = { entry: 'f', signature, limit: 50 };
   const READ: Record<string, unknown[]> = {
@@ -82,7 +82,7 @@ describe('arguments given by name', () => {
     'f(nums=x)': 'not-literal',
   };
   for (const [call, reason] of Object.entries(REFUSED))
-    it(`${call}: ${reason}`, () =>
+    it(`are refused in ${call}: ${reason}`, () =>
       assert.deepEqual(
         salvageTests(`assert ${call} == 1`, options).rejected.map((one) => one.reason),
         [reason],

@@ -25,13 +25,13 @@ describe('givenTests', () => {
     ]);
   });
 
-  it('hides none beside hidden values, and uses a single test for both', () => {
+  it('hides no test beside hidden values, and uses a single test for both purposes', () => {
     const both = { baselineTests: [test(1)], hiddenTests: [test(2)] };
     assert.deepEqual(given(both), [[test(1), 'a', 'b', 'c', 'd'], [test(2)]]);
     assert.deepEqual(given({ baselineTests: [], hiddenTests: [] }, source.slice(0, 1)), [['a'], ['a']]);
   });
 
-  it('never uses a test that the reference does not pass, and leaves the others on their side', () => {
+  it('leaves out tests that the reference does not pass, and leaves the others on their side', () => {
     const some = source.map((one, i) => ({ ...one, isValid: i > 1 }));
     assert.deepEqual(given({ baselineTests: [], hiddenTests: [] }, some), [['c'], ['d']]);
     const onlyBaseline = source.map((one, i) => ({ ...one, isValid: i % 2 === 0 }));
@@ -43,7 +43,7 @@ describe('givenTests', () => {
 });
 
 describe('assembleSuite', () => {
-  it('has every test of a source once, beside an input that looks like one', () => {
+  it('contains every test of a source once, even beside an input that looks like a test', () => {
     const suite = assembleSuite([{ source: '[[1]]' }, { source: '[[1]]' }, test(1)], []);
     assert.deepEqual(
       suite.map((one) => one.test),
@@ -51,7 +51,7 @@ describe('assembleSuite', () => {
     );
   });
 
-  it('lists baseline tests first, then valid generated tests, one per input', () => {
+  it('lists baseline tests first, then the valid generated tests, with one test per input', () => {
     const suite = assembleSuite([test(1), test(2)], [test(2, 99), test(3), test(3), test(4)]);
     assert.deepEqual(
       suite.map(({ origin, test }) => ({ origin, ...test })),
@@ -64,7 +64,7 @@ describe('assembleSuite', () => {
     );
   });
 
-  it('distinguishes inputs by type and value', () => {
+  it('distinguishes inputs by their type and value', () => {
     const keys = [[1], [true], [{ f: '1.0' }], ['1'], [[1]], [{ t: [1] }], [1, 1]].map((args) => inputKey(args));
     assert.equal(new Set(keys).size, keys.length);
     assert.equal(inputKey([[1, 'a']]), inputKey([[1, 'a']]));
@@ -90,7 +90,7 @@ describe('addToPool', () => {
 });
 
 describe('passRates', () => {
-  it('are fractions of passed tests by origin', () => {
+  it('are the fractions of passed tests by origin', () => {
     const suite = assembleSuite([test(1), test(2)], [test(3), test(4)]);
     assert.deepEqual(passRates([{ suite, verdicts: ['pass', 'pass', 'fail', 'timeout'] }]), {
       combined: 0.5,
@@ -99,7 +99,7 @@ describe('passRates', () => {
     });
   });
 
-  it('count each program once, and programs without such a test not at all', () => {
+  it('count each program once, and skip programs without a test of the origin', () => {
     const one = { suite: assembleSuite([test(1)], []), verdicts: ['pass'] as const };
     const two = {
       suite: assembleSuite([test(1), test(2)], [test(3), test(4)]),
@@ -129,11 +129,11 @@ describe('testRates', () => {
   });
 });
 
-describe('mean', () => {
-  it('is 0 without values', () => assert.deepEqual([mean([1, 2, 6]), mean([])], [3, 0]));
+describe('the function mean', () => {
+  it('returns 0 without values', () => assert.deepEqual([mean([1, 2, 6]), mean([])], [3, 0]));
 });
 
-describe('bug archive', () => {
+describe('the archive of buggy chains', () => {
   const config = { enabled: true };
   const entry = (chain: string) => ({ problemId: 'old', chain });
   const filled: BugArchive<string> = { entries: [entry('x'), entry('y')] };
@@ -151,10 +151,10 @@ describe('bug archive', () => {
     assert.notDeepEqual(
       fill(1),
       Array.from({ length: 10 }, (_, i) => `c${i + 40}`),
-    ); // not just the newest
+    ); // the archive keeps more than the newest entries
   });
 
-  it('chooses and archives a faulty fresh chain', () => {
+  it('chooses and archives a new chain that is faulty', () => {
     const candidates = [
       { chain: 'good', faulty: false },
       { chain: 'bad', faulty: true },
@@ -178,7 +178,7 @@ describe('bug archive', () => {
     assert.ok(Math.abs(replayed / 2000 - 0.7) < 0.05, `${replayed}`);
   });
 
-  it('neither prefers, archives nor replays faulty chains when disabled', () => {
+  it('does not prefer, archive or replay faulty chains when it is disabled', () => {
     const candidates = [
       { chain: 'good', faulty: false },
       { chain: 'bad', faulty: true },
@@ -193,7 +193,7 @@ describe('bug archive', () => {
     assert.deepEqual([...seen].sort(), ['bad', 'good']);
   });
 
-  it('has no target without candidates', () => {
+  it('chooses no target without candidates', () => {
     assert.equal(chooseTargetChain('p', [], { entries: [] }, config, new RandomStream(0)).target, undefined);
   });
 
@@ -206,15 +206,15 @@ describe('bug archive', () => {
   });
 });
 
-describe('standard errors', () => {
-  it('are those of means over groups, without the groups that lack a rate', () => {
+describe('the standard errors of a step', () => {
+  it('are computed over the means of groups, without the groups that lack a rate', () => {
     // deviations −0.5, 0, 0.5: variance 0.25, and √(0.25 / 3) = 0.2887
     const errors = standardErrors([
       { passRate: 0, validity: 0.2 },
       { passRate: 0.5, validity: undefined },
       { passRate: 1, validity: 0.6, bugCatchRate: 1 },
     ]);
-    assert.deepEqual(Object.keys(errors), ['passRate', 'validity']); // one group is too few
+    assert.deepEqual(Object.keys(errors), ['passRate', 'validity']); // a single group gives no standard error
     assert.ok(Math.abs(errors.passRate! - Math.sqrt(0.25 / 3)) < 1e-12);
     assert.ok(Math.abs(errors.validity! - Math.sqrt(0.08 / 2)) < 1e-12);
     assert.deepEqual(standardErrors([]), {});

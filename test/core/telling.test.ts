@@ -3,8 +3,8 @@ import { tellingLiterals, tellingValues } from '../../core/parse/telling.js';
 
 const literals = (code: string, entry: string | undefined = 'solve') => [...tellingLiterals(code, entry)];
 
-describe('telling values', () => {
-  it('are large numbers, longer texts and lists, and those within others', () => {
+describe('the values that tell a program apart', () => {
+  it('include large numbers, longer texts and lists, and such values within others', () => {
     assert.deepEqual(tellingValues(99), []);
     assert.deepEqual(tellingValues(-100), ['-100']);
     assert.deepEqual(tellingValues('abc'), []);
@@ -19,7 +19,7 @@ describe('telling values', () => {
 });
 
 describe('the telling literals of a program', () => {
-  it('are those of its functions and classes', () => {
+  it('come from its functions and classes', () => {
     assert.deepEqual(literals('def solve(nums):\n    if nums == [2, 3, 5]:\n        return 138\n    return -250'), [
       '[2,3,5]',
       '138',
@@ -31,7 +31,7 @@ describe('the telling literals of a program', () => {
     ]);
   });
 
-  it('are not those of checks and examples', () => {
+  it('do not come from checks and examples', () => {
     const body = 'def solve(nums):\n    """>>> solve([7, 8, 9])"""\n    return sum(nums) # 345\n';
     assert.deepEqual(
       literals(body).filter((text) => !text.includes('>>>')),
@@ -42,11 +42,11 @@ describe('the telling literals of a program', () => {
     assert.deepEqual(literals('def test():\n    assert solve([1, 2, 3]) == 600\n    return solve([4, 5, 6])'), []);
   });
 
-  it('are all of them in a whole program', () => {
+  it('include all literals of a whole program', () => {
     assert.deepEqual([...tellingLiterals('n = input()\nprint("abcd" if n == "7" else 250)')], ['"abcd"', '250']);
   });
 
-  it('are none in what does not parse, and are found at any depth', () => {
+  it('are absent in code that does not parse, and are found at any depth', () => {
     assert.deepEqual(literals('def solve(:\n    return 138'), []);
     const deep = `def solve(x):\n    return ${Array(200).fill('x').join(' + ')} + 138`;
     assert.deepEqual(literals(deep), ['138']);

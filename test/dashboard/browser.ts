@@ -1,16 +1,16 @@
-// A headless browser for tests of the pages; tests are skipped where there is none.
+// A headless browser for tests of the pages. Tests are skipped if there is none.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { chromiumPath, NO_CHROMIUM, openChromium } from '../../lab/chromium.js';
 
-/** For the title of a suite. */
+/** A note for the title of a suite. */
 export const skipped = chromiumPath === undefined ? ` (skipped: ${NO_CHROMIUM})` : '';
 
 export const openBrowser = (context: Mocha.Context): Promise<Browser> =>
   chromiumPath === undefined ? context.skip() : openChromium();
 
-/** What goes wrong in a page: exceptions, console errors and dialogs. */
+/** Collects the faults of a page: exceptions, console errors and dialogs. */
 export function faultsOf(page: Page): string[] {
   const faults: string[] = [];
   page.on('pageerror', ({ message }) => faults.push(message));
@@ -21,7 +21,7 @@ export function faultsOf(page: Page): string[] {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Violations of WCAG 2.1 AA that axe-core finds, a line each. */
+/** Violations of WCAG 2.1 AA that axe-core finds, with one line for each. */
 export async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const { violations } = (await page.evaluate(

@@ -1,4 +1,4 @@
-// Two runs compared.
+// The comparison of two runs.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import type { Request } from '../../core/run/control.js';
@@ -13,7 +13,7 @@ import { runPipeline } from '../support/runs.js';
 
 const RUN = { ...SMALL_RUN, schedule: { ...SMALL_RUN.schedule, stages: [5] } } as const;
 
-describe('the dashboard', () => {
+describe('the comparison of two runs in the dashboard', () => {
   let world: Doubles;
   let resources: Resources;
   const diff = async (a: string, b: string): Promise<DiffView> => (await resources.read(`diff/${a}/${b}`)) as DiffView;
@@ -62,7 +62,7 @@ describe('the dashboard', () => {
     assert.notEqual(reward!.values![0], reward!.values![1]);
   });
 
-  it('finds the first reward that differs although the tokens are the same', async () => {
+  it('finds the first reward that differs although the tokens are equal', async () => {
     const { reward, tokens, charts } = await diff('run', 'scheme');
     assert.equal(reward!.step, 1);
     assert.notEqual(reward!.values![0], reward!.values![1]);

@@ -28,7 +28,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     stop = undefined;
   });
 
-  /** Opens the page of the run. The store exists when the run has been prepared. */
+  /** Opens the page of the run. The store must contain the prepared run. */
   async function open(): Promise<void> {
     const { address, namespace } = f.host.server;
     const env = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
@@ -52,7 +52,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
   const says = (text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor();
   const isState = (state: string) => page.locator('.status .state', { hasText: new RegExp(`^${state}$`) }).waitFor();
 
-  /** The list of runs shows the run in this state, also if it is filtered by it. */
+  /** Waits until the list of runs shows this state of the run, even with a filter for the state. */
   async function isListed(state: string): Promise<void> {
     await page.getByRole('navigation').getByRole('link', { name: 'Runs' }).click();
     await page.locator('td .state', { hasText: new RegExp(`^${state}$`) }).waitFor();
@@ -62,7 +62,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     await isState(state);
   }
 
-  it('pause and resume take effect', async () => {
+  it('pause and resume the run', async () => {
     const hold = f.holdUpdate(2);
     const handle = await f.start();
     await hold.reached;
@@ -89,7 +89,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     assert.deepEqual(faults, []);
   });
 
-  it('a run that waits for a decision is retried, and a running one stops', async () => {
+  it('retry a run that waits for a decision, and stop a running one', async () => {
     const { repair } = f.failUpdates(2);
     const handle = await f.start();
     await f.until('waiting');
@@ -122,7 +122,7 @@ describe(`the controls of a run in a browser${skipped}`, function () {
     assert.deepEqual(faults, []);
   });
 
-  it('a run that was terminated is resumed', async () => {
+  it('resume a run that was terminated', async () => {
     const hold = f.holdUpdate(2);
     const handle = await f.start({ ...RUN, schedule: { ...RUN.schedule, generatorSteps: 1 } });
     await hold.reached;

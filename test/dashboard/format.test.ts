@@ -1,9 +1,9 @@
-// How the pages write names.
+// The names that the pages show.
 import assert from 'node:assert/strict';
 import { modelName, phaseName } from '../../dashboard/web/format.js';
 
-describe('names on the pages', () => {
-  it('are short for a model in a folder, and whole for one of a hub', () => {
+describe('the names on the pages', () => {
+  it('are short for a model in a folder, and complete for a model of the hub', () => {
     assert.equal(modelName('/root/.cache/models/smollm2-135m-instruct'), 'smollm2-135m-instruct');
     assert.equal(modelName('../models/own/'), 'own');
     assert.equal(modelName('tiny'), 'tiny');
@@ -11,7 +11,7 @@ describe('names on the pages', () => {
     assert.equal(modelName('/'), '/');
   });
 
-  it('say the warm start once', () => {
+  it('mention the warm start once', () => {
     assert.equal(phaseName(0, 'warm-start'), 'warm start');
     assert.equal(phaseName(5, 'generator'), 'stage 5, generator');
   });

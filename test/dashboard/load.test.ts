@@ -1,4 +1,4 @@
-// What a request reads of the store, because several viewers ask again and again while a run trains on the same machine.
+// What the requests of viewers read from the store. Several viewers may poll while a run trains on the same machine.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
@@ -8,7 +8,7 @@ import type { Use } from '../../store/objects.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Notes which objects are read and touched. */
+/** Records which objects are read and which are marked as used. */
 class CountingObjects extends FileObjects {
   readonly reads: string[] = [];
   readonly touches: string[] = [];
@@ -40,7 +40,7 @@ describe('the load of the dashboard', () => {
     resources = openResources(new ObjectStore(objects));
   });
 
-  /** Reads again what was read before. */
+  /** Repeats an earlier request. */
   async function again(path: string): Promise<string[]> {
     const first = await resources.read(path);
     assert.ok(objects.reads.length > 0);
@@ -49,11 +49,11 @@ describe('the load of the dashboard', () => {
     return objects.reads;
   }
 
-  it('reads nothing for a list of runs that did not change', async () => {
+  it('reads no file for a list of runs that did not change', async () => {
     assert.deepEqual(await again('runs'), []);
   });
 
-  it('reads no artifact again for the problems and the stages of a run', async () => {
+  it('reads no artifact twice for the problems and the stages of a run', async () => {
     for (const path of ['runs/one/problems', 'runs/one/stages'])
       assert.deepEqual(
         (await again(path)).filter((key) => !key.startsWith('runs/one/')),
@@ -61,7 +61,7 @@ describe('the load of the dashboard', () => {
       );
   });
 
-  it('reads no metrics again for a comparison', async () => {
+  it('reads no metrics twice for a comparison', async () => {
     assert.deepEqual(
       (await again('diff/one/two')).filter((key) => key.includes('/metrics/')),
       [],
@@ -77,7 +77,7 @@ describe('the load of the dashboard', () => {
     assert.ok(!touched.some((key) => key.endsWith('.inputs')));
   });
 
-  it('reads memo rows of about the time of the step first', async () => {
+  it('reads memo rows that were written near the time of the step first', async () => {
     await resources.read('runs/two/steps/6/groups/0/tokens');
     const read = new Set(objects.reads.filter((key) => key.startsWith('memo/') && key.endsWith('.inputs')));
     const all = (await objects.names('memo')).filter((key) => key.endsWith('.inputs'));

@@ -10,7 +10,7 @@ import { writeMetrics } from '../../store/runs.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-/** Notes which metrics are read. */
+/** Records which metrics are read. */
 class CountingStore extends ObjectStore {
   readonly read: string[] = [];
 

@@ -93,7 +93,7 @@ describe(`the pages in a browser${skipped}`, () => {
     });
   }
 
-  it('open the rollouts of a step by a click on a chart; outcomes filter them; the title names the page', async () => {
+  it('open the rollouts of a step by a click on a chart, filter them by outcome, and name the page in the title', async () => {
     await page.goto(`${dashboard.url}#/runs/run`);
     const chart = page.locator('section.plot[aria-label^="Reward over"]');
     await chart.scrollIntoViewIfNeeded();
@@ -116,7 +116,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('lead from the list of runs to the reason why a program failed in three clicks, and on to the next one', async () => {
+  it('lead from the list of runs to the reason why a program failed in three clicks, and to the next failure', async () => {
     await page.goto(dashboard.url);
     await page.getByRole('link', { name: 'run', exact: true }).click();
     await page.getByRole('link', { name: /^\d+ failed$/ }).click();
@@ -132,7 +132,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('say on the overview which stage catches most, and how the run is doing', async () => {
+  it("say on the overview which stage's tests catch most bugs, and how the run is doing", async () => {
     await page.goto(`${dashboard.url}#/runs/run`);
     const stages = page.getByRole('region', { name: 'Tests by stage' });
     await stages.getByRole('row', { name: /^stage 5 [\d.]+ % .*[\d.]+ % \d+$/ }).waitFor();
@@ -182,7 +182,7 @@ describe(`the pages in a browser${skipped}`, () => {
     const filter = page.getByLabel('Filter');
     await filter.fill('reward');
     await before.close();
-    await record(3); // in a new phase
+    await record(3); // belongs to a new phase
     const again = await open(Number(new URL(before.url).port));
     try {
       await page.getByText('step 3 of 6').waitFor();
@@ -193,7 +193,7 @@ describe(`the pages in a browser${skipped}`, () => {
     }
   });
 
-  it('draw a step that is alone at its place on the axis of the whole schedule', async () => {
+  it('draw a single step at its place on the axis of the whole schedule', async () => {
     const { store } = world.deps;
     const { runId: _, configDigest: __, seed: ___, ...facts } = await readRun(store, 'run');
     await createRun(store, 'started', facts);
@@ -227,7 +227,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('show the numbers of a token under the pointer, and colour tokens by each of them', async () => {
+  it('show the numbers of a token under the pointer, and colour tokens by each number', async () => {
     await page.goto(`${dashboard.url}#/runs/run/steps/2/groups/0`);
     await page.getByText('Trained sequences, token by token').click();
     const token = page.locator('.tokens .trained').first();
@@ -241,7 +241,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('sort problems by a column and back, and show one over time', async () => {
+  it('sort problems by a column in both orders, and show one problem over time', async () => {
     await page.goto(`${dashboard.url}#/runs/run/problems`);
     const column = page.getByRole('columnheader', { name: 'Problem', exact: true });
     const names = () => page.locator('tbody th').allTextContents();
@@ -270,9 +270,9 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('show what a model wrote as text: programs, stages, answers, tests and tokens', async () => {
+  it('show programs, stages, answers, tests and tokens of a model as text', async () => {
     const store = openResources(await openStore(world.folder));
-    /** Every text of a group is an attack; the keys that the page looks up stay. */
+    /** Makes every text of a group an attack, except the keys that the page looks up. */
     const attacked = (value: unknown, long: string, key = ''): unknown => {
       if (Array.isArray(value)) return value.map((each) => attacked(each, long, key));
       if (typeof value === 'string') return TEXTS.includes(key) ? `${value}${HOSTILE}${'\u001b[2J'}${long}` : value;
@@ -297,7 +297,7 @@ describe(`the pages in a browser${skipped}`, () => {
         assert.equal(await page.evaluate('window.hacked'), undefined);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0);
       }
-      await page.goto(`${hostile.url}#/runs/run`); // with an example
+      await page.goto(`${hostile.url}#/runs/run`); // the report with an example
       await page.getByRole('list', { name: 'Stages of the chain' }).waitFor();
       const text = (await page.locator('main').textContent()) ?? '';
       assert.ok(text.split('<script>window.hacked=1</script>\\u{202e}\\u{7}\\u{1b}[2J').length > 10);
@@ -331,7 +331,7 @@ describe(`the pages in a browser${skipped}`, () => {
   }
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`meet WCAG 2.1 AA as far as axe-core can tell, ${colorScheme}`, async function () {
+    it(`meet WCAG 2.1 AA as far as axe-core can check it, ${colorScheme}`, async function () {
       this.timeout(60_000);
       await page.emulateMedia({ colorScheme });
       for (const path of PATHS) {
@@ -351,7 +351,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('are one file in a report, which needs no network and says what it leaves out', async () => {
+  it('form one file in a report, which needs no network and says what it leaves out', async () => {
     const requests: string[] = [];
     page.on('request', (request) => requests.push(request.url()));
     await page.goto(urlOf('small'));
@@ -373,7 +373,7 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('fit on a phone, and ask no other server', async () => {
+  it('fit on a phone, and contact no other server', async () => {
     const requests: string[] = [];
     page.on('request', (request) => requests.push(request.url()));
     await page.setViewportSize({ width: 390, height: 844 });

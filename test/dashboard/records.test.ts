@@ -18,8 +18,8 @@ const bands = (records: Parameters<typeof bandsOf>[0]) =>
   bandsOf(records).map(({ stage, phase, start, end, done }) => [stage, phase, start, end, done]);
 
 describe('the schedule of a run in the dashboard', () => {
-  it('of a fork begins after its checkpoint', () => {
-    const metrics = (count: number) => stepsUntil(count).slice(8); // of a fork of checkpoint_stage_1_epoch_4
+  it('begins after the checkpoint in a fork', () => {
+    const metrics = (count: number) => stepsUntil(count).slice(8); // a fork of checkpoint_stage_1_epoch_4
     assert.deepEqual(bands({ config, metrics: metrics(9) }).slice(0, 2), [
       [1, 'alternating', 8, 10, 1],
       [2, 'discriminator', 10, 13, 0],
@@ -36,15 +36,15 @@ describe('the schedule of a run in the dashboard', () => {
     assert.equal(bandsOf({ config, metrics: metrics(9) }).at(-1)!.end, 50);
   });
 
-  it('of a fork in the warm start has the rest of its steps', () => {
+  it('has only the remaining steps of the warm start in a fork of a warm start', () => {
     const warm = resolveConfig({ ...config, warmStart: { discriminatorSteps: 3, generatorSteps: 12 } });
     const metrics = [{ kind: 'supervised', step: 5 }] as RunMetrics[];
     assert.deepEqual(bands({ config: warm, metrics })[0], [0, 'warm-start', 4, 15, 1]);
   });
 
-  it('shows recorded steps as they were, and the rest by the changed N and K', () => {
+  it('shows recorded steps unchanged, and plans the rest with the changed N and K', () => {
     const changed = resolveConfig({ ...config, schedule: { ...SCHEDULE, alternatingSteps: 0 } });
-    const metrics = stepsUntil(14); // in stage 2
+    const metrics = stepsUntil(14); // the run is in stage 2
     assert.deepEqual(bands({ config: changed, metrics }).slice(2, 6), [
       [1, 'alternating', 6, 10, 4],
       [2, 'discriminator', 10, 13, 3],

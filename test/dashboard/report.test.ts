@@ -1,4 +1,4 @@
-// The report of a run: one file with everything inside, bounded, and safe whatever a model wrote.
+// The report of a run is one complete file of limited size, and is safe whatever a model wrote.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ import { fakeDigest, HOSTILE, sampleData } from '../support/sample.js';
 
 const FACTS = { modelDigest: fakeDigest('b'), dataDigest: fakeDigest('c'), codeVersion: '0.1.0' };
 
-/** Contents of the elements with this name. */
+/** The contents of the elements with this name. */
 const elements = (page: string, name: string): string[] =>
   [...page.matchAll(new RegExp(`<${name}[^>]*>([\\s\\S]*?)</${name}>`, 'g'))].map(([, text]) => text!);
 
@@ -31,7 +31,7 @@ const contentsOf = (page: string): ReportContents => JSON.parse(elements(page, '
 
 const runOf = (page: string): RunView => contentsOf(page).resources['runs/first'] as RunView;
 
-describe('the report', () => {
+describe('the report of a run', () => {
   let world: Doubles;
   let store: ObjectStore;
   let resources: Resources;
@@ -45,14 +45,14 @@ describe('the report', () => {
     page = await renderReport(store, 'run');
   });
 
-  it('is the same from the thread of a worker, where an error keeps its code', async () => {
+  it('is the same if a worker thread writes it, and an error keeps its code', async () => {
     const { deps, close } = await openDeps({ store: world.folder });
     assert.equal(await deps.renderReport!('run'), page);
     await assert.rejects(deps.renderReport!('nowhere'), (error: GauntletError) => error.code === 'NOT_FOUND');
     await close();
   });
 
-  it('embeds the run and its steps and groups, the newest first, as the server has them', async () => {
+  it('embeds the run, its steps and its groups, the newest first, as the server sends them', async () => {
     const { run, resources: embedded } = contentsOf(page);
     assert.equal(run, 'run');
     const expected = ['runs/run', 'runs/run/stages'];
@@ -66,11 +66,11 @@ describe('the report', () => {
       assert.equal(JSON.stringify(embedded[path]), JSON.stringify(await resources.read(path)), path);
   });
 
-  it('leaves out the oldest rollouts that exceed its limit, and keeps the run', async () => {
+  it('leaves out the oldest rollouts that exceed its limit, but not the run', async () => {
     const { resources: all } = contentsOf(page);
     const sizeOf = (given: Record<string, unknown>): number =>
       Object.entries(given)
-        .slice(2) // the run and its stages
+        .slice(2) // the resources of the run and its stages
         .reduce((sum, entry) => sum + Buffer.byteLength(entry.map((each) => JSON.stringify(each)).join(':')), 0);
     for (const share of [0, 0.1, 0.5, 0.9]) {
       const limit = Math.floor(share * sizeOf(all));
@@ -84,7 +84,7 @@ describe('the report', () => {
     }
   });
 
-  it('lets other work of the process go on between two groups', async () => {
+  it('lets other work of the process continue between two groups', async () => {
     let isDone = false;
     let turns = 0;
     const rendering = renderReport(store, 'run').finally(() => {
@@ -96,7 +96,7 @@ describe('the report', () => {
     assert.ok(turns >= groups, `${turns} turns of the event loop for ${groups} groups`);
   });
 
-  it('has a policy that allows its own script and style only, and names nothing outside', () => {
+  it('has a policy that allows only its own script and style, and names nothing outside', () => {
     const hashes = ['script', 'style'].map((name) => {
       const text = elements(page, name).at(-1)!;
       return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -127,7 +127,7 @@ describe('the report', () => {
     );
   });
 
-  it('shows a run before its first step, while it trains and after its end, and refuses damaged records', () =>
+  it('shows a run before its first step, while it trains, and after its end, and refuses damaged records', () =>
     withStore(async (own) => {
       const { config, metrics, result, chain } = sampleData();
       await assert.rejects(renderReport(own, 'first'), refusal('NOT_FOUND', 'first'));
@@ -151,7 +151,7 @@ describe('the report', () => {
       await assert.rejects(renderReport(own, 'first'), refusal('CORRUPT_ARTIFACT', 'first'));
     }));
 
-  it('shows one chain in full, with the rewards at the stages that have tests', () =>
+  it('shows one whole chain, with the rewards at the stages that have tests', () =>
     withStore(async (own) => {
       const { config, result, chain } = sampleData();
       for (const stage of [0, 2]) Object.assign(chain.stages[stage]!, { tests: [], lost: 0 });

@@ -137,7 +137,7 @@ describe('the resources of the dashboard', () => {
     assert.ok(outcomes.has('caught') && outcomes.has('invalid'), [...outcomes].join(' '));
   });
 
-  it('show trained tokens with the log-probs that the update used, and entropies', async () => {
+  it('show trained tokens with entropies and the log-probs that the update used', async () => {
     for (const step of [2, 4]) {
       const { rows } = await read<StepView>(`runs/run/steps/${step}`);
       const { groups } = await read<StepView>(`runs/run/steps/${step}`);
@@ -154,7 +154,7 @@ describe('the resources of the dashboard', () => {
             assert.equal(advantage, samples[i]!.advantage);
             assert.ok(mask.every((bit, t) => (bit === 1 ? logprobs![t]! < 0 : logprobs![t] === 0)));
             logprobs!.forEach((logprob, t) => {
-              assert.ok(Math.abs(entropies![t]! - logprob / -2) < 1e-6); // what the double of the engine returns
+              assert.ok(Math.abs(entropies![t]! - logprob / -2) < 1e-6); // the value that the double of the engine returns
             });
           }
         }
@@ -182,7 +182,7 @@ describe('the resources of the dashboard', () => {
     }
   });
 
-  /** The memo rows of all updates, with their results. */
+  /** The memo rows of all updates and their results. */
   async function updates(): Promise<{ key: string; output: UpdatePolicyOutput }[]> {
     const { store } = world.deps;
     const rows = (await store.memoKeys()).map(async (key) => {
@@ -193,7 +193,7 @@ describe('the resources of the dashboard', () => {
     return (await Promise.all(rows)).flat();
   }
 
-  /** The views of all groups of a step, and their trained rows. */
+  /** The views of all groups of a step, and the trained rows of each. */
   async function tokensOf(from: Resources, step: number): Promise<{ views: TokensView[]; rows: TokenRow[] }> {
     const { groups } = await read<StepView>(`runs/run/steps/${step}`);
     const paths = groups.map(({ index }) => `runs/run/steps/${step}/groups/${index}/tokens`);
@@ -217,7 +217,7 @@ describe('the resources of the dashboard', () => {
       for (const { ratios, clipped, mask, advantage } of rows)
         for (const [t, ratio] of ratios!.entries()) {
           const gain = (r: number): number => Math.min(r * advantage!, Math.min(1.2, Math.max(0.8, r)) * advantage!);
-          const isFlat = gain(ratio + 1e-6) === gain(ratio - 1e-6); // no gradient
+          const isFlat = gain(ratio + 1e-6) === gain(ratio - 1e-6); // the token has no gradient
           assert.equal(clipped![t], Number(mask[t] === 1 && isFlat), `ratio ${ratio}, advantage ${advantage}`);
           if (mask[t] === 1)
             seen.add(`${Math.sign(advantage!)} ${ratio < 0.8 ? 'low' : ratio > 1.2 ? 'high' : 'inside'}`);
@@ -238,14 +238,14 @@ describe('the resources of the dashboard', () => {
     assert.ok(rows.length > 0 && rows.every(({ ratios, clipped }) => ratios === undefined && clipped === undefined));
   });
 
-  it('follow a problem over the steps', async () => {
+  it('show the history of a problem over the steps', async () => {
     const { problems } = await read<ProblemHistory>('runs/run/problems');
     const points = problems.flatMap((problem) => problem.points);
-    assert.equal(points.length, 4 * 4 + 2 * 3); // 4 generator steps of 4 groups, 2 discriminator steps of 3
+    assert.equal(points.length, 4 * 4 + 2 * 3); // 4 generator steps with 4 groups, and 2 discriminator steps with 3
     assert.ok(problems.every(({ id }) => id.startsWith('add-')));
   });
 
-  it('count the tests for each stage over all steps of the discriminator', async () => {
+  it('count the tests for each stage over all discriminator steps', async () => {
     const { stages } = await read<StageHistory>('runs/run/stages');
     const groups: GroupSummary[] = [];
     for (const { step, role } of (await read<RunView>('runs/run')).steps)
@@ -296,7 +296,7 @@ describe('the resources of the dashboard', () => {
       await assert.rejects(resources.read(path), message);
   });
 
-  it('list a damaged run beside the others', async () => {
+  it('list a damaged run beside the other runs', async () => {
     await mkdir(join(world.folder, 'runs/bad'));
     await writeFile(join(world.folder, 'runs/bad/manifest.json'), '{}');
     const { runs } = await read<RunList>('runs');

@@ -1,4 +1,4 @@
-// The server of the dashboard: what it answers, and whom it refuses.
+// The answers of the dashboard's server, and the requests that it refuses.
 import assert from 'node:assert/strict';
 
 import { request } from 'node:http';
@@ -23,7 +23,7 @@ interface Answer {
   body: string;
 }
 
-/** Unlike fetch, it sends any Host and Origin. */
+/** Sends a request with any Host and Origin, which fetch cannot do. */
 function ask(
   url: string,
   path: string,
@@ -71,7 +71,7 @@ describe('the server of the dashboard', () => {
     await dashboard.close();
   });
 
-  it('answers an address that is none with 400', async () => {
+  it('answers an invalid address with status 400', async () => {
     const { port } = new URL(dashboard.url);
     for (const path of ['//', '///', '/\\', 'http://[', '//:1']) {
       const status = await new Promise((resolve, reject) => {
@@ -98,7 +98,7 @@ describe('the server of the dashboard', () => {
     assert.equal((await get('/../package.json')).status, 404);
   });
 
-  it('serves resources as JSON and names the problem of a bad path', async () => {
+  it('serves resources as JSON, and names the problem of a bad path', async () => {
     const { status, headers, body } = await get('/api/runs');
     assert.equal(status, 200);
     assert.match(String(headers['content-type']), /application\/json/);
@@ -129,7 +129,7 @@ describe('the server of the dashboard', () => {
       ] as const)
         assert.equal((await get(path, { [name]: value })).status, 403, `${path} ${name}`);
     assert.equal((await get('/api/runs', { origin: `http://${host}` })).status, 200);
-    for (const site of ['cross-site', 'same-site']) // same-site: another port of this machine
+    for (const site of ['cross-site', 'same-site']) // `same-site` includes another port of this machine
       assert.equal((await get('/api/runs', { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' })).status, 403, site);
     assert.equal(
       (await get('/api/runs', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'no-cors' })).status,
@@ -139,7 +139,7 @@ describe('the server of the dashboard', () => {
     assert.equal((await get('/api/runs', {}, 'PUT')).status, 405);
   });
 
-  it('passes a control request of its own pages on, and answers with what the run said', async () => {
+  it('passes a control request of its own pages on, and returns the answer of the run', async () => {
     const own = { origin: dashboard.url.slice(0, -1), 'content-type': 'application/json' };
     const post = (body: string, headers: Record<string, string> = own, path = '/api/control/a%3Ab') =>
       ask(dashboard.url, path, { 'content-length': String(Buffer.byteLength(body)), ...headers }, 'POST', body);
@@ -173,7 +173,7 @@ describe('the server of the dashboard', () => {
     assert.deepEqual(asked, passed, 'a refused request reaches nothing');
   });
 
-  it('says which runs recorded something, with one look at the store for pages that ask at the same time', async () => {
+  it('says which runs have new records, and reads the store once for requests at the same time', async () => {
     const versionOf = async () => JSON.parse((await get('/api/versions')).body).versions.run as string;
     const before = await versionOf();
     await writeMetrics(world.deps.store, 'run', 99, sampleStep(99));
@@ -182,7 +182,7 @@ describe('the server of the dashboard', () => {
     assert.notEqual(await versionOf(), before);
   });
 
-  it('answers while others hold its connections: silent ones, and those without a whole request', async () => {
+  it('answers while other clients hold silent connections or connections with an unfinished request', async () => {
     const sockets = await holdConnections(dashboard.url, 300);
     assert.equal((await get('/api/runs')).status, 200);
     for (const socket of sockets) socket.destroy();
@@ -199,7 +199,7 @@ describe('the server of the dashboard', () => {
 });
 
 describe('the token of the dashboard', () => {
-  it('is needed beyond loopback: in the address, then in a cookie, or as a bearer', async () => {
+  it('is needed if the server is reachable from outside: in the address, then in a cookie, or as a bearer', async () => {
     const resources = { read: async () => ({ runs: [] }) };
     const { server, token = '' } = dashboardServer(resources, controls, 'dashboard.test', new Map());
     assert.ok(token.length >= 32);
@@ -217,9 +217,9 @@ describe('the token of the dashboard', () => {
       assert.match(cookie, /HttpOnly; SameSite=Strict/);
       assert.equal((await ask(local, '/api/runs', { cookie: cookie.split(';')[0]! })).status, 200);
       assert.equal((await ask(local, '/api/runs', { authorization: `Bearer ${token}` })).status, 200);
-      const wrong = `Bearer é${'x'.repeat(token.length - 1)}`; // as long, but more bytes
+      const wrong = `Bearer é${'x'.repeat(token.length - 1)}`; // has as many characters, but more bytes
       assert.equal((await ask(local, '/api/runs', { authorization: wrong })).status, 401);
-      // a page whose name leads here does not know the token; a proxy may keep another name
+      // a foreign page whose name leads here does not know the token; a proxy may use another name
       assert.equal((await ask(local, '/api/runs', { host: 'evil.example' })).status, 401);
       const known = { host: 'runs.example', authorization: `Bearer ${token}` };
       assert.equal((await ask(local, '/api/runs', known)).status, 200);

@@ -1,4 +1,4 @@
-// Each reader with small records of its format.
+// Tests each reader with small records of its format.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const plain = {
 const EVALPLUS = `{"task_id": "Own/1", "prompt": "def half(x):\\n    \\"\\"\\" half \\"\\"\\"\\n", "contract": "assert x", "canonical_solution":
  "    return x / 2\\n", "entry_point": "half", "base_input": [[1.0], [2]], "plus_input": [[NaN], [-Infinity], [12345678901234567890]], "atol": 0.001}`;
 const evalplus = EVALPLUS.replace('\n', '');
-/** The same with numbers that JSON has. */
+/** Replaces numbers that JSON does not have. */
 const finite = JSON.parse(evalplus.replace('NaN', '1').replace('-Infinity', '1')) as object;
 const functional = {
   question_id: 'q1',
@@ -68,7 +68,7 @@ const codecontests = {
   solutions: { language: [2, 3, 3], solution: ['int main(){}', 'print(input())', 'print(int(input()))'] },
 };
 
-/** A pickle of one str, as protocol 4 writes it. */
+/** Writes a str as a pickle of protocol 4. */
 function pickled(text: string, tail = Buffer.from('.')): Buffer {
   const body = Buffer.from(text);
   const head = Buffer.from([0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0, 0, 0x58, 0, 0, 0, 0]);
@@ -82,20 +82,20 @@ function comparisonOf({ comparison }: Problem): unknown[] {
   return [absolute, relative, text];
 }
 
-/** What the judges of sets accept, and what their readers do. */
+/** The calling conventions of the judges of the sets, and what their readers do. */
 const JUDGES = JSON.parse(readFileSync(join(ROOT, 'test/data/judges.json'), 'utf8')) as {
   types: [task: number, given: unknown[], args: Value[]][];
   unread: [record: object, names: string[]][];
 };
 
-describe('problem file formats', () => {
+describe('the formats of problem files', () => {
   const { write, refuses, path } = problemFiles();
   const problemOf = async (record: unknown, references?: Map<string, string>): Promise<Problem> => {
     const { entries, problems } = await readSet(write(record), { references });
     assert.ok(problems[0], JSON.stringify(entries));
     return problems[0];
   };
-  /** The problem of a record has these fields. */
+  /** Asserts that the problem of a record has these fields. */
   const gives = async (record: unknown, right: Partial<Problem>, what?: string): Promise<Problem> => {
     const problem = await problemOf(record);
     const found = Object.keys(right).map((key) => [key, problem[key as keyof Problem]]);
@@ -103,7 +103,7 @@ describe('problem file formats', () => {
     return problem;
   };
 
-  describe('read', () => {
+  describe('for typical records', () => {
     const forms = join(ROOT, 'test/data/forms.jsonl'); // {title, record, map, format} and {right} or {reason}
     for (const line of readFileSync(forms, 'utf8').trim().split('\n')) {
       const { title, record, right, reason, ...options } = JSON.parse(line);
@@ -118,7 +118,7 @@ describe('problem file formats', () => {
     }
   });
 
-  it('are recognised by the fields of the first record that has one', async () => {
+  it('are recognised by the fields of the first record that has some', async () => {
     for (const [record, name] of [
       [plain, 'gauntlet'],
       [humaneval, 'humaneval'],
@@ -134,7 +134,7 @@ describe('problem file formats', () => {
     await refuses('', /is empty/);
   });
 
-  it('HumanEval: literal asserts in check() become values and leave no test source', async () => {
+  it('include literal asserts in check() as values, without test source (HumanEval)', async () => {
     await gives(humaneval, {
       id: 'Own/0',
       entry: 'total',
@@ -148,7 +148,7 @@ describe('problem file formats', () => {
     });
   });
 
-  it('HumanEval: a test that is not literal stays as source, beside the literal ones', async () => {
+  it('include a test that is not literal as source, beside the literal ones (HumanEval)', async () => {
     for (const statement of [
       'assert abs(candidate([0.5]) - 0.5) < 1e-6',
       'for i in range(3):\n        assert candidate([i]) == i',
@@ -170,7 +170,7 @@ describe('problem file formats', () => {
     await refuses({ ...humaneval, entry_point: 'other' }, /defines no function other/);
   });
 
-  it('HumanEval: a method as it is called, and arguments given by name', async () => {
+  it('include methods as they are called, and arguments given by name (HumanEval)', async () => {
     const method = {
       task_id: 'method',
       prompt: 'class Solution:\n    def f(self, s: int, t=2) -> int:\n        """x"""\n',
@@ -193,7 +193,7 @@ describe('problem file formats', () => {
     await gives({ ...whole, canonical_solution: isStatic }, { baselineTests });
   });
 
-  it('MBPP: the entry is the function that the tests call, challenge tests are hidden', async () => {
+  it('use the function that the tests call as the entry, and hide challenge tests (MBPP)', async () => {
     const problem = await gives(mbpp, {
       id: 'MBPP/7',
       entry: 'twice',
@@ -205,7 +205,7 @@ describe('problem file formats', () => {
       hiddenTests: [{ args: ['a'], expected: 'aa' }],
       testSource: undefined,
     });
-    const { hiddenTests } = problem; // not in the source as well, since source is rewarded
+    const { hiddenTests } = problem; // is not in the source as well, because source tests are rewarded
     const computed = { ...mbpp, test_setup_code: 'y = int("3")', test_list: ['assert twice(y) == 6'] };
     await gives(computed, { testSource: 'y = int("3")\nassert twice(y) == 6', testStyle: 'assert', hiddenTests });
     await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /tests call g; the/);
@@ -215,15 +215,15 @@ describe('problem file formats', () => {
     const plus = await problemOf({ ...mbpp, test: `assert twice(5) == 10\n${loop}` });
     assert.deepEqual(plus.hiddenTests, [...hiddenTests, { args: [5], expected: 10 }]);
     assert.equal(plus.testSource?.trim(), loop.trim());
-    assert.deepEqual(await problemOf({ ...mbpp, test: loop.replace('assert', 'out =') }), problem); // checks nothing
+    assert.deepEqual(await problemOf({ ...mbpp, test: loop.replace('assert', 'out =') }), problem); // the statement checks nothing
   });
 
-  it('name the fields that may hold tests and are not read', async () => {
+  it('name fields that may hold tests but are not read', async () => {
     const unreadOf = async (record: object) => (await readSet(write(record))).unread;
     for (const [record, names] of JUDGES.unread) assert.deepEqual(await unreadOf(record), names);
   });
 
-  it('EvalPlus: inputs keep floats, long ints, NaN and infinity; plus inputs are hidden', async () => {
+  it('keep floats, long ints, NaN and infinity in inputs, and hide plus inputs (EvalPlus)', async () => {
     const { inputs, ...problem } = await problemOf(evalplus);
     assert.deepEqual(inputs, {
       baseline: [[{ f: '1.0' }], [2]],
@@ -236,14 +236,14 @@ describe('problem file formats', () => {
     await refuses({ ...finite, base_input: [3] }, /field `base_input\.0`: a list of arguments is expected/);
   });
 
-  it('EvalPlus: arguments have the types that its judge gives them', async () => {
+  it('give arguments the types that the judge of EvalPlus uses (EvalPlus)', async () => {
     for (const [task, given, args] of JUDGES.types) {
       const drafted = await problemOf({ ...finite, task_id: `Mbpp/${task}`, base_input: [given] });
       assert.deepEqual(drafted.inputs!.baseline, [args], `${task}`);
     }
   });
 
-  it('LiveCodeBench: tests have one argument per line; private tests may be a pickled string', async () => {
+  it('have one argument per line in tests, and private tests as a pickled string (LiveCodeBench)', async () => {
     const hidden = JSON.stringify([{ input: '[]\n0.5', output: '0', testtype: 'functional' }]);
     for (const private_test_cases of [hidden, packed(pickled(hidden))]) {
       const problem = await gives(
@@ -267,7 +267,7 @@ describe('problem file formats', () => {
     await assert.rejects(problemOf(bare, others), /none of its ids \(zz\) is an id of the problems \(q1\)/);
   });
 
-  it('LiveCodeBench and CodeContests: whole programs are compared by tokens', async () => {
+  it('compare whole programs by tokens (LiveCodeBench and CodeContests)', async () => {
     const stdin = { ...functional, public_test_cases: [{ input: '1\n', output: '1', testtype: 'stdin' }] };
     const echo = {
       hiddenTests: [{ args: ['2\n'], expected: '2\n' }],
@@ -292,7 +292,7 @@ describe('problem file formats', () => {
     );
   });
 
-  it('gauntlet: methods, interview classes and in-place answers; a written record reads back the same', async () => {
+  it('support methods, interview classes and in-place answers, and read a written record unchanged (gauntlet)', async () => {
     const own = {
       id: 'reverse',
       description: 'Reverse.',
@@ -341,7 +341,7 @@ describe('problem file formats', () => {
     }
   });
 
-  it('gauntlet: validator and checker define functions of these names', async () => {
+  it('support a validator and a checker, which define functions of these names (gauntlet)', async () => {
     await refuses(
       { ...plain, validator: 'def valid(x): return True' },
       /field `validator`: must define the function validator/,
@@ -349,12 +349,12 @@ describe('problem file formats', () => {
     const script = 'print(1)\nx = "\\\\"';
     const written = (await problemOf({ ...plain, generated_checker: script })).checker;
     assert.equal(written, checkerOfScript(script));
-    assert.equal((await problemOf({ ...plain, checker: written })).checker, written); // an imported file
+    assert.equal((await problemOf({ ...plain, checker: written })).checker, written); // a file that was imported
     await refuses({ ...plain, checker: 'checker = 1' }, /field `checker`: must define the function checker/);
     await refuses({ ...plain, test_source: 'assert f(1)', test_style: 'nose' }, /field `test_style`/);
   });
 
-  it('test source is run under pytest if it imports pytest and has tests that pytest collects', async () => {
+  it('run test source under pytest if it imports pytest and has tests that pytest collects', async () => {
     const styleOf = async (source: string) => (await problemOf({ ...plain, test_source: source })).testStyle;
     assert.equal(await styleOf('import pytest\ndef test_a(): pass'), 'pytest');
     assert.equal(await styleOf('from pytest import raises\nclass TestA:\n  def test_b(self): pass'), 'pytest');
@@ -364,10 +364,10 @@ describe('problem file formats', () => {
     assert.equal(await styleOf('@patch("a")\ndef test_a(b, c=1): pass\ndef test_c(d=1): pass'), 'assert');
     assert.equal(await styleOf('class TestA(unittest.TestCase):\n  def test_b(self, c): pass'), 'assert');
     assert.equal(await styleOf('import pytest\nassert f(1) == pytest.approx(1)'), 'assert');
-    assert.equal((await problemOf({ ...plain, test_style: 'pytest' })).testStyle, undefined); // there is no source
+    assert.equal((await problemOf({ ...plain, test_style: 'pytest' })).testStyle, undefined); // the problem has no test source
   });
 
-  it('EvalPlus: the contract becomes a validator with the parameters of the solution', async () => {
+  it('turn the contract into a validator with the parameters of the solution (EvalPlus)', async () => {
     const validatorOf = async (contract: string) => (await problemOf({ ...finite, contract })).validator;
     const given = '\n    assert isinstance(x, float), "invalid inputs"\n    assert len(set([x])) == 1\n';
     const validator = (await validatorOf(given))!;
@@ -378,11 +378,11 @@ describe('problem file formats', () => {
     assert.ok(validator.startsWith('def half(x):'));
     assert.equal(await validatorOf(''), undefined);
     const ofTuple = '\n    assert isinstance(x, tuple)\n';
-    assert.equal(await validatorOf(ofTuple), undefined); // JSON made it a list
+    assert.equal(await validatorOf(ofTuple), undefined); // JSON has turned it into a list
     assert.ok((await problemOf({ ...finite, task_id: 'Mbpp/2', contract: ofTuple })).validator);
   });
 
-  it('--references replace the solution of every format', async () => {
+  it('accept --references, which replaces the solutions', async () => {
     const cases: [object, string, string][] = [
       [humaneval, 'Own/0', 'def total(xs, start=0):\n    return 0.0'],
       [mbpp, '7', 'def twice(x):\n    return x + x'],
@@ -395,7 +395,7 @@ describe('problem file formats', () => {
     }
   });
 
-  it('gzipped files, lists and objects are read like lines; a duplicate id is refused with both places', async () => {
+  it('include gzipped files, lists and objects; a duplicate id is refused with both places', async () => {
     const expected = await problemOf(mbpp);
     for (const content of [
       gzipSync(`${JSON.stringify(mbpp)}\n`),
@@ -430,7 +430,7 @@ describe('records that cannot be used', () => {
     return new Map(rejected.map(({ id, reason }) => [id, reason]));
   };
 
-  it('are quarantined with record number, id and field; the others are read', async () => {
+  it('are quarantined with their number, id and field, and the others are read', async () => {
     const { code: _, ...lacking } = { ...mbpp, task_id: 'lacking' };
     const rejected = await rejectedIn([
       mbpp,
@@ -489,7 +489,7 @@ describe('records that cannot be used', () => {
     });
   });
 
-  it('make the reader refuse the file in one line if no other record is usable', async () => {
+  it('make the reader refuse the file in one line if no record is usable', async () => {
     const file = write(`${JSON.stringify({ ...mbpp, code: '' })}\n${JSON.stringify({ ...mbpp, text: '' })}\n`);
     await assert.rejects(readSet(file, { format: 'mbpp' }), {
       code: 'BAD_INPUT',
@@ -499,7 +499,7 @@ describe('records that cannot be used', () => {
 });
 
 describe('the reader of pickled strings', () => {
-  it('reads every protocol', () => {
+  it('reads every protocol of pickle', () => {
     const text = 'ä [{"input": "1"}]';
     const short = Buffer.concat([
       Buffer.from([0x80, 2, 0x8c, Buffer.byteLength(text)]),
@@ -525,7 +525,7 @@ describe('the reader of pickled strings', () => {
       assert.throws(() => readPickledText(pickle), /pickle/);
     assert.throws(() => readPickledText(pickled('abc').subarray(0, 18)), /ends too early/);
   });
-  it('never crash the reader on random bytes', () => {
+  it('does not crash on random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         try {
@@ -539,7 +539,7 @@ describe('the reader of pickled strings', () => {
   });
 });
 
-describe('exact JSON', () => {
+describe('the reader of exact JSON', () => {
   it('keeps numbers that JavaScript would round and leaves strings unchanged', () => {
     const read = (text: string) => valueOfJson(parseExactJson(text));
     assert.deepEqual(read('[1.0, 1e3, -0.0, 7, 123456789012345678, "1.0 NaN \\" 2.0", {"a": NaN}]'), [

@@ -1,4 +1,4 @@
-// Tests and solutions of public sets, in the shapes in which trainers exchange them.
+// The tests and solutions of public sets, in the forms in which they are published.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ describe('the tests of a public set', () => {
       (error: Error) => error.message.includes(message),
     );
 
-  it('may be whole programs, whose lines are text or lists', () => {
+  it('may be whole programs, whose lines are given as text or lists', () => {
     const tests = [
       { args: ['1\n2'], expected: '3' },
       { args: ['4'], expected: '5\n6' },
@@ -57,14 +57,14 @@ describe('the tests of a public set', () => {
     assert.deepEqual(givenTests(exact('[{"input": 1.0, "output": null}]')).kind, 'calls');
   });
 
-  it('keep numbers as they are written', () => {
+  it('keep their numbers as written', () => {
     const [test] = calls('{"fn_name": "f", "inputs": [[[1.0, 12345678901234567890]]], "outputs": [[2.0]]}');
     assert.deepEqual(test, { args: [[{ f: '1.0' }, { i: '0xab54a98ceb1f0ad2' }]], expected: { f: '2.0' } });
     const [text] = calls([{ fn_name: 'f', type: 'function_call', input: '[[1.0]]', output: '2.0' }]);
     assert.deepEqual(text, { args: [[{ f: '1.0' }]], expected: { f: '2.0' } });
   });
 
-  it('have answers that may be wrapped in a list of one, if all are, and number keys, as the judge of APPS', () => {
+  it('may wrap all answers in lists of one and use number keys, as the judge of APPS does', () => {
     const { judgeOfApps, wrapped } = JUDGES;
     for (const [given, tests] of judgeOfApps) assert.deepEqual(calls(given), tests);
     const input_output = { fn_name: 'f', inputs: [[1]], outputs: [[3]] };
@@ -72,7 +72,7 @@ describe('the tests of a public set', () => {
     for (const [answer, isRight] of wrapped) assert.equal(equalValues(answer, 3, comparison), isRight);
   });
 
-  it('have arguments as lists, as objects, or as text: one per line or one list', () => {
+  it('may have arguments as lists, as objects, or as text with one argument per line or one list', () => {
     for (const [parameters, type, input, args] of JUDGES.arguments)
       assert.deepEqual(
         calls([{ fn_name: 'f', type, input, output: '0' }], parseSignature(`def f(${parameters}):`)!)[0]!.args,
@@ -80,7 +80,7 @@ describe('the tests of a public set', () => {
       );
   });
 
-  it('have answers as text, also of texts without quotes', () => {
+  it('may have answers as text, including texts without quotes', () => {
     const answer = (output: string): unknown =>
       calls([{ fn_name: 'f', type: 'functional', input: '1', output }])[0]!.expected;
     assert.deepEqual(['true', 'None', '(1, 2)', '"a"', 'plain words'].map(answer), [
@@ -106,14 +106,14 @@ describe('the tests of a public set', () => {
     assert.deepEqual(givenTests([]), { kind: 'program', tests: [] });
   });
 
-  it('are refused with what is wrong', () => {
+  it('are refused with the reason', () => {
     for (const [given, message] of JUDGES.refused) refuses(given, message);
     refuses('[{"input": ', 'is not JSON');
     const many = new Array(10_001).fill('1');
     refuses({ inputs: many, outputs: many }, 'at most 10000 tests');
   });
 
-  it('take helpers of LeetCode from its prompt, for the reference and for tests as source', () => {
+  it("use the helpers in LeetCode's prompt, for the reference and for tests as source", () => {
     const json = {
       task_id: 'twice',
       problem_description: 'Double x.',
@@ -134,7 +134,7 @@ describe('the tests of a public set', () => {
     assert.match(problem.testSource!, /def same\(a, b\)[\s\S]*same\(candidate\(2\), \[4\]\)/);
   });
 
-  it('have trees and linked lists as LeetCodeDataset makes them, if the signature has such classes', () => {
+  it('have trees and linked lists as in LeetCodeDataset, if the signature names such classes', () => {
     const test =
       'def check(candidate):\n    assert is_same_list(candidate(root = tree_node([1, None, 2]), k = 1), list_node([2, 1]))\n' +
       '    assert candidate(tree_node([]), 2) == list_node([])\n';
@@ -167,7 +167,7 @@ describe('the tests of a public set', () => {
     assert.match(plain.testSource!, /is_same_list/);
   });
 
-  it('may be source in an object, whose `check` names the method', () => {
+  it('may be source in an object whose `check` names the method', () => {
     const { entry, baselineTests, testSource } = readAs('deepcoder', {
       problem: 'Add x and y.',
       solutions:
@@ -181,7 +181,7 @@ describe('the tests of a public set', () => {
     assert.equal(testSource, undefined);
   });
 
-  it('may call the methods of a class, which is then one of operations, or the only method of Solution', () => {
+  it('may call the methods of a class: as operations, or as the only method of Solution', () => {
     const solution =
       'from collections import deque\n\nclass Full(Exception):\n    pass\n\nclass Queue:\n    def __init__(self, size: int):\n        self._items = deque(maxlen=size)\n' +
       '    def _grow(self): ...\n    @property\n    def size(self) -> int: return len(self._items)\n    def put(self, x): self._items.append(x)\n';
@@ -216,7 +216,7 @@ describe('the tests of a public set', () => {
 });
 
 describe('the solution of a public set', () => {
-  it('is the first one in Python 3', () => {
+  it('is the first Python 3 solution', () => {
     assert.equal(solutionOf('def f(): pass'), 'def f(): pass');
     assert.equal(solutionOf(['print "old"', 'print("new")']), 'print("new")');
     assert.equal(solutionOf(['x = raw_input()']), 'x = raw_input()');

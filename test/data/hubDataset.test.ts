@@ -1,4 +1,4 @@
-// Data sets of a hub on this machine, honest and hostile.
+// Downloads data sets from a local hub that is honest or hostile.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
@@ -51,7 +51,7 @@ describe('a data set of the Hugging Face hub', function () {
   });
   afterEach(() => leave());
 
-  it("is its conversion to Parquet, in the cache's layout, and needs no network afterwards", async () => {
+  it('is downloaded as Parquet into the layout of the hub cache, and needs no network afterwards', async () => {
     const seen: number[] = [];
     const chosen = await datasetFiles({ id: 'some/data' }, ({ done }) => seen.push(done));
     const path = join(folder(), 'snapshots', CONVERTED, 'default/train/0000.parquet');
@@ -72,7 +72,7 @@ describe('a data set of the Hugging Face hub', function () {
     await refused('BAD_INPUT', /^other\/data: not in the Hugging Face cache/, () => datasetFiles({ id: 'other/data' }));
   });
 
-  it('has configurations and splits, which a message names', async () => {
+  it('has configurations and splits, which an error message lists', async () => {
     const { files } = await filesOf({ config: 'hard', split: 'train' });
     assert.deepEqual(
       files.map((file) => file.split('/').at(-1)),
@@ -89,7 +89,7 @@ describe('a data set of the Hugging Face hub', function () {
     assert.equal((await filesOf()).split, 'test', 'the only split of a configuration needs no name');
   });
 
-  it('is read as its owner wrote it if it is not converted, or if a revision is named', async () => {
+  it('is read in its original form if it is not converted, or if a revision is named', async () => {
     delete hub.revisions!['refs/convert/parquet'];
     const { files, revision } = await filesOf();
     assert.deepEqual([files.map((file) => file.split('/').at(-1)), revision], [['train.jsonl'], MAIN]);
@@ -101,7 +101,7 @@ describe('a data set of the Hugging Face hub', function () {
     await refused('BAD_INPUT', /has no such data set or revision$/, () => filesOf({ revision: 'v9' }));
   });
 
-  it('gives the problems of its files, and its commit as the source of a run', async () => {
+  it('provides the problems of its files, and its commit as the source of a run', async () => {
     const source = 'hf:some/data';
     const checked = await checkProblems(source);
     assert.deepEqual([checked!.format, checked!.total, checked!.rejected], ['acecode', 20, []]);
@@ -117,7 +117,7 @@ describe('a data set of the Hugging Face hub', function () {
     assert.match([...other, ...train].find(({ id }) => id === 'ace_0')!.referenceSolution!, /return 1/);
   });
 
-  it('is continued after an interruption', async () => {
+  it('is downloaded further after an interruption', async () => {
     let sent = 0;
     hub.send = (name, request, response) => {
       if (!name.endsWith('.parquet') || request.headers.range || ++sent > 1) return false;
@@ -130,7 +130,7 @@ describe('a data set of the Hugging Face hub', function () {
     assert.ok(hub.requests.some(({ range }) => range === 'bytes=1000-'));
   });
 
-  it('is refused if its content is not what was listed, or its list leads out of the cache', async () => {
+  it('is refused if its content differs from the listing, or the listing leads out of the cache', async () => {
     hub.send = (name, _request, response) => {
       if (!name.endsWith('.parquet')) return false;
       response.end(Buffer.alloc(table.length));
@@ -160,7 +160,7 @@ describe('a data set of the Hugging Face hub', function () {
     assert.ok(!existsSync(join(folder(), 'snapshots')));
   });
 
-  it('is taken from a cache that others write, and writes nothing outside of it', async () => {
+  it('is taken from a cache of another program, and writes nothing outside of the cache', async () => {
     await filesOf();
     const [listing, victim] = [join(folder(), 'listings', `${CONVERTED}.json`), join(place, 'victim')];
     const [known] = JSON.parse(readFileSync(listing, 'utf8')) as { digest: string }[];
@@ -195,7 +195,7 @@ describe('a data set of the Hugging Face hub', function () {
     unharmed('what another process left');
   });
 
-  it('is refused by the hub in one line', async () => {
+  it('is refused in one line if the hub refuses it', async () => {
     hub.revisions = {};
     await refused('BAD_INPUT', /has no such data set or revision$/, filesOf);
     delete hub.revisions;

@@ -1,4 +1,4 @@
-// Downloads from a hub on this machine, honest and hostile.
+// Downloads models from a local hub that is honest or hostile.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -31,7 +31,7 @@ describe('a model of the Hugging Face hub', function () {
   });
   afterEach(() => leave());
 
-  it("is downloaded into the cache's layout, and found there afterwards", async () => {
+  it('is downloaded into the layout of the hub cache, and found there afterwards', async () => {
     hub.files.set('pytorch_model.bin', Buffer.from('pickle')).set('run.py', Buffer.from('code'));
     const seen: number[] = [];
     const folder = await modelFolder('some/model', ({ done, total }) => {
@@ -54,7 +54,7 @@ describe('a model of the Hugging Face hub', function () {
     assert.ok(!hub.requests.some(({ path }) => /pytorch|run\.py/.test(path)));
   });
 
-  it('may have shards, and takes a single file instead if there is one', async () => {
+  it('may have shards, but a single file is preferred', async () => {
     hub.files.delete('model.safetensors');
     for (const name of ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'])
       hub.files.set(name, Buffer.from(name));
@@ -71,7 +71,7 @@ describe('a model of the Hugging Face hub', function () {
     );
   });
 
-  it('completes a folder in which files are missing', async () => {
+  it('is completed if files are missing in its folder', async () => {
     const folder = await modelFolder('some/model');
     const blob = join(repository(), 'blobs', digestOf('model.safetensors', WEIGHTS));
     await rm(blob);
@@ -79,7 +79,7 @@ describe('a model of the Hugging Face hub', function () {
     assert.deepEqual(readFileSync(blob), WEIGHTS);
   });
 
-  it('sends the token to the hub only, from HF_TOKEN or from the file of its login', async () => {
+  it('is requested with the token from HF_TOKEN or the login file, which is sent only to the hub', async () => {
     const sent = () =>
       [...new Set(hub.requests.map(({ origin, authorization }) => `${origin} ${authorization}`))].sort();
     process.env.HF_TOKEN = TOKEN;
@@ -93,14 +93,14 @@ describe('a model of the Hugging Face hub', function () {
     assert.deepEqual(sent(), ['cdn undefined', 'hub Bearer hf_other']);
   });
 
-  it('stops reading a list of files that has no end', async () => {
+  it('is refused if the list of its files has no end', async () => {
     hub.listing = () => [];
     hub.link = `<${hub.url}/api/models/some/model/tree/${COMMIT}?cursor=x>; rel="next"`;
     await refused('HUB_FAULT', /sent an invalid answer: its list of files has more than 99 pages$/);
     assert.equal(hub.requests.length, 100);
   });
 
-  describe('of a hub that sends too slowly', () => {
+  describe('from a hub that sends too slowly', () => {
     const { ms } = PACE;
     const slow = /cannot be reached \(it sends less than 256 KiB in 0\.1 s\)/;
     const drip = (response: ServerResponse): true => {
@@ -141,7 +141,7 @@ describe('a model of the Hugging Face hub', function () {
       return withVariables({ HTTP_PROXY: address, https_proxy: address, no_proxy: '127.0.0.1' }, work);
     };
 
-    it('is downloaded through it, redirects included, and continued when a transfer breaks off', async () => {
+    it('is downloaded through the proxy, including redirects, and continued after an interruption', async () => {
       let cuts = 1;
       hub.send = (name, _request, response) =>
         name === 'model.safetensors' && cuts-- > 0 && breakOff(response, 100_000);
@@ -157,7 +157,7 @@ describe('a model of the Hugging Face hub', function () {
       );
     });
 
-    it('is asked for a tunnel to a hub with TLS', async () => {
+    it('is requested through a tunnel if the hub uses TLS', async () => {
       process.env.HF_ENDPOINT = 'https://hub.example';
       await withVariables({ https_proxy: proxy.url }, () =>
         refused('HUB_FAULT', /cannot be reached through the proxy http:\/\/127\.0\.0\.1:\d+ of the environment \(/),
@@ -167,7 +167,7 @@ describe('a model of the Hugging Face hub', function () {
       await withVariables({ https_proxy: proxy.url }, () => refused('HUB_FAULT', /\(the proxy answers 407\)/));
     });
 
-    it('is reached directly on this machine, whatever the variables say', async () => {
+    it('is downloaded directly from this machine, whatever the proxy variables say', async () => {
       hub.cdn = hub.cdn.replace('cdn.example', 'localhost');
       const dead = 'http://127.0.0.1:9';
       await withVariables({ http_proxy: dead, https_proxy: dead, all_proxy: dead }, () => modelFolder('some/model'));
@@ -175,7 +175,7 @@ describe('a model of the Hugging Face hub', function () {
     });
   });
 
-  it('continues a transfer that breaks off', async () => {
+  it('is downloaded further after an interruption', async () => {
     let cuts = 1;
     hub.send = (name, _request, response) => name === 'model.safetensors' && cuts-- > 0 && breakOff(response, 100_000);
     await modelFolder('some/model');
@@ -185,7 +185,7 @@ describe('a model of the Hugging Face hub', function () {
     assert.ok(!blobs().some((name) => name.endsWith('.incomplete')));
   });
 
-  it('continues what a killed process left', async () => {
+  it('is downloaded further after the process was killed', async () => {
     const digest = digestOf('model.safetensors', WEIGHTS);
     hub.send = (name, _request, response) => name === 'model.safetensors' && stall(response, 120_000);
     const child = download(place, hub.url);
@@ -201,7 +201,7 @@ describe('a model of the Hugging Face hub', function () {
     assert.ok(!blobs().some((name) => name.endsWith('.incomplete')));
   });
 
-  it('starts again if the server ignores the range', async () => {
+  it('is downloaded from the start if the server ignores the range', async () => {
     let first = true;
     hub.send = (name, _request, response) => {
       if (name !== 'model.safetensors') return false;
@@ -215,7 +215,7 @@ describe('a model of the Hugging Face hub', function () {
     assert.deepEqual(readFileSync(join(await modelFolder('some/model'), 'model.safetensors')), WEIGHTS);
   });
 
-  it('is refused if the content has another digest or length, and nothing of it stays', async () => {
+  it('is refused and removed if its content has another digest or length', async () => {
     const wrong = Buffer.from(WEIGHTS);
     wrong[77]! ^= 1;
     for (const [content, message] of [
@@ -231,7 +231,7 @@ describe('a model of the Hugging Face hub', function () {
     await refused('HUB_FAULT', /tokenizer\.json has digest/);
   });
 
-  it('writes nothing outside of its folder, whatever the hub lists', async () => {
+  it('is written only into its folder, whatever the hub lists', async () => {
     const bad = '../../evil /etc/evil a/../../evil sub/model.safetensors ..  config.json/../x C:\\x'.split(' ');
     hub.listing = (entries) => [
       ...bad.map((path) => ({ ...entries[0]!, path })),
@@ -271,7 +271,7 @@ describe('a model of the Hugging Face hub', function () {
     await refused('BAD_MODEL', /^some\/model: needs 549\.8 GB, but .* are free in .*; set HF_HUB_CACHE/);
   });
 
-  it('is refused with one line if the hub denies it, has it not, or cannot be reached', async () => {
+  it('is refused in one line if the hub denies access, does not have it, or cannot be reached', async () => {
     process.env.HF_TOKEN = TOKEN;
     for (const status of [401, 403]) {
       hub.info = () => ({ status });
@@ -293,14 +293,14 @@ describe('a model of the Hugging Face hub', function () {
     );
   });
 
-  it('does not follow the listing to another host', async () => {
+  it('is not downloaded from another host, even if the listing names one', async () => {
     process.env.HF_TOKEN = TOKEN;
     hub.link = `<${hub.cdn}/next>; rel="next"`;
     await refused('HUB_FAULT', /it continues on another host$/);
     assert.ok(!hub.requests.some(({ origin }) => origin === 'cdn'));
   });
 
-  it('is downloaded by two processes and two callers at once', async () => {
+  it('is downloaded once by two processes and two callers at the same time', async () => {
     const children = [download(place, hub.url), download(place, hub.url)];
     const ends = children.map((child) => new Promise<number | null>((settle) => child.on('close', settle)));
     const [one, two] = await Promise.all([modelFolder('some/model'), modelFolder('some/model')]);
@@ -311,11 +311,11 @@ describe('a model of the Hugging Face hub', function () {
     assert.deepEqual(readdirSync(one).sort(), Object.keys(FILES).sort());
   });
 
-  it('names the disk if it cannot write', async () => {
+  it('cannot be written to a full disk, and the error names the disk', async () => {
     await mkdir(join(place, 'hub'));
     await writeFile(repository(), 'a file');
     await refused('HUB_FAULT', /^some\/model: cannot be written to .* \(E[A-Z]+\)$/);
-    const full = Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }); // of an open file
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' }); // an open file keeps its name
     const { message } = asFault(full, { kind: 'model', id: 'some/model' }, 'some/model');
     assert.match(message, /^some\/model: cannot be written to .* \(ENOSPC\)$/);
   });

@@ -10,7 +10,7 @@ describe('the lines of a text', () => {
   };
   const lines = (text: string): Promise<string[]> => linesFrom([Buffer.from(text)]);
 
-  it('end with \\n or \\r\\n, the last one also without', async () => {
+  it('end with \\n or \\r\\n; the last line may lack it', async () => {
     assert.deepEqual(await lines('a\nb\r\n\nc\n'), ['a', 'b', 'c']);
     assert.deepEqual(await lines('a\r\nb'), ['a', 'b']);
     assert.deepEqual(await lines('\n \n'), []);
@@ -27,14 +27,14 @@ describe('the lines of a text', () => {
     assert.deepEqual(await lines('\uFEFF'), []);
   });
 
-  it('are the same however the bytes are split', async () => {
+  it('are the same however the bytes are split into chunks', async () => {
     const bytes = Buffer.from('\uFEFFé\r\n😀ü\n\u2028x');
     for (let at = 0; at <= bytes.length; at++)
       assert.deepEqual(await linesFrom([bytes.subarray(0, at), bytes.subarray(at)]), ['é', '😀ü', '\u2028x']);
     assert.deepEqual(await linesFrom([...bytes].map((byte) => Buffer.of(byte))), ['é', '😀ü', '\u2028x']);
   });
 
-  it('take time in proportion to their length', async function () {
+  it('take linear time', async function () {
     this.timeout(20_000); // takes minutes if every chunk reads the line again
     const chunks = new Array<Buffer>(20_000).fill(Buffer.alloc(4096, 'x'));
     assert.deepEqual(
@@ -43,7 +43,7 @@ describe('the lines of a text', () => {
     );
   });
 
-  it('have a limit, named with file, line and a hint', async () => {
+  it('have a length limit, and a longer line is named with its file and a hint', async () => {
     const read = async (text: string): Promise<void> => {
       for await (const _ of linesOf(Readable.from([Buffer.from(text)], { objectMode: false }), 'p.jsonl', 10));
     };
@@ -54,7 +54,7 @@ describe('the lines of a text', () => {
     });
   });
 
-  it('end at the limit of a line without its end, in a fraction of its memory', async function () {
+  it('end at the limit of a line that has no end, and take a fraction of its memory', async function () {
     this.timeout(60_000);
     const endless = function* (): Generator<Buffer> {
       for (let i = 0; i < 40_000; i++) yield Buffer.alloc(1 << 16, 'x'); // 2.6 GB

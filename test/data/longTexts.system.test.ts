@@ -1,5 +1,5 @@
-// Long texts for everything that reads texts of problem files, models and requests. A pattern that begins at every character, or has
-// two repetitions beside each other, needs most of a minute for one of them, and hours for a megabyte; a thread can be ended.
+// Long texts for every reader of problem files, models and requests. A pattern that begins at every character, or has two
+// adjacent repetitions, needs nearly a minute for one text and hours for a megabyte. A thread allows the test to stop it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { startThread } from '../../infra/scripts.js';
 
 const PIECES = JSON.parse(readFileSync(join(ROOT, 'test/data/longTexts.json'), 'utf8')) as string[];
 const CHARACTERS = 130_000;
-const SECONDS = 20; // of a reader for one text; each needs a fraction of a second
+const SECONDS = 20; // the time limit of a reader for one text, which normally needs a fraction of a second
 const signature = parseSignature('def f(x):')!;
 const options = { entry: 'f', arity: 1, signature, limit: 50 };
 const own = { id: 'p', description: 'd', function_signature: 'def f(x):', baseline_tests: [] };
@@ -32,7 +32,7 @@ const READERS: ((text: string) => unknown)[] = [
   (text) => [salvageTests(text, options), salvageInputs(text, options)],
   (text) => testsOfModule(text, 'f', 1, signature),
   (text) => readAssertions(text, signature, 'f'),
-  (text) => taskOfMessage(text.slice(0, 20_000)), // the server takes no longer ones
+  (text) => taskOfMessage(text.slice(0, 20_000)), // the server accepts no longer texts
   (text) => read('gauntlet', { ...own, baseline_tests: [text] }),
   (text) => read('gauntlet', { ...own, reference_solution: text }),
   (text) => read('apps', { question: 'q', input_output: '{"inputs": ["1"], "outputs": ["1"]}', solutions: text }),

@@ -30,7 +30,7 @@ describe('the folder of a model', () => {
       else process.env[name] = value;
   });
 
-  it('is the shipped one, the given one, or a snapshot in the cache of the hub', async () => {
+  it('is the shipped folder, the given folder, or a snapshot in the cache of the hub', async () => {
     assert.equal(await modelFolder('tiny'), shippedModelPath('tiny'));
     assert.equal(await modelFolder(place), place);
     assert.equal(await modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
@@ -38,7 +38,7 @@ describe('the folder of a model', () => {
     assert.equal(await modelFolder('some/model@aaaa'), cached('snapshots', 'aaaa1111'));
   });
 
-  it('is found where the variables of the hub say', async () => {
+  it('is found in the place that the variables of the hub name', async () => {
     process.env.XDG_CACHE_HOME = '/nowhere';
     process.env.HF_HOME = join(place, 'huggingface');
     assert.equal(await modelFolder('some/model'), cached('snapshots', 'bbbb2222'));
@@ -52,7 +52,7 @@ describe('the folder of a model', () => {
     await assert.rejects(modelFolder('some/model'), { message });
   });
 
-  it('is refused with one line if downloads are forbidden', async () => {
+  it('is refused in one line if it would need a download and downloads are forbidden', async () => {
     const refused = (model: string, message: RegExp) =>
       assert.rejects(modelFolder(model), { code: 'BAD_MODEL', message });
     const absent = (model: string) =>
@@ -60,9 +60,9 @@ describe('the folder of a model', () => {
     await refused('other/model', absent('other/model'));
     await refused('some/model@v2', absent('some/model@v2'));
     rmSync(join(cached('snapshots', 'aaaa1111'), 'config.json'));
-    await refused('some/model@aaaa', absent('some/model@aaaa')); // incomplete
+    await refused('some/model@aaaa', absent('some/model@aaaa')); // the snapshot is incomplete
     writeFileSync(join(cached('refs'), 'main'), '');
-    await refused('some/model', absent('some/model')); // two snapshots, and none is named
+    await refused('some/model', absent('some/model')); // there are two snapshots, and none is named
     rmSync(cached('snapshots', 'aaaa1111'), { recursive: true });
     for (const odd of ['', '\n', '../snapshots/bbbb2222', 'b\u001b']) {
       writeFileSync(join(cached('refs'), 'main'), odd);
@@ -72,7 +72,7 @@ describe('the folder of a model', () => {
       await refused(bad, new RegExp(`^${bad.replaceAll('.', '\\.')}: no such folder; name one with --model$`));
   });
 
-  it('has a name that means the same on every machine', () => {
+  it('has a name with the same meaning on every machine', () => {
     assert.deepEqual(['tiny', 'some/model', 'some/model@v2'].map(portableName), [
       'tiny',
       'some/model',

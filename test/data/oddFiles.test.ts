@@ -1,4 +1,4 @@
-// Problem files that fill memory or never end if only single elements are bounded.
+// Problem files that would fill the memory or never end if only single elements were limited.
 import assert from 'node:assert/strict';
 import { createWriteStream, rmSync, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -12,7 +12,7 @@ import { problemFiles, readSet, refusesInOneLine } from '../support/entries.js';
 
 const PIECE = Buffer.alloc(1 << 20, 'x');
 
-describe('odd problem files', function () {
+describe('the reader of odd problem files', function () {
   this.timeout(120_000);
   const { write, path: inFolder } = problemFiles();
   const file = (name: string, content: string | Buffer): string => write(content, name);
@@ -30,7 +30,7 @@ describe('odd problem files', function () {
     return path;
   };
 
-  it('a gzipped line of 600 MB', async () => {
+  it('refuses a gzipped line of 600 MB', async () => {
     const path = await zipped('line.jsonl.gz', PIECE, 600);
     assert.ok(statSync(path).size < 1 << 20);
     const message = /^line\.jsonl\.gz: unpacks to more than 1\d{8} bytes, .*; unpack it if that is right$/;
@@ -38,13 +38,13 @@ describe('odd problem files', function () {
     await assert.rejects(loadProblems(path), { code: 'BAD_INPUT', message });
   });
 
-  it('a gzipped file of endless short lines', async () => {
+  it('refuses a gzipped file of endless short lines', async () => {
     const path = await zipped('bomb.jsonl.gz', Buffer.from(`${' '.repeat(1023)}\n`.repeat(1024)), 600);
     const message = /^bomb\.jsonl\.gz: unpacks to more than \d+ bytes/;
     await assert.rejects(readAll(path), { code: 'BAD_INPUT', message });
   });
 
-  it('one JSON text over many lines, of 300 MB', async () => {
+  it('refuses one JSON text of 300 MB over many lines', async () => {
     const path = await zipped('text.json.gz', Buffer.from(`[${' '.repeat(1 << 20)}\n`), 1);
     await assert.rejects(readAll(path), { code: 'BAD_INPUT', message: /is not JSON/ });
     const large = inFolder('large.json');
@@ -60,17 +60,17 @@ describe('odd problem files', function () {
     rmSync(large);
   });
 
-  it('a gzipped file as usual', async () => {
+  it('accepts an ordinary gzipped file', async () => {
     assert.equal(await readAll(file('ok.jsonl.gz', gzipSync('{"a": 1}\n{"a": 2}\n'))), 2);
     await assert.rejects(readAll(file('cut.jsonl.gz', gzipSync('{"a": 1}\n').subarray(0, 20))), { code: 'BAD_INPUT' });
   });
 
-  it('millions of lists in one record', async () => {
+  it('refuses millions of lists in one record', async () => {
     const path = file('lists.jsonl', `{"a":[[]${',[]'.repeat(5_000_000)}]}\n`);
     await assert.rejects(readAll(path), { code: 'BAD_INPUT', message: /has more than 4000000 lists and objects/ });
   });
 
-  it('a message repeats nothing of a file that is not JSON', async () => {
+  it('repeats nothing of a file that is not JSON in its message', async () => {
     const path = file('shadow', 'root:*:secret:1\n');
     await refusesInOneLine(loadProblems(path), /^shadow: line 1 is not JSON(?!.*(root|secret))/);
   });
@@ -94,7 +94,7 @@ describe('odd problem files', function () {
     const test = { input: '1', output: '1', testtype: 'stdin' };
     const many = (count: number): string => `[${Array.from({ length: count }, () => JSON.stringify(test)).join()}]`;
 
-    it('millions of tests in a megabyte, more tests than any problem has, and a reference of a megabyte', async () => {
+    it('refuses millions of tests in a megabyte, too many tests, and a reference of a megabyte', async () => {
       const compressed = pickled(`[{}${',{}'.repeat(3_900_000)}]`);
       assert.ok(compressed.length < 1 << 20);
       const cases: [fields: object, message: RegExp][] = [
@@ -112,7 +112,7 @@ describe('odd problem files', function () {
     });
   });
 
-  it('JSON that Node cannot parse takes time in proportion to its length', () => {
+  it('takes linear time for JSON that Node cannot parse', () => {
     const before = process.cpuUsage().user;
     for (const text of [`"a${'\\"'.repeat(2e6)} NaN`, `${'"'.repeat(2e6)} NaN`, `{${'"1":'.repeat(1e6)} NaN`])
       assert.throws(() => parseJson(text), SyntaxError);
@@ -121,7 +121,7 @@ describe('odd problem files', function () {
     assert.ok(process.cpuUsage().user - before < 60e6);
   });
 
-  it('a text that is almost a signature takes time in proportion to its length', () => {
+  it('takes linear time for a text that is almost a signature', () => {
     const before = process.cpuUsage().user;
     for (const text of ['\n'.repeat(2e6), `\n${' '.repeat(2e6)}`, '\n def f '.repeat(2e5)])
       assert.equal(parseSignature(text), undefined);

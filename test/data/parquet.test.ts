@@ -28,9 +28,9 @@ describe('a problem file', function () {
   };
   const refused = (path: string, message: RegExp): Promise<void> => refusesInOneLine(recordsOf(path), message);
 
-  describe('of Parquet', () => {
+  describe('in the format Parquet', () => {
     for (const name of ['snappy', 'zstd', 'gzip', 'brotli', 'none', 'v2'])
-      it(`has the same rows with pages of kind ${name}`, async () => {
+      it(`gives the same rows with pages of kind ${name}`, async () => {
         const records = await recordsOf(written(name));
         assert.deepEqual(
           records.map(({ place }) => place),
@@ -62,7 +62,7 @@ describe('a problem file', function () {
       refused(written('lz4'), /^lz4\.parquet: is compressed with LZ4_RAW: use zstd or snappy$/));
 
     const whole = (): Buffer => readFileSync(written('zstd'));
-    /** The file with another footer. */
+    /** Replaces the footer of the file. */
     const withMetadata = (bytes: Uint8Array, change: (metadata: FileMetaData) => void): Uint8Array => {
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       const body = bytes.subarray(0, bytes.byteLength - 8 - view.getUint32(bytes.byteLength - 8, true));
@@ -77,7 +77,7 @@ describe('a problem file', function () {
     const texts = (data: string[]): Uint8Array =>
       new Uint8Array(parquetWriteBuffer({ columnData: [{ name: 'id', data, type: 'STRING' }] }));
 
-    it('is refused if it is damaged, with one line that repeats nothing of it', async () => {
+    it('is refused if it is damaged, with one line that repeats nothing of the file', async () => {
       const bytes = whole();
       for (const end of [4, 8, 11, 20, 600, bytes.length - 1])
         await refused(
@@ -95,7 +95,7 @@ describe('a problem file', function () {
       }
     });
 
-    it('may be a table without rows, which is empty', () => refused(file('none.parquet', texts([])), /: is empty$/));
+    it('may be a table without rows', () => refused(file('none.parquet', texts([])), /: is empty$/));
 
     it('is refused if it claims gigabytes, before they are allocated', async () => {
       type Change = (group: FileMetaData['row_groups'][0], column: ColumnMetaData) => unknown;
@@ -137,7 +137,7 @@ describe('a problem file', function () {
       await refused(file('page.parquet', claiming), /row group of more than 16777216 bytes or 2097152 values/);
     });
 
-    it('is refused if few bytes hold many values', async () => {
+    it('is refused if few bytes expand to many values', async () => {
       const path = file('values.parquet', texts(new Array<string>(200_000).fill('the same')));
       const rows = async (values: number): Promise<number> => {
         let count = 0;
@@ -148,13 +148,13 @@ describe('a problem file', function () {
       await assert.rejects(rows(100_000), /row group of more than \d+ bytes or 100000 values: write it with smaller/);
     });
 
-    it('is refused if one text, which a dictionary holds once, fills far more rows than problems do', async () => {
+    it('is refused if one text of a dictionary fills far more rows than problems need', async () => {
       const path = file('rows.parquet', texts(new Array<string>(2000).fill('x'.repeat(20_000))));
       assert.ok(readFileSync(path).length < 100_000);
       await refused(path, /: has rows of more than 16777216 bytes: write it as JSON lines$/);
     });
 
-    it('gives the columns that are asked for, and in its first row the names of others', async () => {
+    it('gives the requested columns, and the names of the others in its first row', async () => {
       const columnData = ['id', 'junk'].map((name) => ({ name, data: ['a', 'b'], type: 'STRING' as const }));
       const path = file('two.parquet', new Uint8Array(parquetWriteBuffer({ columnData })));
       const rows: unknown[] = [];
@@ -164,13 +164,13 @@ describe('a problem file', function () {
       await assert.rejects(readSet(other), { message: /row 1: unknown format \(its fields: junk\)/ });
     });
 
-    it('is refused if a row group takes too long, as damaged ones can', async () => {
+    it('is refused if a row group takes too long, as a damaged one may', async () => {
       const path = file('slow.parquet', texts(new Array<string>(500_000).fill('the same')));
       const reading = readParquet(path, undefined, { ...PARQUET_LIMITS, seconds: 0.01 });
       await assert.rejects(reading.next(), /takes more than 0\.01 s to read: is it damaged\?/);
     });
 
-    it('reads one row group after the other', async () => {
+    it('is read one row group after the other', async () => {
       const path = file(
         'groups.parquet',
         new Uint8Array(
@@ -193,14 +193,14 @@ describe('a problem file', function () {
   });
 
   describe('packed with zstd', () => {
-    // zstd -19, two frames after each other
+    // `zstd -19` wrote two frames one after the other
     const PACKED = Buffer.from('KLUv/QRokQAAeyJhIjogMX0KeyJhIjogMn0KP4Yujw==', 'base64');
     const block = (bytes: number, last: boolean): Buffer => {
-      const head = (bytes << 3) | (1 << 1) | Number(last); // one byte, repeated
+      const head = (bytes << 3) | (1 << 1) | Number(last); // repeats one byte
       return Buffer.from([head & 255, (head >> 8) & 255, head >> 16, 0x20]);
     };
 
-    it('is read like others, also in many frames and with frames to skip', async () => {
+    it('is read like other files, even in many frames and with frames to skip', async () => {
       const skip = Buffer.from([0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
       const frames = new Array<Buffer>(10_000).fill(PACKED);
       const skipped = new Array<Buffer>(100_000).fill(skip);
@@ -232,9 +232,9 @@ describe('a problem file', function () {
       );
     });
 
-    it('is refused if it is a bomb', async () => {
-      const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]); // a window of 2 MB
-      const blocks = Array.from({ length: 4000 }, (_, i) => block(1 << 17, i === 3999)); // 512 MB in 16 kB
+    it('is refused if it expands to far more bytes', async () => {
+      const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58]); // has a window of 2 MB
+      const blocks = Array.from({ length: 4000 }, (_, i) => block(1 << 17, i === 3999)); // expands 16 kB to 512 MB
       const path = file('bomb.jsonl.zst', Buffer.concat([head, ...blocks]));
       await refused(path, /^bomb\.jsonl\.zst: unpacks to more than 16777216 bytes, .*; unpack it if that is right$/);
     });

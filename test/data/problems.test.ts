@@ -44,7 +44,7 @@ describe('problem files', () => {
     });
   });
 
-  it('reads the reasoning of a problem, writes it again, and refuses another number of texts', async () => {
+  it('reads and writes the reasoning of a problem, and refuses the wrong number of texts', async () => {
     const reasoning = ['plain words', 'steps', 'pseudocode', 'constraints'];
     const [problem] = await read([{ ...record, reasoning }]);
     assert.deepEqual(problem!.reasoning, reasoning);
@@ -52,7 +52,7 @@ describe('problem files', () => {
     await refuses([{ ...record, reasoning: ['one'] }], /field `reasoning`: must have 4 texts/);
   });
 
-  it('reads JSON lines, a single problem, and an object with `problems` alike', async () => {
+  it('accepts JSON lines, a single problem, and an object with `problems`', async () => {
     const expected = await read([record]);
     assert.deepEqual(await read(`${JSON.stringify(record)}\n\n`), expected);
     assert.deepEqual(await read(JSON.stringify(record, null, 2)), expected);
@@ -116,7 +116,7 @@ describe('problem files', () => {
     }
   });
 
-  it('reads every statement of an assert string, or refuses it', async () => {
+  it('reads every statement of an assert string, or refuses the string', async () => {
     const f = { ...one, function_signature: 'def f(x):' };
     const tests = [
       'f(1) == 1\nf(2) == 2  # two\n',
@@ -163,7 +163,7 @@ describe('problem files', () => {
     }
   });
 
-  it('may be in another format', async () => {
+  it('may have another format', async () => {
     const mbpp = { task_id: 1, text: 'Double.', code: 'def f(x): return 2 * x', test_list: ['assert f(1) == 2'] };
     const file = write(mbpp);
     const { train, rejected } = await loadProblems(file);
@@ -194,7 +194,7 @@ describe('problem files', () => {
     const ambiguous = withTests(taking1, '[[[5], 6]]');
     const [flat, nested] = ['[[[2, 7], 9, [0, 1]]]', '[[[[2, 7], 9], [0, 1]]]'].map((text) => withTests(record, text));
 
-    it('is read as the other list tests of its problem', async () => {
+    it('is read like the other list tests of its problem', async () => {
       assert.deepEqual(await testsOf(withTests(taking1, '[[3, 4], [[1, 2], 3], [[5], 6]]')), [
         { args: [3], expected: 4 },
         { args: [[1, 2]], expected: 3 },
@@ -204,7 +204,7 @@ describe('problem files', () => {
       assert.deepEqual(await testsOf(taking2), [{ args: [[5]], expected: 6 }]);
     });
 
-    it('is read as the list tests of other problems, earlier or later, if those of its own are all ambiguous', async () => {
+    it('is read like the list tests of other problems if all tests of its own problem are ambiguous', async () => {
       for (const [other, args] of [[flat, [[5]]] as const, [nested, [5]] as const])
         for (const set of [
           [other, ambiguous],
@@ -304,8 +304,8 @@ describe('problem files', () => {
   });
 });
 
-describe('signatures', () => {
-  it('counts positional arguments, with defaults, annotations, self and stars', () => {
+describe('the signatures of problems', () => {
+  it('count positional arguments, with defaults, annotations, self and stars', () => {
     const cases: [string, [string, number, number] | undefined][] = [
       ['def f():', ['f', 0, 0]],
       ['def f(self, a: dict[str, int], b="x,)", *, c=1) -> int:', ['f', 1, 2]],
@@ -322,9 +322,9 @@ describe('signatures', () => {
   });
 });
 
-describe('splits', () => {
+describe('the splits of problems', () => {
   const problem = (id: string): Problem => ({ id }) as Problem;
-  it('are 80 / 10 / 10 and depend only on the id', () => {
+  it('contain 80 / 10 / 10 %, and depend only on the id', () => {
     const all = Array.from({ length: 2000 }, (_, i) => problem(`p${i}`));
     const set = splitByHash(all);
     for (const split of ['validation', 'test'] as const) assert.ok(Math.abs(set[split].length - 200) < 45, split);
@@ -345,8 +345,8 @@ describe('splits', () => {
   });
 });
 
-describe('built-in problems', () => {
-  /** Results of runs depend on them: memo keys and manifests contain these digests. */
+describe('the built-in problems', () => {
+  /** The digests of the built-in problems. Memo keys and manifests contain them, so results of runs depend on them. */
   const DIGESTS = {
     tiny: ['sha256:7dc5801ba02960b6b306208dd8a7c1ca1645f52855e3a63a9db79a8a1ca73d7f', 1315, 157, 267],
     nested: ['sha256:f467cdda169b97eec6c6972a1f6acdb41432fb5b7e4dd307a49044ca9131cdbd', 1200, 160, 240],
@@ -354,14 +354,14 @@ describe('built-in problems', () => {
     'steps:3-5': ['sha256:05dc00042bcb656cac14c3f233cf055f8868c388a2e425d24213e765b3a901a7', 216, 72, 72],
   };
   for (const [source, expected] of Object.entries(DIGESTS)) {
-    it(`never change: ${source}`, async () => {
+    it(`have the recorded digest: ${source}`, async () => {
       const set = await loadProblems(source);
       const { train, validation, test } = set;
       assert.deepEqual([digestJson(set), train.length, validation.length, test.length], expected);
     });
   }
 
-  it('of steps are selected by level', async () => {
+  it('are selected by level in steps', async () => {
     const levels = async (source: string): Promise<string[]> => [
       ...new Set((await loadProblems(source)).train.map(({ difficulty }) => difficulty)),
     ];

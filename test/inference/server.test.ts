@@ -1,4 +1,4 @@
-// The OpenAI-compatible server: read by OpenAI's own client, and asked by hostile ones.
+// The OpenAI-compatible server, with OpenAI's own client and with hostile clients.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -20,7 +20,7 @@ interface Extended {
   gauntlet: { code: string; stages: { stage: number }[]; tests: { verdicts: string[] }[]; programs: object[] };
 }
 
-describe('the server of solve requests', () => {
+describe('the server for solve requests', () => {
   let world: Doubles;
   let listener: Listener;
   let token: string | undefined;
@@ -45,7 +45,7 @@ describe('the server of solve requests', () => {
     return fetch(`${listener.origin}/v1/chat/completions`, { method: 'POST', body: text, signal: signal ?? null });
   }
 
-  /** Sends any Host and Origin, unlike fetch. */
+  /** Sends a request with any Host and Origin, which fetch cannot do. */
   const statusWith = (headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
       const sent = request(`${listener.origin}/v1/models`, { headers }, (response) => {
@@ -95,7 +95,7 @@ describe('the server of solve requests', () => {
     assert.ok(tests.length > 0 && tests.every(({ verdicts }) => verdicts.length === 1));
   });
 
-  it('streams stage by stage to the same answer', async () => {
+  it('streams the same answer stage by stage', async () => {
     const whole = await client().chat.completions.create(BODY);
     const stream = await client().chat.completions.create({
       ...BODY,
@@ -128,7 +128,7 @@ describe('the server of solve requests', () => {
     const { gauntlet: said } = (await (await post(body)).json()) as Extended;
     const programs = said.programs as { passed: number; selected: boolean; code: string }[];
     assert.equal(programs.length, 8);
-    assert.deepEqual(new Set(programs.map(({ passed }) => passed)), new Set([0, 1])); // the draws contain both
+    assert.deepEqual(new Set(programs.map(({ passed }) => passed)), new Set([0, 1])); // the draws contain both programs
     assert.deepEqual(
       programs.flatMap(({ selected, passed }) => (selected ? [passed] : [])),
       [1],
@@ -141,7 +141,7 @@ describe('the server of solve requests', () => {
     assert.deepEqual([choices[0]!.finish_reason, choices[0]!.message.content], ['length', '']);
   });
 
-  it('refuses hostile bodies with one error that names the field', async () => {
+  it('refuses hostile request bodies with one error that names the field', async () => {
     const user = (content: unknown) => ({ ...BODY, messages: [{ role: 'user', content }] });
     const cases: [body: unknown, status: number, message: RegExp, param: string | null][] = [
       ['x'.repeat(300_000), 413, /more than 262144 bytes/, null],
@@ -177,7 +177,7 @@ describe('the server of solve requests', () => {
     assert.deepEqual([world.engine.calls.includes('generate'), logged], [true, []]);
   });
 
-  it('answers what other clients of that API ask', async () => {
+  it('answers other requests that clients of the API make', async () => {
     const picture = [{ type: 'image_url', image_url: { url: 'x' } }];
     const messages = [{ role: 'user', content: picture }, { role: 'assistant', content: null }, PROBLEM];
     for (const seed of ['-1', '9223372036854775807', '1.0', 'null'])
@@ -191,12 +191,12 @@ describe('the server of solve requests', () => {
     }
   });
 
-  it('lets a bounded number of requests wait, and shows a stream that it lives', async () => {
+  it('limits the number of waiting requests, and keeps a stream alive', async () => {
     const { entered, open } = gate();
     const first = post(BODY);
     await entered;
     mock.timers.enable({ apis: ['setInterval'] });
-    const second = await post({ ...BODY, stream: true }); // its headers are there
+    const second = await post({ ...BODY, stream: true }); // the headers have arrived
     mock.timers.tick(5_000);
     mock.timers.reset();
     const { waiting } = (await (await fetch(`${listener.origin}/health`)).json()) as { waiting: number };
@@ -209,7 +209,7 @@ describe('the server of solve requests', () => {
     assert.match(await second.text(), /^(: waiting\n\n){2}data: [\s\S]*data: \[DONE\]\n\n$/);
   });
 
-  it('cancels the request of a client that leaves, whether it runs or waits', async () => {
+  it('cancels the request of a client that disconnects, whether it runs or waits', async () => {
     const { entered, open } = gate();
     const [leaving, waiter] = [new AbortController(), new AbortController()];
     const running = post(BODY, leaving.signal);
@@ -234,7 +234,7 @@ describe('the server of solve requests', () => {
     assert.match(await answer.text(), /"type":"server_error".*"code":"timeout"/);
   });
 
-  it('reports a fault of the sandbox, also in the middle of a stream', async () => {
+  it('reports a fault of the sandbox, even in the middle of a stream', async () => {
     world.sandbox.run = async () => {
       throw new GauntletError('SANDBOX_FAULT', 'the daemon is gone');
     };
@@ -253,13 +253,13 @@ describe('the server of solve requests', () => {
     assert.equal(logged.length, 2);
   });
 
-  it('answers neither foreign pages nor other hosts', async () => {
+  it('answers no foreign page and no other host', async () => {
     assert.equal(await statusWith({ origin: 'https://evil.example' }), 403);
     assert.equal(await statusWith({ host: 'evil.example' }), 403);
     assert.equal(await statusWith({}), 200);
   });
 
-  it('needs its token beyond loopback', async () => {
+  it('requires a token if it is reachable from outside', async () => {
     await listener.close();
     await start({ host: 'gpu.test' });
     const answer = await post(BODY);
@@ -274,20 +274,20 @@ describe('the server of solve requests', () => {
     assert.equal(await statusWith({ host: 'box.test', origin: 'https://evil.example', authorization }), 403);
   });
 
-  it('answers while others hold its connections without a request, and ends such a connection soon', async () => {
+  it('answers while other clients hold connections without a request, and soon ends these connections', async () => {
     await listener.close();
-    await start({ host: 'gpu.test' }); // beyond loopback, with a token
+    await start({ host: 'gpu.test' }); // a server that is reachable from outside, with a token
     const authorization = `Bearer ${token}`;
     const sockets = await holdConnections(listener.origin, 300);
     const ended = Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')));
     assert.equal(await statusWith({ authorization }), 200);
-    const again = await holdConnections(listener.origin, 300); // at once
+    const again = await holdConnections(listener.origin, 300); // ends the connection at once
     assert.equal(await statusWith({ authorization }), 200);
     for (const socket of again) socket.destroy();
-    await ended; // within 12 s, although nobody needs a connection
+    await ended; // ends it within 12 s, although no other client needs the connection
   }).timeout(30_000);
 
-  it('reads numbers of tests as a problem file does', () => {
+  it('reads the numbers in tests as a problem file does', () => {
     const gauntlet = { function_signature: 'def solve(x):', baseline_tests: ['A'] };
     const body = JSON.stringify({ ...BODY, gauntlet }).replace('"A"', '[1.0, 3]');
     assert.deepEqual(parseRequest(body, MODEL, 1).task.baselineTests, [{ args: [{ f: '1.0' }], expected: 3 }]);

@@ -1,4 +1,4 @@
-// Solving in one process: the same programs as the workflow, tests of the discriminator, and the choice by them.
+// The solver in one process: it writes the same programs as the workflow, and chooses by tests of the discriminator.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { runPipeline, solve } from '../support/runs.js';
 
 const OPTIONS: SolveOptions = { samples: 1, temperature: 0, tests: true, trustBaseline: false };
 
-/** Signatures as people paste them: the entry, what the model sees, and what is left of the message. */
+/** Signatures that users paste: the entry, the text for the model, and the rest of the message. */
 const { signatures: PASTED, callings: CALLINGS } = JSON.parse(
   readFileSync(join(ROOT, 'test/inference/pasted.json'), 'utf8'),
 ) as {
@@ -21,7 +21,7 @@ const { signatures: PASTED, callings: CALLINGS } = JSON.parse(
   callings: [pasted: string, entry: string, calling: [style: string, observe: unknown, parameters: unknown] | null][];
 };
 
-describe('solving a problem in one process', () => {
+describe('the solver in one process', () => {
   let world: Doubles;
   let solver: Solver;
   beforeEach(async () => {
@@ -37,7 +37,7 @@ describe('solving a problem in one process', () => {
   const programsIn = (events: SolveEvent[]): ProgramEvent[] =>
     events.filter((event): event is ProgramEvent => event.event === 'program');
 
-  it('passes on five stages, the tests and the program', async () => {
+  it('emits five stages, the tests and the program', async () => {
     const events = await eventsOf();
     assert.deepEqual(
       events.map((event) => (event.event === 'stage' ? event.stage : event.event)),
@@ -48,7 +48,7 @@ describe('solving a problem in one process', () => {
     assert.deepEqual([program!.selected, program!.tests], [true, 2]);
   });
 
-  it('writes the programs of the workflow solveProblems', async () => {
+  it('writes the same programs as the workflow solveProblems', async () => {
     const sampling = { samples: 3, temperature: 0.8 };
     const result = await solve(createActivities(world.deps), { ...sampling, limit: 3 });
     const expected = await world.deps.store.getJson(result.solutions);
@@ -60,7 +60,7 @@ describe('solving a problem in one process', () => {
     );
   });
 
-  it('uses the adapters of a checkpoint, also one for each stage', async () => {
+  it('uses the adapters of a checkpoint, even with a separate adapter for each stage', async () => {
     const activities = createActivities(world.deps);
     for (const adapters of ['shared', 'per-stage'] as const) {
       const run = { ...SMALL_RUN, adapters, schedule: { ...SMALL_RUN.schedule, generatorSteps: 3 } };
@@ -94,7 +94,7 @@ describe('solving a problem in one process', () => {
     assert.ok(best > 0, 'the programs of some problem differ');
   });
 
-  it('compares tests of the request, then written tests, then agreement, then the order', () => {
+  it('compares programs by tests of the request, then by written tests, agreement and order', () => {
     const cases: [Score[], best: number][] = [
       [
         [
@@ -129,7 +129,7 @@ describe('solving a problem in one process', () => {
     for (const [scores, best] of cases) assert.equal(bestProgram(scores), best);
   });
 
-  describe('a test that is an input only', () => {
+  describe('with tests that have only inputs', () => {
     const code = (n: number): string => `def solve(x):\n    return x + ${n}`;
     const programs = [code(1), code(2), code(2), '', 'def solve(x):\n    while True: pass'];
     const written = [{ sample: 0, stage: 1 as const, args: [5] }];
@@ -138,7 +138,7 @@ describe('solving a problem in one process', () => {
       return { ...judged, verdicts: judged.tests[0]!.verdicts };
     };
 
-    it('expects the answer that the programs vote for, each with the weight of its baseline tests', async () => {
+    it('expects the answer that the programs vote for, weighted by their baseline tests', async () => {
       const { tests, verdicts, programs: counts } = await judge(programs, true);
       assert.deepEqual(verdicts, ['fail', 'pass', 'pass', 'error', 'timeout']);
       assert.deepEqual([tests[0]!.call, tests[0]!.expected], ['solve(5)', null]);
@@ -147,14 +147,14 @@ describe('solving a problem in one process', () => {
       assert.deepEqual(counts, [wrong, right, right, wrong, wrong]);
     });
 
-    it('has no verdicts if no answer has more than half of the weight, or all programs agree', async () => {
+    it('gives no verdicts if no answer has more than half of the weight, or if all programs agree', async () => {
       assert.deepEqual((await judge(programs, false)).verdicts, [], 'baseline tests that only measure have no weight');
       assert.deepEqual((await judge([code(1), code(2), code(3)], false)).verdicts, []);
       assert.deepEqual((await judge([code(2), code(2)], false)).verdicts, []);
       assert.deepEqual((await judge([code(1), code(2), code(2)], false)).verdicts, ['fail', 'pass', 'pass']);
     });
 
-    it('decides between programs that pass as many tests with values', async () => {
+    it('decides between programs that pass the same number of tests with values', async () => {
       const { programs: counts, verdicts } = await judge([code(1), code(2), code(2)], false, [
         { ...written[0]!, expected: 9 },
       ]);
@@ -177,7 +177,7 @@ describe('solving a problem in one process', () => {
     await assert.rejects(eventsOf(long), { code: 'BAD_INPUT', message: /^add-1: the prompt has \d+ tokens, .* 1000/ });
   });
 
-  it('reads the signature of a message', () => {
+  it('reads the signature in a message', () => {
     const { description, functionSignature, entry } = taskOfMessage('Add two.\n\n```python\ndef add(a, b):\n```\n');
     assert.deepEqual([description, functionSignature, entry], ['Add two.', 'def add(a, b):', 'add']);
     assert.equal(taskOfMessage('Add two.').functionSignature, 'def solve(*args):');

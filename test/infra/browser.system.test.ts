@@ -1,4 +1,4 @@
-// A page of a foreign web site, in a real browser, against every port of `gauntlet up` and of the processes that it starts.
+// Attacks from a page of a foreign web site, in a real browser, on every port of `gauntlet up` and its child processes.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ interface PageDocument {
   createElement(name: string): { append(element: object): void; submit(): void };
 }
 
-/** What a page tries with one address. Returns what it could read, and leaves the rest to the server. */
+/** The attempts of a page at one address. Returns what the page could read; the server records the rest. */
 const attack = async ({ at, paths, bodies }: { at: string; paths: string[]; bodies: Record<string, string> }) => {
   const { document } = globalThis as unknown as { document: PageDocument };
   const read: string[] = [];
@@ -81,7 +81,7 @@ const attack = async ({ at, paths, bodies }: { at: string; paths: string[]; bodi
         socket.onerror = () => reject(new Error());
       }),
   );
-  await new Promise((resolve) => setTimeout(resolve, 300)); // for the forms
+  await new Promise((resolve) => setTimeout(resolve, 300)); // the target of the forms
   return read;
 };
 
@@ -103,7 +103,7 @@ function portsOf(pid: number): Port[] {
   const found: Port[] = [];
   for (const line of readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1)) {
     const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
-    if (state !== '0A' || !sockets.has(inode!)) continue; // 0A: listening
+    if (state !== '0A' || !sockets.has(inode!)) continue; // 0A is the state LISTEN
     const [address, port] = local!.split(':');
     const host = address!
       .match(/../g)!
@@ -133,7 +133,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
   let ports: Port[];
   let browser: Browser;
   let client: Client;
-  /** Servers of the test: one has the page, and the other is attacked to show that the attack works. */
+  /** The servers of the test: one serves the page, and the other is attacked to show that the attack works. */
   let foreign: Server;
   let open: Server;
   const received: string[] = [];
@@ -157,12 +157,12 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
   before(async function () {
     this.timeout(180_000);
     needTemporal(this);
-    if (chromiumPath === undefined || process.platform !== 'linux') this.skip(); // needs /proc
-    // other tests may use the list of blocked ports up: then the server takes random ones, as SECURITY.md says
+    if (chromiumPath === undefined || process.platform !== 'linux') this.skip(); // the test needs /proc
+    // other tests may occupy all blocked ports; the server then uses random ports, as SECURITY.md says
     for (let attempt = 1; ; attempt++) {
       await startUp();
       const hidden = ports.filter(({ port }) => (BLOCKED_BY_BROWSERS as readonly number[]).includes(port));
-      if (hidden.length === 3) break; // UI, metrics and HTTP
+      if (hidden.length === 3) break; // Web UI, metrics and HTTP
       assert.ok(attempt < 5, `the list of blocked ports is used up: ${JSON.stringify(ports)}`);
       await stopUp();
       await sleep(10_000);
@@ -196,7 +196,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     [`${API}/batch-operations/x`]: JSON.stringify(END),
   };
 
-  /** A page of `origin`, whose own server answers with the page itself; everything else goes to the network. */
+  /** Opens a page of `origin`. Its own server sends the page; all other requests go to the network. */
   async function pageOf(origin: string): Promise<Page> {
     const page = await browser.newPage();
     const body = '<iframe name="frame"></iframe>';
@@ -211,7 +211,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     return found;
   }
 
-  it('can attack a server without access rules', async () => {
+  it('can attack a server that has no access rules', async () => {
     const rebound = `http://${reboundTo('127.0.0.1')}:${portOf(open)}`;
     const page = await pageOf(rebound);
     const read = await page.evaluate(attack, { at: rebound, paths: PATHS, bodies });
@@ -223,10 +223,10 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     await elsewhere.evaluate(attack, { at: `http://127.0.0.1:${portOf(open)}`, paths: PATHS, bodies });
     await elsewhere.close();
     const posts = received.filter((line) => line === `POST ${API}/workflows/planted`);
-    assert.ok(posts.length >= 2, received.join('\n') || 'nothing arrived'); // a request and a form
+    assert.ok(posts.length >= 2, received.join('\n') || 'nothing arrived'); // one request and one form
   });
 
-  it('reaches none of the ports that the project takes for blocked, and would reach others', async () => {
+  it('reaches none of the ports that the project considers blocked, but would reach others', async () => {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${portOf(foreign)}/`);
     const reaches = (port: number): Promise<boolean> =>
@@ -241,7 +241,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     assert.ok(await reaches(portOf(open)));
     for (const port of BLOCKED_BY_BROWSERS) {
       const server = createServer((_, response) => response.end('reached')).listen(port, '127.0.0.1');
-      await once(server, 'listening').catch(() => undefined); // a taken port has a server already
+      await once(server, 'listening').catch(() => undefined); // another server uses the port
       const reached = await reaches(port);
       server.close();
       assert.equal(reached, false, `port ${port}`);
@@ -249,7 +249,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     await page.close();
   });
 
-  it('reads nothing and starts nothing at any port of gauntlet up, from another origin', async () => {
+  it('reads nothing and starts nothing at any port of gauntlet up from another origin', async () => {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${portOf(foreign)}/`);
     for (const { host, port } of ports) {
@@ -262,10 +262,10 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     assert.deepEqual(await runs(), []);
   });
 
-  it('reads nothing and starts nothing at any port of gauntlet up, from a name that means this machine', async () => {
+  it('reads nothing and starts nothing at any port of gauntlet up through a name for this machine', async () => {
     const uiPort = Number(new URL(printed.ui).port);
     assert.ok(ports.some(({ port }) => port === uiPort));
-    assert.ok(ports.length >= 6, JSON.stringify(ports)); // two proxies would be one too few to be all of them
+    assert.ok(ports.length >= 6, JSON.stringify(ports)); // if there were two proxies, one would be missing
     for (const { host, port } of ports) {
       const origin = `http://${reboundTo(host)}:${port}`;
       const page = await pageOf(origin).catch(() => undefined); // browsers refuse to open pages of some ports
@@ -279,7 +279,7 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
     assert.deepEqual(await runs(), []);
   });
 
-  it('does not keep a person from the Web UI at the printed address', async () => {
+  it('does not prevent a user from opening the Web UI at the printed address', async () => {
     await client.workflow.start('shown', { taskQueue: 'nobody', workflowId: 'a-run-to-show' });
     const page = await browser.newPage();
     await page.goto(`${printed.ui}/namespaces/default/workflows`);

@@ -1,4 +1,4 @@
-// infra/helm/gauntlet: Helm lints and renders it, the types of Kubernetes accept the manifests, and they match the code.
+// Helm lints and renders infra/helm/gauntlet, the types of Kubernetes accept the manifests, and they match the code.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ import { temporalTarget } from '../../infra/temporalTarget.js';
 
 const CHART = 'infra/helm/gauntlet';
 const CHECK = 'test/infra/chart/check.go';
-const HELM = 'helm.sh/helm/v4@v4.3.1'; // brings the versions of Kubernetes' types that it is built with
+const HELM = 'helm.sh/helm/v4@v4.3.1'; // contains the versions of Kubernetes' types with which it was built
 
 interface Manifest {
   kind: string;
@@ -61,7 +61,7 @@ const EVERYTHING = {
 };
 const WASM = { ...DIND, sandbox: { kind: 'wasm' }, serviceAccount: { name: 'existing' } };
 
-/** Values without one that must be set, or with one that cannot work, and what the message names. */
+/** Values that are missing or cannot work, each with a text of its message. */
 const REFUSED: [RegExp, object][] = [
   [/image: name an image/, { ...DIND, image: '' }],
   [/temporal\.address: name the server/, { ...DIND, temporal: {} }],
@@ -81,7 +81,7 @@ async function buildCheck(): Promise<string> {
   const scratch = mkdtempSync(`${binary}-`);
   try {
     copyFileSync(CHECK, join(scratch, 'check.go'));
-    // caches of its own, which are removed: they take 700 MB
+    // uses its own caches, which are removed because they take 700 MB
     const caches = { GOCACHE: join(scratch, 'cache'), GOMODCACHE: join(scratch, 'modules') };
     const options = {
       cwd: scratch,
@@ -136,11 +136,11 @@ describe(CHART, function () {
       ]),
     );
 
-  it('refuses values that cannot work, in one line that names them', () => {
+  it('refuses values that cannot work in one line that names them', () => {
     for (const [index, [message]] of REFUSED.entries()) assert.match(refused[index]!, message);
   });
 
-  it('has one worker for each role, with options that exist', () => {
+  it('has one worker for each role, with existing options', () => {
     const { options } = createProgram().commands.find((command) => command.name() === 'worker')!;
     for (const manifests of accepted) {
       const roles = pods(manifests).flatMap(({ containers: [{ args }] }) => {
@@ -156,7 +156,7 @@ describe(CHART, function () {
     }
   });
 
-  it('selects the pods of one worker with every selector', () => {
+  it('selects only the pods of one worker with every selector', () => {
     for (const manifests of accepted) {
       const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
       const labels = deployments.map(({ spec }) => spec.template.metadata.labels);
@@ -168,7 +168,7 @@ describe(CHART, function () {
     }
   });
 
-  it('gives a worker no right that it does not need, and mounts every folder that it writes', () => {
+  it('gives a worker only the rights that it needs, and mounts every folder that it writes', () => {
     for (const manifests of accepted)
       for (const { containers, volumes } of pods(manifests)) {
         assert.equal(containers.length, 1);
@@ -187,7 +187,7 @@ describe(CHART, function () {
       }
   });
 
-  it('starts a privileged daemon only for the sandbox, and only if told', () => {
+  it('starts a privileged daemon only for the sandbox, and only on request', () => {
     const privileged = accepted.map((manifests) =>
       pods(manifests).flatMap(({ initContainers = [] }) => initContainers.map(({ name }: { name: string }) => name)),
     );
@@ -202,12 +202,12 @@ describe(CHART, function () {
     assert.deepEqual(accepted.map(sandbox), ['docker', 'docker', 'wasm']);
   });
 
-  it('passes every secret by reference, under names that the worker reads', () => {
+  it('passes every secret by reference, under the names that the worker reads', () => {
     const env = environment(accepted[1]!, 'gpu');
     const { TEMPORAL_API_KEY, ...rest } = env;
     assert.deepEqual(TEMPORAL_API_KEY, { secretKeyRef: { name: 'key', key: 'api-key' } });
     const plain = Object.entries(rest).filter(([, value]) => typeof value === 'string') as [string, string][];
-    // without the paths of certificates, which do not exist here
+    // leaves out the paths of certificates, which do not exist here
     const readable = plain.filter(([name]) => !name.endsWith('_PATH'));
     const target = temporalTarget({ ...Object.fromEntries(readable), TEMPORAL_API_KEY: 'secret' })!;
     assert.deepEqual([target.connection.address, target.connection.apiKey], ['temporal:7233', 'secret']);
@@ -217,7 +217,7 @@ describe(CHART, function () {
     assert.equal(env.GAUNTLET_BUILD_ID, '2026-05-01');
   });
 
-  it('leaves workers ten seconds of the grace period to save and to close', () => {
+  it('leaves workers ten seconds of the grace period to save and close', () => {
     const graceOf = (manifests: Manifest[]) => [
       worker(manifests, 'gpu').pod.terminationGracePeriodSeconds,
       environment(manifests, 'gpu').GAUNTLET_GRACE_SECONDS,
@@ -229,7 +229,7 @@ describe(CHART, function () {
     ]);
   });
 
-  it('places the role gpu', () => {
+  it('places the role gpu on its nodes', () => {
     const { image, resources, pod } = worker(accepted[1]!, 'gpu');
     assert.equal(image, EVERYTHING.gpu.image);
     assert.equal(resources.limits['nvidia.com/gpu'], 1);
@@ -237,7 +237,7 @@ describe(CHART, function () {
     assert.deepEqual(pod.tolerations, EVERYTHING.gpu.tolerations);
   });
 
-  it('closes the network of the sandbox, and keeps the metadata service of a cloud out of its reach', () => {
+  it('closes the network of the sandbox and blocks the metadata service of a cloud', () => {
     for (const manifests of accepted) {
       const { spec } = manifests.find(({ kind }) => kind === 'NetworkPolicy')!;
       assert.equal(spec.podSelector.matchLabels['app.kubernetes.io/component'], 'sandbox');
@@ -251,7 +251,7 @@ describe(CHART, function () {
     }
   });
 
-  it('scales by the backlog of the task queues that exist, with credentials', () => {
+  it('scales by the backlog of existing task queues, with credentials', () => {
     // the settings of KEDA 2.21: pkg/scalers/temporal_scaler.go
     const settings = ['endpoint', 'namespace', 'taskQueue', 'queueTypes', 'targetQueueSize', 'enableTLS'];
     settings.push('includeRunningWorkflowCount', 'workflowTaskQueueForCount', 'workerDeploymentName');
@@ -273,7 +273,7 @@ describe(CHART, function () {
       const target = accepted[1]!.find(
         ({ kind, metadata: { name } }) => kind === 'Deployment' && name === `test-${role}`,
       )!;
-      assert.equal(target.spec.replicas, undefined); // or each upgrade would undo the scaling
+      assert.equal(target.spec.replicas, undefined); // otherwise each upgrade would undo the scaling
       const authentication = accepted[1]!.find(({ kind }) => kind === 'TriggerAuthentication')!;
       assert.equal(authenticationRef.name, authentication.metadata.name);
       const parameters = authentication.spec.secretTargetRef.map((each: { parameter: string }) => each.parameter);
@@ -281,7 +281,7 @@ describe(CHART, function () {
     }
   });
 
-  it('is ready only if it polls the server', async () => {
+  it('reports a worker as ready only if it polls the server', async () => {
     const { command } = worker(accepted[0]!, 'gpu').readinessProbe.exec;
     let page: string | undefined;
     const server = createServer((_, response) => response.end(page)).listen(0, '127.0.0.1');
@@ -314,7 +314,7 @@ describe(CHART, function () {
   });
 });
 
-/** Names of values; what is below `resources` and the like belongs to Kubernetes. */
+/** The names of values. Names below `resources` and similar values belong to Kubernetes. */
 const namesIn = (values: object): string[] =>
   Object.entries(values).flatMap(([name, value]) => {
     const ours = value !== null && typeof value === 'object' && !Array.isArray(value) && name !== 'resources';

@@ -1,4 +1,4 @@
-// infra/compose.yaml: every role is served once, commands and files exist, and ports are open to this machine only.
+// infra/compose.yaml has one service for each role, names existing commands and files, and opens ports only to this machine.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const { services, volumes } = parse(readFileSync(FILE, 'utf8'), { merge: true })
 const workers = Object.values(services).filter(({ build }) => build !== undefined);
 
 describe(FILE, () => {
-  it('has one worker for each role, with options that exist', () => {
+  it('has one worker for each role, with existing options', () => {
     const { options } = createProgram().commands.find((command) => command.name() === 'worker')!;
     const roles = workers.flatMap(({ command = [] }) => {
       assert.equal(command[0], 'worker');
@@ -62,13 +62,13 @@ describe(FILE, () => {
     for (const { image, build } of Object.values(services)) if (!build) assert.match(image, /^[\w/-]+:v?[\d.]+$/);
   });
 
-  it('opens ports to this machine only', () => {
+  it('opens ports only to this machine', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     assert.ok(ports.length >= 2);
     for (const port of ports) assert.match(port, /^127\.0\.0\.1:\d+:\d+$/);
   });
 
-  it('refers to services and volumes that exist, and waits only for the health of services that report it', () => {
+  it('refers to existing services and volumes, and waits only for the health of services that report it', () => {
     for (const { depends_on = {}, volumes: mounts = [] } of Object.values(services)) {
       for (const [name, { condition }] of Object.entries(depends_on)) {
         assert.ok(services[name], name);
@@ -81,7 +81,7 @@ describe(FILE, () => {
     }
   });
 
-  it('is accepted by docker compose, or by the parser inside of it', function () {
+  it('is accepted by docker compose or its parser', function () {
     this.timeout(300_000); // Go builds the parser once
     const checks = [
       { present: ['docker', 'compose', 'version'], check: ['docker', 'compose', '-f', FILE, 'config', '--quiet'] },

@@ -47,14 +47,14 @@ describe('withLock', () => {
     assert.equal(await withLock(path, async () => 'mine'), 'mine');
   });
 
-  it('knows its own place after the host name changed', () => {
+  it('recognises its own place after the host name changed', () => {
     assert.ok(isHere(PLACE));
     assert.ok(isHere(`another-name-${PLACE.slice(-8)}`));
     assert.ok(!isHere(`${PLACE.slice(0, -8)}00000000`));
     assert.ok(!isHere(undefined));
   });
 
-  it('takes the lock over if a reused pid stops touching the file, even after an aborted take-over', async () => {
+  it('takes the lock over if a reused pid does not touch the file, even after an aborted takeover', async () => {
     const path = join(temporaryFolder(), 'lock');
     writeFileSync(path, `${process.ppid} ${PLACE}\n`);
     mkdirSync(`${path}.takeover`);
@@ -65,6 +65,6 @@ describe('withLock', () => {
 
   it('detects whether a process is alive', () => {
     assert.equal(isAlive(process.pid), true);
-    assert.equal(isAlive(2 ** 22 + 1), false); // above the largest pid of Linux
+    assert.equal(isAlive(2 ** 22 + 1), false); // larger than the largest pid of Linux
   });
 });

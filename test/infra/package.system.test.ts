@@ -13,17 +13,17 @@ const COMPILED = /\.(m?ts|tsx|css|html)$/;
 
 interface Packed {
   filename: string;
-  size: number; // bytes
+  size: number; // in bytes
   files: { path: string }[];
 }
 
-/** Files below a folder of the checkout, as paths from its root. */
+/** The files in a folder of the checkout, as paths from the root. */
 const filesIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder), { recursive: true })
     .map((name) => `${folder}/${name}`)
     .filter((path) => statSync(join(ROOT, path)).isFile());
 
-describe('the package', function () {
+describe('the npm package', function () {
   this.timeout(240_000);
   let folder: string;
   let packed: Packed;
@@ -31,7 +31,7 @@ describe('the package', function () {
 
   before(() => {
     folder = temporaryFolder();
-    // without scripts: `prepack` would build again
+    // without scripts, because `prepack` would build again
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
     const output = execFileSync('npm', args, {
       cwd: ROOT,
@@ -76,7 +76,7 @@ describe('the package', function () {
     assert.ok(packed.size < 8 * MEGABYTE, `${packed.size} bytes`);
   });
 
-  it('runs outside of a checkout', async () => {
+  it('runs outside a checkout', async () => {
     execFileSync('tar', ['xf', join(folder, packed.filename), '-C', folder]);
     const root = join(folder, 'package');
     symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));

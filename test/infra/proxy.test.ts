@@ -1,4 +1,4 @@
-// Which addresses are reached through a proxy of the environment.
+// Which addresses are reached through the proxies that the environment names.
 import assert from 'node:assert/strict';
 import { exceptThisMachine, forClient, forWorker, grpcProxy, proxyFor } from '../../infra/proxy.js';
 import { withVariables } from '../support/proxy.js';
@@ -8,7 +8,7 @@ const chosen = (variables: Record<string, string>, address: string): string | un
 const PROXY = 'http://proxy.corp:3128/';
 
 describe('proxyFor', () => {
-  it('reads the variables of curl, in small or capital letters', () => {
+  it('reads the same variables as curl, in lower or upper case', () => {
     for (const name of ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'])
       assert.equal(chosen({ [name]: 'http://proxy.corp:3128' }, 'https://huggingface.co/x'), PROXY, name);
     for (const name of ['http_proxy', 'HTTP_PROXY', 'all_proxy'])
@@ -19,7 +19,7 @@ describe('proxyFor', () => {
     assert.equal(chosen({}, 'https://huggingface.co'), undefined);
   });
 
-  it('never chooses one for this machine', () => {
+  it('never chooses a proxy for this machine', () => {
     const variables = { http_proxy: PROXY, https_proxy: PROXY, all_proxy: PROXY, no_proxy: 'other.corp' };
     for (const host of [
       '127.0.0.1',
@@ -83,7 +83,7 @@ describe('the proxy of a Temporal server', () => {
   const grpc = (variables: Record<string, string>, address: string): string | undefined =>
     withVariables(variables, () => grpcProxy(address)?.href);
 
-  it('is that of gRPC, else that of HTTP; other kinds than HTTP are ignored', () => {
+  it('comes from the variables of gRPC, otherwise from those of HTTP; only HTTP proxies are used', () => {
     assert.equal(grpc({ http_proxy: PROXY }, 'temporal.corp:7233'), PROXY);
     assert.equal(grpc({ HTTPS_PROXY: PROXY, http_proxy: 'http://other:1' }, 'temporal.corp:7233'), PROXY);
     assert.equal(grpc({ grpc_proxy: PROXY, https_proxy: 'http://other:1' }, 'temporal.corp:7233'), PROXY);
@@ -95,7 +95,7 @@ describe('the proxy of a Temporal server', () => {
       assert.equal(grpc({ grpc_proxy: PROXY, http_proxy: PROXY }, address), undefined, address);
   });
 
-  it('is given to client and worker, with user and password', () => {
+  it('is passed to client and worker, with user and password', () => {
     withVariables({ https_proxy: 'http://me:p%40ss@proxy.corp' }, () => {
       const settings = { address: 'temporal.corp:7233', apiKey: 'k' };
       const { address, apiKey, channelArgs } = forClient(settings);

@@ -15,7 +15,7 @@ describe('claimFolder', () => {
     for (const timer of timers.splice(0)) clearInterval(timer);
   });
 
-  /** A process elsewhere, whose clock is an hour behind. */
+  /** A process on another machine, whose clock is an hour behind. */
   function stranger(folder: string, name: string, { alive = true } = {}): void {
     const path = join(folder, 'hosts', name);
     mkdirSync(join(folder, 'hosts'), { recursive: true });
@@ -28,7 +28,7 @@ describe('claimFolder', () => {
     if (alive) timers.push(setInterval(touch, 20));
   }
 
-  it('lets processes of one place share a folder and leaves nothing behind', async () => {
+  it('lets processes of one machine share a folder, and leaves nothing behind', async () => {
     const folder = temporaryFolder();
     const claims = [await claimFolder(folder, FAST), await claimFolder(folder, { ...FAST, server: true })];
     assert.equal(readdirSync(join(folder, 'hosts')).length, 2);
@@ -36,7 +36,7 @@ describe('claimFolder', () => {
     assert.deepEqual(readdirSync(join(folder, 'hosts')), []);
   });
 
-  it('refuses a folder that another machine uses, whatever its clock says, and names it and the way out', async () => {
+  it('refuses a folder that another machine uses, whatever its clock says, and names the machine and the way out', async () => {
     const folder = temporaryFolder();
     stranger(folder, 'gpu-1-0123abcd~another-boot~77~worker~00');
     const refused = refusal(
@@ -47,7 +47,7 @@ describe('claimFolder', () => {
     assert.deepEqual(readdirSync(join(folder, 'hosts')), ['gpu-1-0123abcd~another-boot~77~worker~00']);
   });
 
-  it('takes a folder over from a machine that is gone, and removes the files of dead processes', async () => {
+  it('takes a folder over from a machine that has stopped, and removes the files of dead processes', async () => {
     const folder = temporaryFolder();
     stranger(folder, 'gpu-1-0123abcd~another-boot~77~worker~00', { alive: false });
     stranger(folder, `${PLACE}~${BOOT}~${2 ** 22 + 1}~worker~00`, { alive: false });
@@ -80,14 +80,14 @@ describe('refuseNetworkFolder', () => {
     for (const [magic, name] of [
       [0x6969, 'NFS'],
       [0xfe534d42, 'SMB'],
-      [0xfe534d42 | 0, 'SMB'], // as a signed number
+      [0xfe534d42 | 0, 'SMB'], // the number as a signed integer
     ] as const)
       await assert.rejects(
         refuseNetworkFolder('/srv/x', async () => magic),
         refusal('BAD_CONFIG', new RegExp(`/srv/x is on ${name}, .*s3:`)),
       );
     if (process.platform === 'linux')
-      // mkdir would not end
+      // mkdir would not return
       await assert.rejects(refuseNetworkFolder('/proc/x/y'), refusal('BAD_CONFIG', /\/proc\/x\/y is on procfs, /));
     await refuseNetworkFolder(join(temporaryFolder(), 'not', 'there'));
   });

@@ -8,7 +8,7 @@ import { temporaryFolder } from './support.js';
 describe('the documentation site', function () {
   this.timeout(300_000);
 
-  it('has every page, a navigation, search, and no resource of another host', () => {
+  it('has every page, a navigation and a search, and uses no other host', () => {
     const site = temporaryFolder();
     const vitepress = 'node_modules/vitepress/bin/vitepress.js';
     execFileSync(process.execPath, [vitepress, 'build', 'docs', '--outDir', site], { stdio: 'pipe' });

@@ -1,4 +1,4 @@
-// Temporary folders and programs for the tests of set-up and tools.
+// Creates temporary folders and programs for the tests of set-up and tools.
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ process.once('exit', () => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new folder with these files. It is removed when the process ends. */
+/** Creates a folder with these files. It is removed when the process ends. */
 export function temporaryFolder(files: Record<string, string> = {}, parent = tmpdir()): string {
   const folder = realpathSync(mkdtempSync(join(parent, 'gauntlet-test-')));
   made.push(folder);
@@ -24,7 +24,7 @@ export function writeInto(folder: string, name: string, text: string): string {
   return file;
 }
 
-/** An executable shell script. */
+/** Makes an executable shell script. */
 export function program(folder: string, name: string, body: string): string {
   const file = writeInto(folder, name, `#!/bin/sh\n${body}\n`);
   chmodSync(file, 0o755);
@@ -33,7 +33,7 @@ export function program(folder: string, name: string, body: string): string {
 
 export interface Ended {
   code: number | null;
-  text: string; // both outputs in order of arrival
+  text: string; // collects both outputs in the order of their arrival
 }
 
 export function runNode(

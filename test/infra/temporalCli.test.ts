@@ -44,7 +44,7 @@ describe('the Temporal CLI', () => {
     assert.deepEqual(await provideTemporalCli({ env }), { path: onPath, source: 'PATH' });
   });
 
-  it('is downloaded, and refused before it is unpacked if its digest is another', async () => {
+  it('is downloaded, and refused before it is unpacked if its digest is wrong', async () => {
     const { folder, env, cached } = caseOf();
     program(folder, 'temporal', 'echo downloaded');
     const bytes = execFileSync('tar', ['-cz', 'temporal'], { cwd: folder });
@@ -63,7 +63,7 @@ describe('the Temporal CLI', () => {
     server.close();
   });
 
-  it('and other programs are not taken from the current folder', async () => {
+  it('is never taken from the current folder, nor are other programs', async () => {
     const folder = temporaryFolder();
     for (const name of ['temporal', 'python3', 'nvidia-smi', 'go', 'npm', 'sh']) program(folder, name, 'echo > PWNED');
     for (const name of ['pip', 'zipfile']) writeInto(folder, `${name}.py`, "open('PWNED', 'w')");
@@ -95,7 +95,7 @@ describe('the Temporal CLI', () => {
     });
   });
 
-  it('is not built with a Go that is too old, and the build step that failed is named', async () => {
+  it('is not built with an old version of Go, and a failed build step is named', async () => {
     const { folder, env } = caseOf();
     for (const [body, reason] of [
       ['echo "go version go1.19.8 linux/amd64"', /Go 1\.19 is too old to build it \(1\.25\+\)/],
@@ -109,7 +109,7 @@ describe('the Temporal CLI', () => {
     }
   });
 
-  it('is built once for concurrent callers, and only finished programs reach the cache', async () => {
+  it('is built once for concurrent callers, and only complete programs reach the cache', async () => {
     const { folder, env, cached } = caseOf();
     program(folder, 'bin/go', FAKE_GO);
     const calls = writeInto(folder, 'calls', '');

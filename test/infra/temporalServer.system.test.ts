@@ -49,20 +49,20 @@ describe('ensureServer', () => {
     if (findTemporalCli() !== undefined) return;
     if (process.env.GAUNTLET_REQUIRE_TEMPORAL)
       throw new Error('GAUNTLET_REQUIRE_TEMPORAL is set and there is no Temporal CLI');
-    this.skip(); // no Temporal CLI on this machine
+    this.skip(); // this machine has no Temporal CLI
   });
   afterEach(async () => {
     for (const server of owned.splice(0)) await server.close();
   });
 
-  it('gives servers of several stores that start at once a port each', async () => {
+  it('gives the servers of several stores different ports if they start at once', async () => {
     const stores = [1, 2, 3].map(() => join(temporaryFolder(), 'store'));
     const servers = await Promise.all(stores.map((storeDir) => start({ storeDir })));
     assert.equal(new Set(servers.map(({ address }) => address)).size, 3);
     assert.equal(new Set(servers.map(({ uiUrl }) => uiUrl)).size, 3);
   });
 
-  it('keeps its database in a store of any name, and finds it again', async () => {
+  it('keeps its database in a store with any name, and finds it again', async () => {
     const storeDir = join(temporaryFolder(), 'stö #1 %20 😀?x=y&z');
     for (const start of [1, 2]) {
       const server = await ensureServer({ env, storeDir, port: 0, uiPort: 0 });
@@ -105,9 +105,9 @@ describe('ensureServer', () => {
     assert.equal(await asked({ host: `evil.example:${uiPort}` }), 403);
     assert.equal(await asked({ origin: 'https://evil.example' }), 403);
     assert.equal(await asked({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }), 403);
-    assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // keeps its port
+    assert.equal((await start({ storeDir, port: 1 })).address, one!.address); // the server keeps its port
     if (process.platform === 'linux') {
-      // its HTTP API refuses what a page could send, also to a browser that does not block its port
+      // its HTTP API refuses requests that a page could send, even from a browser that does not block the port
       const [, api] = /--http-port\0(\d+)/.exec(readFileSync(`/proc/${one!.pid}/cmdline`, 'utf8'))!;
       const post = (path: string, host: string) =>
         new Promise<number>((settle, fail) => {
@@ -126,7 +126,7 @@ describe('ensureServer', () => {
     assert.equal(isAlive(owner.pid!), false);
     assert.equal(existsSync(join(storeDir, 'temporal.json')), false);
 
-    const again = await start({ storeDir, port: 0, uiPort: 0 }); // on the existing database
+    const again = await start({ storeDir, port: 0, uiPort: 0 }); // the server uses the existing database
     assert.equal(again.owned, true);
   });
 
@@ -169,7 +169,7 @@ describe('ensureServer', () => {
     );
   });
 
-  it('accepts a server that does not show its search attributes, and passes on other failures', async () => {
+  it('accepts a server that does not show its search attributes, and reports other failures', async () => {
     const serverThatFails = (code: number) => {
       const listSearchAttributes = () => Promise.reject(Object.assign(new Error('no'), { code }));
       const workflowService = { describeNamespace: async () => ({}) };
@@ -221,10 +221,10 @@ describe('ensureServer', () => {
     listener.close();
   });
 
-  it('hides what has no access rules at ports that browsers do not connect to, or says that all are taken', async () => {
+  it('uses ports that browsers block for services without access rules, or says that all are taken', async () => {
     for (const port of BLOCKED_BY_BROWSERS) {
       const refused = await fetch(`http://127.0.0.1:${port}`).catch((error: Error) => error);
-      assert.equal(((refused as Error).cause as Error).message, 'bad port', String(port)); // as Node does
+      assert.equal(((refused as Error).cause as Error).message, 'bad port', String(port)); // Node listens in the same way
     }
     const hidden = await hiddenPorts();
     for (const port of [hidden.ui.port, hidden.metrics, hidden.http])
@@ -233,7 +233,7 @@ describe('ensureServer', () => {
     const { port, listener } = await occupied();
     try {
       if (process.platform === 'linux') {
-        const { ui, metrics, http } = await hiddenPorts([port]); // the UI has an address of its own
+        const { ui, metrics, http } = await hiddenPorts([port]); // the UI has its own address
         assert.equal(ui.port, port);
         assert.notEqual(ui.host, '127.0.0.1');
         for (const other of [metrics, http]) assert.ok(other !== port && (await isFree(other)));
@@ -300,7 +300,7 @@ describe('ensureServer', () => {
     );
   });
 
-  it('starts again if another program takes a port of the server, at most twice', async () => {
+  it('tries again at most twice if another program takes a port of the server', async () => {
     const folder = temporaryFolder();
     const starts = join(folder, 'starts');
     const losing = (times: number) =>
@@ -321,7 +321,7 @@ describe('ensureServer', () => {
     assert.equal(readFileSync(starts, 'utf8').length, 6);
   });
 
-  it('starts no server on the folder of another machine, and changes nothing there', async () => {
+  it('refuses to start a server in the folder of another machine, and changes nothing there', async () => {
     const storeDir = temporaryFolder({ 'temporal.db': 'its database' });
     const other = join(storeDir, 'hosts', 'box-0123abcd~another-boot~1~server~00');
     mkdirSync(join(storeDir, 'hosts'));

@@ -64,7 +64,7 @@ describe('temporalTarget', () => {
     assert.ok(of('mtls').connection.tls);
   });
 
-  it('never combines the environment with a profile, since the key of one would go to the address of the other', () => {
+  it('does not combine environment variables with a profile, so that no key reaches a wrong address', () => {
     for (const name of ['TEMPORAL_ADDRESS', 'TEMPORAL_API_KEY', 'TEMPORAL_TLS_SERVER_NAME']) {
       const mixed = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'prod', [name]: 'x:1' };
       assert.throws(() => temporalTarget(mixed), {

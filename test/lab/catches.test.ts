@@ -28,7 +28,7 @@ import { interpretKeyhole } from '../../lab/families/keyhole/interpret.js';
 import { renderCode } from '../../lab/families/keyhole/render.js';
 import { pluck } from '../support/pluck.js';
 
-/** A problem of one number: wrong programs differ from the reference at the numbers of their name. */
+/** A problem with one number. Wrong programs differ from the reference at the numbers in their names. */
 function toyProblem(...wrong: number[][]): FrozenProblem {
   const program = (at: number[]): WrongProgram => ({
     id: at.join(),
@@ -80,8 +80,8 @@ function record(name: string, seed: number, over: Partial<CatchesRecord> = {}): 
   };
 }
 
-describe('catches', () => {
-  it('count the inputs up to the first that tells a program from the reference', () => {
+describe('the measurement of catches', () => {
+  it('counts the inputs up to the first that distinguishes a program from the reference', () => {
     const problem = toyProblem([5], [7, 9], [100]);
     const shared = catchesOf(
       problem,
@@ -108,12 +108,12 @@ describe('catches', () => {
     );
   });
 
-  it('need the fewest tests that a greedy choice finds', () => {
+  it('counts the tests that a greedy choice needs', () => {
     const problem = toyProblem([1, 3], [2, 3], [4]);
     assert.deepEqual(greedySuite(problem, [[1], [2], [3], [4], [0]]), [[3], [4]]);
   });
 
-  it('know how rare a mistake is', () => {
+  it('determines how rare a mistake is', () => {
     assert.deepEqual(chanceOf(toyProblem([1], [1, 2], [9]), [[1], [2], [3], [4]]), [0.25, 0.5, 0]);
     assert.deepEqual([0.4, 0.02, 0.004, 0.0009, 0.00002, 0].map(decadeOf), [-1, -2, -2, -3, -4, -4]);
     const decades = Object.values(measureChances('keyhole', 'validation', 10).chances)
@@ -125,23 +125,23 @@ describe('catches', () => {
     );
   });
 
-  it('cost what tokens, draws and calls cost', () => {
+  it('adds up the costs of tokens, draws and calls', () => {
     const control = record('mutation', 0);
     assert.equal(secondsOf(control, 10, prices, 'sandbox'), 10 * 0.002 + 20 * 0.001);
     assert.equal(tokensOf(control, 10), 0);
     const model = record('hybrid', 0, { model: { inputs: 4, tokens: 10, seconds: 0.001 } });
-    // four inputs of ten tokens, then six that are drawn
+    // four inputs of ten tokens each, then six that are drawn
     assert.ok(Math.abs(secondsOf(model, 10, prices, 'inProcess') - (0.04 + 6 * 0.003 + 20 * 0.0001)) < 1e-12);
     assert.equal(tokensOf(model, 10), 40);
     for (const one of [control, model]) {
       const seconds = secondsOf(one, 17, prices, 'sandbox');
       assert.ok(Math.abs(inputsIn(one, seconds, prices, 'sandbox') - 17) < 1e-6);
     }
-    assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 7), 0.25); // between 6 and 8
+    assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 7), 0.25); // interpolated between 6 and 8
     assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 1e9), 0.5);
   });
 
-  it('have controls that write different inputs, always the same for a seed', () => {
+  it('has controls that write different inputs, which depend only on the seed', () => {
     for (const [family, problem] of Object.entries({
       keyhole: FROZEN.keyhole('validation')[0]!,
       nested: FROZEN.nested('validation').find(({ wrong }) => wrong.length > 0)!,
@@ -162,7 +162,7 @@ describe('catches', () => {
     }
   });
 
-  it('find what their hint leads to: a constant, an order of the list, a distance', () => {
+  it('has controls that follow their hint: a constant, an order of the list, or a distance', () => {
     const caught = (name: string, problem: FrozenProblem): number => {
       const control = CONTROLS.find((one) => one.name === name)!;
       return catchesOf(problem, control, 0, 800).caught.filter(({ rank }) => Number.isFinite(rank)).length;
@@ -177,7 +177,7 @@ describe('catches', () => {
     assert.deepEqual([caught('structure', { ...lists, wrong }), caught('uniform', { ...lists, wrong })], [1, 0]);
   });
 
-  it('are summed by stratum, kind of mistake and chance', () => {
+  it('sums catches by stratum, kind of mistake and chance', () => {
     const measured = { family: 'keyhole', split: 'validation', problems: 3, seed: 0, commit: 'c0ffee' } as const;
     const chances = measureChances('keyhole', 'validation', 3);
     const { cells } = measureArm(measured, CONTROLS.find(({ name }) => name === 'by-hand')!, chances);
@@ -193,7 +193,7 @@ describe('catches', () => {
     }
   });
 
-  it('teach inputs of which the first catches the program, and never show it to a blind writer', () => {
+  it('teaches inputs of which the first catches the program, and never shows a program to a blind writer', () => {
     const vocabulary = keyholeVocabulary();
     let catching = 0;
     for (let i = 0; i < 60; i++) {
@@ -215,7 +215,7 @@ describe('catches', () => {
     assert.equal(vocabulary.encode('-417').length, 2);
   });
 
-  it('measure written inputs, and changes of the first of them', () => {
+  it('measures written inputs, and mutations of the first of them', () => {
     const problem = toyProblem([418], [419]);
     const written = { inputs: { 418: [[417]], 419: [[419]] } as Record<string, Value[][]>, tokens: 9, seconds: 1 };
     const ranks = (one: ReturnType<typeof writerOf>): boolean[] =>
@@ -224,7 +224,7 @@ describe('catches', () => {
     assert.deepEqual(ranks(hybridOf('hybrid', written)), [true, true]);
   });
 
-  it('are what docs/adversary.md and its pictures show', () => {
+  it('agrees with docs/adversary.md and its pictures', () => {
     const page = readFileSync(join(ROOT, 'docs', 'adversary.md'), 'utf8');
     const records = readCatchRecords(catchRecordsPath());
     assert.equal(withCatches(page, records), page);
@@ -234,7 +234,7 @@ describe('catches', () => {
     }
   });
 
-  it('are summed up in docs/evidence.md, each control beside a taught writer', () => {
+  it('is summed up in docs/evidence.md, with each control beside a taught writer', () => {
     const page = readFileSync(join(ROOT, 'docs', 'evidence.md'), 'utf8');
     const records = readCatchRecords(catchRecordsPath());
     assert.equal(withSummary(page, records), page);
@@ -247,7 +247,7 @@ describe('catches', () => {
     assert.equal(summaryOf([]), 'No record yet.');
   });
 
-  it('compare arms at the seconds of eight inputs of the trained writer', () => {
+  it('compares arms at the time that the trained writer needs for eight inputs', () => {
     const trained = [0, 1, 2].map((seed) =>
       record('trained', seed, { model: { inputs: 16, tokens: 10, seconds: 0.001 } }),
     );

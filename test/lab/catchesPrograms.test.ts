@@ -1,5 +1,5 @@
-// Programs of a generator after training: suites, rewards, judgement, and one update. Programs are given instead of sampled, so that the
-// outcome is known.
+// Programs of a generator after training: suites, rewards, verdicts, and one update. The test gives the programs instead of
+// sampling them, so that the outcome is known.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,8 +42,8 @@ const written: Value[][] = [
 ];
 
 describe('programs after training', () => {
-  describe('suites', () => {
-    it('have the known inputs and as many different ones as their arm', () => {
+  describe('and their suites', () => {
+    it('have the known inputs and as many different inputs as their arm allows', () => {
       for (const problem of problems) {
         for (const arm of SUITE_ARMS) {
           const suite = suiteOf(arm, 3, problem, written);
@@ -60,7 +60,7 @@ describe('programs after training', () => {
       assert.deepEqual(suiteOf('blind', 0, problem!, written).slice(3, 5), written.slice(0, 2));
     });
 
-    it('pay all for a program that passes, and nothing for text; by hand they find what mutation overlooks', () => {
+    it('pay fully for a program that passes, nothing for text, and find by hand what mutation misses', () => {
       const share = (arm: SuiteArm): number => {
         const mistakes = problems.flatMap((problem) => {
           const suite = suiteOf(arm, 0, problem);
@@ -78,7 +78,7 @@ describe('programs after training', () => {
     });
   });
 
-  it('are judged by behaviour, in the stratum of the mistake', () => {
+  it('are judged by behaviour, in the stratum of their mistake', () => {
     for (const problem of problems) {
       assert.ok(Object.values(judge(problem.spec, problem)).every(Boolean));
       assert.ok(!Object.values(judge(undefined, problem)).some(Boolean));
@@ -111,7 +111,7 @@ describe('programs after training', () => {
     assert.ok(right.length > 135 && right.length < 195, `${right.length}`);
   });
 
-  describe('of an engine', () => {
+  describe('with an engine', () => {
     const folder = temporaryFolder();
     let engine: Engine;
     before(async () => {
@@ -121,7 +121,7 @@ describe('programs after training', () => {
       await engine.close();
     });
 
-    /** Writes a right and a wrong program in turn. */
+    /** Writes a right and a wrong program alternately. */
     const writing = (own: readonly KeyholeProblem[], wrongOf: (problem: KeyholeProblem) => KeyholeSpec): Engine => {
       const byPrompt = new Map(own.map((problem) => [programPrompt(renderDescription(problem.spec)), problem]));
       const generate: Engine['generate'] = async (requests) =>
@@ -140,7 +140,7 @@ describe('programs after training', () => {
       assert.equal(programOf(engine, tokens.slice(0, -3)), undefined);
     });
 
-    it('train the generator where the tests tell them apart, always in the same way', async () => {
+    it('train the generator if the tests distinguish them, in a reproducible way', async () => {
       const missing = ({ wrong }: KeyholeProblem): KeyholeSpec => wrong.find(({ flaw }) => flaw === 'result')!.spec;
       const writer = writing(keyholeProblems('train'), missing);
       const train = (arm: SuiteArm) => trainGenerator(writer, { arm, seed: 0, updates: 1, written: {} }, () => {});
@@ -177,8 +177,8 @@ describe('programs after training', () => {
     return { kind: 'programs', split: 'test', arm, seed, commit: 'c0ffee', updates: 1, trained: 9, before, after };
   };
 
-  it('are compared seed by seed, with the wider interval: over seeds or over writers', () => {
-    const seeds = [0, 1, 8]; // 0 and 8 have the same writer
+  it('are compared seed by seed, with the wider interval of seeds and writers', () => {
+    const seeds = [0, 1, 8]; // seeds 0 and 8 have the same writer
     const mutation = seeds.map((seed) => record('mutation', seed, 0.5));
     const hybrid = [0.6, 0.7, 0.8].map((right, i) => record('blind-hybrid', seeds[i]!, right));
     const { value, count, half } = difference(mutation, hybrid);
@@ -193,12 +193,12 @@ describe('programs after training', () => {
     assert.throws(() => withPrograms('# Page', []), /has no <!-- programs -->/);
   });
 
-  it('are what docs/adversary.md shows', () => {
+  it('agree with docs/adversary.md', () => {
     const page = readFileSync(join(ROOT, 'docs', 'adversary.md'), 'utf8');
     assert.equal(withPrograms(page, readCatchRecords(catchRecordsPath())), page);
   });
 
-  it('are not measured again', async () => {
+  it('are not measured again if they have a record', async () => {
     const records = memoryRecords();
     const known = record('mutation', 0, 0.5);
     records.save(known);

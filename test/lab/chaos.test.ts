@@ -1,4 +1,4 @@
-// The plan, notices, comparison and figures of the chaos run; test/workflows/crash.system.test.ts runs a short one.
+// The plan, the reports, the comparison and the figures of a chaos run; test/workflows/crash.system.test.ts makes a short run.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -211,7 +211,7 @@ describe('leftovers of a chaos run', () => {
   it('finds processes that name the folder or belong to the session of a worker, until they exit', async () => {
     const folder = temporaryFolder();
     const named = spawn('sleep', ['60'], { env: { ...process.env, SOMETHING: folder }, stdio: 'ignore' });
-    // in its own session and without the folder name, like an interpreter with an empty environment
+    // runs in its own session without the folder name, like an interpreter with an empty environment
     const worker = spawn('/bin/sh', ['-c', 'sleep 60 & wait'], { env: {}, detached: true, stdio: 'ignore' });
     try {
       const look = (): string[] => leftProcesses(folder, new Set([worker.pid!]));
@@ -232,8 +232,8 @@ describe('leftovers of a chaos run', () => {
   it('finds containers of dead workers only', async function () {
     this.timeout(180_000);
     const docker = await requireDocker(this);
-    await (await openDocker({ size: 1 })).close(); // builds the image
-    const pid = 2 ** 22 + 1; // no process has it
+    await (await openDocker({ size: 1 })).close(); // this builds the image
+    const pid = 2 ** 22 + 1; // no process has this pid
     const [name, label] = Object.entries(ownLabels())[0]!;
     const container = await docker.createContainer({
       Image: IMAGES.none,
@@ -252,7 +252,7 @@ describe('leftovers of a chaos run', () => {
   });
 });
 
-describe('chaos figures', () => {
+describe('the figures of a chaos run', () => {
   const execution = (name: string, scheduled: number, completed: number, attempt = 1): Execution => ({
     name,
     attempt,
@@ -261,19 +261,19 @@ describe('chaos figures', () => {
     started: completed - 100,
   });
 
-  it('recovery ends when an activity scheduled after the kill completes', () => {
+  it('end the recovery when an activity that was scheduled after the kill completes', () => {
     const executions = [execution('a', 1000, 2500), execution('b', 2600, 4000), execution('c', 4100, 5000)];
     assert.equal(recovery(2000, executions, 9000), 2);
     assert.equal(recovery(4050, executions, 9000), 0.95);
     assert.equal(recovery(4500, executions, 9000), 4.5, 'else by its end');
   });
 
-  it('repeated work counts every attempt after the first, by activity', () => {
+  it('count every attempt after the first as repeated work, by activity', () => {
     const executions = [execution('a', 0, 1100, 3), execution('b', 1100, 2000), execution('a', 2000, 4100, 2)];
     assert.deepEqual(repeatedWork(executions), { attempts: { a: 3 }, seconds: 3 });
   });
 
-  it('spreadOf uses nearest ranks', () => {
+  it('use nearest ranks for percentiles (spreadOf)', () => {
     const random = new RandomStream('ranks');
     const values = random.shuffle([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     assert.deepEqual(spreadOf(values), { median: 5, p90: 9, max: 10 });
@@ -311,7 +311,7 @@ describe('chaos figures', () => {
     return { code, printed, noted, asked: asked! };
   };
 
-  it('main exits with 0 for equal runs and prints one line of JSON with --json', async () => {
+  it('make main exit with 0 for equal runs, and print one line of JSON with --json', async () => {
     const { code, printed, asked } = await run(['--json', '--seed', '7', '--kills', '2'], {});
     assert.equal(code, 0);
     assert.deepEqual(printed.length, 1);
@@ -322,7 +322,7 @@ describe('chaos figures', () => {
   });
 
   for (const [what, figures, line] of wrong) {
-    it(`main reports ${what} and exits with a non-zero code`, async () => {
+    it(`make main report ${what} and exit with a non-zero code`, async () => {
       const [complaint, ...more] = complaints({ ...SOUND, ...figures });
       assert.match(complaint!, line);
       assert.deepEqual(more, []);
@@ -333,7 +333,7 @@ describe('chaos figures', () => {
     });
   }
 
-  it('main rejects invalid options', async () => {
+  it('make main reject invalid options', async () => {
     for (const args of [
       ['--kills', '0'],
       ['--seed', 'x'],

@@ -1,4 +1,4 @@
-// The plan and the verdict of the cluster run. `npm run cluster -- --quick` runs a short one; it needs root.
+// The plan and the verdict of a cluster run. `npm run cluster -- --quick` makes a short run; it needs root.
 import assert from 'node:assert/strict';
 import { type ClusterFigures, complaints, described } from '../../lab/cluster/figures.js';
 import { planFaults } from '../../lab/cluster/plan.js';

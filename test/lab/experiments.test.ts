@@ -40,8 +40,8 @@ function record(arm: string, seed: number, pass: number, over: Partial<Experimen
   };
 }
 
-describe('experiments', () => {
-  it('have valid arms; all but four update the generator as often as the method', () => {
+describe('the experiments', () => {
+  it('have valid arms, all but four of which update the generator as often as the method', () => {
     const updates = (config: object): number =>
       countSteps(resolveConfig(config), 'generator') +
       planWarmStart(resolveConfig(config)).filter(({ role }) => role === 'generator').length;
@@ -60,7 +60,7 @@ describe('experiments', () => {
     );
   });
 
-  it('have problem files in which references of the train split alone are wrong', async () => {
+  it('have problem files in which only references of the train split are wrong', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'problems.jsonl');
     writeFileSync(path, asFile(problemsWithWrongReferences('tiny', 0.2)));
@@ -85,13 +85,13 @@ describe('experiments', () => {
     for (const known of [0, 1, 2, 3, 4, 5, 1001, 1002, 1003, 90210]) assert.ok(!FRESH_SEEDS.includes(known));
   });
 
-  it('train an arm that is to sample more tokens longer, in every stage', () => {
+  it('train an arm longer in every stage if it must sample more tokens', () => {
     const { schedule } = resolveConfig(configOf({ family: 'nested', arm: 'frozen' }, {}, 1.6));
     const { discriminatorSteps, generatorSteps, alternatingSteps, stages } = schedule;
-    assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [3, 3, 6, 2]); // 2 and 4 × 1.6
+    assert.deepEqual([discriminatorSteps, generatorSteps, alternatingSteps, stages.length], [3, 3, 6, 2]); // 2 × 1.6 and 4 × 1.6
   });
 
-  it('know that an arm at equal tokens is the same run if its schedule does not change', () => {
+  it('treat an arm at equal tokens as the same run if its schedule does not change', () => {
     const key = { family: 'nested', arm: 'frozen', seed: 3 } as const;
     const [updates, same, longer] = [
       digestOf({ ...key, equal: 'updates' }, { over: {} }, 1),
@@ -102,7 +102,7 @@ describe('experiments', () => {
     assert.notEqual(longer, updates);
   });
 
-  it('know that an arm with wrong references is not the method', () => {
+  it('do not treat an arm with wrong references as the method', () => {
     const digest = (arm: string): string =>
       digestOf({ family: 'nested', arm, seed: 0, equal: 'updates' }, { over: {} }, 1);
     assert.equal(new Set(['method', 'gate-0', 'gate-5', 'gate-20'].map(digest)).size, 4);
@@ -119,7 +119,7 @@ describe('experiments', () => {
     assert.equal(pairedDifference([1, 2], [1, 2]).p, 1);
   });
 
-  it('keep records in the order of arms and seeds, one for each key', () => {
+  it('keep records in the order of arms and seeds, with one record for each key', () => {
     const folder = temporaryFolder();
     const path = join(folder, 'records.jsonl');
     assert.deepEqual(readRecords(path), []);
@@ -169,13 +169,13 @@ describe('experiments', () => {
     assert.equal(plot.match(/<circle cx="[\d.]+" cy="[\d.]+" r="4"/g)!.length, 3);
     // the axis goes from 40 to 80 %: 61 % ± 12.7 points, t(0.975, 1) · 0.01
     assert.match(plot, /<line x1="318\.6" y1="\d+" x2="712\.4" y2="\d+"/);
-    assert.match(plot, /<circle cx="810\.0" cy="75" r="4"/); // the method, at 80 %
+    assert.match(plot, /<circle cx="810\.0" cy="75" r="4"/); // the mean of the method is 80 %
     assert.match(plot, />frozen<\/text>/);
     assert.equal(plotOf('nested', records.slice(0, 1)), undefined);
     assert.equal(plotOf('tiny', records), undefined);
   });
 
-  it('have every figure of the text', () => {
+  it('have a record for every figure in the text', () => {
     const page = 'By 7.7 %\n± 1.9, and 0.5 × 41.2 (± 20).\n<!-- a --> | −7.7 % ± 1.9 | 41.2 ± 3.0 | <!-- /a -->';
     assert.deepEqual(unfounded(page, [page]), ['0.5']);
     assert.deepEqual(unfounded('7.7 ± 3.0, 7.8 and 12.75', [page]), ['7.7 ± 3.0', '7.8']);
@@ -183,7 +183,7 @@ describe('experiments', () => {
     for (const text of pages) assert.deepEqual(unfounded(text, pages), []);
   });
 
-  it('are what docs/evidence.md shows', () => {
+  it('agree with docs/evidence.md', () => {
     const page = readFileSync(join(ROOT, 'docs', 'evidence.md'), 'utf8');
     assert.equal(withRecords(page, readRecords(recordsPath())), page);
   });

@@ -1,4 +1,4 @@
-// `npm run bench -- gpu` on a CUDA runtime that computes nothing, so that its checks must fail and everything else must work.
+// Runs `npm run bench -- gpu` on a CUDA runtime that computes nothing. Its checks must fail; everything else must work.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ describe('npm run bench -- gpu', function () {
     return { status, stdout, stderr, results: JSON.parse(readFileSync(out, 'utf8')) as GpuResults };
   }
 
-  it('says that a card computes something wrong, measures, and goes on where it was', () => {
+  it('reports wrong results of a card, measures, and continues an earlier run', () => {
     const first = bench();
     assert.equal(first.status, 1, first.stderr);
     const { identity, sections, targets } = first.results;

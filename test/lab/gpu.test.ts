@@ -25,8 +25,8 @@ const done = (...measurements: Measurement[]): SectionResult => ({ status: 'done
 const failed: SectionResult = { status: 'failed', reason: 'killed', seconds: 1, measurements: [] };
 const identity: Identity = { commit: 'abc', card: 'a card', runtime: '1.30.0', small: false };
 
-describe('the benchmark of a card', () => {
-  it('reads options, and refuses others in one line', () => {
+describe('the benchmark of a GPU', () => {
+  it('reads its options, and refuses others in one line', () => {
     const all = parseGpuOptions([], {});
     assert.deepEqual(all.sections, ['check', 'step', 'train', 'generate', 'torch', 'profile']);
     assert.deepEqual([all.device, all.seconds, all.python, all.pack], ['cuda', 1800, 'python3', undefined]);
@@ -45,7 +45,7 @@ describe('the benchmark of a card', () => {
       assert.throws(() => parseGpuOptions([...args], {}), { message, exitCode: 2 });
   });
 
-  it('goes on from results of the same commit, card and runtime', () => {
+  it('continues from results of the same commit, card and runtime', () => {
     const file = join(temporaryFolder(), 'gpu.json');
     assert.deepEqual(earlierResults(file, identity).sections, {});
     const sections = { check: done(), step: failed };
@@ -75,7 +75,7 @@ describe('the benchmark of a card', () => {
     assert.equal(judge({}, false).length, TARGETS.length + 1);
   });
 
-  it('judges all checks together, also those that failed or are missing', () => {
+  it('judges all checks together, including failed and missing ones', () => {
     const verdict = (check: SectionResult | undefined): string[] => {
       const { measured, met } = judge({ check }, true)[0]!;
       return [measured, met];
@@ -88,12 +88,12 @@ describe('the benchmark of a card', () => {
     assert.deepEqual(verdict(undefined), ['–', 'not measured']);
   });
 
-  it('skips what does not fit into the memory of the card', async () => {
+  it('skips a case that does not fit into the memory of the card', async () => {
     const engine = (code: 'OUT_OF_MEMORY' | 'ENGINE_FAULT', message: string) =>
       reasonOf(new GauntletError(code, message));
     assert.deepEqual(engine('OUT_OF_MEMORY', 'too large'), { skipped: 'too large' });
     assert.deepEqual(engine('ENGINE_FAULT', 'no kernel image'), { failed: 'no kernel image' });
-    await needMemory('cpu', 1e15); // the CPU is there to try the benchmark
+    await needMemory('cpu', 1e15); // the CPU only serves to test the benchmark
   });
 
   it('packs every module that a packed one starts', async () => {
@@ -108,7 +108,7 @@ describe('the benchmark of a card', () => {
     assert.ok(started.split(' ').every(isPacked));
   }).timeout(60_000);
 
-  describe('a section', function () {
+  describe('a section of the benchmark', function () {
     this.timeout(30_000);
     const run = (script: string, seconds = 60) => {
       const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
@@ -117,7 +117,7 @@ describe('the benchmark of a card', () => {
     const print = (line: object): string => `console.log('${JSON.stringify(line)}');`;
     const one = print({ case: 'one', seconds: 1 });
 
-    it('is done with the measurements that its process prints', async () => {
+    it('is done if its process prints measurements', async () => {
       const { status, reason, measurements } = await run(`console.log('other output'); ${one}`);
       assert.deepEqual([status, reason, measurements], ['done', undefined, [{ case: 'one', seconds: 1 }]]);
     });
@@ -141,7 +141,7 @@ describe('the benchmark of a card', () => {
     });
   });
 
-  it('keeps the machine code of one kind of card in a library', () => {
+  it('keeps only the machine code of one kind of card in a library', () => {
     const entry = (kind: number, capability: number): Buffer => {
       const header = Buffer.alloc(64);
       header.writeUInt16LE(kind, 0);

@@ -5,10 +5,10 @@ const mapping = (from: string, part: string, rss: number, anonymous = 0): string
   `${from}-7f0000ffffff ${part}  /a file\nSize: 9000 kB\nRss: ${rss} kB\nAnonymous: ${anonymous} kB\nVmFlags: rd mr\n`;
 
 describe('the peak memory of our side of a benchmark', () => {
-  it('counts a part of a file once, however often it is mapped, and no allocated memory', () => {
+  it('counts a mapped part of a file once, and no allocated memory with it', () => {
     const smaps = [
       mapping('7f0000000000', 'r--p 00000000 fe:00 17', 100),
-      mapping('7f0100000000', 'r--p 00000000 fe:00 17', 80), // of another graph
+      mapping('7f0100000000', 'r--p 00000000 fe:00 17', 80), // mapped again for another graph
       mapping('7f0200000000', 'r--p 00040000 fe:00 17', 20),
       mapping('7f0300000000', 'r--p 00000000 fe:00 18', 5, 2),
       mapping('7f0400000000', 'rw-p 00000000 00:00 0', 4000, 4000),
@@ -16,7 +16,7 @@ describe('the peak memory of our side of a benchmark', () => {
     assert.equal(mappedBytes(smaps.join('')), (100 + 20 + 3) * 1024);
   });
 
-  it('contains allocated memory', function () {
+  it('includes allocated memory', function () {
     if (process.platform !== 'linux') this.skip(); // samples are read from /proc
     const peak = samplePeakMemory();
     const before = peak();

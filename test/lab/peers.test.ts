@@ -56,7 +56,7 @@ serve({"fail": fail, "chat": chat, "end": end, "hang": hang})
     assert.deepEqual((await peer.request('chat')).result, { answer: 42 });
   });
 
-  it('may print other text, which the reader ignores', async () => {
+  it('may print other text, which is ignored', async () => {
     const { result, cpuSeconds } = await peer.request('chat');
     assert.deepEqual(result, { answer: 42 });
     assert.ok(cpuSeconds >= 0);
@@ -67,7 +67,7 @@ serve({"fail": fail, "chat": chat, "end": end, "hang": hang})
     assert.ok(bytes > 2e6 && bytes < 2e9, `${bytes}`);
   });
 
-  it('makes pending and later requests fail if it exits', async () => {
+  it('makes pending and later requests fail when it exits', async () => {
     await assert.rejects(peer.request('end'), /toy ended \(exit 5\)/);
     await assert.rejects(peer.request('chat'), /toy ended \(exit 5\)/);
   });
@@ -85,7 +85,7 @@ serve({"fail": fail, "chat": chat, "end": end, "hang": hang})
   });
 });
 
-/** Chains, cut to different lengths that fit the context. */
+/** Chains that are cut to different lengths, all of which fit into the context. */
 function ragged(): Job {
   const job = makeJob({ kind: 'ragged', problems: 1, samples: 2 }, SHAPES.embedded.vocab, 'test', 0);
   assert.ok(job.kind === 'train');
@@ -142,14 +142,14 @@ describe('the contenders on the shape of the shipped model', function () {
     await peer?.close();
   });
 
-  it('writes the weights and the adapter of a shape once', () => {
+  it('have a folder with weights and an adapter that is written once', () => {
     const bytes = readFileSync(join(model, 'model.safetensors'));
     assert.equal(provideShape('embedded', join(model, '..')), model);
     assert.deepEqual(readFileSync(join(model, 'model.safetensors')), bytes);
     assert.ok(JSON.parse(readFileSync(join(model, 'adapter', 'adapter_config.json'), 'utf8')).r === 8);
   });
 
-  it('our peer trains, scores and decodes, and reports the time', () => {
+  it('train, score and decode in our peer, which reports the time', () => {
     const [train, score, decode] = outcomes as [Outcome, Outcome, Outcome];
     assert.ok(Number.isFinite(train.loss) && train.loss !== 0);
     assert.ok(Math.abs(score.loss! - Math.log(vocab)) < 2, `${score.loss}`);
@@ -160,17 +160,17 @@ describe('the contenders on the shape of the shipped model', function () {
     for (const { seconds } of outcomes) assert.ok(seconds > 0);
   });
 
-  it('our peer answers every stage and test of a step, decodes no token twice, and names the time of each part', () => {
+  it('answer every stage and test of a step in our peer, which decodes no token twice and times each part', () => {
     const step = outcomes[5]!;
     assert.equal(step.tokens!.length, 5 * 3 + 2);
-    assert.deepEqual(step.tokens![0], step.tokens![1]); // stage 1 of the same problem, greedy
+    assert.deepEqual(step.tokens![0], step.tokens![1]); // the greedy answers of stage 1 to the same problem are equal
     assert.notDeepEqual(step.tokens![3], step.tokens![4]);
     assert.ok(step.loss! > 0);
     assert.deepEqual(Object.keys(step.parts!), ['chains', 'tests', 'scoring', 'update']);
     assert.equal(step.redecoded, 0);
   });
 
-  it('our peer fails with one line for a missing model and reports its versions and memory', async () => {
+  it('fail with one line for a missing model in our peer, which reports its versions and memory', async () => {
     const other = ours();
     await assert.rejects(other.request('run', { job: jobs[0] }), { message: 'ours: no model is open' });
     await assert.rejects(other.request('open', { model: '/no/such/model' }), /^Error: ours: .*no such/i);
@@ -186,7 +186,7 @@ describe('the contenders on the shape of the shipped model', function () {
     ['torch-trained', [0, 1, 4, 5]],
     ['llama', [2]],
   ] as const) {
-    it(`${name} agrees with our peer and fails with one line for a missing model`, async function () {
+    it(`agree with our peer and fail with one line for a missing model: ${name}`, async function () {
       if (!venv) {
         console.log(
           '      skipped: GAUNTLET_BENCH_VENV names no Python with torch and llama-cpp-python; npm run bench makes one',

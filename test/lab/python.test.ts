@@ -76,7 +76,7 @@ describe("the peers' Python environment", () => {
     await assert.rejects(providePython(request), fails(/^python3 -m venv failed/));
   });
 
-  it('can be given by path and must be a Python environment', async () => {
+  it('can be given by path, and must be a Python environment', async () => {
     const { request, root } = checkout();
     await assert.rejects(providePython({ ...request, venv: root }), fails(/is no Python environment/));
     const python = program(root, 'own/bin/python', 'true');

@@ -15,7 +15,7 @@ describe('the recording of a terminal', () => {
     assert.deepEqual(shown('a \u001b[36m<█>\u001b[39m b'), ['a <tspan fill="#56d4dd">&#60;█&#62;</tspan> b']);
   });
 
-  it('has a frame for each change, shortens waiting, and states the real time', () => {
+  it('has a frame for each change, shortens pauses, and states the real time', () => {
     const output = Buffer.from('…ab\rxb');
     const { frames, seconds } = framesOf(output, '1.5 3\n0.1 1\n30 1\n0.25 1\n2 1\n');
     assert.deepEqual(

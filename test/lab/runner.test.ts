@@ -33,7 +33,7 @@ interface Pretended {
   token?: number;
 }
 
-describe('the rounds of a case', () => {
+describe('the rounds of a benchmark case', () => {
   const c = CASES.find(({ id }) => id === 'decode tiny batch 1') as Case;
 
   function make(pretended: Partial<Record<Contender, Pretended>>, more: Partial<RunnerConfig> = {}) {
@@ -58,7 +58,7 @@ describe('the rounds of a case', () => {
     return { runner, order: () => readFileSync(log, 'utf8').trim().split(' ') };
   }
 
-  it('are interleaved, rotate the order of the contenders, and follow one warm-up round', async () => {
+  it('alternate between the contenders in rotating order, after one warm-up round', async () => {
     const { runner, order } = make({ ours: { seconds: 1 }, torch: { seconds: 4 }, llama: { seconds: 2 } });
     const result = await runner.run(c, 'model');
     await runner.close();
@@ -69,7 +69,7 @@ describe('the rounds of a case', () => {
     assert.deepEqual(result.agreement, { torch: 1, llama: 1 });
   });
 
-  it('of large work run in a fresh process each, after its own warm-up', async () => {
+  it('of large work use a fresh process each, with its own warm-up', async () => {
     const { runner, order } = make({ ours: { seconds: 1, diesAt: 3 }, torch: { seconds: 4, diesAt: 3 } });
     const result = await runner.run({ ...c, alone: c.work }, 'model');
     await runner.close();
@@ -109,14 +109,14 @@ describe('the rounds of a case', () => {
     assert.equal(order().length, 4);
   });
 
-  it('begin when every contender is warm, after twelve warm-up rounds at most', async () => {
+  it('begin when every contender is warm, after at most twelve warm-up rounds', async () => {
     const { runner, order } = make({ ours: { seconds: 1 } }, { warmMs: 60_000 });
     await runner.run(c, 'model');
     await runner.close();
     assert.equal(order().length, 12 + 2);
   });
 
-  it('are two runs in a new process if the case measures memory', async () => {
+  it('consist of two runs in a new process if the case measures memory', async () => {
     const { runner, order } = make({ ours: { seconds: 2 }, torch: { seconds: 5 } });
     const memory = CASES.find(({ id }) => id === 'memory train tiny 16x256')!;
     const result = await runner.run(memory, 'model');
@@ -132,8 +132,8 @@ describe('the rounds of a case', () => {
   });
 });
 
-describe('agreement', () => {
-  it('is the share of equal tokens at the same position; missing tokens differ', () => {
+describe('the agreement of two contenders', () => {
+  it('is the share of equal tokens at the same positions; missing tokens count as different', () => {
     assert.equal(equalShare([[1, 2, 3, 4]], [[1, 2, 3, 5]]), 0.75);
     assert.equal(
       equalShare(
@@ -148,7 +148,7 @@ describe('agreement', () => {
     assert.equal(equalShare([], []), 1);
   });
 
-  it('is that of the worst round', () => {
+  it('is taken from the worst round', () => {
     const result = { agreement: {} };
     const round = (token: number) =>
       new Map<Contender, Outcome>([
@@ -160,7 +160,7 @@ describe('agreement', () => {
     assert.deepEqual(result, { agreement: { torch: 0.5 } });
   });
 
-  it('has the difference of the scores beside the share of tokens of a step', () => {
+  it('includes the difference of the scores of a step beside the share of tokens', () => {
     const result = { agreement: {} };
     compare(
       new Map<Contender, Outcome>([

@@ -33,14 +33,14 @@ describe('the command line of the benchmarks', () => {
     assert.deepEqual(parseOptions(['--without', 'llama'], {}).contenders, ['ours', 'torch', 'torch-trained']);
   });
 
-  it('prefers the environment of --venv to that of the variable', () => {
+  it('prefers the environment of --venv to the environment of the variable', () => {
     const env = { GAUNTLET_BENCH_VENV: '/env' };
     assert.equal(parseOptions([], env).venv, '/env');
     assert.equal(parseOptions(['--venv', '/flag'], env).venv, '/flag');
     assert.equal(parseOptions([], { GAUNTLET_BENCH_VENV: '' }).venv, undefined);
   });
 
-  it('is recorded without local paths, so that others can repeat it', () => {
+  it('is recorded without local paths, so that the benchmark can be repeated elsewhere', () => {
     assert.equal(commandLine([]), 'npm run bench');
     assert.equal(commandLine(['--venv', '/a', '--out=/b']), 'npm run bench');
     assert.equal(commandLine(['--venv', '/a', '--out', '/b', '--record']), 'npm run bench -- --record');
@@ -115,7 +115,7 @@ describe('the table of cases', () => {
   });
 });
 
-describe('the tokens of a case', () => {
+describe('the tokens of a benchmark case', () => {
   const work = { kind: 'decode', rows: 4, prompt: 8, newTokens: 2 } as const;
 
   it('are the same for the same round and differ between rounds', () => {
@@ -131,7 +131,7 @@ describe('the tokens of a case', () => {
     assert.notDeepEqual(job.prompts[1], job.prompts[2]);
   });
 
-  it('of a chain hold five answers after an opening, which the samples of a problem share', () => {
+  it('hold five answers after an opening in a chain, and the samples of a problem share the opening', () => {
     const job = makeJob({ kind: 'ragged', problems: 2, samples: 3 }, 50, 'a', 0);
     assert.ok(job.kind === 'train');
     assert.equal(job.rows.length, 6);
@@ -144,7 +144,7 @@ describe('the tokens of a case', () => {
     for (const { mask } of job.rows) assert.equal(mask.filter((m, t) => m === 1 && mask[t - 1] === 0).length, 5);
   });
 
-  it('train some of the tokens of each row but never the first, with an advantage each', () => {
+  it('include trained tokens in each row, but never the first, with an advantage each', () => {
     const job = makeJob({ kind: 'train', rows: 3, length: 40 }, 50, 'a', 0);
     assert.ok(job.kind === 'train');
     for (const { tokens, mask, oldLogprobs, advantages } of job.rows) {
@@ -170,7 +170,7 @@ const result = (more: Partial<CaseResult> = {}): CaseResult => {
   return { id, group, shape, work, goals, figures, ...parts, ...more };
 };
 
-describe('benchmark figures', () => {
+describe('the figures of the benchmark', () => {
   it('are medians: the middle value or the mean of the two middle values', () => {
     assert.equal(median([3, 1, 2]), 2);
     assert.equal(median([4, 1, 2, 3]), 2.5);
@@ -192,7 +192,7 @@ describe('benchmark figures', () => {
     assert.equal(verdict({ goals, ratios: {} }), '', 'who was not measured missed nothing');
   });
 
-  it('report the CPU time of other processes only', () => {
+  it('report only the CPU time of other processes', () => {
     assert.equal(foreignCores(3, 2, 2), 0.5);
     assert.equal(foreignCores(1, 2, 1), 0);
     assert.equal(foreignCores(1, 0, 0), 0);

@@ -1,4 +1,4 @@
-// Calling styles, for every backend: methods, operations, linked lists and trees, in-place answers.
+// The calling styles on every backend: methods, operations, linked lists and trees, and in-place answers.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const { checkers: CHECKERS } = JSON.parse(readFileSync(join(ROOT, 'test/data/jud
 
 export function callingConformance(get: () => Sandbox): void {
   const limits = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 90, memoryMb: 256, outputBytes: 1_000_000 };
-  /** Runs several programs, each with its entry, calling, code and inputs. */
+  /** Runs several programs, each with its own entry, calling, code and inputs. */
   const runAll = async (
     jobs: [entry: string, calling: Partial<Calling> | undefined, code: string, inputs: Value[][]][],
   ): Promise<CallResult[][]> => {
@@ -43,7 +43,7 @@ export function callingConformance(get: () => Sandbox): void {
     }
   };
 
-  it('calling: calls a method on a fresh object each time and provides the names of interview sites', async () => {
+  it('calls a method on a fresh object each time and provides the names of interview sites', async () => {
     const code = `
 class Solution:
   def __init__(self): self.seen = []
@@ -68,10 +68,10 @@ class Solution:
     ]);
     assert.deepEqual(method, [value([1, 1, 1, true]), value([1, 1, 1, true])]);
     assert.deepEqual(fixed, [value(7)]);
-    refused(plain!, /NameError/); // a program without calling has only its own imports
+    refused(plain!, /NameError/); // a program without `calling` has only its own imports
   });
 
-  it('the checkers of EvalPlus accept other right answers and no wrong ones', async () => {
+  it('lets the checkers of EvalPlus accept other right answers and no wrong ones', async () => {
     for (const [id, entry, inputs, expected, right, wrong] of CHECKERS) {
       const { checker } = rulesOf(id, entry, 1e-4);
       const questions = [expected, right, wrong, 'x'].map((answer) => [inputs, answer, expected]);
@@ -80,7 +80,7 @@ class Solution:
     }
   });
 
-  it('calling: the examples in the prompts of every convention hold', async () => {
+  it('confirms the examples in the prompts of every convention', async () => {
     const answers = await runAll(
       CONVENED.map(({ problem, solution, args }) => [problem.entry, problem.calling, solution, [args]]),
     );
@@ -90,7 +90,7 @@ class Solution:
     );
   });
 
-  it('calling: requires the program itself to define the entry', async () => {
+  it('requires the program itself to define the entry', async () => {
     const all = await runAll([
       ['gcd', {}, 'x = 1', [[4, 6]]],
       ['Counter', { style: 'operations' }, 'x = 1', [[['Counter'], [[]]]]],
@@ -102,7 +102,7 @@ class Solution:
     for (const calls of all) refused(calls, /NameError: the program defines no/);
   });
 
-  it('calling: operations return the list of results as they were after each call, None for the constructor', async () => {
+  it('returns the result of every operation as it was after the call, and None for the constructor', async () => {
     const code = `
 class MinStack:
   def __init__(self, *start): self.items = list(start)
@@ -160,7 +160,7 @@ class MinStack:
     refused(missing!, /AttributeError|IndexError/);
   });
 
-  it("calling: builds linked lists and trees from literals and back, with the program's class or the provided one", async () => {
+  it("builds linked lists and trees from literals and back, with the program's class or the provided one", async () => {
     const lists = { parameters: ['ListNode'], result: 'ListNode' } as Partial<Calling>;
     const trees = { parameters: ['TreeNode'], result: 'TreeNode' } as Partial<Calling>;
     const reverse =
@@ -197,8 +197,8 @@ class MinStack:
     assert.deepEqual(added, [value([0, 1, 1, 2, null, 2])]);
   });
 
-  it('calling: rejects cycles, other objects and oversized structures, but accepts long lists', async () => {
-    const isWasm = get().info.kind === 'wasm'; // here freeing a chain of many thousand objects overflows the stack
+  it('rejects cycles, other objects and oversized structures, but accepts long lists', async () => {
+    const isWasm = get().info.kind === 'wasm'; // on this backend, freeing a chain of many thousand objects overflows the stack
     const list = { result: 'ListNode' } as Partial<Calling>;
     const tree = { result: 'TreeNode' } as Partial<Calling>;
     const make = 'def f(k):\n  a = ListNode(0)\n  for i in range(k): a = ListNode(i, a)\n  return a';
@@ -222,7 +222,7 @@ class MinStack:
     refused(nested!, /not plain data/);
   });
 
-  it('calling: reads nodes without running code of the program', async () => {
+  it('reads nodes without running code of the program', async () => {
     const forged = (body: string): string => `
 ran = []
 class Key(str):
@@ -258,10 +258,10 @@ def f():
     ];
     for (const calls of await runAll(bodies.map((body) => ['f', { result: 'ListNode' }, forged(body), [[], []]]))) {
       refused(calls.slice(0, 1), /is not a ListNode: it stores no/);
-      assert.deepEqual(calls[1], value([])); // no code of the program ran
+      assert.deepEqual(calls[1], value([])); // the program has run no code
     }
     const [overridden, falsy] = await runAll([
-      // the stored value counts, not a computed one
+      // reads the stored value, not a computed one
       [
         'f',
         { result: 'ListNode' },
@@ -278,7 +278,7 @@ def f():
     assert.deepEqual([overridden, falsy], [[value([5, 6])], [value([7])]]);
   });
 
-  it('calling: returns an argument after the call if the problem observes it', async () => {
+  it('returns an argument after the call if the problem observes it', async () => {
     const sort = 'class Solution:\n  def f(self, nums, k):\n    nums.sort()\n    return "no"';
     const flip = 'def f(head):\n  while head: head.val = -head.val; head = head.next';
     const [sorted, none, nodes] = await runAll([
@@ -299,7 +299,7 @@ def f():
     assert.deepEqual(nodes, [value([-1, -2])]);
   });
 
-  it('calling: rejects generators, iterators, ranges and views with a clear message', async () => {
+  it('rejects generators, iterators, ranges and views with a clear message', async () => {
     const answers = [
       '(x for x in [1])',
       'iter([1])',
@@ -326,7 +326,7 @@ def f():
     refused(await run('f', undefined, 'def f(): return f', [[]]), /function.*is not plain data/);
   });
 
-  it('calling: runs a whole program that reads its input and prints its answer', async () => {
+  it('runs a whole program that reads its input and prints its answer', async () => {
     const code =
       'import sys\nn = int(input())\nprint(n * 2)\nprint(sys.stdin.read().strip() if n else open(0).read(), end="")';
     const calls = await run('main', { style: 'stdio' }, code, [['3\nrest\n'], ['0\nwhole']]);
@@ -334,7 +334,7 @@ def f():
     assert.equal(calls[1]!.kind, 'value');
   });
 
-  it('calling: raises the limit of recursion as judges do, and an endless recursion is a RecursionError', async () => {
+  it('raises the recursion limit as judges do, and reports an endless recursion as RecursionError', async () => {
     const kinds = {
       plain: 'def f(n): return 0 if n == 0 else 1 + f(n - 1)',
       cached: 'import functools\n@functools.cache\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)',
@@ -394,8 +394,8 @@ def f():
     'a thread with a large stack':
       'import sys, threading\nsys.setrecursionlimit(10 ** 6)\nthreading.stack_size(2 ** 28 - 1)\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)\nt = threading.Thread(target=lambda: print(f(100000) - 99994))\nt.start()\nt.join()',
   };
-  it('calling: takes what a whole program has printed when it ends with status 0, in whatever way', async () => {
-    const isWasm = get().info.kind === 'wasm'; // it has no threads and no processes
+  it('takes the output of a whole program that ends with status 0 in any way', async () => {
+    const isWasm = get().info.kind === 'wasm'; // the backend has no threads and no processes
     const programs = { ...ENDS, ...(isWasm ? {} : THREADS) };
     const all = await runAll(
       Object.values(programs).map((code) => ['main', { style: 'stdio' }, `${code}\n# marker`, [['5\n'], ['5\n']]]),
@@ -409,7 +409,7 @@ def f():
         );
   });
 
-  it('calling: is an error if a whole program fails, and runs it again for the next call', async () => {
+  it('reports an error if a whole program fails, and runs it again for the next call', async () => {
     const code = `
 import os, sys
 k = int(input())
@@ -423,10 +423,10 @@ if k == 4: sys.stdout.flush(); os._exit(3)
     assert.deepEqual(pluck(calls, 'kind'), ['error', 'error', 'error', 'error', 'value']);
     assert.match(JSON.stringify(calls), /exit status 3.*exit status 'message'.*ZeroDivisionError.*exit status 3/);
     const lost = await run('main', { style: 'stdio' }, 'import os\nprint(1)\nos._exit(0)', [['']]);
-    assert.deepEqual(lost, [value('')]); // what is in a buffer is lost
+    assert.deepEqual(lost, [value('')]); // the text in the buffer is lost
   });
 
-  it('calling: limits the CPU time of one call of a whole program', async () => {
+  it('limits the CPU time of one call of a whole program', async () => {
     const code = 'n = int(input())\nwhile n == 1: pass\nprint(n)';
     const [result] = await get().run([
       {
@@ -441,7 +441,7 @@ if k == 4: sys.stdout.flush(); os._exit(3)
     assert.deepEqual(pluck(result!.calls, 'kind'), ['value', 'timeout', 'value']);
   });
 
-  it('calling: returns only the truth value of the answer if a test asks for it', async () => {
+  it('returns only the truth value of the answer if a test asks for it', async () => {
     const code =
       'import re\nclass N:\n  def __bool__(self): return False\ndef f(x): return [re.match("a", "ab"), None, [], [0], 0.0, "x", N(), object(), {}, True][x]';
     const inputs: Value[][] = Array.from({ length: 10 }, (_, i) => [i]);
@@ -454,7 +454,7 @@ if k == 4: sys.stdout.flush(); os._exit(3)
     }
   });
 
-  it('calling: keeps the classes of shapes out of the next program', async () => {
+  it('keeps the classes of nodes out of the next program', async () => {
     const [, after] = await runAll([
       [
         'f',

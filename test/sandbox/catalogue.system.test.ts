@@ -1,4 +1,4 @@
-// The whole catalogue of hostile programs on every backend and isolation.
+// Runs the whole catalogue of hostile programs on every backend and isolation.
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { requireDocker, requireGvisor } from './docker.js';
@@ -18,12 +18,12 @@ const NAMES = {
 };
 
 describe('the catalogue of hostile programs', function () {
-  this.timeout(600_000); // for a busy machine
+  this.timeout(600_000); // long enough for a busy machine
 
   for (const kind of ['uid', 'strict', 'gvisor', 'wasm'] as const)
     it(`ends as expected, and known programs run after it: ${NAMES[kind]}`, async function () {
       const rows = hostileRows();
-      if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+      if (!rows) return this.skip(); // the catalogue needs GAUNTLET_SHARED
       if (kind === 'gvisor') await requireGvisor(this);
       else if (kind !== 'wasm') await requireDocker(this);
       const sandbox = await BACKENDS[kind]();

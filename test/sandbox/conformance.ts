@@ -1,4 +1,4 @@
-// One suite for every backend: what a program may do, and how its answers are returned.
+// A suite for every backend: the abilities of programs, and the way in which their answers are returned.
 import assert from 'node:assert/strict';
 import { equalValues } from '../../core/comparison/compare.js';
 import type { CallResult, ExecutionJob, Limits } from '../../core/schema/execution.js';
@@ -33,7 +33,7 @@ export function conformance(get: () => Sandbox): void {
   details(get);
 }
 
-/** Kinds of outcomes, separate programs, order and cancellation: what differs between containers and processes. */
+/** Tests where containers and processes may differ: kinds of outcomes, separation of programs, order and cancellation. */
 export function essentials(get: () => Sandbox): void {
   const run = runOn(get);
 
@@ -172,7 +172,7 @@ export function essentials(get: () => Sandbox): void {
   });
 }
 
-/** The rest of the suite: what the guest does, which is the same code in every container. */
+/** The rest of the suite tests the guest, which runs the same code in every container. */
 export function details(get: () => Sandbox): void {
   const run = runOn(get);
 

@@ -16,7 +16,7 @@ import { anEighth, checkHostile, hostileRows } from './hostile.js';
 
 for (const isolation of ['uid', 'strict'] as const) {
   describe(`the Docker sandbox, isolation ${isolation}`, function () {
-    this.timeout(300_000); // includes making the image
+    this.timeout(300_000); // includes the time to build the image
     let sandbox: Sandbox;
     before(async function () {
       await requireDocker(this);
@@ -24,7 +24,7 @@ for (const isolation of ['uid', 'strict'] as const) {
     });
     after(() => sandbox?.close());
 
-    it('reports that it is a boundary', () => {
+    it('reports that it is a security boundary', () => {
       assert.equal(sandbox.info.kind, 'docker');
       assert.equal(sandbox.info.boundary, true);
       assert.match(sandbox.info.description, isolation === 'uid' ? /a uid per program/ : /a container per program/);
@@ -33,15 +33,15 @@ for (const isolation of ['uid', 'strict'] as const) {
     if (isolation === 'uid') {
       conformance(() => sandbox);
       callingConformance(() => sandbox); // the same code runs in strict isolation
-    } else essentials(() => sandbox); // dockerKinds.system.test.ts has the rest
+    } else essentials(() => sandbox); // dockerKinds.system.test.ts runs the other rows
 
     it('ends an eighth of the hostile programs as the catalogue expects, and goes on running known programs', async function () {
       const rows = hostileRows();
-      if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+      if (!rows) return this.skip(); // the catalogue needs GAUNTLET_SHARED
       await checkHostile(anEighth(rows), sandbox, isolation);
     });
 
-    it('answers the other calls after a crash in one call', async () => {
+    it('answers the other calls after one call crashes', async () => {
       const code = 'import os\ndef f(x):\n  if x == 1: os.abort()\n  if x == 2: os._exit(0)\n  return x';
       const [result] = await sandbox.run([job(code, [[0], [1], [2], [3]])]);
       assert.deepEqual(
@@ -50,7 +50,7 @@ for (const isolation of ['uid', 'strict'] as const) {
       );
     });
 
-    it('counts the CPU time of children, and reports memory beyond the container', async () => {
+    it('counts the CPU time of child processes, and reports memory beyond the limit of the container', async () => {
       const forking = 'import os\ndef f(x):\n  if os.fork() == 0:\n    while True: pass\n  os.wait()';
       const mapping = `
 import os
@@ -98,7 +98,7 @@ describe('the Docker sandbox on gVisor', function () {
   });
   after(() => sandbox?.close());
 
-  essentials(() => sandbox); // dockerKinds.system.test.ts has the rest
+  essentials(() => sandbox); // dockerKinds.system.test.ts runs the other rows
 
   it('refuses isolation strict, in which a program could forge answers', async () => {
     const message =
@@ -123,7 +123,7 @@ describe('containers of the Docker sandbox', function () {
 
   const own = () => listContainers(docker, `gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`);
 
-  it('auto selects Docker if a daemon answers, and logs it', async () => {
+  it('belong to the sandbox that auto selects if a daemon answers, which is logged', async () => {
     const lines: string[] = [];
     const chosen = await openSandbox('auto', { log: (line) => lines.push(line), size: 1 });
     assert.equal(chosen.info.kind, 'docker');
@@ -131,7 +131,7 @@ describe('containers of the Docker sandbox', function () {
     await chosen.close();
   });
 
-  it('runs programs in an image of the user, and refuses one that is missing or has no Python', async () => {
+  it('use an image of the user, which is refused if it is missing or has no Python', async () => {
     await ensureImage(docker, 'numpy', console.log);
     const code = 'import numpy\ndef f(x): return int(numpy.sum(x))';
     const own = await openDocker({ size: 1, image: IMAGES.numpy });
@@ -155,7 +155,7 @@ describe('containers of the Docker sandbox', function () {
     }
   });
 
-  it('forks programs without memory of an earlier program', async () => {
+  it('fork programs without memory of an earlier program', async () => {
     const earlier = 'SECRET = "sec" + "ret-" + "7719" + "-of-the-reference"\ndef f(x): return SECRET + str(x)';
     const scan = `
 import ctypes
@@ -177,7 +177,7 @@ def f(x):
     assert.deepEqual(scanned!.calls, [{ kind: 'value', value: 0 }]);
   });
 
-  it('tells the version of Python, the packages and the image, and hides the names of cgroups', async () => {
+  it('report the version of Python, the packages and the image, and hide the names of cgroups', async () => {
     const { facts, details } = await sandboxEnvironment(sandbox);
     assert.equal(facts.backend, 'docker');
     assert.match(facts.python!, /^3\.\d+\.\d+$/);
@@ -190,7 +190,7 @@ def f(x):
     assert.ok(call!.kind === 'value' && (call!.value as string[]).every((name) => name === '/'), JSON.stringify(call));
   });
 
-  it('closes system calls that no program needs', async () => {
+  it('block system calls that no program needs', async () => {
     const code = `
 import ctypes, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -217,7 +217,7 @@ def f():
     );
   });
 
-  it('runs every program under a new uid without groups', async () => {
+  it('run every program under a new uid without groups', async () => {
     const code = 'import os\ndef f(x): return [os.getuid(), os.geteuid(), os.getgroups()]';
     const [first, second] = await sandbox.run([job(code, [[1]]), job(code, [[1]])]);
     const ids = (result: typeof first) => (result!.calls[0] as unknown as { value: [number, number, number[]] }).value;
@@ -227,7 +227,7 @@ def f():
     assert.deepEqual(groups, []);
   });
 
-  it('gives a program its own __main__ and no memory that is both writable and executable', async () => {
+  it('give a program its own __main__, and no memory that is both writable and executable', async () => {
     const code = `
 import sys, __main__
 def f(x):
@@ -237,7 +237,7 @@ def f(x):
     assert.deepEqual(seen!.calls, [{ kind: 'value', value: [true, true, false] }]);
   });
 
-  it('runs after-fork handlers in forks that a program makes', async () => {
+  it('run after-fork handlers in forks that a program makes', async () => {
     const code = `
 import os, random
 def f(x):
@@ -251,11 +251,11 @@ def f(x):
     assert.deepEqual(result!.calls, [{ kind: 'value', value: true }]);
   });
 
-  it('takes answers of the program only, not of a fork that it forgot to end', async () => {
+  it('take answers only from the program, not from a fork that it left running', async () => {
     const forked = 'who = "program" if os.fork() else "fork"\n';
     const slow = 'if who == "program": time.sleep(0.1)\n';
     const programs = [
-      `import os, time\n${forked}${slow}def f(x): return who`, // the fork would answer first
+      `import os, time\n${forked}${slow}def f(x): return who`, // otherwise the fork would answer first
       `import os, time\ndef f(x):\n  ${forked}  ${slow}  return who`,
     ];
     const results = await sandbox.run(programs.map((code) => job(code, [[1], [2]])));
@@ -263,7 +263,7 @@ def f(x):
     for (const { calls } of results) assert.deepEqual(calls, [value, value]);
   });
 
-  it('returns the right answers whatever a program does with the wake-up descriptor', async () => {
+  it('return the right answers whatever a program does with the wake-up descriptor', async () => {
     const programs = [
       'import os\nos.write(4, b"x" * 50)\ndef f(x): return x',
       'import os\nos.close(4)\ndef f(x): return x',
@@ -281,7 +281,7 @@ def f(x):
     ]);
   });
 
-  it('keeps the answers of a program up to its budget, and the later ones are errors', async () => {
+  it('keep the answers of a program up to its budget, and report errors for later ones', async () => {
     const calls = Array.from({ length: 10 }, (_, x) => [x]);
     const [result] = await sandbox.run([
       job('def f(x): return [[] for _ in range(199_990)]', calls, { cpuSeconds: 30 }),
@@ -295,12 +295,12 @@ def f(x):
     );
   });
 
-  it('uses a larger container for a job with more memory', async () => {
+  it('have more memory for a job that needs it', async () => {
     const [result] = await sandbox.run([job('def f(x): return len(bytearray(300 << 20))', [[1]], { memoryMb: 400 })]);
     assert.deepEqual(result!.calls, [{ kind: 'value', value: 300 << 20 }]);
   });
 
-  it('replaces a container that was killed from outside and runs its job again', async () => {
+  it('are replaced if they are killed from outside, and their job runs again', async () => {
     const running = sandbox.run([
       job('def f(x):\n  t = 0\n  for i in range(6_000_000): t += i\n  return x', [[9]], { cpuSeconds: 30 }),
     ]);
@@ -313,7 +313,7 @@ def f(x):
     assert.deepEqual((await running)[0]!.calls, [{ kind: 'value', value: 9 }]);
   });
 
-  it('removes the container of a killed worker at the next start', async () => {
+  it('are removed at the next start if their worker was killed', async () => {
     const script = `
       import { openDocker } from ${JSON.stringify(new URL('../../sandbox/docker/openDocker.js', import.meta.url).href)};
       const sandbox = await openDocker({ size: 1 });
@@ -338,7 +338,7 @@ def f(x):
     await next.close();
   });
 
-  it('the reaper removes only containers of dead workers', async () => {
+  it('are removed by the reaper only if their worker is dead', async () => {
     const make = (labels: Record<string, string>) =>
       docker.createContainer({
         Image: IMAGES.none,
@@ -363,7 +363,7 @@ def f(x):
     }
   });
 
-  it('removes every container on close', async () => {
+  it('are removed on close', async () => {
     const other = await openDocker({ size: 2 });
     const before = new Set((await own()).map(({ Id }) => Id));
     await other.run([job('def f(x): return x', [[1]]), job('def f(x): return x', [[1]])]);

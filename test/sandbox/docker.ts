@@ -1,4 +1,4 @@
-// Skips a suite without a Docker daemon, or fails it if GAUNTLET_REQUIRE_DOCKER=1.
+// Skips a suite if there is no Docker daemon, or fails it if GAUNTLET_REQUIRE_DOCKER=1.
 import type Docker from 'dockerode';
 import { connectDocker } from '../../sandbox/docker/daemon.js';
 

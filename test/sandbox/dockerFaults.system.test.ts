@@ -20,7 +20,7 @@ const SOAK = process.env.GAUNTLET_SOAK === '1';
 const KILLS = SOAK ? 50 : 3;
 const EXECUTIONS = SOAK ? 10_000 : 300;
 
-/** Programs with every outcome, so that a wrong verdict from an outage is visible. */
+/** Programs with every kind of outcome, so that an outage that changes a verdict is visible. */
 const program = (i: number) => {
   const codes = [
     'def f(x):\n  t = 0\n  for i in range(20000): t += i % 7\n  return [x, t]',
@@ -34,7 +34,7 @@ const program = (i: number) => {
 const verdicts = (results: { id: string; calls: object[] }[]) =>
   results.map(({ id, calls }) => ({ id, calls: calls.map((call) => ({ ...call, message: undefined })) }));
 
-describe('a daemon that goes away in the middle of a batch', function () {
+describe('a Docker daemon that stops in the middle of a batch', function () {
   this.timeout(180_000);
   let folder = '';
   let pid = 0;
@@ -47,7 +47,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     process.kill(pid, signal);
     while (fs.existsSync(`/proc/${pid}`)) await pause(50);
   };
-  /** Runs `open` with DOCKER_HOST set to this test's daemon. */
+  /** Runs `open` while DOCKER_HOST names the daemon of this test. */
   const there = async <T>(open: () => Promise<T>): Promise<T> => {
     const host = process.env.DOCKER_HOST;
     process.env.DOCKER_HOST = `unix://${folder}/d.sock`;
@@ -65,7 +65,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
       console.log('      skipped: starting a Docker daemon of its own needs root');
       return this.skip();
     }
-    await (await openDocker({ size: 1 })).close(); // makes the image
+    await (await openDocker({ size: 1 })).close(); // builds the image
     folder = fs.mkdtempSync('/tmp/gauntlet-d-');
     pid = await engine();
     const other = await there(connectDocker);
@@ -81,7 +81,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     if (!folder) return;
     const mounts = fs.readFileSync('/proc/mounts', 'utf8').split('\n');
     const inside = mounts.map((line) => line.split(' ')[1] ?? '').filter((place) => place.startsWith(`${folder}/`));
-    for (const place of inside.sort().reverse()) await exec('umount', ['-l', place]).catch(() => {}); // mounts of a killed daemon
+    for (const place of inside.sort().reverse()) await exec('umount', ['-l', place]).catch(() => {}); // the mounts of a killed daemon
     fs.rmSync(folder, { recursive: true, force: true });
   });
 
@@ -120,7 +120,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     });
   }
 
-  it('has no orphaned containers and processes after a restart', async () => {
+  it('leaves no orphaned containers and processes after a restart', async () => {
     const { docker } = await there(connectDocker);
     const Cmd = ['python3', '-c', 'import time; time.sleep(1000)'];
     const container = await docker.createContainer({ Image: IMAGES.none, Cmd, NetworkDisabled: true });
@@ -131,7 +131,7 @@ describe('a daemon that goes away in the middle of a batch', function () {
     assert.ok(fs.existsSync(`/proc/${State.Pid}`), 'it did not outlive its daemon');
     pid = await engine();
     await assert.rejects(container.inspect(), { statusCode: 404 });
-    for (let i = 0; fs.existsSync(`/proc/${State.Pid}`) && i < 100; i++) await pause(50); // until its parent has reaped it
+    for (let i = 0; fs.existsSync(`/proc/${State.Pid}`) && i < 100; i++) await pause(50); // waits until the parent has reaped it
     assert.ok(!fs.existsSync(`/proc/${State.Pid}`), 'its process runs on');
   });
 });
@@ -143,10 +143,10 @@ describe('workers of the Docker sandbox', function () {
     docker = await requireDocker(this);
   });
 
-  it(`leave no container and lose or repeat no result when killed ${KILLS} times during batches`, async () => {
+  it(`leave no container and neither lose nor repeat a result when killed ${KILLS} times during batches`, async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-kill-'));
     const total = KILLS * 60;
-    // a worker that writes each result once, atomically, under the id of its job
+    // a worker that writes each result once and atomically, into a file named after the job
     const script = `
       import fs from 'node:fs';
       import { openDocker } from ${JSON.stringify(new URL('../../sandbox/docker/openDocker.js', import.meta.url).href)};

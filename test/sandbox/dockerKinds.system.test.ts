@@ -1,5 +1,5 @@
-// The details of the shared suite in strict isolation and on gVisor. docker.test.ts runs them in containers with a uid per
-// program, and the essentials everywhere.
+// Runs the whole shared suite in strict isolation and on gVisor. docker.test.ts runs it with one uid per program, and the
+// essential parts everywhere.
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { details } from './conformance.js';
@@ -10,7 +10,7 @@ for (const [name, options, require] of [
   ['gVisor', { runtime: 'runsc' }, requireGvisor],
 ] as const)
   describe(`the Docker sandbox in detail, ${name}`, function () {
-    this.timeout(300_000); // includes making the image
+    this.timeout(300_000); // includes the time to build the image
     let sandbox: Sandbox;
     before(async function () {
       await require(this);

@@ -1,4 +1,4 @@
-// The features of a daemon, the options of containers, the blame for ended containers, and the guest's cgroup counters.
+// The features of a daemon, the options of containers, the cause of a container's end, and the guest's cgroup counters.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -40,7 +40,7 @@ const refused = (message: RegExp) => (error: unknown) =>
   error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE' && message.test(error.message);
 
 describe('the features of a Docker daemon', () => {
-  it('are described in one line: cgroup version, runtimes, rootless, swap', () => {
+  it('are described in one line: cgroup version, runtimes, rootless mode, swap', () => {
     assert.equal(
       describeDaemon(daemon({ ...INFO, SwapLimit: false })),
       'docker 28 · cgroup 2 · runtimes io.containerd.runc.v2, runc · security cgroupns, rootless, seccomp · rootless · swap is not limited',
@@ -61,7 +61,7 @@ describe('the features of a Docker daemon', () => {
     assert.equal(daemon({ ...INFO, CgroupDriver: 'none' }).cgroup, 'none');
   });
 
-  it('a daemon without limits or without the requested runtime is refused', () => {
+  it('must include limits and the requested runtime, or the daemon is refused', () => {
     requireDaemon(daemon(INFO), null);
     requireDaemon(daemon(INFO), 'runc');
     assert.throws(
@@ -72,14 +72,14 @@ describe('the features of a Docker daemon', () => {
     assert.throws(() => requireDaemon(daemon(bare), null), refused(/cannot limit memory, pids \(it is rootless/));
   });
 
-  it('a missing answer is an error after the timeout', async () => {
+  it('are an error if the daemon does not answer in time', async () => {
     await assert.rejects(within(5, 'asking', new Promise(() => {})), /asking: no answer in time/);
     assert.equal(await within(1000, 'asking', Promise.resolve(3)), 3);
   });
 });
 
 describe('the options of a container', () => {
-  it('strict isolation uses uid 65534 without capabilities; uid isolation gives pid 1 three capabilities', () => {
+  it('use uid 65534 without capabilities in strict isolation, and three capabilities for pid 1 in uid isolation', () => {
     const base = { image: 'i', memoryMb: 256 };
     const strict = containerOptions({ ...base, isolation: 'strict', runtime: 'runsc' });
     assert.deepEqual(
@@ -98,7 +98,7 @@ describe('the options of a container', () => {
     }
   });
 
-  it('uid ranges do not overlap and fit into a remapped daemon', () => {
+  it('use ranges of uids that do not overlap and fit into a remapped daemon', () => {
     for (const remapped of [false, true]) {
       const ranges = Array.from({ length: 20 }, () => uidRange(remapped)).sort((a, b) => a.first - b.first);
       for (const [i, { first, span }] of ranges.entries()) {
@@ -108,7 +108,7 @@ describe('the options of a container', () => {
     }
   });
 
-  it('WebAssembly never replaces Docker for strict isolation, packages or a runtime', async () => {
+  it('never allow WebAssembly in place of Docker for strict isolation, packages or a runtime', async () => {
     await assert.rejects(openSandbox('wasm', { isolation: 'strict' }), refused(/'strict'/));
     await assert.rejects(openSandbox('wasm', { packages: 'numpy' }), refused(/'numpy'/));
     await assert.rejects(openSandbox('wasm', { runtime: 'runsc' }), refused(/'runsc'/));
@@ -149,7 +149,7 @@ describe('the containers of a daemon', () => {
   });
 });
 
-describe('the cause of the end of a container', () => {
+describe("the cause of a container's end", () => {
   const event = (Action: string) => `${JSON.stringify({ Action, Actor: { ID: 'c' } })}\n`;
   const watching = async () => {
     const stream = new PassThrough();
@@ -160,7 +160,7 @@ describe('the cause of the end of a container', () => {
     return { watch, stream };
   };
 
-  it('is the program if the daemon stayed and reports the death, with memory after an OOM kill', async () => {
+  it('is the program if the daemon stayed up and reports the death, and memory after an OOM kill', async () => {
     const { watch, stream } = await watching();
     stream.write(event('oom').slice(0, 10));
     stream.write(event('oom').slice(10) + event('die'));
@@ -172,7 +172,7 @@ describe('the cause of the end of a container', () => {
     plain.watch.close();
   });
 
-  it('is the infrastructure after a kill request, without a report of the death, and after an outage', async () => {
+  it('is the infrastructure after a kill request, without a report of the death, or after an outage', async () => {
     const killed = await watching();
     killed.stream.write(event('kill') + event('die'));
     assert.equal(await killed.watch.blame('c', killed.watch.epoch), 'infrastructure');
@@ -188,7 +188,7 @@ describe('the cause of the end of a container', () => {
   });
 });
 
-describe('counters of the guest', function () {
+describe('the guest in a container', function () {
   this.timeout(60_000);
   let docker: Docker;
   before(async function () {
@@ -196,7 +196,7 @@ describe('counters of the guest', function () {
     await ensureImage(docker, 'none', () => {});
   });
 
-  it('CPU time and OOM kills are read from cgroup v2, v1 or /proc', async () => {
+  it('reads CPU time and OOM kills from cgroup v2, v1 or /proc', async () => {
     const source = fs.readFileSync(path.join(ROOT, 'sandbox/guest/cgroup.py'), 'utf8');
     const check = `
 import json, subprocess, sys
@@ -251,7 +251,7 @@ print(json.dumps([[c.cpu_seconds() for c in (v2, inner, v1)], [g.killed_by(s) fo
     ]);
   });
 
-  it('a known runtime is used, and an unknown one is refused and named', async () => {
+  it('runs in a known runtime, and an unknown one is refused and named', async () => {
     const sandbox = await openDocker({ size: 1, runtime: 'runc' });
     const [result] = await sandbox.run([{ id: 'a', code: 'def f(x): return x', entry: 'f', inputs: [[4]] }]);
     assert.deepEqual(result!.calls, [{ kind: 'value', value: 4 }]);
@@ -262,7 +262,7 @@ print(json.dumps([[c.cpu_seconds() for c in (v2, inner, v1)], [g.killed_by(s) fo
     );
   });
 
-  it('programs import a seeded numpy only with the numpy packages', async () => {
+  it('imports a seeded numpy only with the numpy packages', async () => {
     const code = 'import numpy\ndef f(x): return [float(numpy.random.rand()), int(numpy.arange(x).sum())]';
     const job = { id: 'n', code, entry: 'f', inputs: [[5]] };
     const callsIn = async (packages: Packages) => {

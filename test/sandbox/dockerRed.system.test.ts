@@ -1,4 +1,4 @@
-// Attacks on the container: each attempt is a program that returns what it reached.
+// Attacks on the container. Each attack is a program that returns what it could reach.
 import assert from 'node:assert/strict';
 import type { Value } from '../../core/schema/value.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
@@ -35,7 +35,7 @@ for (const isolation of ['uid', 'strict'] as const) {
       return (answer as { value: Value }).value;
     };
 
-    it('a program has no capabilities and can write only /tmp', async () => {
+    it('get no capabilities, and can write only /tmp', async () => {
       const code = `
 def f(x):
   status = dict(line.split(":\\t") for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
@@ -59,14 +59,14 @@ def f(x):
       assert.deepEqual([effective, permitted, noNew, seccomp], [none, none, '1', '2']);
       if (isolation === 'strict') assert.equal(bounding, none);
       const devices = /^\/dev\/(mqueue|null|zero|full|random|urandom|tty|ptmx|pts\/ptmx)$/;
-      // queues cannot be created in /dev/mqueue, see below
+      // queues cannot be created in /dev/mqueue, as tested below
       assert.deepEqual(
         writable.filter((path) => !devices.test(path)),
         [],
       );
     });
 
-    it('a program cannot reach memory, files, namespaces or descriptors of the guest', async () => {
+    it('cannot reach memory, files, namespaces or descriptors of the guest', async () => {
       const code = `
 def f(x):
   others = [int(p) for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()]
@@ -90,10 +90,10 @@ def f(x):
       const [others, found, descriptors] = (await value(code)) as [number, Value[], number[]];
       assert.deepEqual(found, []);
       assert.ok(others <= (isolation === 'uid' ? 3 : 1), `${others} other processes are there`);
-      assert.deepEqual(descriptors.slice(0, 4), [0, 1, 2, 3]); // null, output, output, answers
+      assert.deepEqual(descriptors.slice(0, 4), [0, 1, 2, 3]); // the descriptors: null, output, output, answers
     });
 
-    it('a program that changes limits of the guest or sends it signals does not affect the next one', async () => {
+    it('cannot affect the next program by changed limits of the guest or by signals', async () => {
       const code = `
 def f(x):
   out = []
@@ -109,7 +109,7 @@ def f(x):
       assert.equal(await value('def f(x): return x + 1', 41), 42);
     });
 
-    it('daemons, stopped children and fork bombs are gone before the next program', async () => {
+    it('leave no daemons, stopped children or fork bombs for the next program', async () => {
       const leave = `
 import time
 def f(x):
@@ -143,7 +143,7 @@ def f(x):
       assert.equal(cheap, true);
     });
 
-    it('/tmp is emptied of deep trees, closed folders, links, strange names, open and sparse files', async () => {
+    it('leave no deep trees, closed folders, links, strange names, open or sparse files in /tmp', async () => {
       const leave = `
 def f(x):
   os.mkdir("/tmp/deep"); os.chdir("/tmp/deep")
@@ -173,7 +173,7 @@ def f(x):
       assert.ok(bytes < 10_000 && files <= 2, `${bytes} bytes and ${files} files are left`);
     });
 
-    it('memory of a program is freed before the next one', async () => {
+    it('leave no memory allocated for the next program', async () => {
       const leave = `
 def f(x):
   fds = []
@@ -193,7 +193,7 @@ def f(x):
       assert.equal(await value(code, 0, { cpuSeconds: 20, caseCpuSeconds: 20 }), 200);
     });
 
-    it('kernel objects such as queues, shared memory, semaphores and keyrings are refused or removed', async () => {
+    it('cannot leave queues, shared memory, semaphores, keyrings or other kernel objects', async () => {
       const code = `
 def f(x):
   key = 7719
@@ -238,7 +238,7 @@ def f(name):
       assert.equal(await value(meet), false);
     });
 
-    it('a fork bomb does not reduce the process limit of the next program', async () => {
+    it('cannot reduce the process limit of the next program with a fork bomb', async () => {
       const bomb = 'import os\ndef f(x):\n  while True:\n    try: os.fork()\n    except OSError: pass';
       const [result] = await sandbox.run([job(bomb, [[1]], { cpuSeconds: 0.5 })]);
       assert.equal(result!.calls[0]!.kind, 'timeout');

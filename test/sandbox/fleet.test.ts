@@ -58,7 +58,7 @@ function fakeDaemon() {
 const next = (fleet: Fleet): Container => ({ name: fleet.next(), labels: fleet.labels() });
 
 describe('the containers of one sandbox', () => {
-  it('have their own names and labels, and only unused ones are removed as strays', async () => {
+  it('have their own names and labels, and only unused containers are removed as strays', async () => {
     const { docker, state, names } = fakeDaemon();
     const [fleet, other] = [new Fleet(docker), new Fleet(docker)];
     const [held, dropped, stray] = [next(fleet), next(fleet), next(other)];
@@ -90,7 +90,7 @@ describe('the containers of one sandbox', () => {
     await fleet.close();
   });
 
-  it('may stay if the daemon has ended: closing ends the event stream', async () => {
+  it('may remain if the daemon has ended, because closing also ends the event stream', async () => {
     const { docker, state, names } = fakeDaemon();
     const fleet = new Fleet(docker);
     await fleet.open();
@@ -102,8 +102,8 @@ describe('the containers of one sandbox', () => {
   });
 });
 
-describe('the reaper', () => {
-  it('removes containers of dead workers on this machine at once, of other machines after a day', async () => {
+describe('the reaper of containers', () => {
+  it('removes containers of dead workers on this machine at once, and of other machines after a day', async () => {
     const { docker, state, names } = fakeDaemon();
     const [place, pid, start] = JSON.parse(ownLabels()[OWNER]!);
     const of = (name: string, owner: unknown, hoursOld = 0): Container => {
@@ -138,7 +138,7 @@ describe('the reaper', () => {
 });
 
 describe('the event stream of a daemon', () => {
-  const LONG = 600_000; // ms: never reached
+  const LONG = 600_000; // in milliseconds; this time is never reached
   const event = (Action: string, ID = 'c') => `${JSON.stringify({ Action, Actor: { ID } })}\n`;
   const watching = async () => {
     const { docker, state } = fakeDaemon();
@@ -158,7 +158,7 @@ describe('the event stream of a daemon', () => {
     watch.close();
   });
 
-  it('stops pending waits when it breaks', async () => {
+  it('stops pending waits when it is interrupted', async () => {
     const { watch, stream } = await watching();
     const gone = watch.isGone('c', LONG);
     stream.destroy();
@@ -166,7 +166,7 @@ describe('the event stream of a daemon', () => {
     watch.close();
   });
 
-  it('reports a steady daemon only while it is unbroken and the daemon answers', async () => {
+  it('reports a steady daemon only while it is uninterrupted and the daemon answers', async () => {
     const { watch, state } = await watching();
     const { epoch } = watch;
     assert.equal(await watch.isSteady(epoch), true);
@@ -176,7 +176,7 @@ describe('the event stream of a daemon', () => {
     watch.close();
   });
 
-  it('stays closed even if it was being opened', async () => {
+  it('stays closed even if it was closed while it was being opened', async () => {
     const { watch, state, stream } = await watching();
     const opening = watch.open();
     watch.close();

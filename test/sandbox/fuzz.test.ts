@@ -1,4 +1,4 @@
-// Fuzzes what the host reads from guests, and tests that discriminators write. GAUNTLET_FUZZ sets the number of cases.
+// Fuzzes data from guests and tests that discriminators write. GAUNTLET_FUZZ sets the number of cases.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { equalValues, judge } from '../../core/comparison/compare.js';
@@ -52,7 +52,7 @@ const message = fc.oneof(
     retire: fc.boolean(),
   }),
 );
-/** The frames of a guest, sometimes with one call too many or too few. */
+/** The frames of a guest, sometimes with a wrong number of calls. */
 const goodCall = fc.tuple(fc.constantFrom('answer', 'answer', 'error', 'timeout'), text);
 const good = fc
   .tuple(fc.constantFrom(1, 1, 2), fc.array(goodCall, { minLength: 3, maxLength: 3 }), fc.nat(20))
@@ -88,7 +88,7 @@ function head(size: number): Buffer {
   bytes.writeUInt32BE(size);
   return bytes;
 }
-/** A stream of frames with some changed bytes, cut at random positions. */
+/** A stream of frames with some changed bytes, which is cut at random positions. */
 const stream = fc
   .tuple(
     fc.array(frame, { maxLength: 8 }),
@@ -105,7 +105,7 @@ const stream = fc
 describe('random bytes from a guest', function () {
   this.timeout(600_000);
 
-  it('every job ends with one valid result per call or with a lost guest', async () => {
+  it('give every job one valid result per call, or end the guest', async () => {
     let answered = 0;
     await fc.assert(
       fc.asyncProperty(stream, async (pieces) => {
@@ -142,7 +142,7 @@ describe('random bytes from a guest', function () {
     assert.ok(answered > numRuns / 10, `only ${answered} jobs were answered`);
   });
 
-  it('every greeting is accepted or refused', async () => {
+  it('form a greeting that is accepted or refused', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -163,7 +163,7 @@ describe('random bytes from a guest', function () {
     );
   });
 
-  it('every answer is a valid value or an error and can be judged', () => {
+  it('form an answer that is a valid value or an error, and can be judged', () => {
     const expected = json.filter(isPlainValue);
     check(
       fc.property(
@@ -182,7 +182,7 @@ describe('random bytes from a guest', function () {
   });
 });
 
-describe('random messages from the two processes of test source', function () {
+describe('random messages between tests and a program', function () {
   this.timeout(600_000);
   const tagged = fc.letrec((tie) => ({
     value: fc.oneof(

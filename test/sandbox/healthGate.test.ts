@@ -1,4 +1,4 @@
-// The reasons of the health gate, with a fake sandbox.
+// The reasons of the health gate, tested with a fake sandbox.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/base/errors.js';
 import type { CallResult, TestRun } from '../../core/schema/execution.js';
@@ -27,7 +27,7 @@ function answering(calls: CallResult[][], sources: TestRun['tests'][] = []): San
     close: async () => undefined,
   };
 }
-/** Tests: 0 → 1, 1 → 2, hidden 0 → 1, 2 → 3, 7 → 8. */
+/** The tests 0 → 1 and 1 → 2, and the hidden tests 0 → 1, 2 → 3 and 7 → 8. */
 const RIGHT = [1, 2, 1, 3, 8].map(value);
 const problem = addProblem(1);
 const examine = (sandbox: Sandbox, given: Problem = problem) => examineProblem(given, sandbox);
@@ -58,7 +58,7 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value('x'.repeat(500))]])), /^.{60,160}$/);
   });
 
-  it('says where a missing module is', async () => {
+  it('says where a missing module belongs', async () => {
     const lacking = (name: string): Promise<string> =>
       reasonOf(answering([[{ kind: 'error', message: `ModuleNotFoundError: No module named '${name}'` }]]));
     assert.match(
@@ -68,7 +68,7 @@ describe('the health gate', () => {
     assert.match(await lacking('main'), /'main'; a program can have it in an image of yours .* program as `solution`$/);
   });
 
-  it('reports that a reference does not parse only if every call fails so', async () => {
+  it('reports that a reference does not parse only if every call fails for this reason', async () => {
     const unread: CallResult = { kind: 'error', message: 'SyntaxError: bad (solution.py, line 1)' };
     assert.equal(
       await reasonOf(answering([RIGHT.map(() => unread)])),
@@ -77,7 +77,7 @@ describe('the health gate', () => {
     assert.equal(await reasonOf(answering([RIGHT.with(0, unread)])), `baseline test 1: error: ${unread.message}`);
   });
 
-  it('finds answers that differ between two runs, even only by type', async () => {
+  it('finds answers that differ between two runs, even if only their types differ', async () => {
     const other = RIGHT.with(4, value({ f: '8.0' }));
     assert.equal(await reasonOf(answering([RIGHT, other])), 'nondeterministic: hidden test 3 was answered 8, then 8.0');
   });
@@ -103,7 +103,7 @@ describe('the health gate', () => {
     assert.match(await reasonOf(answering([[value(0)]], [tests('pass')]), given), /^baseline test 1 fails/);
   });
 
-  it('names what the tests do not share with the program, unless the message says what is missing', async () => {
+  it('names what tests and program do not share, unless the error already names the missing thing', async () => {
     const failing = (message: string) => answering([RIGHT], [[{ name: 'test_a', outcome: 'error', message }]]);
     const named = {
       'import tempfile\nwith tempfile.NamedTemporaryFile() as f: pass': 'tempfile',
@@ -149,7 +149,7 @@ describe('the health gate', () => {
     assert.ok('problem' in (await examine(sandbox(tests('pass', 'pass')), withValues)), 'values test it');
   });
 
-  it('leaves out a problem whose tests need a style that the sandbox lacks', async () => {
+  it('leaves out a problem whose tests need a style that the sandbox does not support', async () => {
     const sandbox = answering([RIGHT]);
     sandbox.runTests = async () => {
       throw new GauntletError('SANDBOX_UNAVAILABLE', 'no pytest here');
@@ -159,7 +159,7 @@ describe('the health gate', () => {
   });
 
   it('requires that the validator allows every input and the checker accepts every answer of the reference', async () => {
-    /** The reference answers as told, and the functions of the problem say `said` of the third call. */
+    /** The reference gives these answers, and the functions of the problem answer the third call with `said`. */
     const saying = (said: CallResult, calls = RIGHT): Sandbox => ({
       ...answering([calls]),
       run: async (jobs) =>
@@ -179,7 +179,7 @@ describe('the health gate', () => {
     assert.equal(await asserts('AssertionError'), 'hidden test 1: the validator refuses the input');
     assert.equal(await asserts('AssertionError: not\n1'), 'hidden test 1: the validator refuses the input: not 1');
     assert.match(await asserts('ValueError: x'), /^hidden test 1: the validator fails: error: ValueError: x$/);
-    const other = RIGHT.with(2, value(99)); // not what is expected, but right
+    const other = RIGHT.with(2, value(99)); // differs from the expected value, but is right
     assert.deepEqual(await examine(saying(value(true), other), checked), { problem: checked });
     const refused = "hidden test 1: the checker refuses the reference's answer 99";
     assert.equal(await reasonOf(saying(value(false), other), checked), refused);

@@ -1,5 +1,5 @@
-// The catalogue of hostile programs in the folder GAUNTLET_SHARED. The fast lane runs an eighth of it on each backend,
-// catalogue.system.test.ts all of it.
+// The catalogue of hostile programs in the folder GAUNTLET_SHARED. The fast lane runs an eighth of it on each backend, and
+// catalogue.system.test.ts runs all of it.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { parseProgramRow } from '../../sandbox/programRows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 
 export interface HostileRow extends ProgramRow {
-  expect: string; // outcomes, separated by |
+  expect: string; // the allowed outcomes, separated by |
   why: string;
 }
 
@@ -25,11 +25,11 @@ export function hostileRows(): HostileRow[] | undefined {
   });
 }
 
-/** Every eighth row. Similar programs are neighbours in the catalogue, so every kind of outcome is among these. */
+/** Every eighth row. Similar programs are neighbours in the catalogue, so every kind of outcome is included. */
 export const anEighth = (rows: HostileRow[]): HostileRow[] => rows.filter((_, i) => i % 8 === 0);
 
 type Kind = 'uid' | 'strict' | 'gvisor' | 'wasm';
-/** Expected outcomes that differ from those of the catalogue, and why none of them is a false pass. */
+/** Outcomes that differ from those of the catalogue, with the reason why none of them is a false pass. */
 const DIFFERENCES: Partial<Record<Kind, Record<string, { outcome: string; why: string }>>> = {
   wasm: {
     segv: { outcome: 'fail', why: 'address 0 is readable in linear memory: the call answers, wrongly' },
@@ -62,15 +62,15 @@ const CANARY: ProgramRow = {
 };
 
 /**
- * Checks the outcome of every row, and of a known program on the same sandbox after each row, or after every eighth one
+ * Checks the outcome of every row. Also checks a known program on the same sandbox after each row, or after every eighth one
  * if each program has its own container.
  */
 export async function checkHostile(rows: HostileRow[], sandbox: Sandbox, kind: Kind): Promise<void> {
   const every = kind === 'strict' ? 8 : 1;
   const ends = (row: HostileRow) => row.expect.includes('timeout');
   for (const [group, limits] of [
-    [rows.filter(ends), { cpuSeconds: 0.4, wallSeconds: 1 }], // they end at a limit
-    [rows.filter((row) => !ends(row)), { cpuSeconds: 5, caseCpuSeconds: 5, wallSeconds: 30 }], // they must not reach a limit on a busy machine
+    [rows.filter(ends), { cpuSeconds: 0.4, wallSeconds: 1 }], // these programs end at a limit
+    [rows.filter((row) => !ends(row)), { cpuSeconds: 5, caseCpuSeconds: 5, wallSeconds: 30 }], // must reach no limit on a busy machine
   ] as const) {
     const batches = Array.from({ length: Math.ceil(group.length / every) }, (_, i) =>
       group.slice(i * every, (i + 1) * every),

@@ -1,5 +1,5 @@
-// Hostile validators, checkers, test source and programs, on the sandbox that `get` returns. The fast lane runs some of the
-// catalogue, hostileJudges.system.test.ts all of it.
+// Hostile validators, checkers, test source and programs on the sandbox that `get` returns. The fast lane runs a part of the
+// catalogue, and hostileJudges.system.test.ts runs all of it.
 import assert from 'node:assert/strict';
 import type { GivenTest } from '../../core/rewards/suite.js';
 import type { Limits } from '../../core/schema/execution.js';
@@ -12,12 +12,12 @@ import { CHECKERS, PROGRAMS, SOURCES, VALIDATORS } from './hostile/judges.js';
 import { LIMITS } from './testSourceSupport.js';
 
 export const SHORT: Limits = { ...LIMITS, cpuSeconds: 1, caseCpuSeconds: 0.4, wallSeconds: 30 };
-/** f(x) is x + 1. */
+/** In the problem, f(x) is x + 1. */
 export const PROBLEM: Problem = { ...addProblem(1), entry: 'f', referenceSolution: 'def f(x): return x + 1' };
 export const value = (x: number | string, expected: number | string): GivenTest => ({ args: [x], expected });
 export const source = (...names: string[]): GivenTest[] => names.map((one) => ({ source: one }));
 
-/** Adds a test for each part of the catalogue. @param every of so many entries one is run */
+/** Adds a test for each part of the catalogue. @param every runs one of so many entries */
 export function hostileJudges(get: () => Sandbox, every: number): void {
   const control: Problem = {
     ...PROBLEM,
@@ -31,7 +31,7 @@ export function hostileJudges(get: () => Sandbox, every: number): void {
       codes.map((code, i) => ({ id: String(i), code, problem, tests, limits })),
     );
 
-  it('a fault of a checker is a fault of the problem: its reference is not accepted, and no program passes', async () => {
+  it('treats a fault of a checker as a fault of the problem, accepts no reference and lets no program pass', async () => {
     for (const [what, checker] of some(CHECKERS)) {
       const [run] = await judge(
         { ...PROBLEM, checker },
@@ -48,7 +48,7 @@ export function hostileJudges(get: () => Sandbox, every: number): void {
     }
   });
 
-  it('a fault of a validator allows no input and does not affect the next', async () => {
+  it('allows no input if the validator fails, and is not affected afterwards', async () => {
     const asked = some(VALIDATORS).flatMap(([id, code]) => [
       { id, code, entry: 'validator' as const, inputs: [[1], [2]], limits: SHORT },
       {
@@ -69,7 +69,7 @@ export function hostileJudges(get: () => Sandbox, every: number): void {
     assert.deepEqual(health, { reason: 'baseline test 1: the validator fails: error: ValueError: True' });
   });
 
-  it('no program is accepted by a checker that it cannot satisfy, and none affects the next', async () => {
+  it('accepts no program with a checker that it cannot satisfy, and is not affected afterwards', async () => {
     const codes = some(PROGRAMS).flatMap(([, code]) => [code, PROBLEM.referenceSolution!]);
     const runs = await judge(control, [value(1, 2), value(2, 3)], codes);
     for (const [i, [what]] of some(PROGRAMS).entries()) {
@@ -81,7 +81,7 @@ export function hostileJudges(get: () => Sandbox, every: number): void {
     }
   });
 
-  it('no test source passes a wrong program by failing, and none affects the next', async () => {
+  it('passes no wrong program if the test source fails, and is not affected afterwards', async () => {
     const wrong = 'def f(x): return 2';
     for (const [what, testSource] of some(SOURCES)) {
       const problem: Problem = { ...PROBLEM, testSource, testStyle: 'assert' };

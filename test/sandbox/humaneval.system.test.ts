@@ -13,9 +13,9 @@ import { applyMutation, sampleMutants, tokenise } from './mutants.js';
 import { runNative, whyNoNative } from './native.js';
 
 const LIMITS = { cpuSeconds: 30, caseCpuSeconds: 30, wallSeconds: 180, memoryMb: 1024, outputBytes: 1_000_000 };
-const CPU_SECONDS = 5; // of a mutant
+const CPU_SECONDS = 5; // the time limit of a mutant
 const SEED = 164;
-/** Its test unpacks a float in `_poly(*candidate(*inp), inp)`, so no solution can pass. */
+/** The test of this problem unpacks a float in `_poly(*candidate(*inp), inp)`, so no solution can pass. */
 const BROKEN = new Map([['HumanEval/32', /TypeError/]]);
 
 const rangeOf = (text: string): [number, number] => text.split('-').map(Number) as [number, number];
@@ -41,7 +41,7 @@ describe('HumanEval+ in the sandbox', function () {
   });
   after(() => sandbox?.close());
 
-  it('every reference passes its own tests, except one with a broken test', async () => {
+  it('accepts every reference with its own tests, except one with a broken test', async () => {
     const { GAUNTLET_REFERENCES: range } = process.env;
     const [from, to] = range === undefined ? [0, problems.length] : rangeOf(range);
     const chosen = problems.slice(from, to).filter((_, i) => range !== undefined || i % 32 === 0);
@@ -55,7 +55,7 @@ describe('HumanEval+ in the sandbox', function () {
     }
   });
 
-  it('mutants have the same result as in a plain Python process', async function () {
+  it('gives mutants the same result as a plain Python process', async function () {
     const missing = whyNoNative();
     if (missing !== undefined) {
       console.log(`      skipped: ${missing}`);
@@ -87,7 +87,7 @@ describe('HumanEval+ in the sandbox', function () {
     const judge = async (i: number): Promise<void> => {
       const { program, mutation } = mutants[i]!;
       let run = await both(i, CPU_SECONDS);
-      // near the limit only one of the two may time out
+      // near the limit, only one of the two processes may time out
       if (!run.agree && [run.native.outcome, run.ours].includes('timeout')) run = await both(i, 12 * CPU_SECONDS);
       const kind = `native ${run.native.outcome}, sandbox ${run.ours}`;
       tally.set(kind, (tally.get(kind) ?? 0) + 1);

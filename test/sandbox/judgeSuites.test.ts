@@ -1,4 +1,4 @@
-// Suites with checkers and tests of the source, and the validators of problems, on both backends.
+// Suites with checkers and source tests, and the validators of problems, on both backends.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/base/errors.js';
 import type { GivenTest } from '../../core/rewards/suite.js';
@@ -31,7 +31,7 @@ const BACKENDS = [
 
 for (const { name, open } of BACKENDS)
   describe(`judging suites: ${name}`, function () {
-    this.timeout(300_000); // for a busy machine
+    this.timeout(300_000); // long enough for a busy machine
     let sandbox: Sandbox;
     before(async function () {
       if (name === 'Docker') await requireDocker(this);
@@ -50,7 +50,7 @@ for (const { name, open } of BACKENDS)
     const verdicts = async (...args: Parameters<typeof judge>): Promise<Verdict[][]> =>
       (await judge(...args)).map((run) => run.verdicts);
 
-    it('a checker accepts every right answer; a program without an answer has its own verdict', async () => {
+    it('lets a checker accept every right answer, and keeps the verdict of a program without an answer', async () => {
       const tests = [{ args: [[1, 2, 3, 4], 5], expected: [0, 3] }];
       const codes = ['[1, 2]', '(3, 0)', '[0, 0]', '[0, 9]', 'None', '1 / 0'].map(
         (answer) => `def f(xs, total): return ${answer}`,
@@ -59,13 +59,13 @@ for (const { name, open } of BACKENDS)
         ['pass'],
         ['pass'],
         ['fail'],
-        ['fail'], // the checker fails on it
+        ['fail'], // the checker raises an error for it
         ['fail'],
         ['error'],
       ]);
     });
 
-    it('a script is started with three files, and accepts what it prints 1 for', async () => {
+    it('starts a script with three files, and accepts a program if the script prints 1', async () => {
       const script = `
 import sys
 given, right, own = (open(name).read().split() for name in sys.argv[1:])
@@ -84,7 +84,7 @@ sys.exit(0)
       ]);
     });
 
-    it('a checker sees the arguments as they were given, and what it changes affects no other call', async () => {
+    it('shows a checker the original arguments, and keeps its changes from other calls', async () => {
       const checker = `
 def checker(inputs, answer, expected):
   right = inputs == [[3, 1]] and sorted(inputs[0]) == answer == expected
@@ -96,7 +96,7 @@ def checker(inputs, answer, expected):
       assert.deepEqual(await verdicts({ checker }, tests, [changing]), [['pass', 'pass']]);
     });
 
-    it('a checker may answer True, also that of numpy, and no other value', async () => {
+    it('accepts True from a checker, including that of numpy, and no other value', async () => {
       const checker = `
 class bool_:
   def __init__(self, x): self.x = x
@@ -109,7 +109,7 @@ def checker(inputs, answer, expected):
       assert.deepEqual(await verdicts({ checker }, tests, ['def f(x): return x']), [said]);
     });
 
-    it('tests of the source and values are one suite, and only tests of the suite are run', async () => {
+    it('joins source tests and values in one suite, and runs only tests of the suite', async () => {
       const testSource = `
 import time
 def test_one(): assert f(1) == 2
@@ -136,16 +136,16 @@ assert f(5) == 6
       );
     });
 
-    it('each test of the source has its own outcome', async () => {
+    it('gives each source test its own outcome', async () => {
       const testSource = 'assert f(1)\nassert f(2)\nassert f(3)\nassert f(4)\n';
       const code = 'import os\ndef f(x):\n  if x == 2: os._exit(0)\n  while x == 3: pass\n  return x == 1\n';
       const tests = source('line 1', 'line 2', 'line 3', 'line 4', 'line 5');
       assert.deepEqual(await verdicts({ testSource, testStyle: 'assert' }, tests, [code], SHORT), [
-        ['pass', 'error', 'timeout', 'fail', 'timeout'], // there is no line 5: the worst of the others
+        ['pass', 'error', 'timeout', 'fail', 'timeout'], // there is no line 5, so the worst of the other outcomes counts
       ]);
     });
 
-    it('check(candidate) gets a method of a new object for the entry Class.method', async () => {
+    it('passes check(candidate) a method of a new object for the entry Class.method', async () => {
       const code =
         'class Solution:\n  def __init__(self): self.n = 0\n  def f(self, x, y=1):\n    self.n += 1\n    return x + y * self.n\n';
       const fields: Fields = {
@@ -154,7 +154,7 @@ assert f(5) == 6
         testStyle: 'assert',
       };
       assert.deepEqual(await verdicts(fields, source('check'), [code, 'def f(x): return 2']), [['pass'], ['error']]);
-      // names and depth that interview sites provide, but not a solution
+      // the source uses names and a recursion depth that interview sites provide, but has no solution
       const deep =
         'class Solution:\n  def f(self, n: Optional[int]) -> List[int]: return [n] if n < 1 else self.f(n - 1) + [gcd(n, n)][:0]\n';
       const more: Fields = {
@@ -166,7 +166,7 @@ assert f(5) == 6
       assert.deepEqual(await verdicts(provided, source('check'), ['x = 1']), [['error']]);
     });
 
-    it('runs pytest where it is installed; without it the health gate leaves the problem out', async () => {
+    it('runs pytest if it is installed; without it the health gate leaves the problem out', async () => {
       const testSource = `
 import pytest
 from solution import f
@@ -202,7 +202,7 @@ def test_text():
       ]);
     });
 
-    it('a test of the source that the reference does not pass is not valid', async () => {
+    it('does not count a source test that the reference does not pass', async () => {
       const testSource = 'assert f(1) == 2\nassert f(1) == 3\n';
       const problem: Problem = { ...PROBLEM, testSource, testStyle: 'assert' };
       assert.deepEqual(
@@ -222,7 +222,7 @@ def test_text():
   });
 
 describe('questions for validators and checkers', () => {
-  it('have the limits of a program, and are split before they exceed a frame', async () => {
+  it('have the limits of a program, and are split so that they fit into a frame', async () => {
     const jobs: { cpu: number; calls: number }[] = [];
     const sandbox = {
       run: async (given: { inputs: Value[][]; limits: Limits }[]) => {
@@ -248,7 +248,7 @@ describe('questions for validators and checkers', () => {
     ]);
   });
 
-  it('are asked about few programs at a time, so that each has the memory of a reference', async () => {
+  it('are asked about few programs at a time, so that each has as much memory as a reference', async () => {
     const batches: string[] = [];
     const sandbox = {
       run: async (given: { id: string; entry: string; inputs: Value[][]; reduce?: object }[]) => {
@@ -276,7 +276,7 @@ describe('questions for validators and checkers', () => {
     assert.deepEqual(batches, ['1 f reduced', '8 f kept', '8 checker reduced', '2 f kept', '2 checker reduced']);
   });
 
-  it('rethrow a fault of the sandbox: it is no verdict', async () => {
+  it('pass on a fault of the sandbox, which is no verdict', async () => {
     const gone = new GauntletError('SANDBOX_FAULT', 'gone');
     const sandbox = {
       run: async ([job]: { entry: string; inputs: Value[][] }[]) => {

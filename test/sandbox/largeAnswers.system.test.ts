@@ -1,4 +1,4 @@
-// The memory of the host is bounded, whatever programs return (docs/sandbox.md, "Memory of the worker").
+// The memory of the host is limited, whatever programs return (docs/sandbox.md, "Memory of the worker").
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { LARGE } from './largeAnswers.js';
 import type { Measured } from './largeAnswersProcess.js';
 
 const PROCESS = fileURLToPath(new URL('./largeAnswersProcess.js', import.meta.url));
-const BOUND_MB = 512; // stated in docs/sandbox.md
+const BOUND_MB = 512; // the limit in docs/sandbox.md
 
 const VARIANTS = [
   { backend: 'docker', copies: 2 },
@@ -16,10 +16,10 @@ const VARIANTS = [
 ] as const;
 
 describe('programs with large answers', function () {
-  this.timeout(900_000); // for a busy machine
+  this.timeout(900_000); // long enough for a busy machine
 
   for (const { backend, copies } of VARIANTS)
-    it(`end with verdicts within the bound of memory: ${backend}`, async function () {
+    it(`end with verdicts within the memory limit: ${backend}`, async function () {
       if (backend === 'docker') await requireDocker(this);
       const args = [PROCESS, backend, String(copies)];
       const { stdout } = await promisify(execFile)(process.execPath, args);
@@ -30,7 +30,7 @@ describe('programs with large answers', function () {
         outcomes.filter(([id, outcome]) => !expected.get(id)!.includes(outcome)),
         [],
       );
-      // each program keeps the same number of answers, then it is over its budget
+      // each program keeps the same number of answers until it exceeds its budget
       const values = kept[0]!.filter((kind) => kind === 'value').length;
       assert.ok(values > 0 && values < 10, `${values} answers were kept`);
       const each = kept[0]!.map((_, i) => (i < values ? 'value' : 'error'));

@@ -1,9 +1,9 @@
-// Programs whose answers are large. Each is given ten inputs and memory for its answers, so that only the host can stop
+// Programs with large answers. Each gets ten inputs and enough memory for its answers, so that only the host can prevent
 // them from filling the worker's memory.
 import type { ProgramRow } from '../../sandbox/programRows.js';
 
 export interface LargeRow extends ProgramRow {
-  expect: string; // outcomes, separated by |
+  expect: string; // the allowed outcomes, separated by |
 }
 
 const CALLS = 10;
@@ -27,6 +27,6 @@ export const LARGE: readonly LargeRow[] = [
   row(
     'many_frames',
     'import os\ndef f(x):\n  body = b"A\\x00\\x00\\x00\\x01" + b\'{"v":1}\'\n  frame = len(body).to_bytes(4, "big") + body\n  try:\n    while True: os.write(3, frame * 100)\n  except OSError: return x',
-    'error|fail', // in WebAssembly there is no such descriptor
+    'error|fail', // WebAssembly has no such descriptor
   ),
 ];

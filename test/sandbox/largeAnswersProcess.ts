@@ -1,4 +1,4 @@
-// Runs the programs with large answers in a process of its own and reports its memory:
+// Runs the programs with large answers in its own process and reports its memory:
 // node largeAnswersProcess.js docker|wasm COPIES. The first batch is judged, the second keeps values.
 import { limitsSchema } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
@@ -7,9 +7,9 @@ import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { LARGE } from './largeAnswers.js';
 
 export interface Measured {
-  grownMb: number; // from the open sandbox to the peak
+  grownMb: number; // from the opened sandbox to the peak
   outcomes: [id: string, outcome: string][];
-  kept: string[][]; // kinds of the calls of each program
+  kept: string[][]; // the kinds of the calls of each program
 }
 
 const [backend, copies] = process.argv.slice(2) as ['docker' | 'wasm', string];

@@ -15,7 +15,7 @@ describe('the lockdown before the interpreter starts', () => {
     return { wasm, seen };
   };
 
-  it('stubs host imports, keeps the others, and denies later instantiation', async () => {
+  it('replaces host imports with stubs, keeps the others, and denies later instantiation', async () => {
     const { wasm, seen } = api();
     const host = () => 'host';
     const gate = cutImports(wasm, () => 0);
@@ -37,7 +37,7 @@ describe('the lockdown before the interpreter starts', () => {
     assert.throws(deny, /denied/);
   });
 
-  it('closes imports that lead to JavaScript once programs run, and records changes of the function table', async () => {
+  it('closes imports that lead to JavaScript before programs run, and records changes of the function table', async () => {
     const { wasm, seen } = api();
     const gate = cutImports(wasm, () => 0);
     const names = ['JsProxy_GetAttr_js', 'JsvFunction_CallBound', 'raw_call_js', 'an_import_of_a_later_version'];
@@ -68,7 +68,7 @@ describe('the lockdown before the interpreter starts', () => {
   });
 });
 
-describe('the files of the interpreter', function () {
+describe('the file system of the interpreter', function () {
   this.timeout(60_000);
   let files: Files;
   let run: (code: string) => unknown;
@@ -82,7 +82,7 @@ describe('the files of the interpreter', function () {
   const refused = (code: string) =>
     run(`import os\nr = "done"\ntry:\n  ${code}\nexcept OSError as e: r = type(e).__name__\nr`);
 
-  it('can be written below /tmp and are gone after a restore', () => {
+  it('is writable below /tmp, and files there are gone after a restore', () => {
     assert.equal(
       run(
         'import os\nos.makedirs("/tmp/a/b")\nkeep = open("/tmp/a/b/c", "w")\nkeep.write("x")\nkeep.flush()\nos.path.getsize("/tmp/a/b/c")',
@@ -94,7 +94,7 @@ describe('the files of the interpreter', function () {
     assert.equal(run('os.getcwd() + str(os.listdir("/tmp"))'), '/tmp[]');
   });
 
-  it('include standard streams and file times, which are restored', () => {
+  it('includes standard streams and file times, which are restored', () => {
     run(`
 import os
 fd = os.open("/tmp/log", os.O_CREAT | os.O_RDWR)
@@ -102,12 +102,12 @@ os.dup2(fd, 1)
 os.close(0); os.close(2)
 os.utime("/lib", (1, 1))`);
     files.restore();
-    assert.equal(run('str([os.fstat(fd).st_mode >> 12 for fd in range(3)])'), '[2, 2, 2]'); // character devices
+    assert.equal(run('str([os.fstat(fd).st_mode >> 12 for fd in range(3)])'), '[2, 2, 2]'); // for character devices
     assert.equal(run('os.stat("/lib").st_mtime > 2'), true);
     assert.equal(run('os.open("/tmp/next", os.O_CREAT | os.O_RDWR)'), 3);
   });
 
-  it('cannot be changed outside /tmp', () => {
+  it('is read-only outside /tmp', () => {
     for (const code of [
       'open("/x", "w")',
       'open("/dev/shm/x", "w")',
@@ -123,7 +123,7 @@ os.utime("/lib", (1, 1))`);
       assert.notEqual(refused(code), 'done', code);
   });
 
-  it('have limits on bytes and number that are reset by a restore', () => {
+  it('limits the size and number of files, and a restore resets the counts', () => {
     assert.equal(refused('[open(f"/tmp/{i}", "wb").write(bytes(1 << 20)) for i in range(40)]'), 'OSError');
     files.restore();
     assert.equal(refused('os.truncate(os.open("/tmp/t", os.O_CREAT | os.O_RDWR), 1 << 30)'), 'OSError');

@@ -1,6 +1,6 @@
-// Thousands of programs, a third of them hostile, in both isolations: every neighbour keeps its own verdict and about its
-// usual time, the worker stays below the bound of its memory, and nothing is left. GAUNTLET_PROGRAMS=10000 runs the long
-// form, GAUNTLET_ISOLATION one isolation only, and after GAUNTLET_MINUTES no more programs are started.
+// Thousands of programs, a third of them hostile, in both isolations. Every other program keeps its verdict and roughly its
+// usual time, the worker stays below its memory limit, and nothing is left. GAUNTLET_PROGRAMS=10000 runs the long form,
+// GAUNTLET_ISOLATION selects one isolation, and after GAUNTLET_MINUTES no more programs are started.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import type Docker from 'dockerode';
@@ -19,15 +19,15 @@ const PROGRAMS = Number(process.env.GAUNTLET_PROGRAMS ?? 0);
 const MINUTES = Number(process.env.GAUNTLET_MINUTES ?? 24 * 60);
 const SHORT: Record<Isolation, number> = { uid: 60, strict: 24 };
 const BATCH = 240;
-const ALONE = 24; // neighbours without hostile programs before each batch, for the usual time
-const BOUND_MB = 512; // stated in docs/sandbox.md
-const LIMITS = { cpuSeconds: 20, caseCpuSeconds: 20, wallSeconds: 60 }; // not reached on a slow machine
-const TIGHT = { cpuSeconds: 0.2, caseCpuSeconds: 0.15, wallSeconds: 0.6 }; // for programs that end at a limit
+const ALONE = 24; // before each batch, programs run without hostile ones to measure the usual time
+const BOUND_MB = 512; // the limit in docs/sandbox.md
+const LIMITS = { cpuSeconds: 20, caseCpuSeconds: 20, wallSeconds: 60 }; // long enough for a slow machine
+const TIGHT = { cpuSeconds: 0.2, caseCpuSeconds: 0.15, wallSeconds: 0.6 }; // the limits of programs that end at a limit
 
 const HOSTILE: HostileRow[] = [
   ...OWN_ROWS,
   ...LARGE.map((row) => ({ ...row, why: 'large answers' })),
-  ...(hostileRows() ?? []), // the catalogue
+  ...(hostileRows() ?? []), // hostile programs of the catalogue
 ];
 
 interface Planned {
@@ -36,7 +36,7 @@ interface Planned {
   isHostile: boolean;
 }
 
-/** A program whose verdict is known. Its values depend on its number, so the answer of another one shows. */
+/** A program with a known verdict. Its values depend on its number, so that the answer of another program is visible. */
 function neighbour(i: number): Planned {
   const work = 'def f(x):\n  t = 0\n  for k in range(20000): t += k % 7\n  ';
   const [code, expect] = [
@@ -50,7 +50,7 @@ function neighbour(i: number): Planned {
 }
 
 function hostile(i: number, isolation: Isolation): Planned {
-  const known: HostileRow = HOSTILE[(37 * i) % HOSTILE.length]!; // also a few are of all kinds
+  const known: HostileRow = HOSTILE[(37 * i) % HOSTILE.length]!; // even a few programs include all kinds
   const { id, code, tests, comparison, calling, entry } = known;
   const expect = ((isolation === 'strict' && known.strict?.[0]) || known.expect).split('|');
   const limits = expect.includes('timeout') ? TIGHT : { ...LIMITS, memoryMb: known.limits?.memoryMb };
@@ -58,7 +58,7 @@ function hostile(i: number, isolation: Isolation): Planned {
   return { row: JSON.parse(JSON.stringify(row)) as ProgramRow, expect, isHostile: true };
 }
 
-/** The containers that this process creates, by the daemon's own account. */
+/** The containers of this process that the daemon knows. */
 async function followContainers(docker: Docker): Promise<{ ids: Set<string>; stop(): void }> {
   const label = `gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`;
   const filters = JSON.stringify({ type: ['container'], event: ['create'], label: [label] });
@@ -70,7 +70,7 @@ async function followContainers(docker: Docker): Promise<{ ids: Set<string>; sto
   return { ids, stop: () => stream.destroy() };
 }
 
-/** What is left of containers: known to the daemon, its folders, control groups, and processes. */
+/** The traces of containers: entries of the daemon, folders, control groups, and processes. */
 async function leftOf(docker: Docker, ids: Set<string>): Promise<string[]> {
   const found = [];
   const isOurs = (text: string) => [...text.matchAll(/[0-9a-f]{64}/g)].some(([id]) => ids.has(id));
@@ -87,7 +87,7 @@ async function leftOf(docker: Docker, ids: Set<string>): Promise<string[]> {
     try {
       if (isOurs(fs.readFileSync(`/proc/${pid}/cgroup`, 'latin1'))) found.push(`process ${pid}`);
     } catch {
-      // it has ended
+      // the process has ended
     }
   return found;
 }
@@ -102,7 +102,7 @@ describe('many programs, a third of them hostile', function () {
 
   for (const isolation of isolations) {
     const count = PROGRAMS || SHORT[isolation];
-    it(`leave nothing and do not harm their neighbours: isolation ${isolation}, ${count} programs`, async function () {
+    it(`leave nothing and do not affect others: isolation ${isolation}, ${count} programs`, async function () {
       const docker = await requireDocker(this);
       const { ids, stop } = await followContainers(docker);
       const sandbox = await openDocker({ size: 2, isolation });

@@ -11,7 +11,7 @@ export interface Token {
 const TOKEN =
   /(?<skip>#[^\n]*|\s+|\\\n)|(?<string>[A-Za-z]{0,2}(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'))|(?<name>[^\W\d]\w*)|(?<number>(?:0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)[jJ]?)|(?<operator>\*\*=?|\/\/=?|<<=?|>>=?|[!=<>+\-*/%&|^@:]=|->|[-+*/%@&|^~<>=()[\]{},:.;`!])/y;
 
-/** The tokens of a program, in order. @throws Error at an invalid token */
+/** The tokens of a program in their order. @throws Error at an invalid token */
 export function tokenise(code: string): Token[] {
   const out: Token[] = [];
   TOKEN.lastIndex = 0;
@@ -107,7 +107,7 @@ function replacements(kind: Token['kind'], text: string, names: string[]): strin
 export const applyMutation = (code: string, { from, original, replacement }: Mutation): string =>
   code.slice(0, from) + replacement + code.slice(from + original.length);
 
-/** `count` different mutants, spread evenly over the programs; the same ones for the same seed. */
+/** `count` different mutants, spread evenly over the programs. The same seed gives the same mutants. */
 export function sampleMutants(
   programs: string[],
   count: number,
@@ -118,7 +118,7 @@ export function sampleMutants(
   );
   const key = deriveKey(seed, 'mutants');
   return order
-    .map((one, i) => ({ ...one, at: one.turn + uniformAt(key, i) })) // each program once before the second round
+    .map((one, i) => ({ ...one, at: one.turn + uniformAt(key, i) })) // uses each program once before the second round
     .sort((a, b) => a.at - b.at)
     .slice(0, count)
     .map(({ program, mutation }) => ({ program, mutation }));

@@ -1,4 +1,4 @@
-// Mutants of programs, made in the WebAssembly sandbox.
+// The mutants of programs, which the WebAssembly sandbox makes.
 import assert from 'node:assert/strict';
 import { mutantsOf } from '../../sandbox/mutants.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
@@ -13,7 +13,7 @@ const PROGRAM = `def solve(nums, k):
     return max(total, -1)
 `;
 
-describe('mutants', () => {
+describe('the mutants of a program', () => {
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openSandbox('wasm', { size: 1 });
@@ -21,7 +21,7 @@ describe('mutants', () => {
   after(() => sandbox.close());
   const linesOf = (code: string): string[] => code.split('\n').map((line) => line.trim());
 
-  it('change one place of the program each, and are the same every time', async () => {
+  it('change one place each, and are reproducible', async () => {
     const [mutants, again] = await mutantsOf(sandbox, [PROGRAM, PROGRAM], 100);
     assert.deepEqual(mutants, again);
     assert.equal(new Set(mutants).size, mutants!.length);
@@ -46,7 +46,7 @@ describe('mutants', () => {
     assert.deepEqual(some, [all![0], all![Math.floor(all!.length / 3)], all![Math.floor((2 * all!.length) / 3)]]);
   });
 
-  it('do not exist for a program that does not parse, or has nothing to change', async () => {
+  it('do not exist for a program that does not parse or has nothing to change', async () => {
     assert.deepEqual(await mutantsOf(sandbox, ['def solve(:', 'def solve(x):\n    return x'], 5), [[], []]);
     assert.deepEqual(await mutantsOf(sandbox, [], 5), []);
   });

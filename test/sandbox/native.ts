@@ -1,10 +1,10 @@
-// Runs test source in a plain Python process, with program and tests in one module, to compare the two processes with
-// it. The code runs with the rights of the test.
+// Runs test source in a plain Python process, with program and tests in one module, for comparison with the two processes of
+// the sandbox. The code runs with the rights of the test.
 import { spawn, spawnSync } from 'node:child_process';
 
 export const NATIVE_PYTHON = process.env.GAUNTLET_PYTHON ?? 'python3';
 
-/** Why there is no plain Python with numpy, or undefined. */
+/** The reason why there is no plain Python with numpy; undefined if there is one. */
 export function whyNoNative(): string | undefined {
   const { status, stderr, error } = spawnSync(NATIVE_PYTHON, ['-c', 'import numpy'], { encoding: 'utf8' });
   if (status === 0) return undefined;
@@ -41,7 +41,7 @@ export function runNative(
     child.stderr.on('data', (text) => {
       err = (err + text).slice(-2000);
     });
-    child.stdin.on('error', () => undefined); // it may end before it reads
+    child.stdin.on('error', () => undefined); // the process may end before it reads its input
     child.stdin.end(source);
     const timer = setTimeout(() => child.kill('SIGKILL'), 6000 * cpuSeconds);
     child.on('error', fail);

@@ -1,5 +1,5 @@
-// The project's own hostile programs on every backend and isolation. Docker's default isolation runs all of them, the
-// others every third one, or all with GAUNTLET_HOSTILE=all.
+// The project's own hostile programs on every backend and isolation. Docker's default isolation runs all of them, and the
+// other ones run every third, or all with GAUNTLET_HOSTILE=all.
 import assert from 'node:assert/strict';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { ProgramOutcome } from '../../sandbox/judgePrograms.js';
@@ -25,9 +25,9 @@ const isSlow = (row: HostileRow) => row.expect.startsWith('timeout');
 const told = ({ outcome, messages }: ProgramOutcome) => `${outcome} (${messages})`;
 
 describe('the hostile programs of this project', function () {
-  this.timeout(600_000); // for a busy machine
+  this.timeout(600_000); // long enough for a busy machine
 
-  it('are at least 60, each with a reason', () => {
+  it('include at least 60 programs, each with a reason', () => {
     assert.ok(OWN_ROWS.length >= 60);
     assert.equal(new Set(OWN_ROWS.map((row) => row.id)).size, OWN_ROWS.length);
     assert.ok(OWN_ROWS.every((row) => row.why !== ''));
@@ -36,7 +36,7 @@ describe('the hostile programs of this project', function () {
   for (const { kind, rows, open } of BACKENDS)
     it(`end as expected and leave nothing: ${NAMES[kind]}`, async function () {
       if (kind !== 'wasm') await requireDocker(this);
-      // programs that wait for a limit run in parallel with the others
+      // programs that wait for a limit run in parallel with the other programs
       const lanes = [rows.filter(isSlow), rows.filter((row) => !isSlow(row))];
       const judged = await Promise.all(
         lanes.map(async (lane) => {

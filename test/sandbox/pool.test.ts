@@ -66,7 +66,7 @@ describe('the pool of guests', () => {
     assert.equal(state.most, 4);
   });
 
-  it('uses one guest after the other if they take turns', async () => {
+  it('uses one guest after the other with the option takeTurns', async () => {
     const seen: number[] = [];
     let opened = 0;
     const it = new GuestPool({
@@ -101,7 +101,7 @@ describe('the pool of guests', () => {
     await assert.rejects(it.run(jobs('c')), fault);
   });
 
-  it('runs a job that hits the wall clock again alone, and only that run counts', async () => {
+  it('runs a job that hits the wall clock again alone, and counts only that run', async () => {
     const beside: number[] = [];
     let slow = 0;
     const { pool: it } = pool(async (job, inFlight) => {
@@ -122,7 +122,7 @@ describe('the pool of guests', () => {
     assert.deepEqual(beside, [1, 1]);
   });
 
-  it('replaces a guest that ended and runs its job again', async () => {
+  it('replaces a guest that has ended, and runs its job again', async () => {
     let runs = 0;
     const { pool: it, state } = pool(async (job) => {
       if (runs++ === 0) throw new GuestLost('gone', true);
@@ -158,7 +158,7 @@ describe('the pool of guests', () => {
     await assert.rejects(wrong.pool.run(jobs('a')), fault);
   });
 
-  it('reports a fault after three failed starts, and passes on errors that cannot be retried', async () => {
+  it('reports a fault after three failed starts, and passes on errors that are not retryable', async () => {
     let opened = 0;
     const failing = new GuestPool({
       size: 1,
@@ -175,7 +175,7 @@ describe('the pool of guests', () => {
     await assert.rejects(unavailable.run(jobs('a')), refused);
   });
 
-  it('opens another guest for a job that does not fit', async () => {
+  it('opens another guest for a job that does not fit into one', async () => {
     const { pool: it, state } = pool(async (job) => done(job), 1);
     const large = {
       ...jobs('b')[0]!,
@@ -200,7 +200,7 @@ describe('the pool of guests', () => {
 describe('programs with tests', () => {
   const row = '{"id":"p","code":"def f(x): return x","entry":"f","tests":[[[1],1],[[2],3]]}';
 
-  it('are validated with the name of a bad field', () => {
+  it('are refused with the name of a bad field', () => {
     assert.deepEqual(parseProgramRow(JSON.parse(row)).tests, [
       [[1], 1],
       [[2], 3],
@@ -214,7 +214,7 @@ describe('programs with tests', () => {
     bad('{"id":"p","code":"","entry":"f","tests":[[[1.5],1]]}', /^tests/);
   });
 
-  it('with test source have either one source or files with relative paths', () => {
+  it('must have either one source or files with relative paths', () => {
     const row = { id: 'p', code: 'c' };
     const source = { ...row, test_source: 'assert f(1)' };
     const whole = { ...source, entry: 'f', limits: { memoryMb: 64 } };
@@ -252,7 +252,7 @@ describe('programs with tests', () => {
     assert.deepEqual(outcomes, [{ id: 'p', outcome: 'fail', tests: ['pass', 'fail'], messages: [null, null], ms: 1 }]);
   });
 
-  it('with test source run with the limits of their row; no tests are an error', async () => {
+  it('run with the limits of their row, and no tests are an error', async () => {
     let seen: TestJob[] = [];
     const sandbox = {
       info: { kind: 'wasm' as const, description: '', boundary: false },

@@ -37,7 +37,7 @@ describe('the guest protocol', () => {
     assert.throws(() => [...new FrameReader().feed(Buffer.from(`${MAGIC}\0\0\0\x02{]`, 'latin1'))], SyntaxError);
   });
 
-  it('accepts only values of the codec within the caps', () => {
+  it('accepts only values that the codec allows within its limits', () => {
     const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
     for (const good of [
       null,
@@ -100,7 +100,7 @@ describe('the guest protocol', () => {
     assert.match((read(`{"v":"${'x'.repeat(2 << 20)}"}`) as { message: string }).message, /too large/);
   });
 
-  it('joins streamed calls and those of the result in order', async () => {
+  it('joins streamed calls and the calls of the result in order', async () => {
     const { channel, written } = open();
     const run = channel.run(job);
     assert.equal(JSON.parse(written[0]!.subarray(4).toString()).memory, 256 * 2 ** 20);
@@ -131,7 +131,7 @@ describe('the guest protocol', () => {
     );
   });
 
-  it('refuses a frame that no job of values needs', async () => {
+  it('refuses a frame that a job with values does not need', async () => {
     const { channel } = open();
     const run = channel.run(job);
     channel.feed(Buffer.from([0, 80, 0, 0])); // 5 MiB
@@ -158,7 +158,7 @@ describe('the guest protocol', () => {
     await assert.rejects(forged, lost(true));
   });
 
-  it('leaves a guest that could not be cleaned, and its waiting job is not to blame', async () => {
+  it('abandons a guest that could not be cleaned, and does not blame its waiting job', async () => {
     const { channel, state } = open();
     const [first, second] = [channel.run({ ...job, inputs: [[1]] }), channel.run(job)];
     channel.feed(result(1, [['answer', '{"v":1}']]));
@@ -179,7 +179,7 @@ describe('the guest protocol', () => {
     'an unknown kind of call': result(1, [answers[0], ['pass', '']]),
     'no frame': Buffer.from('\xff\xff\xff\xff', 'latin1'),
   }))
-    it(`ends a guest after a result with ${name} and may blame only the running job`, async () => {
+    it(`ends a guest that sends ${name} after a result, and may blame only the running job`, async () => {
       const { channel, state } = open();
       const runs = [channel.run(job), channel.run(job)];
       channel.feed(bytes);
@@ -203,7 +203,7 @@ describe('the guest protocol', () => {
     await assert.rejects(runs[1]!, lost(false));
   });
 
-  it('stops using a guest after its number of jobs, or on its request', async () => {
+  it("stops using a guest after a number of jobs, or at the guest's request", async () => {
     const first = open(1);
     const run = first.channel.run(job);
     first.channel.feed(result(1, answers));
@@ -216,7 +216,7 @@ describe('the guest protocol', () => {
     assert.ok(!second.channel.usable);
   });
 
-  it('refuses a job that the guest has no room for, and goes on', async () => {
+  it('refuses a job that is too large for the guest, and continues', async () => {
     const { channel, written } = open();
     await assert.rejects(channel.run({ ...job, inputs: [['x'.repeat(64 << 20)]] }), {
       code: 'BAD_INPUT',

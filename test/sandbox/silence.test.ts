@@ -32,12 +32,12 @@ describe('a guest without a job', function () {
     return { ended: removed.then(({ StatusCode }) => StatusCode as number), input };
   };
 
-  it('ends if its host is silent, although its input is open; with keep-alives it outlives that and runs a job', async () => {
+  it('ends if its host is silent although its input is open, but stays and runs a job if keep-alives arrive', async () => {
     const image = await ensureImage(docker, 'none', () => {});
     const specs = KINDS.map((kind) => ({ image, memoryMb: 256, silenceSeconds: SILENCE, ...kind }));
     const attended = await Promise.all(specs.map((spec) => ContainerGuest.start(fleet, spec)));
     try {
-      const silent = await Promise.all(specs.map(startSilently)); // later than the others
+      const silent = await Promise.all(specs.map(startSilently)); // ends later than the others
       assert.deepEqual(await Promise.all(silent.map(({ ended }) => ended)), [0, 0, 0]);
       for (const { input } of silent) input.end();
       const code = 'def f(x): return x + 1';

@@ -12,7 +12,7 @@ const rest = { outcome: 'error', message: 'not reached' } as const;
 const outcomes = (report: Report) => report.result(rest).map(({ name, outcome }) => [name, outcome]);
 
 describe('messages between tests and a program', () => {
-  it('an answer is one value, exception or out of memory, with changed containers', () => {
+  it('carry one value, exception or out of memory as an answer, with changed containers', () => {
     for (const good of [
       '{"v":[1,{"h":[3,"Box"]},{"r":0},{"z":[1]},{"g":"f"}]}',
       '{"x":["ValueError","no",null,[1],null],"w":[[0,[1]],[1,{"d":[]}]]}',
@@ -41,7 +41,7 @@ describe('messages between tests and a program', () => {
       assert.equal(checkAnswer(bad), undefined, bad);
   });
 
-  it('the first message of a program is its names or its failure', () => {
+  it('begin with the names of the program or its failure', () => {
     assert.deepEqual(
       checkNames('{"names":[["f","f",null],["C","c",[["m"],["B"]]],["N","v",3],["E","x",["ValueError"]]]}'),
       {
@@ -54,7 +54,7 @@ describe('messages between tests and a program', () => {
       assert.equal(checkNames(bad).kind, 'error', bad);
   });
 
-  it('tests may only request public attributes and named operators, and report', () => {
+  it('let tests request only public attributes and named operators, and report', () => {
     for (const good of [
       '{"q":["call",{"g":"f"},null,[1,{"u":"len"}],{"key":2},[0,[],[]]]}',
       '{"q":["invoke",{"h":[1,"Box"]},"push",[{"h":[1,"Box"]}],{},[0,[],[]]]}',
@@ -104,7 +104,7 @@ describe('the report of test source', () => {
     assert.deepEqual(report.finished, ['a', 'b', 'c']);
   });
 
-  it('has no other tests than those to be run', () => {
+  it('contains only the tests that were to be run', () => {
     const report = new Report(new Set(['b', 'c']));
     report.announce(['a', 'b', 'c']);
     report.begin('b');
@@ -135,7 +135,7 @@ describe('the report of test source', () => {
     ]);
   });
 
-  it('applies the end of a program before any test to later tests, and a failed load to all', () => {
+  it('applies the end of a program before any test to later tests, and a failed load to all tests', () => {
     const report = new Report();
     report.announce(['a', 'b']);
     report.begin('a');
@@ -151,7 +151,7 @@ describe('the report of test source', () => {
     assert.deepEqual(pluck(unloaded, 'outcome'), ['error', 'timeout']);
   });
 
-  it('ends a test as an error if another one begins', () => {
+  it('ends a test with an error if another test begins', () => {
     const report = new Report();
     report.begin('a');
     report.begin('b');
@@ -163,7 +163,7 @@ describe('the report of test source', () => {
   });
 });
 
-describe('pairs of guests', () => {
+describe('the pairs of guests for test source', () => {
   const limits: Limits = { cpuSeconds: 1, caseCpuSeconds: 1, wallSeconds: 5, memoryMb: 64, outputBytes: 100 };
   const job = { id: 'j', code: 'fine', style: 'assert' as const, files: { 'a.py': '' }, limits };
   type Play = (
@@ -172,7 +172,7 @@ describe('pairs of guests', () => {
     end: (how: Partial<SessionEnd> | Error) => void,
   ) => (text: string) => void;
 
-  /** Guests whose sessions run `play`. Counts opened ones. */
+  /** Guests whose sessions run `play`. Counts the guests that were opened. */
   type Options = { onEnd?: (role: string, finish: () => void) => void };
   function guests(play: Play, { onEnd = (_, finish) => finish() }: Options = {}) {
     const opened = { program: 0, tests: 0 };
@@ -258,7 +258,7 @@ describe('pairs of guests', () => {
         if (role === 'tests') finishTests = finish;
         else {
           finish();
-          finishTests(); // only after the program's process got its end
+          finishTests(); // only after the program's process received its end
         }
       },
     });
@@ -301,7 +301,7 @@ describe('pairs of guests', () => {
     await broken.close();
   });
 
-  it('run a job that hits the wall clock again, and only that run counts', async () => {
+  it('run a job that hits the wall clock again, and count only that run', async () => {
     let runs = 0;
     const { pool } = guests((spec, say, end) => {
       if (spec.role === 'program') return program(say);
@@ -324,7 +324,7 @@ describe('pairs of guests', () => {
       for (const until = performance.now() + 400; performance.now() < until; );
     };
     for (const dies of ['tests', 'program'] as const) {
-      let runs = 0; // of the tests
+      let runs = 0; // the limit of the tests
       const crash = (end: (how: Partial<SessionEnd>) => void): void => {
         busy();
         end({ kind: 'error', message: 'crashed' });

@@ -10,7 +10,7 @@ import { NATIVE_PYTHON } from './native.js';
 import { testSourceConformance } from './testSourceConformance.js';
 import { COLLECTED, LIMITS, outcomes, testJob } from './testSourceSupport.js';
 
-/** The names of the tests that unittest finds, by module. A name that occurs again has a number. */
+/** The names of the tests that unittest finds, by module. A repeated name has a number. */
 const COLLECT = `
 import collections, json, sys, types, unittest
 def cases(suite):
@@ -31,7 +31,7 @@ print(json.dumps([[*names(one)] for one in json.load(sys.stdin)]))
 `;
 
 describe('test source on Docker', function () {
-  this.timeout(180_000); // includes making the images
+  this.timeout(180_000); // includes the time to build the images
   let sandbox: Sandbox;
   before(async function () {
     await requireDocker(this);
@@ -46,8 +46,8 @@ describe('test source on Docker', function () {
     return (await sandbox.runTests([testJob(code, '', { ...more, style: 'pytest', files })]))[0]!;
   };
 
-  it('finds what pytest finds, and what unittest finds in plain Python', async () => {
-    const cases = COLLECTED.filter((one) => one.pytest !== null); // the others have tests that only we find
+  it('finds the tests that pytest and unittest find in plain Python', async () => {
+    const cases = COLLECTED.filter((one) => one.pytest !== null); // the other styles have tests that only gauntlet finds
     const found = spawnSync(NATIVE_PYTHON, ['-c', COLLECT], { input: JSON.stringify(cases), encoding: 'utf8' });
     const named = JSON.parse(found.stdout) as string[][];
     for (const [i, { what, code, source, tests, pytest: others }] of cases.entries()) {
@@ -59,7 +59,7 @@ describe('test source on Docker', function () {
     assert.ok(named.flat().length > 20);
   });
 
-  it('takes the outcomes of the tests only, not of a fork that a test forgot to end', async () => {
+  it('takes outcomes only from the tests, not from a fork that a test left running', async () => {
     const source = `
 import os, time
 def test_forks():
@@ -80,7 +80,7 @@ def test_next(): pass
     assert.deepEqual(outcomes(run!), { 'line 1': 'pass', 'line 2': 'pass' });
   });
 
-  it('ignores what a fork of a test writes into every descriptor', async () => {
+  it('ignores everything that a fork of a test writes into any descriptor', async () => {
     const source = `
 import os, time
 def test_forks():
@@ -171,7 +171,7 @@ class Stack:
     });
   });
 
-  it('leaves skipped tests out and counts expected failures as pytest does', async () => {
+  it('leaves skipped tests out, and counts expected failures as pytest does', async () => {
     const source = `
 import pytest
 from solution import f
@@ -225,7 +225,7 @@ def forge(): return Forger()
     );
   });
 
-  it('provides pytest and numpy in style assert too', async () => {
+  it('provides pytest and numpy in style assert, too', async () => {
     const source = `
 import numpy as np, pytest
 def test_np(): assert np.allclose(f([0.1, 0.2]), [0.2, 0.4])
@@ -253,7 +253,7 @@ def test_e(): pass
 });
 
 describe('test source in WebAssembly', function () {
-  this.timeout(180_000); // for a busy machine
+  this.timeout(180_000); // long enough for a busy machine
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openWasm({ size: 1 });

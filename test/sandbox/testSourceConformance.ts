@@ -1,5 +1,5 @@
-// One suite of test source for every backend: what tests and programs can do across the two processes, and what they
-// cannot.
+// A suite of test source for every backend: what tests and programs can do across the two processes, and what they cannot
+// do.
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { testSourceFaults } from './testSourceFaults.js';
 import { testSourceNames } from './testSourceNames.js';

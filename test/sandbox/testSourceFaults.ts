@@ -1,4 +1,4 @@
-// Test source and programs that end, loop, use too much or attack each other.
+// Test source and programs that end, loop, exceed limits or attack each other.
 import assert from 'node:assert/strict';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { judging, LIMITS, outcomes } from './testSourceSupport.js';
@@ -23,7 +23,7 @@ def f(k):
     assert.deepEqual(Object.values(outcomes(await run(code, source))), ['pass', ...Array(5).fill('error'), 'pass']);
   });
 
-  it('reports a timeout for a test with a loop in a call, whatever it catches', async () => {
+  it('reports a timeout for a test with an endless loop in a call, whatever the test catches', async () => {
     const code = 'calls = 0\ndef f(x):\n  global calls\n  calls += 1\n  while x: pass\n  return calls';
     const source = `
 def test_before(): assert f(0) == 1

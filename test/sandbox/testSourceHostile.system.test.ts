@@ -28,7 +28,7 @@ const BACKENDS = [
 
 for (const { name, open, hasPytest } of BACKENDS)
   describe(`forged passes of test source: ${name}`, function () {
-    this.timeout(400_000); // for a busy machine
+    this.timeout(400_000); // long enough for a busy machine
     let sandbox: Sandbox;
     before(async function () {
       if (name === 'Docker') await requireDocker(this);

@@ -1,4 +1,4 @@
-// Which tests a suite of test source has, and which names of the program they see.
+// The tests that a suite of test source has, and the names of the program that they see.
 import assert from 'node:assert/strict';
 import { styleOfTests } from '../../core/parse/testModule.js';
 import type { Problem } from '../../core/schema/problem.js';
@@ -48,7 +48,7 @@ assert not hasattr(solution, '_hidden')
     await all('pass', code, source);
   });
 
-  it('shows an entry that begins with an underscore or like a test, and no other such name', async () => {
+  it('shows an entry whose name begins with an underscore or like a test, but no other such name', async () => {
     const named = 'def test_sum(xs): return sum(xs)\ndef test_other(xs): return 0';
     await all('pass', named, 'def check(candidate): assert test_sum([1, 2]) == 3', { entry: 'test_sum' });
     await all('error', named, 'assert test_other([]) == 0', { entry: 'test_sum' });
@@ -64,7 +64,7 @@ def check(candidate): assert candidate([5]) == 5`;
     assert.equal(one!.outcome, 'error');
   });
 
-  it('gives tests the names that they take from a program, or says which are not to be had', async () => {
+  it('gives tests the names that they take from a program, or says which names are unavailable', async () => {
     type Row = { id: string; entry: string; code: string; tests: string; message?: string };
     const rows = rowsOf<Row>('sandbox/names.jsonl').map((row) => ({ ...row, testStyle: styleOfTests(row.tests) }));
     const runnable = rows.filter(({ testStyle }) => get().info.kind === 'docker' || testStyle === 'assert');
@@ -96,7 +96,7 @@ assert all(x > 0 for x in f([2, 1]))
 assert isinstance(f([2, 1]), dict)
 `;
     await all('fail', code, source, { entry: 'f' });
-    // ambiguous without an entry
+    // the name is ambiguous without an entry
     await all('error', code, source);
     await all('error', 'def sum(xs): return 0', 'assert sum([1, 2]) == 3');
     await all('fail', 'def sum(xs): return 0', 'from solution import sum\nassert sum([1, 2]) == 3');
@@ -139,7 +139,7 @@ assert solution.root(4) == 2
     );
   });
 
-  it('keeps the order of many jobs, and nothing of one job in the next', async () => {
+  it('keeps the order of many jobs, and passes nothing from one job to the next', async () => {
     const jobs = Array.from({ length: 12 }, (_, i) => ({
       ...testJob(
         'import json\nseen = getattr(json, "seen", 0)\njson.seen = 1\ndef f(x): return x + seen',

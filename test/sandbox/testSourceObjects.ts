@@ -1,4 +1,4 @@
-// What tests and programs exchange across the two processes: values, objects, exceptions and prints.
+// The data that tests and programs exchange across the two processes: values, objects, exceptions and prints.
 import assert from 'node:assert/strict';
 import type { Limits } from '../../core/schema/execution.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
@@ -208,7 +208,7 @@ assert n() == 7 and s() == [7] and False
     assert.match(tests[0]!.message!, /object of its class Forger, which has no == here, .* compare its attributes/);
   });
 
-  it('asks a returned object for its truth value, as if the program had returned True or False', async () => {
+  it('treats a returned object in a condition as if the program had returned True or False', async () => {
     const code = `
 class Node:
   def __init__(self, val, next=None): self.val, self.next = val, next

@@ -1,4 +1,4 @@
-// What the suites of test source for every backend share.
+// Functions that the suites of test source share.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -10,8 +10,8 @@ interface Collected {
   what: string;
   code: string[];
   source: string[];
-  tests: Record<string, string>; // outcome by name
-  pytest?: Record<string, string> | null; // where pytest finds other tests than unittest
+  tests: Record<string, string>; // test name → outcome
+  pytest?: Record<string, string> | null; // the outcomes under pytest, if it finds other tests than unittest
 }
 export const COLLECTED = JSON.parse(
   fs.readFileSync(path.join(ROOT, 'test/sandbox/testSource.json'), 'utf8'),
@@ -32,7 +32,7 @@ export const testJob = (code: string, source: string, more: Partial<TestJob> = {
   ...more,
   limits: { ...LIMITS, ...more.limits },
 });
-/** Outcome by test name. */
+/** Test name → outcome. */
 export const outcomes = ({ tests }: TestRun) => Object.fromEntries(tests.map(({ name, outcome }) => [name, outcome]));
 
 /** Runs tests in the sandbox that `get` returns once it is open. */

@@ -21,14 +21,14 @@ const childrenOfThis = (): string[] =>
     .flatMap((task) => fs.readFileSync(`/proc/self/task/${task}/children`, 'utf8').trim().split(' '));
 
 describe('the WebAssembly sandbox', function () {
-  this.timeout(240_000); // for a busy machine
+  this.timeout(240_000); // long enough for a busy machine
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openWasm({ size: 1 });
   });
   after(() => sandbox.close());
 
-  it('reports that it is not a boundary', () => {
+  it('reports that it is not a security boundary', () => {
     assert.equal(sandbox.info.boundary, false);
     assert.equal(sandbox.info.kind, 'wasm');
     assert.match(sandbox.info.description, /not a security boundary/);
@@ -37,7 +37,7 @@ describe('the WebAssembly sandbox', function () {
   conformance(() => sandbox);
   callingConformance(() => sandbox);
 
-  it('lenient equality agrees with == of Python except for its extensions', async () => {
+  it('agrees with == of Python in lenient equality, except for its extensions', async () => {
     const scalars: Value[] = [null, true, false, 0, 1, 2, '', '1', 'a'];
     const floats: Value[] = ['0.0', '1.0', '1.5', 'inf', '-inf', '1.8446744073709552e+19'].map((f) => ({ f }));
     const others: Value[] = [{ i: '0x10000000000000000' }, { b: '' }, { b: 'YQ==' }, { c: ['1.0', '0.0'] }];
@@ -55,7 +55,7 @@ describe('the WebAssembly sandbox', function () {
 
   it('ends an eighth of the hostile programs as expected, with a known program after each', async function () {
     const rows = hostileRows();
-    if (!rows) return this.skip(); // needs GAUNTLET_SHARED
+    if (!rows) return this.skip(); // the catalogue needs GAUNTLET_SHARED
     const some = anEighth(rows);
     const kinds = new Set(some.flatMap(({ expect }) => expect.split('|')));
     assert.deepEqual([...kinds].sort(), ['error', 'fail', 'memory', 'output', 'pass', 'timeout']);
@@ -83,7 +83,7 @@ def f(x):
   });
 
   it('leaves no process when its worker is killed during a program', async function () {
-    if (process.platform !== 'linux') return this.skip(); // reads /proc
+    if (process.platform !== 'linux') return this.skip(); // the test reads /proc
     const script = `
       import { openWasm } from ${JSON.stringify(new URL('../../sandbox/wasm/openWasm.js', import.meta.url).href)};
       const sandbox = await openWasm({ size: 1 });
@@ -103,8 +103,8 @@ def f(x):
     while (running().length > 0) await new Promise((resolve) => setTimeout(resolve, 100)); // mocha's timeout limits this
   });
 
-  it('reads answers before it judges limits after the host was busy', async function () {
-    if (process.platform !== 'linux') return this.skip(); // reads /proc
+  it('reads pending answers before it checks limits, after the host was busy', async function () {
+    if (process.platform !== 'linux') return this.skip(); // the test reads /proc
     const busy = await openWasm({ size: 1 });
     // busy for 0.5 s of wall clock, which is never less than its CPU time
     const code =
@@ -118,7 +118,7 @@ def f(x):
         try {
           return Number.parseInt(fs.readFileSync(`/proc/${guest}/task/${guest}/schedstat`, 'utf8'), 10) / 1e9;
         } catch {
-          return 0; // it has ended
+          return 0; // the process has ended
         }
       };
       const occupied = (): void => {
@@ -155,7 +155,7 @@ def f(x):
     }
   });
 
-  it('recreates a damaged snapshot', async () => {
+  it('replaces a damaged snapshot', async () => {
     const cache = temporaryFolder();
     const file = snapshotFile(cache);
     fs.writeFileSync(file, fs.readFileSync(snapshotFile()).subarray(0, 1000));
@@ -171,7 +171,7 @@ def f(x):
 });
 
 describe('the lockdown of the WebAssembly interpreter', function () {
-  this.timeout(240_000); // for a busy machine
+  this.timeout(240_000); // long enough for a busy machine
   const folder = temporaryFolder();
   const marker = path.join(folder, 'touched');
   const secretFile = path.join(folder, 'secret');
@@ -283,7 +283,7 @@ def f(x):
     'make a function from a string': `Function('return 1')()`,
   };
   for (const [name, code] of Object.entries(outside))
-    it(`the process cannot ${name}`, () => {
+    it(`keeps its process from: ${name}`, () => {
       const flags = lockdownFlags(snapshotFile()).filter((flag) => !flag.startsWith('--max-old'));
       const script = `try { ${code}; console.log('DONE') } catch (error) { console.log('REFUSED', error.code ?? error.name) }`;
       const { stdout } = spawnSync(process.execPath, [...flags, '-e', script], { env: {}, encoding: 'utf8' });

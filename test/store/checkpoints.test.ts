@@ -23,7 +23,7 @@ const commit = (store: Store, change: Parameters<typeof sampleFacts>[0] = {}, fi
 
 const RUN_FACTS = { modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '0.1.0' };
 
-/** A store whose writes to runs fail permanently from one write on. */
+/** A store in which writes to runs fail permanently from a given write on. */
 function cutOff(store: Store, write: number, after: boolean): Store {
   let count = 0;
   const cut: Store = Object.create(store);
@@ -39,7 +39,7 @@ function cutOff(store: Store, write: number, after: boolean): Store {
 }
 
 describe('checkpoints', () => {
-  it('has PEFT’s layout and loads with every byte', () =>
+  it('have PEFT’s layout, and load with every byte', () =>
     withStore(async (store, root) => {
       const metadata = await commit(store);
       assert.equal(metadata.name, NAME);
@@ -55,7 +55,7 @@ describe('checkpoints', () => {
         assert.deepEqual(Buffer.from(loaded.files.get(path)!), Buffer.from(bytes));
     }));
 
-  it('changes no byte when the same checkpoint is written twice', () =>
+  it('change no byte when the same checkpoint is written twice', () =>
     withStore(async (store) => {
       const first = await commit(store);
       const before = await snapshot(store);
@@ -63,7 +63,7 @@ describe('checkpoints', () => {
       assert.deepEqual(await snapshot(store), before);
     }));
 
-  it('replaces another or a damaged checkpoint under the same name', () =>
+  it('replace a different or damaged checkpoint with the same name', () =>
     withStore(async (store, root) => {
       await commit(store, {}, 1);
       const second = await commit(store, { score: 0.6 }, 2);
@@ -76,7 +76,7 @@ describe('checkpoints', () => {
       await loadCheckpoint(store, 'r', NAME);
     }));
 
-  it('is complete after a kill at any write and a second attempt', () =>
+  it('are complete after a kill at any write and a second attempt', () =>
     withStore(async (store) => {
       await createRun(store, 'r', { ...RUN_FACTS, config: sampleConfig() });
       const files = new Map([...sampleFiles()].slice(0, 2));
@@ -93,7 +93,7 @@ describe('checkpoints', () => {
           await write(store, epoch);
           const { findings } = await verifyStore(store, 'r');
           assert.deepEqual(
-            findings.filter(({ name }) => name !== DIGEST), // the missing problem set of the run
+            findings.filter(({ name }) => name !== DIGEST), // the problem set of the run is missing
             [],
             `write ${cut}, ${after ? 'after' : 'before'} it`,
           );
@@ -102,7 +102,7 @@ describe('checkpoints', () => {
       assert.ok(cut > 6, 'two files, the metadata, its digest, two pointers');
     }));
 
-  it('keeps both checkpoints when a delayed writer resumes after them and is killed anywhere', async () => {
+  it('are both kept when a delayed writer resumes after them and is killed anywhere', async () => {
     const store = openMemoryStore();
     const files = new Map([...sampleFiles()].slice(0, 2));
     const write = (to: Store, runId: string, epoch: number) =>
@@ -139,7 +139,7 @@ describe('checkpoints', () => {
     assert.ok(pausedAt > 15, `${pausedAt} operations`);
   }).timeout(60_000);
 
-  it('has a best pointer to the highest score, or to the earliest of equal scores, in any order of writing', () =>
+  it('have a best pointer to the highest score, or to the earliest of equal scores, in any order of writing', () =>
     withStore(async (store) => {
       const facts = [
         { stage: 1, epoch: 1, step: 4, score: 0.5 },
@@ -162,7 +162,7 @@ describe('checkpoints', () => {
       assert.equal(bestCheckpoint([]), undefined);
     }));
 
-  it('does not exist without metadata', () =>
+  it('do not exist without metadata', () =>
     withStore(async (store) => {
       await store.writeRunFile('r', `checkpoints/${NAME}/generator/adapter_config.json`, '{}');
       assert.deepEqual(await listCheckpoints(store, 'r'), []);
@@ -176,7 +176,7 @@ describe('checkpoints', () => {
       await assert.rejects(loadCheckpoint(store, 'r', '../../../etc'), refusal('BAD_INPUT'));
     }));
 
-  it('reports the nearest checkpoint if one was removed', () =>
+  it('name the nearest checkpoint if one was removed', () =>
     withStore(async (store, root) => {
       const name = (stage: number, epoch: number): string => `checkpoint_stage_${stage}_epoch_${epoch}`;
       for (const [step, epoch] of [2, 4, 6].entries()) await commit(store, { epoch, step });
@@ -199,7 +199,7 @@ describe('checkpoints', () => {
       );
     }));
 
-  it('passes verification if it is intact', () =>
+  it('pass verification if they are intact', () =>
     withStore(async (store) => {
       await commit(store);
       await commit(store, { epoch: 2, step: 8 });
@@ -213,7 +213,7 @@ describe('checkpoints', () => {
     }));
 
   for (const file of [...Object.values(CHECKPOINT_FILES), 'metadata.json']) {
-    it(`is refused if ${file} is flipped, truncated, extended or deleted, and the error names the file`, () =>
+    it(`are refused if ${file} is flipped, truncated, extended or deleted, and the error names the file`, () =>
       withStore(async (store, root) => {
         await commit(store);
         await commit(store, { epoch: 2, step: 8, score: 0.1 });
@@ -236,12 +236,12 @@ describe('checkpoints', () => {
           assert.equal(bad.length, 1);
           assert.equal(bad[0]!.problems.length, 1);
           assert.ok(bad[0]!.problems[0]!.startsWith(file), bad[0]!.problems[0]);
-          await loadCheckpoint(store, 'r', 'checkpoint_stage_1_epoch_2'); // the other one is untouched
+          await loadCheckpoint(store, 'r', 'checkpoint_stage_1_epoch_2'); // the other checkpoint is unchanged
         }
       }));
   }
 
-  it('detects every flipped byte of metadata.json', () =>
+  it('detect every flipped byte of metadata.json', () =>
     withStore(async (store, root) => {
       await commit(store);
       const path = join(root, 'runs/r/checkpoints', NAME, 'metadata.json');
@@ -258,7 +258,7 @@ describe('checkpoints', () => {
       }
     }));
 
-  it('refuses a checkpoint of another run or name', () =>
+  it('are refused if they belong to another run or name', () =>
     withStore(async (store, root) => {
       await commit(store);
       const metadata = await readFile(join(root, 'runs/r/checkpoints', NAME, 'metadata.json'));
@@ -269,7 +269,7 @@ describe('checkpoints', () => {
       );
     }));
 
-  it('reports damaged, dangling and missing pointers', () =>
+  it('report damaged, dangling and missing pointers', () =>
     withStore(async (store, root) => {
       await commit(store);
       const problems = async () =>
@@ -287,11 +287,11 @@ describe('checkpoints', () => {
       assert.match((await problems())[0]!, /^checkpoint_best names checkpoint_stage_5_epoch_9/);
       await rm(path);
       assert.deepEqual(await problems(), ['checkpoint_best is missing']);
-      await commit(store); // repairs it
+      await commit(store); // repairs the pointer
       assert.deepEqual(await problems(), []);
     }));
 
-  it('refuses metadata.json among the files of the caller', () =>
+  it('refuse metadata.json among the files of the caller', () =>
     withStore(async (store) => {
       const files = new Map([['metadata.json', new Uint8Array(1)]]);
       await assert.rejects(commitCheckpoint(store, 'r', sampleFacts(), files), refusal('BAD_INPUT', 'metadata.json'));

@@ -1,4 +1,4 @@
-// The stores in a folder and in memory; s3.system.test.ts has that in a bucket.
+// Runs the suite for stores in a folder and in memory. s3.system.test.ts runs it for stores in a bucket.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ObjectStore } from '../../store/objectStore.js';

@@ -1,4 +1,4 @@
-// What every store must do, wherever it keeps its objects. test/store/conformance.test.ts runs this suite for each kind.
+// The requirements on every store, wherever it keeps its objects. test/store/conformance.test.ts runs this suite.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,22 +11,22 @@ import { sweep } from '../../store/sweep.js';
 import { verifyStore } from '../../store/verify.js';
 import { DIGEST, refusal, sampleConfig, sampleFacts, sampleFiles } from './support.js';
 
-/** A new, empty store. Each call of `open` opens it as another process does. */
+/** A new, empty store. Each call of `open` opens it as a new process does. */
 export interface Place {
   open(): Promise<ObjectStore>;
   remove(): Promise<void>;
-  tick: number; // ms; the times of its objects are this exact
+  tick: number; // in milliseconds; the store's times have this precision
 }
 
-const PAGE = 1000; // the most names in one answer of S3
-const LARGE = 20 * 2 ** 20; // S3 takes it in several parts
+const PAGE = 1000; // the largest number of names in one answer of S3
+const LARGE = 20 * 2 ** 20; // S3 receives an object of this size in several parts
 
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8');
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
 const digestOf = (text: string) => `sha256:${sha(text)}`;
 
-/** A time after all earlier writes and before all later ones, in whole ticks. */
+/** A time after all earlier writes and before all later ones, in whole units of the store's precision. */
 async function nextTick({ tick }: Place): Promise<number> {
   await sleep(tick + 5 - (Date.now() % tick));
   return Math.floor(Date.now() / tick) * tick;
@@ -63,7 +63,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.equal(textOf(await store.getBlob(await store.putBlob(new Uint8Array()))), '');
       });
 
-      it('that are missing are NOT_FOUND; a malformed digest is BAD_INPUT', async () => {
+      it('are reported as NOT_FOUND if they are missing, and as BAD_INPUT if their digest is malformed', async () => {
         assert.equal(await store.hasBlob(DIGEST), false);
         await assert.rejects(store.getBlob(DIGEST), refusal('NOT_FOUND', DIGEST, store.locate('')));
         for (const bad of ['', 'sha256:../../x', `sha256:${'A'.repeat(64)}`, `md5:${'0'.repeat(64)}`]) {
@@ -73,7 +73,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         }
       });
 
-      it('that are damaged are CORRUPT_ARTIFACT, then missing; putting the bytes again repairs them', async () => {
+      it('are reported as CORRUPT_ARTIFACT if they are damaged, then as missing, until they are written again', async () => {
         const digest = await store.putBlob(bytesOf('some bytes'));
         const key = layout.blob(digest);
         for (const damaged of ['some bytfs', 'som', '', 'some bytes\0']) {
@@ -89,7 +89,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.equal((await store.objects.names('quarantine')).length, 4);
       });
 
-      it('that are small and damaged count as missing; large ones are only checked when they are read', async () => {
+      it('count as missing if they are small and damaged, and are only checked on reading if they are large', async () => {
         for (const [size, isThere] of [
           [1000, false],
           [2_000_000, true],
@@ -103,7 +103,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         }
       });
 
-      it('survive if another process repairs them between the read and the removal', async () => {
+      it('survive if another process repairs them between a read and their removal', async () => {
         const digest = await store.putBlob(bytesOf('some bytes'));
         const { objects } = store;
         const move = objects.move.bind(objects);
@@ -134,7 +134,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         await assert.rejects(other.getBlob(digest), refusal('CORRUPT_ARTIFACT', digest));
       });
 
-      it('of equal JSON values are one; a blob that is not JSON is refused', async () => {
+      it('are the same for equal JSON values, and are refused as JSON if they are not', async () => {
         const digest = await store.putJson({ b: [1, { d: 2, c: 3 }], a: null });
         assert.equal(await store.putJson({ a: null, b: [1, { c: 3, d: 2 }] }), digest);
         assert.deepEqual(await store.getJson(digest), { a: null, b: [1, { c: 3, d: 2 }] });
@@ -161,7 +161,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.ok(digests.includes(given[0]!));
       });
 
-      it('that are damaged or renamed are CORRUPT_ARTIFACT with their place, then missing', async () => {
+      it('are reported as CORRUPT_ARTIFACT with their place if damaged or renamed, then as missing', async () => {
         const key = layout.memo('key');
         await store.putMemo('key', DIGEST);
         const good = textOf(await store.objects.read(key))!;
@@ -198,7 +198,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.equal(await store.readRunFile('r', 'a/b.json'), undefined);
       });
 
-      it('of folders and files with names that no run can have are left out', async () => {
+      it('are left out of lists if no run can have their name or folder', async () => {
         await store.writeRunFile('r', 'a.json', '');
         for (const key of ['runs/demo (copy)/a.json', 'runs/-x/a.json', 'runs/r/b\\c.json', 'memo/a row'])
           await store.objects.write(key, 'x', 'create');
@@ -208,7 +208,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.deepEqual(await store.memoKeys(), []);
       });
 
-      it('know when they were written or used', async () => {
+      it('have a time of writing or use', async () => {
         assert.equal(await store.runFileUsedAt('r', 'f'), undefined);
         await store.writeRunFile('r', 'f', 'x');
         const later = await nextTick(place);
@@ -281,7 +281,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
     describe('runs and checkpoints', () => {
       const facts = { config: sampleConfig(), modelDigest: DIGEST, dataDigest: DIGEST, codeVersion: '1' };
 
-      it('are whole after they were written, and a damaged file is named', async () => {
+      it('are complete after they were written, and a damaged file is named', async () => {
         const dataDigest = await store.putJson(['problem']);
         await createRun(store, 'r', { ...facts, dataDigest });
         for (const epoch of [1, 2]) {
@@ -297,7 +297,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         await store.writeRunFile('r', path, good);
       });
 
-      it('are claimed by one of several configurations at once', async () => {
+      it('are claimed by one of several configurations that try at once', async () => {
         const stores = [store, await place.open()];
         const claims = await Promise.allSettled(
           Array.from({ length: 6 }, (_, i) => createRun(stores[i % 2]!, 'r', { ...facts, config: sampleConfig(i) })),
@@ -312,7 +312,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
       const options = (keepFrom: number) => ({ keepFrom, open: new Set<string>(), dryRun: false });
       const isStored = async (digest: string) => (await store.objects.use(layout.blob(digest))) !== undefined;
 
-      it('keeps what runs name and what was used, removes the rest, and leaves a whole store', async () => {
+      it('keeps what runs name and what was used, removes the rest, and leaves a complete store', async () => {
         const context = { store, name: 'n', version: 1 };
         const part = await store.putJson('part');
         const named = await store.putJson({ part });
@@ -338,7 +338,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.deepEqual((await memoised(context, { n: 1 }, async () => ({ n: 1 }))).output, { n: 1 });
       });
 
-      it('keeps an object that is used before or after it is taken, and one that is written again', async () => {
+      it('keeps an object that is used during a sweep, and one that is written again', async () => {
         const values = ['used before it is taken', 'used after it is taken', 'written again', 'unused'];
         const digests = await Promise.all(values.map((value) => store.putJson(value)));
         const keepFrom = await nextTick(place);
@@ -358,7 +358,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.deepEqual(await objects.names('trash'), []);
       });
 
-      it('that was killed loses nothing: a read restores what it took, and later sweeps remove the rest', async () => {
+      it('loses nothing if it is killed: a read restores an object, and later sweeps remove the rest', async () => {
         const [wanted, other] = [await store.putJson({ n: 1 }), await store.putJson({ n: 2 })];
         const keepFrom = await nextTick(place);
         for (const digest of [wanted, other])

@@ -18,7 +18,7 @@ describe('copyStore', () => {
     return all;
   };
 
-  it('copies every file, skips what is there, and repairs what is damaged there', async () => {
+  it('copies every file, skips existing ones, and repairs damaged ones', async () => {
     const [from, to] = [openMemoryStore(), openMemoryStore()];
     await fillStore(from);
     const first = await copyStore(from, to);
@@ -33,21 +33,21 @@ describe('copyStore', () => {
       if (!path.endsWith('manifest.json'))
         assert.equal((await copyStore(from, to)).files, isPointer(path) ? 0 : 1, path);
       else {
-        await assert.rejects(copyStore(from, to), refusal('CORRUPT_ARTIFACT', 'manifest.json')); // may be another run
+        await assert.rejects(copyStore(from, to), refusal('CORRUPT_ARTIFACT', 'manifest.json')); // this may be another run
         await to.objects.write(path, expected[path]!, 'replace');
       }
     }
     assert.deepEqual(await contents(to), expected);
   });
 
-  it('keeps what was written later in the other store, and copies what is missing there', async () => {
+  it('keeps newer files of the other store, and copies missing ones', async () => {
     const [ours, backup] = [openMemoryStore(), openMemoryStore()];
     await fillStore(ours);
     await copyStore(ours, backup);
     await sleep(5); // times are in milliseconds
     await writeReport(ours, 'r', '<html>later</html>');
     await commitCheckpoint(ours, 'r', sampleFacts({ epoch: 2, step: 8, score: 0.9 }), sampleFiles(2));
-    await commitCheckpoint(ours, 'r', sampleFacts({ score: 0.4 }), sampleFiles(3)); // replaces the one of the backup
+    await commitCheckpoint(ours, 'r', sampleFacts({ score: 0.4 }), sampleFiles(3)); // replaces the pointer of the backup
     const expected = await contents(ours);
     const lost = (await ours.listRunFiles('r', 'metrics'))[0]!;
     await ours.removeRunFile('r', lost);

@@ -14,8 +14,8 @@ import { CHILD, DIGEST, refusal, withStore } from './support.js';
 
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 
-describe('file store: links', () => {
-  it('does not follow a link out of the store', () =>
+describe('links in a file store', () => {
+  it('are not followed out of the store', () =>
     withStore(async (store, root) => {
       const outside = temporaryFolder({}, MEMORY_FOLDER);
       const digest = await store.putBlob(bytesOf('inside'));
@@ -31,7 +31,7 @@ describe('file store: links', () => {
       assert.deepEqual(await readdir(outside), ['blobs']);
     }));
 
-  it('does not follow a link out of a run and reports a file in place of a folder as BAD_INPUT', () =>
+  it('are not followed out of a run, and a file in place of a folder is BAD_INPUT', () =>
     withStore(async (store, root) => {
       const outside = join(root, 'outside');
       await mkdir(outside);
@@ -49,7 +49,7 @@ describe('file store: links', () => {
       assert.equal(await store.readRunFile('r', 'f/below'), undefined);
     }));
 
-  it('does not list, read or write a run that is a link out of the store', () =>
+  it('are not listed, read or written as runs if they lead out of the store', () =>
     withStore(async (store, root) => {
       const outside = temporaryFolder({}, MEMORY_FOLDER);
       await writeFile(join(outside, 'secret'), 'secret');
@@ -69,7 +69,7 @@ describe('file store: links', () => {
     }));
 });
 
-describe('file store: locations, temporary files and faults', () => {
+describe('a file store with odd locations, temporary files or faults', () => {
   it('opens a folder or its file: URL as the same store, and refuses other schemes', () =>
     withStore(async (store, root) => {
       const digest = await store.putBlob(bytesOf('x'));
@@ -114,7 +114,7 @@ describe('file store: locations, temporary files and faults', () => {
 
   it('reports a short write as a retryable STORE_FAULT', () =>
     withStore(async (store, root) => {
-      // A file size limit of 64 blocks stands in for a full disk: the write fails in the middle.
+      // A file size limit of 64 blocks simulates a full disk: the write fails in the middle.
       const script = `ulimit -f 64; exec "${[process.execPath, ...CHILD, 'big', root].join('" "')}"`;
       const { stdout } = await promisify(execFile)('sh', ['-c', script]);
       assert.equal(stdout.trim(), 'STORE_FAULT true');

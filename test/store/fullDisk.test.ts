@@ -18,8 +18,8 @@ function mayMount(): boolean {
 describe('a full disk', function () {
   this.timeout(60_000);
 
-  it('causes one retryable error and no partial file; the run writes the same bytes once there is space', async function () {
-    if (!mayMount()) this.skip(); // no permission to mount a tmpfs
+  it('causes one retryable error and no partial file, and the run writes the same bytes once there is space', async function () {
+    if (!mayMount()) this.skip(); // this process may not mount a tmpfs
     const script = `mount -t tmpfs -o size=8m none /mnt && exec "${[process.execPath, ...CHILD].join('" "')}" /mnt`;
     const { stdout } = await promisify(execFile)('unshare', ['-m', 'sh', '-c', script]);
     const told = JSON.parse(stdout) as { faults: string[]; problems: unknown[]; leftovers: string[]; same: boolean };

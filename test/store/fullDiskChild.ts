@@ -47,7 +47,7 @@ const wrapped = Object.fromEntries(
           const { type, nonRetryable, message } = error as { type: string; nonRetryable: boolean; message: string };
           faults.push(`${type} ${!nonRetryable} ${message}`);
           if (nonRetryable || faults.length > 100) throw error;
-          await rm(filler, { force: true }); // frees space
+          await rm(filler, { force: true }); // frees some space
         }
       }
     },

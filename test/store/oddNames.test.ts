@@ -1,4 +1,4 @@
-// Files and folders in a store that no program wrote: each is ignored or reported, and hides nothing else.
+// Files and folders in a store that no program of the project wrote. Each is ignored or reported, and hides nothing else.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
@@ -52,7 +52,7 @@ describe('odd names in a store', () => {
     assert.deepEqual(Object.keys(versions), ['run']);
   }
 
-  it('of folders among the runs are ignored, and verification notes them', async () => {
+  it('do not disturb if they belong to folders among the runs, and verification notes them', async () => {
     for (const name of ODD) await mkdir(at('runs', name));
     await writeFile(at('runs', 'a file (1).txt'), '');
     await listsRun();
@@ -72,7 +72,7 @@ describe('odd names in a store', () => {
     assert.equal((await copyStore(store, other)).runs, 1);
   });
 
-  it('of a run that was renamed keep its artifacts in a sweep', async () => {
+  it('keep the artifacts of a renamed run in a sweep', async () => {
     const whole = (await verifyStore(store)).checked.blobs;
     await sweep(store, settings);
     const kept = (await verifyStore(store)).checked.blobs;
@@ -85,7 +85,7 @@ describe('odd names in a store', () => {
     assert.ok(kept > 0 && kept <= whole);
   });
 
-  it('of files in a run and of memo rows hide nothing', async () => {
+  it('hide nothing if they belong to files in a run or to memo rows', async () => {
     const odd = ['notes\\1.json', 'a\tb.json', 'metrics/a\\b.json', 'checkpoints/odd\\name/metadata.json'];
     for (const name of odd) {
       await mkdir(join(at('runs', 'run', name), '..'), { recursive: true });
@@ -105,7 +105,7 @@ describe('odd names in a store', () => {
     assert.equal((await copyStore(store, await openStore(at('other')))).runs, 1);
   });
 
-  it('links, folders and pipes in place of files are reported as damage, one by one', async () => {
+  it('are reported as damage, one by one, if they are links, folders or pipes in place of files', async () => {
     const { files } = (await listCheckpoints(store, 'run'))[0]!;
     const before = (await verifyStore(store)).checked;
     const blobs = (await store.objects.names('blobs/sha256')).sort();
@@ -119,7 +119,7 @@ describe('odd names in a store', () => {
     assert.ok(Object.keys(files).length > 0);
     const kinds: ((path: string) => unknown)[] = [
       (path) => symlink('/etc/passwd', path),
-      (path) => symlink(path, path), // to itself
+      (path) => symlink(path, path), // a link to itself
       (path) => mkdir(path),
       (path) => execFileSync('mkfifo', [path]),
     ];
@@ -140,9 +140,9 @@ describe('odd names in a store', () => {
     await sweep(store, { ...settings, dryRun: true });
   });
 
-  it('a file that is larger than any file of a store is reported as damage', async () => {
+  it('are reported as damage if a file is larger than any file of a store', async () => {
     const [name] = (await store.objects.names('blobs/sha256')).sort();
-    await truncate(at('blobs', 'sha256', name!), 3 * 2 ** 30); // sparse
+    await truncate(at('blobs', 'sha256', name!), 3 * 2 ** 30); // a sparse file
     const { findings } = await verifyStore(store);
     assert.ok(
       findings.some(({ problem }) => problem.startsWith('is damaged at ')),
@@ -150,7 +150,7 @@ describe('odd names in a store', () => {
     );
   });
 
-  it('a run whose folders are links to a folder outside hides no other run', async () => {
+  it('hide no other run if the folders of a run are links to a folder outside', async () => {
     await mkdir(at('runs', 'bad'));
     await symlink('/etc', at('runs', 'bad', 'metrics'));
     await symlink('/etc', at('runs', 'bad', 'checkpoints'));

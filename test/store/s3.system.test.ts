@@ -1,4 +1,4 @@
-// What is special to stores in a bucket: URLs, opening, faults, the cache, damage and copies.
+// Features of stores in a bucket: URLs, opening, faults, the cache, damage and copies.
 import assert from 'node:assert/strict';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
@@ -20,8 +20,8 @@ import { requireS3, type S3Server } from '../support/s3Server.js';
 import { describeStore } from './conformance.js';
 import { DIGEST, fillStore, refusal } from './support.js';
 
-describe('s3: URLs', () => {
-  it('name a bucket, a prefix, a server, a region and the size of the cache', () => {
+describe('the URLs of S3 stores', () => {
+  it('contain a bucket, a prefix, a server, a region and the size of the cache', () => {
     assert.equal(isS3('s3://bucket'), true);
     assert.equal(isS3('./s3'), false);
     const plain = parseS3Url('s3://my.bucket-1');
@@ -36,7 +36,7 @@ describe('s3: URLs', () => {
     );
   });
 
-  it('are refused with one line if a part is wrong', async () => {
+  it('are refused in one line if a part is wrong', async () => {
     const wrong: [string, RegExp][] = [
       ['s3:', /usable URL/],
       ['s3://', /usable URL/],
@@ -52,7 +52,7 @@ describe('s3: URLs', () => {
     await assert.rejects(openStore('s3://key:secret@bucket/x'), (error: Error) => !error.message.includes('secret'));
   });
 
-  it('have a local folder for a Temporal server and logs; a folder is its own', () => {
+  it('have a local folder for a Temporal server and logs; a store in a folder uses itself', () => {
     assert.equal(localFolder('/some/store'), '/some/store');
     const folders = ['s3://bucket/a', 's3://bucket/b', 's3://bucket/a?endpoint=http://h:1'].map(localFolder);
     assert.equal(new Set(folders).size, 3);
@@ -67,7 +67,7 @@ describe('opening a store in a bucket', function () {
     process.env.AWS_SECRET_ACCESS_KEY ??= 'test';
   });
 
-  /** Opens a store at a server that answers as given. */
+  /** Opens a store at a server that gives these answers. */
   async function opening(listener: RequestListener, use?: (store: Store) => Promise<void>): Promise<void> {
     const server = createServer((request, response) => {
       request.resume().on('end', () => listener(request, response));
@@ -99,12 +99,12 @@ describe('opening a store in a bucket', function () {
     await assert.rejects(opening(answer(403, 'InvalidAccessKeyId')), denied);
   });
 
-  it('tries again after a fault of the server, and reports one that stays as STORE_FAULT', async () => {
+  it('tries again after a fault of the server, and reports a lasting one as STORE_FAULT', async () => {
     let calls = 0;
     await opening((request, response) => {
       calls++;
       if (calls <= 2) answer(503, 'SlowDown')(request, response);
-      else answer(412, 'PreconditionFailed')(request, response); // the store exists
+      else answer(412, 'PreconditionFailed')(request, response); // the store exists already
     });
     assert.equal(calls, 3);
     await assert.rejects(opening(answer(500, 'InternalError')), refusal('STORE_FAULT', 'InternalError'));
@@ -153,7 +153,7 @@ describe('the cache of artifacts', () => {
     folder = temporaryFolder();
   });
 
-  it('serves an artifact that was read or written here, and ignores a damaged copy', async () => {
+  it('provides an artifact that was read or written here, and ignores a damaged copy', async () => {
     const { objects } = openMemoryStore();
     const store = new ObjectStore(objects, new BlobCache(folder, 1_000_000));
     const digest = await new ObjectStore(objects).putBlob(Buffer.from('far away'));
@@ -163,10 +163,10 @@ describe('the cache of artifacts', () => {
     await writeFile(join(folder, digest.slice(7)), 'forged');
     await assert.rejects(store.getBlob(digest), refusal('NOT_FOUND'));
     assert.deepEqual(await readdir(folder), []);
-    assert.equal(await store.hasBlob(digest), false); // a copy does not make up for the store
+    assert.equal(await store.hasBlob(digest), false); // a copy in the cache does not replace the object in the store
   });
 
-  it('keeps the copies that were read last, up to its size', async () => {
+  it('keeps the copies that were read last, up to its maximum size', async () => {
     const cache = new BlobCache(folder, 10_000);
     const blobs = Array.from({ length: 40 }, (_, i) => Buffer.alloc(900, i));
     const first = digestBytes(blobs[0]!);
@@ -178,7 +178,7 @@ describe('the cache of artifacts', () => {
     assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 11_000, `${sizes}`);
     assert.deepEqual(await cache.read(first), blobs[0]);
     assert.equal(await cache.read(digestBytes(blobs[1]!)), undefined);
-    await cache.write(DIGEST, Buffer.alloc(5000)); // too large a part of it
+    await cache.write(DIGEST, Buffer.alloc(5000)); // larger than the allowed part of the cache
     assert.equal((await readdir(folder)).includes(DIGEST.slice(7)), false);
   });
 
@@ -215,7 +215,7 @@ describe('a store in a bucket', function () {
     await assert.rejects(storeExists(url.href), refusal('BAD_CONFIG', 'bucket does not exist'));
   });
 
-  it('receives a copy and gives it back', async () => {
+  it('can be copied to and from', async () => {
     const [from, back] = [openMemoryStore(), openMemoryStore()];
     const bucket = await openStore(server!.url('cache=0'));
     await fillStore(from);
@@ -234,7 +234,7 @@ describe('a store in a bucket', function () {
   });
 });
 
-describe('with an S3 server', () => {
+describe('that an S3 server provides', () => {
   let server: S3Server | undefined;
   after(() => server?.close());
 

@@ -31,10 +31,10 @@ async function age(root: string, path = '', days = 30): Promise<void> {
 const blobOf = (digest: string) => `blobs/sha256/${digest.slice(7, 9)}/${digest.slice(9)}`;
 const has = async (store: ObjectStore, digest: string) => (await store.objects.use(layout.blob(digest))) !== undefined;
 
-describe('sweep', function () {
+describe('a sweep of a store', function () {
   this.timeout(60_000);
 
-  it('keeps exactly what a run, a recent row or a recent artifact refers to, in any graph of references', () =>
+  it('keeps exactly the objects that a run, a recent row or a recent artifact refers to, in any graph', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -113,7 +113,7 @@ describe('sweep', function () {
       const context = { store, name: 'n', version: 1 };
       const { output } = await memoised(context, {}, work);
       await age(root);
-      await store.getMemo(memoKey('n', 1, {})); // only the row is used
+      await store.getMemo(memoKey('n', 1, {})); // only the row was used recently
       for (const digest of [output.part, digestJson(output)]) await rm(join(root, blobOf(digest)));
       await sweep(store, options);
       assert.deepEqual((await memoised(context, {}, work)).output, output);

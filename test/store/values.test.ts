@@ -49,7 +49,7 @@ describe('canonical JSON', () => {
       const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
       return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${byHand(field)}`).join(',')}}`;
     };
-    const key = fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.nat(200).map(String)); // 10 before 9, as text
+    const key = fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.nat(200).map(String)); // keys are sorted as text, so 10 comes before 9
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
         { maxDepth: 3 },
@@ -99,7 +99,7 @@ describe('canonical JSON', () => {
     ];
     for (const [value, part] of cases) assert.throws(() => canonicalJson(value), refusal('BAD_INPUT', part));
     const shared = { x: 1 };
-    assert.equal(canonicalJson([shared, shared]), '[{"x":1},{"x":1}]'); // shared, not cyclic
+    assert.equal(canonicalJson([shared, shared]), '[{"x":1},{"x":1}]'); // the object is shared, but there is no cycle
   });
 
   it('has the SHA-256 of the text as digest', () => {
@@ -111,7 +111,7 @@ describe('canonical JSON', () => {
 
 const memoised = async <T>(...given: Parameters<typeof timed<T>>): Promise<T> => (await timed(...given)).output;
 
-describe('memo', () => {
+describe('the memo of activities', () => {
   it('has a key that depends on name, version and inputs but not on the order of keys', () => {
     const key = memoKey('generate', 1, { a: 1, b: 2 });
     assert.match(key, /^[0-9a-f]{64}$/);
@@ -157,10 +157,10 @@ describe('memo', () => {
         return { made };
       };
       await memoised({ store: slow, name: 'n', version: 1 }, {}, compute);
-      assert.deepEqual(events, ['made', ...Array<string>(4).fill('artifact'), 'row', 'row']); // also result and record
+      assert.deepEqual(events, ['made', ...Array<string>(4).fill('artifact'), 'row', 'row']); // as well as the result and the record
     }));
 
-  it('writes no row if an artifact could not be written', () =>
+  it('writes no row if an artifact cannot be written', () =>
     withStore(async (store) => {
       const failing: Store = Object.create(store);
       failing.putBlob = async (bytes) => {
@@ -189,7 +189,7 @@ describe('memo', () => {
       assert.equal(await memoised(context, {}, async () => 'third'), 'twin');
     }));
 
-  it('does not remember a failure', () =>
+  it('does not store a failure', () =>
     withStore(async (store) => {
       const context = { store, name: 'fails', version: 1 };
       await assert.rejects(
@@ -235,7 +235,7 @@ describe('memo', () => {
       const row = join(root, 'memo', memoKey('n', 1, {}));
       const blob = join(root, 'blobs/sha256', digest.slice(7, 9), digest.slice(9));
       const parts: [path: string, again: number, told: RegExp | undefined][] = [
-        [blob, 1, undefined], // a damaged small one counts as missing
+        [blob, 1, undefined], // a damaged small blob counts as missing
         [row, 1, /^memo \w+ was damaged/],
         [`${row}.inputs`, 0, /^memo \w+\.inputs was damaged/],
       ];
@@ -275,7 +275,7 @@ describe('memo', () => {
     }));
 });
 
-describe('runs', () => {
+describe('the records of runs', () => {
   const facts = (seed: number) => ({
     config: sampleConfig(seed),
     modelDigest: DIGEST,
@@ -327,7 +327,7 @@ describe('runs', () => {
       }
     }));
 
-  it('are read as 0.2.0 wrote them, unless they use a field that was removed', () =>
+  it('are read as version 0.2.0 wrote them, unless they use a field that was removed', () =>
     withStore(async (store) => {
       const written = (typeCheck: object) => ({ ...facts(3), config: { ...sampleConfig(3), typeCheck } });
       const manifest = await createRun(store, 'unused', written({ enabled: false, weight: 0 }));
@@ -364,8 +364,8 @@ describe('runs', () => {
     }));
 });
 
-describe('the end of a run', () => {
-  it('records the result and the chain, and reading names a damaged record', () =>
+describe("the records of a run's end", () => {
+  it('include the result and the chain, and a damaged one is named on reading', () =>
     withStore(async (store) => {
       const { result, chain } = sampleData();
       assert.deepEqual(await readResult(store, 'r'), { result: undefined, chain: undefined });
@@ -385,7 +385,7 @@ describe('tensor files', () => {
     const tensors = { v: odd, m: backing.subarray(3, 7), empty: new Float32Array(0) };
     const bytes = encodeTensors(tensors, { step: 3, alpha: 16 });
     assert.deepEqual(encodeTensors({ empty: tensors.empty, m: tensors.m, v: odd }, { alpha: 16, step: 3 }), bytes);
-    const shifted = new Uint8Array(bytes.length + 1); // decoding must not need alignment
+    const shifted = new Uint8Array(bytes.length + 1); // decoding must work without alignment
     shifted.set(bytes, 1);
     const back = decodeTensors(shifted.subarray(1));
     assert.deepEqual(Object.keys(back.tensors), ['empty', 'm', 'v']);

@@ -1,4 +1,4 @@
-// Connections that send no request, or only the start of one.
+// Connections that send no request or only the beginning of one.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
@@ -8,7 +8,7 @@ const STARTS = [
   'POST /api/control/a HTTP/1.1\r\nHost: evil\r\nContent-Length: 9\r\n\r\n{',
 ];
 
-/** Waits until all are open. The server may end them. */
+/** Waits until all connections are open. The server may end them. */
 export async function holdConnections(url: string, count: number): Promise<Socket[]> {
   const { hostname: host, port } = new URL(url);
   const sockets = Array.from({ length: count }, () => connect({ host, port: Number(port) }));

@@ -1,4 +1,4 @@
-// A problem of every calling convention, whose solution is the one that the example in its prompts describes.
+// One problem for every calling convention. Its solution is the one that the example in the prompts describes.
 import { type Calling, callingSchema } from '../../core/schema/calling.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';

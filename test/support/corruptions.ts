@@ -13,10 +13,10 @@ export type How = (typeof HOWS)[number];
 
 export interface FileClass {
   name: string;
-  pattern: RegExp; // for the path inside the store
-  /** Reads the file as the program does. Absent if no reader reads this kind of file alone. */
+  pattern: RegExp; // replaces the path in the store in messages
+  /** Reads the file as the program does. Absent if no reader reads a file of this kind alone. */
   load?(store: ObjectStore, path: string[]): Promise<unknown>;
-  /** Only the verifier sees a deletion: to the reader, the file was never written. */
+  /** True if only the verifier notices a deletion, because a reader takes the file for one that was never written. */
   silentDeletion?: boolean;
 }
 
@@ -80,8 +80,8 @@ export interface Trial {
   path: string;
   kind: string;
   how: How;
-  refused: boolean; // its reader rejects it by name
-  verified: boolean; // the verifier names it
+  refused: boolean; // the reader of the file rejects it by name
+  verified: boolean; // the verifier names the file
 }
 
 export interface Trials {
@@ -91,7 +91,7 @@ export interface Trials {
   byKind: Record<string, { files: number; trials: number; refused: number; verified: number }>;
 }
 
-/** Undoes each corruption before the next one. */
+/** Undoes each corruption before it applies the next one. */
 export async function corruptAtRandom(store: ObjectStore, count: number, seed: number): Promise<Trials> {
   const random = new RandomStream('corruptions', seed);
   const before = await verifyStore(store);

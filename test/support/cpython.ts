@@ -1,4 +1,4 @@
-// Runs programs with CPython, an independent source of what they compute.
+// Runs programs with CPython, which is an independent reference for their results.
 import { execFileSync, spawnSync } from 'node:child_process';
 
 const RUNNER = `
@@ -27,7 +27,7 @@ export interface PythonJob {
 export const runPython = (jobs: readonly PythonJob[]): { answers: object[]; tests: [unknown[], unknown][] }[] =>
   JSON.parse(execFileSync('python3', ['-I', '-c', RUNNER], { input: JSON.stringify(jobs), encoding: 'utf8' }));
 
-/** A hook for suites that need python3. */
+/** A hook that skips suites if there is no python3. */
 export function requirePython(this: Mocha.Context): void {
   if (spawnSync('python3', ['--version']).status === 0) return;
   console.log('      skipped: no python3 on this machine');

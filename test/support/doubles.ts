@@ -27,8 +27,8 @@ import { MEMORY_FOLDER } from './memoryFolder.js';
 import { openMemoryStore } from './memoryStore.js';
 
 const EOS = 0;
-const SIZE = 4; // adapter values; the first is the log-odds of a good answer
-/** New adapters of this rank give good answers only. */
+const SIZE = 4; // the values of an adapter; the first one is the log-odds of a good answer
+/** New adapters with this rank give only good answers. */
 export const SKILLED_RANK = 1;
 
 /** solve(x) = x + n. Baseline inputs are small; hidden inputs detect a program that is correct only for small x. */
@@ -59,7 +59,7 @@ export const problemSet = (): ProblemSet => ({
 
 const PROGRAM = /return x \+ (\d+)( if x < 3 else 0)?$/;
 
-/** Programs: `x + n`, `x + n if x < 3 else 0`, `while True`; anything else does not parse. */
+/** Interprets the programs `x + n`, `x + n if x < 3 else 0` and `while True`. Other text does not parse. */
 export function runAddProgram(code: string, x: unknown): CallResult {
   if (code.includes('while True')) return { kind: 'timeout', message: 'endless' };
   const match = PROGRAM.exec(code);
@@ -67,14 +67,14 @@ export function runAddProgram(code: string, x: unknown): CallResult {
   return { kind: 'value', value: match[2] && x >= 3 ? 0 : x + Number(match[1]) };
 }
 
-/** `x + n + 1`, and a mutant that is correct for small x only. */
+/** Two mutants: `x + n + 1`, and one that is correct only for small x. */
 function mutantsOfAddProgram(code: unknown): CallResult {
   const n = Number(PROGRAM.exec(String(code))?.[1]);
   const bodies = [`x + ${n + 1}`, `x + ${n} if x < 3 else 0`];
   return { kind: 'value', value: bodies.map((body) => `def solve(x):\n    return ${body}`) };
 }
 
-/** `run` of a sandbox in which `call` answers every call. */
+/** The `run` of a sandbox in which `call` answers every call. */
 export const answerWith =
   (call: (job: ExecutionJob<unknown>, args: Value[], index: number) => CallResult): Sandbox['run'] =>
   async (jobs) =>
@@ -94,7 +94,7 @@ export class FakeSandbox implements Sandbox {
     )(jobs);
   }
   readonly testJobs: TestJob[] = [];
-  /** Test source: each line `assert solve(x) == y` is a test. */
+  /** Reads test source, in which each line `assert solve(x) == y` is a test. */
   async runTests(jobs: TestJob[]): Promise<TestRun[]> {
     this.testJobs.push(...jobs);
     return jobs.map(({ id, code, files, only }) => {
@@ -126,10 +126,10 @@ export class FakeEngine implements Engine {
     generation: {} as GenerationDefaults,
   };
   calls: string[] = [];
-  /** Rows that were computed, by the kind of the work. */
+  /** The number of rows that were computed, by the kind of work. */
   rows = { generate: 0, logprobs: 0, values: 0, gradients: 0 };
   losses: LossConfig[] = [];
-  /** It knows the markers of the style 'tiny': `<gen>` alone is one token. */
+  /** A tokenizer that knows the markers of the style 'tiny': `<gen>` alone is one token. */
   encode = (text: string): number[] => (text === '<gen>' ? [1] : [...text].map((char) => char.charCodeAt(0)));
   decode = (tokens: number[]): string => String.fromCharCode(...tokens.filter((token) => token !== EOS));
   chat = (): Chat => ({
@@ -189,7 +189,7 @@ export class FakeEngine implements Engine {
     return this.sumGradients(rows, options, await this.gradientShard(rows, { ...options, shard: { index: 0, of: 1 } }));
   }
 
-  /** Every row is a part. */
+  /** Divides a batch into one part per row. */
   async gradientShard(rows: Parameters<Engine['gradients']>[0], options: Parameters<Engine['gradientShard']>[1]) {
     const parts = rows.flatMap((row, index) =>
       isIn(index, options.shard) ? [{ index, sums: partOf(row, index, options) }] : [],
@@ -269,7 +269,7 @@ function partOf(
   return { gradients, loss: 0, divisor: tokens, ...means, tokens, ratios: [ratios] };
 }
 
-/** The answer of the double to a prompt of the tiny style. */
+/** The answer of the double to a prompt in the tiny style. */
 export function answer(prompt: string, draw: number, skill: number): string {
   const n = Number(/add (\d+)/.exec(prompt)?.[1]);
   if (prompt.startsWith('<disc>')) {
@@ -290,12 +290,12 @@ export interface Doubles {
   folder: string;
 }
 
-/** Dependencies over a fresh store in a temporary folder. */
+/** Dependencies with a new store in a temporary folder. */
 export async function doubles(changes: Partial<Deps> = {}): Promise<Doubles> {
   return around(await openStore(temporaryFolder({}, MEMORY_FOLDER)), changes);
 }
 
-/** Like `doubles`, with an in-memory store, which is several times as fast. `folder` does not exist. */
+/** Like `doubles`, but with a store in memory, which is several times as fast. `folder` does not exist. */
 export async function memoryDoubles(changes: Partial<Deps> = {}): Promise<Doubles> {
   return around(openMemoryStore(), changes);
 }
@@ -314,14 +314,14 @@ function around(store: ObjectStore, changes: Partial<Deps>): Doubles {
   return { deps, engine, sandbox, folder: store.locate('') };
 }
 
-/** Two stages with one step of each kind. */
+/** Two stages, each with one step of each kind. */
 export const SMALL_RUN = {
   preset: 'tiny',
   seed: 3,
   schedule: { stages: [1, 5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 1 },
   batch: { generator: { problems: 4, samples: 4 }, discriminator: { problems: 3, samples: 4 } },
   evaluation: { problems: 4, testProblems: 6 },
-  // set here, so that tuning the preset does not change expected digests
+  // set here, so that a change of the preset does not change expected digests
   sampling: { temperature: 0.8, maxNewTokens: 96, maxTestTokens: 128 },
   testTurns: 1,
   ppo: { learningRate: 1e-3, schedule: 'constant', epochs: 2, minibatch: 32 },
@@ -329,7 +329,7 @@ export const SMALL_RUN = {
   reward: { scheme: 'shifted' },
 } as const;
 
-/** One stage, answers in one turn: few files of every kind. */
+/** One stage with answers in one turn, which leaves few files of every kind. */
 export const TINIEST_RUN = {
   ...SMALL_RUN,
   stages: [5],

@@ -1,4 +1,4 @@
-// What tests of problem files do with them.
+// Helpers for tests of problem files.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { GauntletError } from '../../core/base/errors.js';
 import { type Entry, openEntries } from '../../data/entries.js';
 
-/** Reads a whole set. */
+/** Reads a whole problem set. */
 export async function readSet(...given: Parameters<typeof openEntries>) {
   const set = await openEntries(...given);
   const entries: Entry[] = [];
@@ -16,7 +16,7 @@ export async function readSet(...given: Parameters<typeof openEntries>) {
   return { format: set.format, unread: [...set.unread], entries, problems, rejected };
 }
 
-/** Whether work is refused as bad input, in one line. */
+/** Asserts that work is refused as bad input in one line. */
 export const refusesInOneLine = (work: Promise<unknown>, message: RegExp): Promise<void> =>
   assert.rejects(work, (error: GauntletError) => {
     assert.equal(error.code, 'BAD_INPUT', error.stack);
@@ -25,14 +25,14 @@ export const refusesInOneLine = (work: Promise<unknown>, message: RegExp): Promi
     return true;
   });
 
-/** A folder for the problem files of a `describe`. */
+/** A folder for the problem files of a suite. */
 export function problemFiles(usualName = 'set.jsonl') {
   let folder = '';
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'gauntlet-problems-'));
   });
   after(() => rmSync(folder, { recursive: true }));
-  /** @param content text or bytes; anything else is written as JSON. @returns the path */
+  /** @param content text or bytes; other values are written as JSON. @returns the path */
   const write = (content: unknown, name = usualName): string => {
     const path = join(folder, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;

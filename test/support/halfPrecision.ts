@@ -1,4 +1,4 @@
-// Scores and gradients of a model in 16 bits, to compare with those in f32 on real text.
+// Scores and gradients of a model in 16 bits, which tests compare with those in f32 on real text.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ export const trajectoryOf = (tokens: number[], oldLogprobs: number[], scale = 1)
   advantages: tokens.map((_, t) => scale * Math.sin(7 * t)),
 });
 
-/** Log-probs of all tokens, and the gradient at them. @param scale of the advantages */
+/** The log-probs of all tokens, and the gradient at them. @param scale multiplies the advantages */
 export async function compute({ model, adapter, rows }: Opened, half?: 'float16', scale = 1) {
   const session = new TrainSession(model, { half });
   const logprobs = await session.use(2).score(

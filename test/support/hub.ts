@@ -14,14 +14,14 @@ export interface FakeHub {
   url: string;
   cdn: string;
   files: Map<string, Buffer>;
-  /** By name, instead of one revision with `files`. Others do not exist. */
+  /** Revision name → files, instead of one revision with `files`. Other revisions do not exist. */
   revisions?: Record<string, { sha: string; files: Record<string, Buffer> }>;
-  /** Changes what the hub says. */
+  /** Changes the answers of the hub about its files. */
   listing: (entries: Entry[]) => unknown;
-  link?: string; // header of the listing
+  link?: string; // sends the header of the listing
   drip?: (response: ServerResponse) => true; // sends the listing itself
   info: () => { status?: number; sha?: unknown };
-  /** Called for every file; may send something else than the file. */
+  /** Called for every file. May send something else instead of the file. */
   send: (name: string, request: IncomingMessage, response: ServerResponse) => boolean;
   requests: { origin: 'hub' | 'cdn'; path: string; authorization?: string; range?: string }[];
   close(): Promise<void>;
@@ -51,7 +51,7 @@ function entryOf([path, content]: [string, Buffer]): Entry {
 
 const VARIABLES = ['HF_ENDPOINT', 'HF_HUB_CACHE', 'HF_HOME', 'HF_TOKEN', 'HF_TOKEN_PATH', 'HF_HUB_OFFLINE'];
 
-/** A hub that this process uses, with a cache of its own in `place`. */
+/** A hub that this process uses, with its own cache in `place`. */
 export async function useHub(files: Record<string, string | Buffer>): Promise<{
   hub: FakeHub;
   place: string;
@@ -132,7 +132,7 @@ export async function openHub(files: Record<string, string | Buffer>): Promise<F
   return hub;
 }
 
-/** Whether work is refused in one line, without the token. */
+/** Asserts that work is refused in one line that does not contain the token. */
 export const refusedWith = (work: Promise<unknown>, code: string, message: RegExp): Promise<void> =>
   assert.rejects(work, (error: Error & { code?: string }) => {
     assert.equal(error.code, code, error.stack);

@@ -1,4 +1,4 @@
-// Activities of one test, with the layers of a worker around them.
+// Activities of one test, inside the layers of a worker.
 import { openAttempt } from '../../activities/attempt.js';
 import { type Implementation, openLeaves } from '../../activities/layers.js';
 import type { Deps, Scope } from '../../chains/scope.js';

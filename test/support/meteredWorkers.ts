@@ -1,4 +1,4 @@
-// Workers over doubles that serve metrics, in a process of their own, since a process installs Temporal's runtime once.
+// Workers over doubles that serve metrics. They run in their own process, because a process installs Temporal's runtime once.
 // Arguments: the server, its namespace, and the address of the metrics. The first call of the sandbox ends with a fault.
 // The adapter of a run with a learning rate of 0.5 is damaged.
 import { GauntletError } from '../../core/base/errors.js';

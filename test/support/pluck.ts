@@ -1,4 +1,4 @@
-/** One property of every row, or several as a list. */
+/** One property of every row, or several properties as a list. */
 export function pluck<T, K extends keyof T>(rows: Iterable<T>, name: K): T[K][];
 export function pluck<T, K extends keyof T>(rows: Iterable<T>, ...names: K[]): T[K][][];
 export function pluck<T, K extends keyof T>(rows: Iterable<T>, ...names: K[]): unknown[] {

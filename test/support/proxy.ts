@@ -1,4 +1,4 @@
-// A proxy on this machine, which reaches every name below .example at 127.0.0.1; and the variables that name proxies.
+// A proxy on this machine that connects every name below .example with 127.0.0.1, and the variables that name proxies.
 import { createServer, request as httpRequest } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream';
 const NAMES = ['http_proxy', 'https_proxy', 'all_proxy', 'grpc_proxy', 'no_proxy', 'no_grpc_proxy'];
 export const PROXY_VARIABLES = NAMES.flatMap((name) => [name, name.toUpperCase()]);
 
-/** Runs `work` with these variables and without others that name proxies. */
+/** Runs `work` with only these proxy variables. */
 export function withVariables<T>(variables: Record<string, string>, work: () => T): T {
   const before = PROXY_VARIABLES.map((name) => [name, process.env[name]] as const);
   const restore = (): void => {
@@ -30,9 +30,9 @@ export function withVariables<T>(variables: Record<string, string>, work: () => 
 
 export interface FakeProxy {
   url: string;
-  /** 'CONNECT temporal.example:7233', 'GET http://hub.example/…', in order, with the user if there is one. */
+  /** Requests in order, such as 'CONNECT temporal.example:7233' or 'GET http://hub.example/…', with the user if there is one. */
   requests: string[];
-  refuses?: number; // the status that it answers instead of opening a tunnel
+  refuses?: number; // the status that the proxy returns instead of a tunnel
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function openProxy(): Promise<FakeProxy> {
     const onward = httpRequest({ host: here(hostname), port: port || 80, method, path: pathname + search, headers });
     onward.on('response', (answer) => {
       response.writeHead(answer.statusCode!, answer.headers);
-      pipeline(answer, response, () => undefined); // breaks off what breaks off
+      pipeline(answer, response, () => undefined); // ends both connections when one of them ends
     });
     onward.on('error', () => response.writeHead(502).end());
     onward.end();

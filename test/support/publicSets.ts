@@ -1,5 +1,5 @@
-// Problem sets in the shape of public ones, with content of our own: the columns are those of their dataset cards. Most problems are
-// healthy; the last ones of each set are not, each for a reason of its own.
+// Problem sets with the columns of public dataset cards but our own content. Most problems are healthy; the last ones of each
+// set are not, each for a different reason.
 import { rowsOf } from './rows.js';
 
 interface Task {
@@ -29,7 +29,7 @@ const asserts = ({ name, cases }: Task): string[] =>
   cases.map(([args, expected]) => `assert ${name}(${args.map(python).join(', ')}) == ${python(expected)}`);
 const WRONG = (one: Task): Task => ({ ...one, body: 'return "wrong"' });
 const RANDOM = (one: Task): Task => ({ ...one, body: 'return __import__("random").random()' });
-/** Two whose reference is wrong, or answers differently each time. */
+/** Two problems whose reference is wrong or gives a different answer each time. */
 const ALL: Task[] = [...TASKS, WRONG({ ...TASKS[0]!, name: 'wrong' }), RANDOM({ ...TASKS[1]!, name: 'shaky' })];
 const isProgram = (i: number): boolean => i % 3 === 0;
 
@@ -37,8 +37,8 @@ export interface PublicSet {
   format: string;
   records: Record<string, unknown>[];
   healthy: number;
-  asCode?: number; // of the healthy ones, those whose tests stay code
-  /** By id, the reasons of the others. */
+  asCode?: number; // healthy problems whose tests stay code
+  /** Id → reason of the other problems. */
   quarantined: Record<string, RegExp>;
 }
 
@@ -131,7 +131,7 @@ const verification = ALL.map((one, i) => {
     gold_standard_solution: fenced(isProgram(i) ? programOf(one) : codeOf(one)),
     problem_id: `vcp_${i}`,
     metadata: { difficulty: 'EASY', time_limit: '2 seconds' },
-    verification_info: i % 2 === 0 ? info : JSON.stringify(info), // SYNTHETIC-1 has text
+    verification_info: i % 2 === 0 ? info : JSON.stringify(info), // SYNTHETIC-1 stores text
   };
 });
 
@@ -176,7 +176,7 @@ const kodcode = ALL.map((one, i) => ({
   gpt_pass_percentage: 1,
 }));
 
-/** HumanEval+, whose solutions continue `problem`, and MBPP+, whose named function may be a helper. */
+/** HumanEval+, whose solutions continue `problem`, and MBPP+, in which the named function may be a helper. */
 const codea1 = ALL.map((one, i) => {
   const inputs = python(one.cases.map(([args]) => args));
   const results = python(one.cases.map(([, expected]) => expected));
@@ -200,7 +200,7 @@ const codea1 = ALL.map((one, i) => {
   };
 });
 
-/** Tests of these compare with a helper, so they stay code: `check` is given a method. */
+/** Tests of these problems compare with a helper, so they stay code: `check` receives a method. */
 const isChecked = (i: number): boolean => i % 3 === 0;
 const leetcode = ALL.map((one, i) => ({
   task_id: `own-${i}`,

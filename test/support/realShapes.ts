@@ -7,8 +7,8 @@ import { PUBLISHED, shapeConfig } from '../../lab/bench/shapes.js';
 export type RealShape = keyof typeof PUBLISHED;
 
 export interface RealShapeOptions {
-  layers?: number; // absent: as published
-  vocab?: number; // absent: as published
+  layers?: number; // the published value by default
+  vocab?: number; // the published value by default
   dtype?: 'BF16' | 'F32';
   seed?: string;
 }

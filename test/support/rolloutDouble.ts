@@ -1,4 +1,4 @@
-// A rollout server on loopback whose answers are those of an engine. A fault changes, delays or breaks single answers.
+// A rollout server on loopback with the answers of an engine. A fault changes, delays or breaks single answers.
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -23,23 +23,23 @@ export interface Completion {
   }[];
 }
 
-/** Returns an answer to send, or sends something itself and returns nothing. */
+/** Returns an answer to send, or sends something else itself and returns nothing. */
 export type Fault = (answer: Completion, response: ServerResponse, body: CompletionBody) => Completion | undefined;
 
 export interface RolloutDouble {
   url: string;
-  completions: number; // requests
-  most: number; // requests at a time
+  completions: number; // the number of requests
+  most: number; // the largest number of concurrent requests
   loaded: Map<string, Adapter>;
-  paths: string[]; // of all requests except completions
+  paths: string[]; // all requests except completions
   authorization?: string;
   fault?: Fault;
-  /** Which adapter an answer really comes from; default: the one asked for. */
+  /** The adapter that really gives an answer. By default, it is the requested one. */
   applies?: (asked: Adapter) => Adapter;
   close(): Promise<void>;
 }
 
-/** @param request finds the engine's request for a prompt and its seed; without it, the seed is the key */
+/** @param request finds the engine's request for a prompt and its seed; by default, the seed is the key */
 export async function startRolloutDouble(
   engine: Engine,
   request: (body: CompletionBody) => GenerateRequest = ({ prompt, seed }) => ({ prompt, key: [seed, 0] }),

@@ -1,4 +1,4 @@
-// Rows of files under test/ with one JSON object a line.
+// Reads files under test/ that have one JSON object per line.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';

@@ -5,7 +5,7 @@ import { runPipeline as runOnHost } from '../../workflows/pipeline.js';
 import { localHost, type RunHost, type RunState } from '../../workflows/runState.js';
 import { solve as solveByCall } from '../../workflows/solveProblems.js';
 
-/** What a test sets of the host of a run. */
+/** The parts of a run's host that a test sets. */
 export interface RunHooks extends Partial<Omit<RunHost, 'requests'>> {
   requests?: Partial<RunHost['requests']>;
 }

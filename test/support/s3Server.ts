@@ -13,9 +13,9 @@ import { cacheFolder } from '../../ml/hf/files.js';
 const REQUIREMENTS = join('test', 'support', 'requirements-s3.txt');
 
 export interface S3Server {
-  /** The URL of a new store that nothing else uses. `options` as in a URL, such as 'cache=0'. */
+  /** The URL of a new store that no other test uses. `options` are URL parameters such as 'cache=0'. */
   url(options?: string): string;
-  endpoint?: string; // of a server that the tests started
+  endpoint?: string; // set for a server that the tests started
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export async function startS3(): Promise<S3Server> {
   return launchS3('127.0.0.1');
 }
 
-/** Installs moto, once. @returns the Python that has it */
+/** Installs moto once. @returns the Python that has it */
 export const provideMoto = (): Promise<string> =>
   providePython({
     requirements: [REQUIREMENTS],
@@ -45,7 +45,7 @@ export const provideMoto = (): Promise<string> =>
     say: (line) => console.error(`      ${line}`),
   });
 
-/** Starts moto on a free port of an address. `faults`: share of requests that fail; as many are late. */
+/** Starts moto on a free port of an address. A share `faults` of the requests fails, and as many are late. */
 export async function launchS3(host: string, faults = 0): Promise<S3Server> {
   const python = await provideMoto();
   const script = join(ROOT, 'test', 'support', 's3Server.py');

@@ -1,5 +1,5 @@
-// Compares answers of two decoders whose logits differ in their last bits, because their attention adds in another order. One
-// token in 30,000 lies so close to the border of two tokens that these bits decide.
+// Compares answers of two decoders whose logits differ in their last bits, because they add attention in different orders. For
+// about one token in 30,000, two tokens are so close that these bits decide.
 import assert from 'node:assert/strict';
 import { uniformAt } from '../../core/base/random.js';
 import type { DecodeOptions } from '../../ml/decode/decodeSession.js';
@@ -10,8 +10,8 @@ import type { DecoderConfig } from '../../ml/nn/config.js';
 import { buildDecodeGraph } from '../../ml/nn/decodeGraph.js';
 import { FUSED_WEIGHTS, FusedWeights, fuseWeights } from '../../ml/nn/fusedWeights.js';
 
-const CLOSE = 1e-5; // of a probability or a logit
-const DECIDED_BY_ROUNDING = 0.05; // of the rows at most
+const CLOSE = 1e-5; // the tolerance of a probability or a logit
+const DECIDED_BY_ROUNDING = 0.05; // the largest share of such rows
 
 type Weights = Parameters<typeof fuseWeights>[1];
 
@@ -56,7 +56,7 @@ function closeTokens(logits: Float32Array, options: DecodeOptions, uniform: numb
     const moved = Math.min(1 - Number.EPSILON, Math.max(Number.EPSILON, uniform + by));
     return sampler.sample(logits, 0, fromLogits, moved).token;
   }) as [number, number];
-  return Array.from({ length: high - low + 1 }, (_, i) => low + i); // those between are nearly impossible
+  return Array.from({ length: high - low + 1 }, (_, i) => low + i); // the probabilities between the two limits are nearly impossible
 }
 
 /** The logits after the last of these tokens, as the engine computes them. */

@@ -1,4 +1,4 @@
-// Invented records of a whole tiny run in the format of real ones, only for these tests.
+// Invented records of a whole tiny run, in the format of real ones. Only these tests use them.
 
 import { RandomStream } from '../../core/base/random.js';
 import { resolveConfig } from '../../core/config/presets.js';
@@ -41,7 +41,7 @@ export function sampleData() {
     digests: { generator: fakeDigest('e'), discriminator: fakeDigest('f') },
     best: best.name,
   };
-  return { config, metrics: metrics.reverse(), result, chain: sampleChain() }; // in arbitrary order
+  return { config, metrics: metrics.reverse(), result, chain: sampleChain() }; // the order is arbitrary
 }
 
 function sampleChain(): ChainView {

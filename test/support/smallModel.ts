@@ -22,7 +22,7 @@ export function writeSmallModel(
   return describeModel(folder);
 }
 
-/** Both A and B are random, so that no gradient is zero. */
+/** Makes both A and B random, so that no gradient is zero. */
 export function randomAdapter({ config }: ModelFiles, rank = 4): Adapter {
   const random = new RandomStream('adapter');
   const values = Float32Array.from({ length: layoutSize(loraLayout(config, rank)) }, () => 0.1 * random.normal());

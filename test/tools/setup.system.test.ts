@@ -27,8 +27,8 @@ sleep 0.3
 mkdir -p node_modules && ln -s "$TYPESCRIPT" node_modules/typescript
 printf '{"packages":{"node_modules/a":{"version":"2.0.0"}}}' > node_modules/.package-lock.json`;
 
-describe('set-up', function () {
-  this.timeout(180_000); // compilers on a busy machine
+describe('the set-up of a checkout', function () {
+  this.timeout(180_000); // compilers are slow on a busy machine
 
   const checkout = () => {
     const folder = temporaryFolder({
@@ -70,7 +70,7 @@ describe('set-up', function () {
     assert.deepEqual(readdirSync(join(folder, '.cache')), []);
   });
 
-  it('does the work once if two processes start at once', async () => {
+  it('works once if two processes start at the same time', async () => {
     const { setup, npmCalls } = checkout();
     const [one, two] = await Promise.all([setup(), setup()]);
     assert.deepEqual([one!.code, two!.code], [0, 0], one!.text + two!.text);

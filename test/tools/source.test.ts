@@ -4,10 +4,10 @@ import { ROOT } from '../../infra/root.mjs';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { runNode } from '../infra/support.js';
 
-describe('a test from source', function () {
+describe('a test that is run from source', function () {
   this.timeout(60_000);
 
-  it('runs a program in the sandbox', async () => {
+  it('can run a program in the sandbox', async () => {
     const sandbox = await openWasm({ size: 1 });
     try {
       const [run] = await sandbox.run([{ id: 'a', code: 'def f(x): return x + 1', entry: 'f', inputs: [[1]] }]);
@@ -18,7 +18,7 @@ describe('a test from source', function () {
   });
 
   if (import.meta.url.endsWith('.js'))
-    it('runs this test, and one that starts threads', async () => {
+    it('runs without a build, even if it starts threads', async () => {
       const files = ['test/tools/source.test.ts', 'test/ml/pool/inThread.test.ts'];
       const env = { NODE_V8_COVERAGE: undefined }; // coverage is measured in dist/
       const { code, text } = await runNode(['node_modules/mocha/bin/mocha.js', ...files], { cwd: ROOT, env });

@@ -22,7 +22,7 @@ const PROGRAM: ExecutionJob = { id: 'p', code: '', entry: 'f', inputs: [] };
 
 const observed = (deps: Deps): Deps => observedDeps(deps, [progressObserver]);
 
-describe('an activity that hangs', () => {
+describe('an activity that makes no progress', () => {
   let world: Doubles;
   let deps: Deps;
   let hangs: GauntletError[];
@@ -46,7 +46,7 @@ describe('an activity that hangs', () => {
       watched(by)(work as Work)(attempt()),
     );
 
-  it('ends the worker after an error of CUDA that lasts, not after another one', async () => {
+  it('ends the worker after a lasting error of CUDA, but not after another error', async () => {
     for (const code of ['ENGINE_FAULT', 'DEVICE_LOST'] as const) {
       const failed = run(() => Promise.reject(toFailure(new GauntletError(code, 'failure 700'))));
       await assert.rejects(failed, { type: code });
@@ -54,7 +54,7 @@ describe('an activity that hangs', () => {
     }
   });
 
-  it('fails with NO_PROGRESS, and the log says what it was doing', async () => {
+  it('fails with NO_PROGRESS, and the log says what the activity was doing', async () => {
     world.engine.gradients = () => NEVER;
     const work = async () => {
       await deps.store.putJson([]);
@@ -73,7 +73,7 @@ describe('an activity that hangs', () => {
     assert.equal(hangs.length, 1);
   });
 
-  it('is found in every call that its dependencies offer', async () => {
+  it('is detected in every call to its dependencies', async () => {
     const stuck: [string, Partial<Deps>, (given: Deps) => Promise<unknown>][] = [
       [
         'engine.generate',
@@ -129,7 +129,7 @@ describe('an activity that hangs', () => {
     }
   };
 
-  it('is not one that reports tokens, rows, verdicts or bytes', async () => {
+  it('is not an activity that reports tokens, rows, verdicts or bytes', async () => {
     world.engine.generate = async (_, { onProgress }) => {
       await report(() => onProgress?.(1));
       return [];
@@ -153,7 +153,7 @@ describe('an activity that hangs', () => {
     });
   });
 
-  it('is not one whose programs sleep within their limit, or whose model is large', async () => {
+  it('is not an activity whose programs sleep within their limit or whose model is large', async () => {
     const sleeps = Object.assign(world.sandbox, { run: () => pause(4 * BOUND_MS).then(() => []) });
     const given = observed({ ...world.deps, sandbox: async () => sleeps });
     const limits = { ...resolveConfig().limits, wallSeconds: 1 };
@@ -164,7 +164,7 @@ describe('an activity that hangs', () => {
     });
   });
 
-  it('has three times the longest pause that this worker has seen in a call', async () => {
+  it('may pause three times as long as the longest earlier pause of the worker in that call', async () => {
     const times = [190, 350];
     world.engine.logprobs = async () => {
       await pause(times.shift() ?? 2000);
@@ -172,7 +172,7 @@ describe('an activity that hangs', () => {
     };
     const score = async () => (await deps.engine('tiny', engineConfig)).logprobs([], {} as never);
     await goesOn(score);
-    await goesOn(score); // longer than the bound, and less than three times the first
+    await goesOn(score); // longer than the limit, but less than three times the first pause
     await assert.rejects(run(score), { type: 'NO_PROGRESS' });
   });
 
@@ -190,7 +190,7 @@ describe('an activity that hangs', () => {
 });
 
 describe('GAUNTLET_HANG_SECONDS', () => {
-  it('is two minutes by default; 0 is no bound; another text is refused', () => {
+  it('is two minutes by default; 0 means no limit; other text is refused', () => {
     const boundOf = (value?: string) => hangBound({ GAUNTLET_HANG_SECONDS: value });
     assert.deepEqual([undefined, '', ' 30 ', '0.5', '0'].map(boundOf), [120_000, 120_000, 30_000, 500, Infinity]);
     for (const text of ['-1', '2m', 'Infinity', 'NaN'])

@@ -1,4 +1,4 @@
-// The problems of a run, read in a thread of a worker.
+// A thread of a worker reads the problems of a run.
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { temporaryFolder } from '../infra/support.js';
 
 const table = join(ROOT, 'test/data/publicSets/kodcode.parquet');
 
-describe('problems that a worker reads', function () {
+describe('the problems that a worker reads', function () {
   this.timeout(60_000);
   let folder: string;
   before(async () => {
@@ -29,7 +29,7 @@ describe('problems that a worker reads', function () {
     ...fields,
   });
 
-  it('are those that a command reads, in several batches', async () => {
+  it('equal the problems that a command reads, in several batches', async () => {
     assert.deepEqual(await loadInThread(table), await loadProblems(table));
     const many = await write(
       'many.jsonl',
@@ -41,7 +41,7 @@ describe('problems that a worker reads', function () {
     assert.deepEqual(await loadInThread('steps:5'), await loadProblems('steps:5'));
   });
 
-  it('have tests that only a later problem makes clear', async () => {
+  it('have tests that only a later problem makes unambiguous', async () => {
     const ambiguous = own('late', { baseline_tests: [[[5], 6]], function_signature: 'def f(x):' });
     const file = await write('styles.jsonl', [ambiguous, own('clear'), own('bad', { description: '' })]);
     const { train, validation, test, rejected } = await loadInThread(file);
@@ -72,7 +72,7 @@ describe('problems that a worker reads', function () {
     );
   });
 
-  it('leave the event loop free', async () => {
+  it('leave the event loop free while they are read', async () => {
     const many = await write(
       'busy.jsonl',
       Array.from({ length: 2000 }, (_, i) => own(`p${i}`)),
@@ -84,8 +84,8 @@ describe('problems that a worker reads', function () {
     assert.ok(turns >= 10, `${turns} turns`);
   });
 
-  it('are not read to the end if their activity is cancelled', async () => {
-    const reference_solution = '~'.repeat(99_000); // the parser needs a second
+  it('are no longer read after their activity is cancelled', async () => {
+    const reference_solution = '~'.repeat(99_000); // the parser needs about a second
     const slow = await write(
       'slow.jsonl',
       Array.from({ length: 500 }, (_, i) => ({ ...own(`p${i}`), reference_solution })),
@@ -95,7 +95,7 @@ describe('problems that a worker reads', function () {
     await assert.rejects(loadInThread(slow, { signal: AbortSignal.abort() }), { name: 'AbortError' });
   });
 
-  it('are refused with the error of their reader', async () => {
+  it('are refused with the error of the reader', async () => {
     const refused = (source: string, message: RegExp): Promise<void> =>
       assert.rejects(loadInThread(source), { code: 'BAD_INPUT', message });
     await refused(join(folder, 'none.jsonl'), /none\.jsonl: no such file/);

@@ -37,7 +37,7 @@ async function scrape(address: string): Promise<Sample[]> {
   });
 }
 
-/** The same, once the worker polls. It says that it serves a queue shortly before its first poll. */
+/** The same samples once the worker polls. A worker reports a queue shortly before its first poll. */
 async function scrapeAfterPoll(address: string): Promise<Sample[]> {
   for (;;) {
     const samples = await scrape(address);
@@ -57,7 +57,7 @@ async function end(worker: ChildProcess): Promise<void> {
 }
 
 describe('metrics for Prometheus', function () {
-  this.timeout(120_000); // the first use makes the bundle
+  this.timeout(120_000); // the first use builds the bundle
   let host: TestServer;
   let samples: Sample[];
   const read = (name: string, labels: Record<string, string> = {}): number | undefined =>
@@ -85,7 +85,7 @@ describe('metrics for Prometheus', function () {
       const alarmed = await startRun(host.client, 'alarmed', {
         ...TINIEST_RUN,
         schedule: { stages: [5], discriminatorSteps: 5, generatorSteps: 0, alternatingSteps: 0 },
-        lora: { rank: SKILLED_RANK }, // no program fails, so the reward has one term
+        lora: { rank: SKILLED_RANK }, // no program fails, so the reward has only one term
         reward: { scheme: 'composite' },
       });
       const ppo = { ...TINIEST_RUN.ppo, learningRate: 0.5, schedule: 'constant', warmupSteps: 0 };
@@ -100,9 +100,9 @@ describe('metrics for Prometheus', function () {
   });
   after(() => host?.close());
 
-  it('has those of the steps of a run, by run and role', () => {
+  it('include the figures of the steps of a run, by run and role', () => {
     const countOf = (role: string): number => read('gauntlet_step_seconds_count', { run: 'measured', role })!;
-    assert.equal(countOf('generator') + countOf('discriminator'), 3); // one of each, and one that alternates
+    assert.equal(countOf('generator') + countOf('discriminator'), 3); // one step of each role, and an alternating one
     for (const role of ['generator', 'discriminator']) {
       const own = { run: 'measured', role };
       assert.ok(read('gauntlet_sampled_tokens_total', own)! > 0);
@@ -114,7 +114,7 @@ describe('metrics for Prometheus', function () {
     }
   });
 
-  it('has the shares of cut, empty and missing answers of each role', () => {
+  it('include the shares of cut, empty and missing answers of each role', () => {
     for (const role of ['generator', 'discriminator']) {
       for (const name of ['gauntlet_answers_cut', 'gauntlet_answers_empty', 'gauntlet_prompts_unfit'])
         assert.equal(read(name, { run: 'measured', role }), 0, name);
@@ -122,24 +122,24 @@ describe('metrics for Prometheus', function () {
     }
   });
 
-  it('has the alarms of a run', () => {
+  it('include the alarms of a run', () => {
     for (const alarm of ALARM_KINDS) assert.equal(read('gauntlet_alarm', { run: 'measured', alarm }), 0, alarm);
     assert.equal(read('gauntlet_alarm', { run: 'alarmed', alarm: 'term' }), 1);
     assert.equal(read('gauntlet_alarm', { run: 'alarmed', alarm: 'validity' }), 0);
   });
 
-  it('says which run waits for a decision', () => {
+  it('say which run waits for a decision', () => {
     assert.equal(read('gauntlet_run_waiting', { run: 'waiting' }), 1);
     assert.equal(read('gauntlet_run_waiting', { run: 'measured' }), undefined);
   });
 
-  it('has the memory of the process and its budget', () => {
+  it('include the memory of the process and its limit', () => {
     const [used, budget] = ['gauntlet_memory_bytes', 'gauntlet_memory_budget_bytes'].map((name) => read(name)!);
     assert.ok(used! > 50e6, `${used}`);
     assert.equal(budget, memoryBudget().bytes);
   });
 
-  it('has those of the sandbox, and those of Temporal', () => {
+  it('include the figures of the sandbox and of Temporal', () => {
     assert.ok(read('gauntlet_programs_total')! > 0);
     assert.equal(read('gauntlet_sandbox_faults_total'), 1);
     assert.ok(read('temporal_activity_execution_failed')! >= 1);
@@ -147,7 +147,7 @@ describe('metrics for Prometheus', function () {
       assert.ok(read('temporal_num_pollers', { task_queue })! > 0, task_queue);
   });
 
-  it('has all that the alerts, the dashboard and the guide name', () => {
+  it('include all metrics that the alerts, the dashboard and the guide name', () => {
     const served = new Set(samples.map(({ name }) => name));
     const alerts = parse(readFileSync('infra/observability/alerts.yml', 'utf8')) as {
       groups: { rules: { expr: string }[] }[];
@@ -200,7 +200,7 @@ describe('metrics for Prometheus', function () {
   });
 });
 
-describe('--metrics', () => {
+describe('the option --metrics', () => {
   for (const value of ['0', '65536', 'port', 'example.com:9464', '1.2.3:80', '::1:9464', '127.0.0.1:', ':9464', '']) {
     it(`refuses '${value}' with one line`, async () => {
       const { code, err } = await inProcess('worker', '--metrics', value);

@@ -1,4 +1,4 @@
-// Which sandbox a worker takes, and how long it waits for a daemon that was there.
+// The sandbox that a worker chooses, and the time that it waits for a daemon that has disappeared.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -28,14 +28,14 @@ describe('openSandbox', function () {
     else process.env.DOCKER_HOST = host;
     fs.rmSync(folder, { recursive: true });
   });
-  /** The socket of a daemon that was killed: there, and nobody behind it. */
+  /** The socket of a killed daemon: the file exists, but nobody listens. */
   const killed = () => {
     const script = `require('net').createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 'SIGKILL'))`;
     spawnSync(process.execPath, ['-e', script]);
     assert.ok(fs.existsSync(socket));
   };
 
-  it('auto uses WebAssembly if no daemon answers, and says so', async () => {
+  it('uses WebAssembly for auto if no daemon answers, and says so', async () => {
     const lines: string[] = [];
     const sandbox = await openSandbox('auto', { log: (line) => lines.push(line), size: 1, daemonTimeoutMs: 60_000 });
     try {
@@ -46,12 +46,12 @@ describe('openSandbox', function () {
     }
   });
 
-  it('auto does not use WebAssembly for programs that need a boundary', async () => {
+  it('does not use WebAssembly for auto if programs need a security boundary', async () => {
     const message = /^Docker does not answer[^\n]*; programs of this model need[^\n]*--sandbox wasm[^\n]*$/;
     await assert.rejects(openSandbox('auto', { fallback: false }), refused('SANDBOX_UNAVAILABLE', message));
   });
 
-  it('a worker uses WebAssembly for the shipped models only, unless it is chosen', async () => {
+  it('uses WebAssembly in a worker only for the shipped models, unless it is chosen', async () => {
     const { deps, close } = await openDeps({ store: path.join(folder, 'store') });
     try {
       for (const [sandbox, model, kind] of [
@@ -68,7 +68,7 @@ describe('openSandbox', function () {
     }
   });
 
-  it('GAUNTLET_CONTAINERS sets the number of programs at work', async () => {
+  it('sets the number of programs at work by GAUNTLET_CONTAINERS', async () => {
     process.env.GAUNTLET_CONTAINERS = '3';
     try {
       const sandbox = await openSandbox('wasm');
@@ -82,11 +82,11 @@ describe('openSandbox', function () {
     }
   });
 
-  it('docker without a daemon fails at once with one line, whatever the timeout', async () => {
+  it('fails at once with one line for docker without a daemon, whatever the timeout', async () => {
     await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 60_000 }), refused('SANDBOX_UNAVAILABLE'));
   });
 
-  it('waits for a daemon that was killed, until it is back', async () => {
+  it('waits until a killed daemon is back', async () => {
     killed();
     const answers: Record<string, object> = { version: { Version: '28' }, info: { CgroupVersion: '2' } };
     const daemon = http.createServer(({ url }, response) =>
@@ -99,7 +99,7 @@ describe('openSandbox', function () {
       daemon.listen(socket);
     };
     try {
-      // this one can hold no program within limits: so it is that daemon that was asked
+      // this daemon cannot run programs within limits, so the other one was asked
       const lacks = refused('SANDBOX_UNAVAILABLE', /cannot limit memory/);
       await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 30_000, log }), lacks);
       assert.equal(lines.length, 1);
@@ -120,7 +120,7 @@ describe('openSandbox', function () {
     }
   });
 
-  it('reports a daemon that stays away as a retryable fault to workers, and as unavailable to others', async () => {
+  it('reports a missing daemon as a retryable fault to workers, and as unavailable to others', async () => {
     killed();
     await assert.rejects(openSandbox('docker', { daemonTimeoutMs: 700 }), refused('SANDBOX_FAULT'));
     await assert.rejects(openSandbox('docker'), refused('SANDBOX_UNAVAILABLE'));

@@ -1,4 +1,4 @@
-// What the environment of a worker decides about remote rollouts.
+// The settings of remote rollouts that a worker takes from its environment.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, symlink } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { rolloutTarget } from '../../workers/deps/rolloutTarget.js';
 import { temporaryFolder } from '../infra/support.js';
 
 describe('the rollout server of a worker', () => {
-  it('sends its key only to an address of its environment, whatever the configuration of a run names', async () => {
+  it("receives its key only at an address of the worker's environment, whatever a configuration names", async () => {
     const received: [url: string, authorization: string | undefined][] = [];
     const answering = createServer((request, response) => {
       received.push([request.url!, request.headers.authorization]);
@@ -36,7 +36,7 @@ describe('the rollout server of a worker', () => {
     answering.close();
   });
 
-  it('writes adapters into the store or a folder of its environment only', async () => {
+  it("writes adapters only into the store or a folder of the worker's environment", async () => {
     const folder = temporaryFolder();
     const [store, shared] = [join(folder, 'store'), join(folder, 'shared')];
     await mkdir(store);

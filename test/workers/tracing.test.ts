@@ -19,7 +19,7 @@ interface ReceivedSpan {
   name: string;
   trace: string;
   id: string;
-  parent: string; // '' at the root
+  parent: string; // '' for the root
   service: string;
   scope: string;
   schema: string;
@@ -29,7 +29,7 @@ interface ReceivedSpan {
 
 interface Collector {
   endpoint: string;
-  /** Ends the collector and returns all that it received. */
+  /** Ends the collector and returns everything that it received. */
   spans(): Promise<ReceivedSpan[]>;
   kill(): void;
 }
@@ -52,15 +52,15 @@ async function startCollector(): Promise<Collector> {
   };
 }
 
-describe('tracing', function () {
-  this.timeout(120_000); // the first use makes the bundle
+describe('the tracing of commands and runs', function () {
+  this.timeout(120_000); // the first use builds the bundle
 
   afterEach(async () => {
     delete process.env[ENDPOINT];
     await closeTracing();
   });
 
-  it('loads nothing unless a collector is configured, and refuses an unknown protocol', async () => {
+  it('loads nothing without a collector, and refuses an unknown protocol', async () => {
     for (const env of [{}, { [ENDPOINT]: '' }, { [ENDPOINT]: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }])
       assert.equal(await openTracing(env), undefined);
     const script = `import { main } from '${import.meta.resolve('../../cli/main.js')}'; await main(['doctor', '--help']);

@@ -121,7 +121,7 @@ describe('an error in the log', () => {
 
 describe('a worker process', () => {
   it('reports a missing device at its start, if it serves models', async function () {
-    if (listProviders().includes('cuda')) this.skip(); // this machine has one
+    if (listProviders().includes('cuda')) this.skip(); // this machine has the device
     const start = (role: 'gpu' | 'cpu') =>
       startWorkers({
         connection: { address: '127.0.0.1:1' },
@@ -134,7 +134,7 @@ describe('a worker process', () => {
     await assert.rejects(start('cpu'), { code: 'SERVER_UNAVAILABLE' });
   });
 
-  it('startWorkers throws a coded error if no server answers', async () => {
+  it('throws a coded error if no server answers (startWorkers)', async () => {
     const start = startWorkers({
       connection: { address: '127.0.0.1:1' },
       namespace: 'default',
@@ -146,7 +146,7 @@ describe('a worker process', () => {
 });
 
 describe('ModelTurns', () => {
-  it('runs one activity at a time, in order of arrival, also after a failure', async () => {
+  it('runs one activity at a time in order of arrival, even after a failure', async () => {
     const turns = new ModelTurns();
     const seen: string[] = [];
     const work = (name: string, fails = false) =>
@@ -179,7 +179,7 @@ describe('ModelTurns', () => {
     );
     const third = turns.take(async () => seen.push('third'));
     environment.cancel();
-    await assert.rejects(second, CancelledFailure); // at once
+    await assert.rejects(second, CancelledFailure); // ends at once
     assert.deepEqual(seen, []);
     finish();
     await Promise.all([first, third]);
@@ -187,7 +187,7 @@ describe('ModelTurns', () => {
     assert.equal(turns.busy, false);
   });
 
-  it('does not start a call that is cancelled in the moment of its turn', async () => {
+  it('does not start a call that is cancelled at the moment of its turn', async () => {
     const turns = new ModelTurns();
     let began = false;
     const cancelled = AbortSignal.abort(new CancelledFailure('cancelled'));
@@ -214,7 +214,7 @@ describe('ModelTurns', () => {
     await assert.rejects(new MockActivityEnvironment().run(claimModelWorker), /hangs/);
   });
 
-  it('offers the private queue of the worker; a busy worker first lets others answer', async () => {
+  it('offers the private queue of the worker, and lets other workers answer first if it is busy', async () => {
     const claim = { queue: ownQueue(), buildId: 'one' };
     assert.match(claim.queue, new RegExp(`^gauntlet-gpu/.+/${process.pid}-`));
     assert.notEqual(ownQueue(), claim.queue);
@@ -267,7 +267,7 @@ describe('the dependencies of a worker', () => {
     await close();
   });
 
-  it('opens a rollout server once, says so, and prefers the address of the environment', async () => {
+  it('opens a rollout server once, reports it, and prefers the address of the environment', async () => {
     const folder = temporaryFolder();
     const lines: string[] = [];
     const { deps, close } = await openDeps({ store: join(folder, 'store'), say: (line) => lines.push(line) });
@@ -307,13 +307,13 @@ describe('the dependencies of a worker', () => {
     const common = {
       quantization: { bits: 4, groupSize: 32 },
       checkpointing: false,
-      activationBytes: 16_000 * 1024 * 1024, // set by device cuda
+      activationBytes: 16_000 * 1024 * 1024, // set by the device cuda
       decoderRows: 16,
     };
     assert.deepEqual(engineOptions(asked, {}), { device: 'cuda', ...common });
     const own = engineOptions(asked, { device: 'cpu', threads: 1 });
     assert.deepEqual(own, { device: 'cpu', cores: 1, ...common });
-    assert.deepEqual(engineOptions(resolveConfig().engine, {}), { device: 'cpu' }); // the rest are rules of the engine
+    assert.deepEqual(engineOptions(resolveConfig().engine, {}), { device: 'cpu' }); // rules of the engine decide the other options
     const { quantization } = engineOptions(resolveConfig({ engine: { quantization: 'int8' } }).engine, {});
     assert.deepEqual(quantization, { bits: 8, groupSize: 32 });
   });

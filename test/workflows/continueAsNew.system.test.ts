@@ -13,7 +13,7 @@ import { RUN } from './disturbances.js';
 import { runFixture } from './fixture.js';
 import { startRun } from './server.js';
 
-/** A history with more events gets the suggestion. A step alone has more. */
+/** The server suggests to continue as new if a history has more events. A single step has more. */
 const EVENTS = 10;
 
 describe('a run that continues as new', function () {
@@ -30,14 +30,14 @@ describe('a run that continues as new', function () {
     await f.stopWorkers();
     await startRun(f.host.client, f.id, ...args);
     const accepted = f.update('change', { ppo: { learningRate: 0.25 } });
-    await new Promise((resolve) => setTimeout(resolve, 500)); // the server has it
+    await new Promise((resolve) => setTimeout(resolve, 500)); // the server has received it
     await f.serve();
     assert.match(await accepted, /takes effect/);
     await f.completed();
     assert.deepEqual(await f.actions(), [['change', 0]]);
   });
 
-  it('is one run for its schedule: the next start is skipped while it runs, and the start after it continues from it', async () => {
+  it('counts as one run for its schedule: a start is skipped while it runs, and the start after it continues from it', async () => {
     const name = f.id;
     const { client } = f.host;
     const schedule = client.schedule.getHandle(name);
@@ -57,7 +57,7 @@ describe('a run that continues as new', function () {
     const going = ({ info }: Info): string[] =>
       info.runningActions.map((action) => ('workflow' in action ? action.workflow.workflowId : ''));
     const trigger = () => inProcess('schedule', 'trigger', name, '--store', f.world.folder);
-    /** Waits until `gauntlet schedule list` shows it. The index of the server lags behind. */
+    /** Waits until `gauntlet schedule list` shows the run, because the index of the server is updated later. */
     const listed = async (
       condition: (row: { runs: string[]; paused: boolean; note: string }) => boolean,
     ): Promise<void> => {
@@ -74,7 +74,7 @@ describe('a run that continues as new', function () {
     await hold.reached;
     const [first] = recent(await described((now) => recent(now).length === 1)) as [string];
     assert.ok((await historiesOf(client, first)).length > 1);
-    await schedule.trigger(ScheduleOverlapPolicy.SKIP); // as the clock does
+    await schedule.trigger(ScheduleOverlapPolicy.SKIP); // starts a run as the clock does
     const skipped = await described(({ info }) => info.numActionsSkippedOverlap === 1);
     assert.deepEqual([recent(skipped), going(skipped)], [[first], [first]]);
     const refused = await trigger();
@@ -95,7 +95,7 @@ describe('a run that continues as new', function () {
       (await loadCheckpoint(store, of, checkpoint)).metadata.files['generator/adapter_model.safetensors'];
     assert.equal(await adapter(second, 'checkpoint_stage_0_epoch_0'), await adapter(first, 'best'));
     assert.ok((await historiesOf(client, second)).length > 1);
-    await described(({ state }) => state.paused); // its last execution failed
+    await described(({ state }) => state.paused); // its last execution has failed
     await listed(({ runs, paused }) => runs.join() === [first, second].join() && paused);
     for (const [command, paused] of [
       ['resume', false],

@@ -14,7 +14,7 @@ describe('a run that continues as new between its stages', function () {
   this.timeout(120_000);
   const f = runFixture('long');
 
-  it('keeps its input, its progress and what was changed before', async () => {
+  it('keeps its input, its progress and earlier changes', async () => {
     const hold = f.holdUpdate(2);
     const handle = await f.start(TWO_STAGES);
     await hold.reached;

@@ -1,4 +1,4 @@
-// A run that continues as new before every step, in this process. What it takes along is JSON, as on a server, where
+// A run in this process that continues as new before every step. Its state is passed on as JSON, as on a server, where
 // continueAsNew.test.ts runs it.
 import assert from 'node:assert/strict';
 import type { Request } from '../../core/run/control.js';
@@ -11,7 +11,7 @@ const CONTINUES = { continues: true };
 describe('a run that continues as new before every step', () => {
   const f = localFixture();
 
-  it('completes with the bytes of a run with one execution, and keeps its progress', async () => {
+  it('ends with the same bytes as a run with one execution, and keeps its progress', async () => {
     const config = {
       ...TWO_STAGES,
       schedule: { ...TWO_STAGES.schedule, generatorSteps: 2 },
@@ -28,7 +28,7 @@ describe('a run that continues as new before every step', () => {
     assert.deepEqual([state, step, totalSteps, stage], ['completed', 6, 6, 5]);
   });
 
-  it('keeps a change and a pause that arrive right before it continues', async () => {
+  it('keeps a change and a pause that arrive right before it continues as new', async () => {
     const hold = f.holdUpdate(2);
     const handle = f.start(RUN, CONTINUES);
     await hold.reached;
@@ -62,7 +62,7 @@ describe('a run that continues as new before every step', () => {
       const rate = 1e-4 + sent++ * 1e-6;
       await f.update('change', { ppo: { learningRate: rate } }).then(
         () => accepted.push(rate),
-        () => undefined, // the run is preparing, or its last step is done
+        () => undefined, // the run is in preparation, or its last step has ended
       );
     };
     f.beforeUpdate(send);

@@ -1,4 +1,4 @@
-// Control of a running run by updates, on a real server. requests.test.ts has the other requests.
+// Control requests to a running run as updates, on a real server. requests.test.ts tests the other requests.
 import assert from 'node:assert/strict';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { RunResult } from '../../core/schema/run.js';
@@ -6,7 +6,7 @@ import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 import { record } from './golden.js';
 
-describe('control of a running run', function () {
+describe('control requests to a running workflow', function () {
   this.timeout(120_000);
   const f = runFixture('control');
 
@@ -18,7 +18,7 @@ describe('control of a running run', function () {
     });
   }
 
-  it('pause holds the next step, change applies to it, resume continues, each request is recorded, and others are refused', async () => {
+  it('hold the next step, change it, continue it, are recorded one by one, and are refused if invalid', async () => {
     const hold = f.holdUpdate(1);
     const handle = await f.start();
     await hold.reached;

@@ -1,5 +1,5 @@
-// The short form of `npm run chaos`: real model, real sandbox, a real server and a worker process per role, all killed
-// once while a run of two updates goes on. Strikes follow the run's progress, so none of this hangs on the machine's speed.
+// A short form of `npm run chaos` with real model, sandbox and server and one worker process per role. All are killed once
+// during a run of two updates. Strikes depend on the run's progress, not on the machine's speed.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,18 +17,18 @@ const SHORT_RUN: RunConfigInput = {
   batch: { generator: { problems: 4, samples: 4 }, discriminator: { problems: 3, samples: 4 } },
   evaluation: { problems: 3, testProblems: 3 },
 };
-const SEED = 452; // five kills of it strike five victims, two of them within a write
+const SEED = 452; // five kills strike five victims, two of them during a write
 
 describe('kill -9 during a run', function () {
-  this.timeout(450_000); // workers start again and again, each with a model or an interpreter; a busy machine is slow at that
+  this.timeout(450_000); // workers restart repeatedly, each with a model or an interpreter, which is slow on a busy machine
   let folder = '';
   before(async function () {
     needTemporal(this);
-    if (!existsSync(join(shippedModelPath('tiny'), 'model.safetensors'))) this.skip(); // the embedded model has not been made
+    if (!existsSync(join(shippedModelPath('tiny'), 'model.safetensors'))) this.skip(); // the embedded model has not been built
     folder = temporaryFolder();
   });
 
-  it('of all workers and the server does not change the bytes of the result', async () => {
+  it('does not change the bytes of the result if it hits all workers and the server', async () => {
     const options = { kills: 5, seed: SEED, sandbox: 'wasm', disk: false } as const;
     const lines: string[] = [];
     const figures = await chaos({

@@ -1,5 +1,5 @@
-// A failure that no retry fixes: the run waits for the decision of a person, or fails. The runs go in this process, with the
-// decisions of the workflow; failing.test.ts has one of each on a server.
+// A failure that no retry fixes: the run waits for a user's decision, or fails. These runs are in this process and use the
+// decisions of the workflow; failing.test.ts tests one of each on a server.
 import assert from 'node:assert/strict';
 import { GauntletError } from '../../core/base/errors.js';
 import type { RunProgress } from '../../core/schema/run.js';
@@ -12,20 +12,20 @@ describe('the decision about an activity that fails for good', () => {
   const f = localFixture();
   const decide = (decision: string): Promise<void> => f.update('decide', decision);
 
-  it('waits again if the activity fails again', async () => {
+  it('is needed again if the activity fails again', async () => {
     const { counter } = f.failUpdates(1, 3);
     const handle = f.start();
     for (const call of [1, 2]) {
       await f.until(({ state }) => state === 'waiting' && counter.calls === call);
       await decide('retry');
-      // a decision is for one failure
+      // a decision holds for one failure only
       await assert.rejects(decide('retry'), { code: 'BAD_INPUT', message: 'no failure needs a decision' });
     }
     await handle.result();
     assert.equal(counter.calls, 6, 'four updates succeeded, two failed');
   });
 
-  it('waits for two decisions, one after the other, if an evaluation and the step beside it fail', async () => {
+  it('is needed twice, one after the other, if an evaluation and the concurrent step fail', async () => {
     const { repair: repairStep } = f.failUpdates(2);
     const { repair: repairEvaluation } = f.failWrite('metrics/1-validation.json');
     const repairs = { trainPolicy: repairStep, judgeEvaluation: repairEvaluation };
@@ -43,7 +43,7 @@ describe('the decision about an activity that fails for good', () => {
     assert.deepEqual(failed.sort(), ['judgeEvaluation', 'trainPolicy']);
   });
 
-  it('completes the current step while the failure of an evaluation waits for a decision', async () => {
+  it('does not prevent the current step from completing while an evaluation has failed', async () => {
     const { repair } = f.failWrite('metrics/1-validation.json');
     const hold = f.holdUpdate(2);
     f.start();
@@ -58,14 +58,14 @@ describe('the decision about an activity that fails for good', () => {
     assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
   });
 
-  it('fails before the next step if an evaluation fails and nobody is asked', async () => {
+  it('is not awaited before the next step fails, if an evaluation failed and nobody is to decide', async () => {
     f.failWrite('metrics/1-validation.json');
     const handle = f.start(FAILS);
     await assert.rejects(handle.result(), { message: 'cannot write metrics/1-validation.json' });
     assert.ok((await f.steps()).length < 4);
   });
 
-  it('skips the step if a person decides so', async () => {
+  it('may skip the step', async () => {
     const { repair } = f.failUpdates(2);
     const handle = f.start();
     await f.until('waiting');
@@ -77,7 +77,7 @@ describe('the decision about an activity that fails for good', () => {
     assert.deepEqual([skip!.action, skip!.reason, skip!.step], ['skip', 'trainPolicy: the adapter is damaged', 1]);
   });
 
-  it('records no metrics of a skipped step that failed after its update', async () => {
+  it('leaves no metrics of a skipped step that failed after its update', async () => {
     const counter = f.beforeUpdate(() => undefined);
     const { generate } = f.world.engine;
     let isBroken = true;
@@ -86,18 +86,18 @@ describe('the decision about an activity that fails for good', () => {
       return generate.apply(f.world.engine, args);
     };
     const handle = f.start();
-    assert.equal((await f.until('waiting')).failure?.activity, 'trainPolicy'); // it writes the evaluation's samples
+    assert.equal((await f.until('waiting')).failure?.activity, 'trainPolicy'); // the activity writes the evaluation's samples
     isBroken = false;
     await decide('skip');
     await handle.result();
     assert.equal((await f.steps()).length, 3);
   });
 
-  it('refuses to skip an activity that is not part of a step', async () => {
+  it('cannot skip an activity that is not part of a step', async () => {
     const { generate } = f.world.engine;
     let isBroken = false;
     f.beforeWrite((path) => {
-      if (path === 'metrics/4-test.json') isBroken = true; // only the final example follows
+      if (path === 'metrics/4-test.json') isBroken = true; // only the final example is left to compute
     });
     f.world.engine.generate = async (...args: Parameters<typeof generate>) => {
       if (isBroken) throw new GauntletError('BAD_ADAPTER', 'the adapter is damaged');
@@ -114,7 +114,7 @@ describe('the decision about an activity that fails for good', () => {
     assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
   });
 
-  it('fails with the root cause if a person decides to abort', async () => {
+  it('may abort, and the run fails with the root cause', async () => {
     f.failUpdates(1);
     const handle = f.start();
     await f.until('waiting');
@@ -122,14 +122,14 @@ describe('the decision about an activity that fails for good', () => {
     await assert.rejects(handle.result(), { message: 'the adapter is damaged' });
   });
 
-  it('fails if nobody decides in time', async () => {
+  it('may be missing when its time is over, and the run fails', async () => {
     f.failUpdates(1);
     const handle = f.start({ ...RUN, failure: { waitHours: 0.0001 } });
     await assert.rejects(handle.result(), { message: 'the adapter is damaged' });
     assert.equal(handle.progress.state, 'failed');
   });
 
-  it('fails at once if a change shortens the wait to less than has passed', async () => {
+  it('is no longer awaited if a change makes the wait shorter than the time that has passed', async () => {
     f.failUpdates(1);
     const handle = f.start();
     await f.until('waiting');
@@ -138,7 +138,7 @@ describe('the decision about an activity that fails for good', () => {
     assert.equal(handle.progress.state, 'failed');
   });
 
-  it('applies a change of the failure settings from the next step to the end of the run', async () => {
+  it('follows changed failure settings from the next step to the end of the run', async () => {
     const repairs = {
       'metrics/2.json': f.failWrite('metrics/2.json'),
       'metrics/4-test.json': f.failWrite('metrics/4-test.json'),

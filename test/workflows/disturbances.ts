@@ -1,4 +1,4 @@
-// What tests of runs share: short configurations, the run that nothing disturbs, and holds and failures of the doubles.
+// Helpers for tests of runs: short configurations, an undisturbed run, and ways to hold or fail the doubles.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { GauntletError } from '../../core/base/errors.js';
@@ -9,17 +9,17 @@ import type { Store } from '../../store/store.js';
 import { type Doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
-/** One discriminator step and three generator steps, each with one engine update and little else. */
+/** One discriminator step and three generator steps, each with one engine update. */
 export const RUN = {
   ...SMALL_RUN,
   stages: [5],
   ppo: { ...SMALL_RUN.ppo, epochs: 1, learningRate: 1e-4, minibatch: 1000, warmupSteps: 0 },
   schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 3, alternatingSteps: 0 },
-  batch: { generator: { problems: 3, samples: 4 }, discriminator: { problems: 2, samples: 4 } }, // every step has rewards that differ
+  batch: { generator: { problems: 3, samples: 4 }, discriminator: { problems: 2, samples: 4 } }, // in every step, rewards differ
   evaluation: { problems: 2, testProblems: 2 },
 };
 
-/** Two stages of two steps each. */
+/** Two stages with two steps each. */
 export const TWO_STAGES = {
   ...RUN,
   stages: [1, 5],
@@ -40,8 +40,8 @@ interface Undisturbed {
 const known = new Map<string, Promise<Undisturbed>>();
 
 /**
- * A run of the same configuration in this process.
- * @param asked the requests that are made after so many steps
+ * An undisturbed run of the same configuration in this process.
+ * @param asked number of steps → the requests that are made after them
  */
 export function undisturbed(config: object = RUN, asked: Record<number, Request[]> = {}): Promise<Undisturbed> {
   const key = JSON.stringify([config, asked]);
@@ -66,7 +66,7 @@ export interface Hold {
   release(): void;
 }
 
-/** Holds and failures of what the activities use. @param current gives the doubles of the current test */
+/** Holds and failures of the activities' dependencies. @param current returns the doubles of the current test */
 export function disturbances(current: () => Doubles) {
   let holds: Hold[] = [];
 
@@ -83,7 +83,7 @@ export function disturbances(current: () => Doubles) {
     holds.push(hold);
     return hold;
   }
-  /** Calls `act` with the number of the call before each engine update. There is one update for each step. */
+  /** Calls `act` with the number of the call before each engine update. Each step has one update. */
   function beforeUpdate(act: (call: number) => void | Promise<void>): { calls: number } {
     const { engine } = current();
     const { applyUpdate } = engine;
@@ -94,13 +94,13 @@ export function disturbances(current: () => Doubles) {
     };
     return counter;
   }
-  /** Engine update `n` and all later ones wait until they are released. */
+  /** Makes engine update `n` and all later ones wait until they are released. */
   function holdUpdate(n: number): Hold & { counter: { calls: number } } {
     const hold = newHold();
     const counter = beforeUpdate((call) => (call >= n ? hold.wait() : undefined));
     return { ...hold, counter };
   }
-  /** Minibatch `n` waits until it is released or cancelled. @returns also the number of each call so far */
+  /** Makes minibatch `n` wait until it is released or cancelled. @returns also the number of each call so far */
   function holdGradients(n: number): Hold & { calls: number[] } {
     const hold = newHold();
     const { engine } = current();
@@ -112,7 +112,7 @@ export function disturbances(current: () => Doubles) {
     };
     return { ...hold, calls };
   }
-  /** Engine updates fail from call `from` on, before call `to`, until `repair` is called. */
+  /** Makes engine updates fail from call `from` until call `to`, or until `repair` is called. */
   function failUpdates(from: number, to = Number.POSITIVE_INFINITY) {
     let isBroken = true;
     const counter = beforeUpdate((call) => {
@@ -136,13 +136,13 @@ export function disturbances(current: () => Doubles) {
       return createRunFile.call(store, runId, path, bytes);
     };
   }
-  /** Writes of this file of the run wait until they are released. */
+  /** Makes writes of this file of the run wait until they are released. */
   function holdWrite(file: string): Hold {
     const hold = newHold();
     beforeWrite((path) => (path === file ? hold.wait() : undefined));
     return hold;
   }
-  /** Writes of this file of the run fail until `repair` is called. */
+  /** Makes writes of this file of the run fail until `repair` is called. */
   function failWrite(file: string): { repair(): void } {
     let isBroken = true;
     beforeWrite((path) => {
@@ -155,7 +155,7 @@ export function disturbances(current: () => Doubles) {
     };
   }
 
-  /** To be called after each test. */
+  /** Must be called after each test. */
   function releaseAll(): void {
     for (const hold of holds) hold.release();
     holds = [];

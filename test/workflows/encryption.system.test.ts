@@ -34,7 +34,7 @@ describe('a run with encrypted payloads', function () {
     await host?.close();
   });
 
-  it('completes, and its history contains neither configuration nor result in plain text', async () => {
+  it('completes, and its history does not contain configuration or result in plain text', async () => {
     const { connection } = host.client;
     const client = new Client({
       connection,

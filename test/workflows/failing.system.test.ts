@@ -1,4 +1,4 @@
-// A run with an activity that fails and is tried again, on a real server: on another worker, or until a limit.
+// A run on a real server with an activity that fails and is tried again, on another worker or until a limit.
 import assert from 'node:assert/strict';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ describe('a run with an activity that is tried again', function () {
   const f = runFixture('retried');
 
   const decide = (decision: string): Promise<string> => f.update('decide', decision);
-  /** The task queues of the calls of an activity. */
+  /** The task queues of an activity's calls. */
   async function queuesOf(handle: WorkflowHandle, activity: string): Promise<string[]> {
     const { events } = await handle.fetchHistory();
     return events!.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
@@ -25,7 +25,7 @@ describe('a run with an activity that is tried again', function () {
     );
   }
 
-  it('offers an activity to all model workers after the claimed one failed three times', async () => {
+  it('offers an activity to all model workers after the chosen worker failed three times', async () => {
     const { engine } = f.world.deps;
     let calls = 0;
     f.world.deps.engine = async (...args) => {
@@ -41,7 +41,7 @@ describe('a run with an activity that is tried again', function () {
     assert.equal(await replayError(await handle.fetchHistory(), f.id), undefined);
   });
 
-  it('asks no longer if a shard that failed is computed after all, and asks about the next failure', async () => {
+  it('withdraws its question if a failed shard is computed after all, and asks about the next failure', async () => {
     const { scoreShard } = f.world.engine;
     let failures = 0;
     f.world.engine.scoreShard = async (...args: Parameters<typeof scoreShard>) => {
@@ -91,7 +91,7 @@ describe('a run with an activity that is tried again', function () {
       );
       assert.ok(disk.refused() >= 2);
       const { findings } = await verifyStore(await openStore(f.world.folder));
-      // a record whose writer was interrupted before its digest is reported: it is written again
+      // the writer of a record was interrupted before it reported the digest, so the record is written again
       assert.deepEqual(
         findings.filter(({ problem }) => !/its writer was killed|was killed before/.test(problem)),
         [],
@@ -106,7 +106,7 @@ describe('a run with an activity that is tried again', function () {
     }
   });
 
-  /** A disk that takes so many more files. Half of the next file is written before the disk is full. */
+  /** A disk with room for this number of files. Half of the next file is written before the disk is full. */
   async function limitedDisk(files: number): Promise<{ refused(): number; makeRoom(): void }> {
     const probe = await open(f.world.folder, 'r');
     const handle = Object.getPrototypeOf(probe) as { writeFile: (data: Uint8Array | string) => Promise<void> };

@@ -1,5 +1,5 @@
-// A run with an activity that fails for good, on a real server: the run waits for a decision, or fails. decisions.test.ts has
-// the other decisions, failing.system.test.ts the failures that are retried.
+// A run on a real server with an activity that fails permanently: the run waits for a decision or fails. decisions.test.ts
+// tests the other decisions, and failing.system.test.ts failures that are retried.
 import assert from 'node:assert/strict';
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { RUN, undisturbed } from './disturbances.js';
@@ -13,7 +13,7 @@ describe('a run with an activity that fails for good', function () {
   const f = runFixture('failing');
 
   const decide = (decision: string): Promise<string> => f.update('decide', decision);
-  /** The task queues of the calls of an activity. */
+  /** The task queues of an activity's calls. */
   async function queuesOf(handle: WorkflowHandle, activity: string): Promise<string[]> {
     const { events } = await handle.fetchHistory();
     return events!.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
@@ -22,7 +22,7 @@ describe('a run with an activity that fails for good', function () {
   }
   const attributes = async () => (await f.run().describe()).searchAttributes;
 
-  it('waits, says what failed and how to continue, and completes with the same bytes after retry', async () => {
+  it('waits, names the failure and the command that continues, and completes with the same bytes after a retry', async () => {
     const { repair } = f.failUpdates(2);
     const handle = await f.start();
     const waiting = await f.until('waiting');
@@ -44,7 +44,7 @@ describe('a run with an activity that fails for good', function () {
     await record('waited', handle);
   });
 
-  it('fails at once if nobody is asked, and shows the reason', async () => {
+  it('fails at once if nobody is to decide, and shows the reason', async () => {
     f.failUpdates(1);
     const handle = await f.start(FAILS);
     await assert.rejects(handle.result(), (error: unknown) => {

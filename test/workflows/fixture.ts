@@ -9,7 +9,7 @@ import { type Doubles, doubles } from '../support/doubles.js';
 import { type Bytes, bytesOf, disturbances, RUN } from './disturbances.js';
 import { findable, needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 
-/** To be called in a suite: adds the hooks that start a server for the suite, and a store and workers for each test. */
+/** Must be called in a suite. Adds hooks that start a server for the suite, and a store and workers for each test. */
 export function runFixture(name: string, dynamicConfig?: Record<string, string | number>) {
   let host: TestServer;
   let world: Doubles;
@@ -74,7 +74,7 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
   const controls = (runId = id()): Promise<ControlMetrics[]> => readControls(world.deps.store, runId);
   const actions = async (): Promise<[string, number][]> => (await controls()).map(({ action, step }) => [action, step]);
 
-  /** The checkpoints of the run once it has completed. */
+  /** The checkpoints of the run after it has completed. */
   async function completed(runId = id()): Promise<Bytes> {
     runResultSchema.parse(await run(runId).result());
     return bytesOf(world.deps.store, runId);
@@ -92,7 +92,7 @@ export function runFixture(name: string, dynamicConfig?: Record<string, string |
     get id() {
       return id();
     },
-    /** Gives the next run of the test another id. */
+    /** Gives the next run of the test a different id. */
     next: () => void count++,
     serve,
     stopWorkers,

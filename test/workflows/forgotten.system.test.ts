@@ -1,5 +1,5 @@
-// `gauntlet resume` and `status` of runs that the server does not know any more, and of runs with an activity that
-// somebody paused on the server.
+// `gauntlet resume` and `status` for runs that the server has forgotten, and for runs with an activity that a user paused on
+// the server.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { describeExecution, heldActivities } from '../../cli/run/executions.js';
@@ -13,7 +13,7 @@ import { runPipeline } from '../support/runs.js';
 import { bytesOf, RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 
-describe('a run that is only in the store', function () {
+describe('a run that the server has forgotten', function () {
   this.timeout(120_000);
   const f = runFixture('forgotten');
 
@@ -24,10 +24,10 @@ describe('a run that is only in the store', function () {
       decision,
     );
   const command = (...argv: string[]) => inProcess(...argv, '--store', f.world.folder);
-  /** A run on another server, of which only the store is left. */
+  /** A run of another server, which is left only in the store. */
   const elsewhere = (input: object = RUN) => runPipeline(createActivities(f.world.deps), f.id, input);
 
-  it('starts again from the store with its id and its input, and does not repeat completed work', async () => {
+  it('starts again from the store with its id and input, and does not repeat completed work', async () => {
     const { repair, counter } = f.failUpdates(3);
     await assert.rejects(elsewhere({ ...RUN, budget: { tokens: 1e9 } }));
     repair();
@@ -55,7 +55,7 @@ describe('a run that is only in the store', function () {
     assert.equal((await inputOf(f.host.client, f.id))?.budget?.tokens, 1e9);
   });
 
-  it('applies the recorded requests at their positions if it starts again', async () => {
+  it('applies recorded requests at their positions if it starts again', async () => {
     const change = { kind: 'change', fields: { ppo: { learningRate: 2e-4 } }, at: new Date().toISOString() } as const;
     const queue: (typeof change)[] = [];
     const { repair } = f.failUpdates(3);
@@ -72,7 +72,7 @@ describe('a run that is only in the store', function () {
     assert.deepEqual(await f.controls(), controls);
   });
 
-  it('has completed: resume shows its result, and report, replay and fork work', async () => {
+  it('shows its result on resume, and supports report, replay and fork, after it has completed', async () => {
     await elsewhere();
     const { joined, said } = await resume();
     assert.deepEqual([joined.how, joined.result?.runId], ['finished', f.id]);
@@ -90,7 +90,7 @@ describe('a run that is only in the store', function () {
     assert.equal(Object.keys(await bytesOf(f.world.deps.store, `${f.id}-fork`)).length, 2);
   });
 
-  it('is refused with one line if the store does not have its input, or does not know it either', async () => {
+  it('is refused in one line if the store lacks its input or does not know it', async () => {
     await elsewhere();
     for (const path of ['result.json', 'input.json']) {
       for (const file of [path, `digests/${path}`]) await f.world.deps.store.removeRunFile(f.id, file);

@@ -1,5 +1,5 @@
-// `gauntlet store gc` beside a live server: what runs that go on may need is never touched, however old it is.
-// gc.test.ts has what needs no worker.
+// `gauntlet store gc` beside a live server: it never touches data that open runs may need, however old the data is.
+// gc.test.ts has the tests that need no worker.
 import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describe('gauntlet store gc beside a live server', function () {
     return bytes;
   }
 
-  it('removes what ended runs left, and nothing of open runs and checkpoints', async () => {
+  it('removes what ended runs left, but nothing of open runs and checkpoints', async () => {
     const { client } = f.host;
     const acts = createActivities(f.world.deps);
     const nights = ['night-1', 'night-2'];
@@ -62,7 +62,7 @@ describe('gauntlet store gc beside a live server', function () {
     workers = await workersOver(f.host.server, f.world);
     const beforeOpen = await f.files();
 
-    // the same configuration as an ended run: it builds on what that one left
+    // has the same configuration as an ended run, whose results it reuses
     const started = Date.now();
     const { applyUpdate } = f.world.engine;
     let release = (): void => undefined;
@@ -133,7 +133,7 @@ describe('gauntlet store gc beside a live server', function () {
     assert.match((await readRun(f.world.deps.store, 'night-3')).origin?.run ?? '', /^night-[12]$/);
   });
 
-  it('does not harm a run that starts during a sweep, and keeps what was used within the last hour', async () => {
+  it('does not affect a run that starts during a sweep, and keeps what was used within the last hour', async () => {
     await runPipeline(createActivities(f.world.deps), 'earlier', RUN);
     const expected = await undisturbed(RUN);
     assert.deepEqual((await f.gc('--older-than', '0')).paths, [], 'all of it is young');

@@ -1,4 +1,4 @@
-// `gauntlet store gc` beside a live server: what runs that go on may need is never touched, however old it is.
+// `gauntlet store gc` beside a live server: it never touches data that open runs may need, however old the data is.
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { openRuns } from '../../cli/commands/gc.js';
@@ -22,7 +22,7 @@ describe('gauntlet store gc with a server', function () {
     await f.noneGoesOn();
   });
 
-  it('keeps what a run needs that this server does not know, until the retention time is over', async () => {
+  it('keeps the data of a run that the server does not know, until the retention time is over', async () => {
     await runPipeline(createActivities(f.world.deps), 'elsewhere', RUN);
     await f.world.deps.store.removeRunFile('elsewhere', 'result.json');
     await f.world.deps.store.removeRunFile('elsewhere', 'digests/result.json');

@@ -1,4 +1,4 @@
-// What tests of `gauntlet store gc` share: a server, a store for each test, and files that look old.
+// Helpers for tests of `gauntlet store gc`: a server, a store for each test, and files that look old.
 import assert from 'node:assert/strict';
 import { readdir, stat, utimes } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -9,7 +9,7 @@ import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { findable, needTemporal, startServer, type TestServer } from './server.js';
 
 export const DAY = 86_400_000;
-/** One engine update a step, and little else. */
+/** A short run with one engine update per step. */
 export const RUN: RunConfigInput = {
   ...SMALL_RUN,
   stages: [5],
@@ -21,7 +21,7 @@ export const RUN: RunConfigInput = {
 
 type Told = Swept & { open: { run: string; why: string }[]; asked: boolean; dryRun: boolean };
 
-/** To be called in a suite. */
+/** Must be called in a suite. */
 export function gcFixture() {
   let host: TestServer;
   let world: Doubles;
@@ -40,7 +40,7 @@ export function gcFixture() {
     const found = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
     return found.map((path) => relative(world.folder, path)).sort();
   }
-  /** Everything that was used since `from` was used `days` days ago. */
+  /** Makes everything that was used since `from` look as if it was used `days` days ago. */
   async function age(days: number, from = 0): Promise<void> {
     const then = new Date(Date.now() - days * DAY);
     for (const path of await files()) {
@@ -53,7 +53,7 @@ export function gcFixture() {
     assert.equal(code, 0, err);
     return JSON.parse(out) as Told;
   }
-  /** What the server lists follows what it has. */
+  /** Waits until the server lists what it has. */
   async function noneGoesOn(): Promise<void> {
     const going = async (): Promise<boolean> => {
       for await (const _ of host.client.workflow.list({ query: `ExecutionStatus = 'Running'` })) return true;

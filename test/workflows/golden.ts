@@ -8,7 +8,7 @@ import { ROOT } from '../../infra/root.mjs';
 const FOLDER = `${ROOT}/test/workflows/histories`;
 
 interface Payload {
-  data?: string; // base64
+  data?: string; // encoded as base64
 }
 
 /** The output of `temporal workflow show --output json`. */
@@ -18,7 +18,7 @@ export interface RecordedHistory {
 
 export async function record(name: string, handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
   if (!process.env.GAUNTLET_RECORD_HISTORIES) return;
-  const root = `${ROOT}/`; // stack traces name it
+  const root = `${ROOT}/`; // appears in stack traces
   const text = historyToJSON(await handle.fetchHistory())
     .replaceAll(`file://${root}`, '')
     .replaceAll(root, '');
@@ -37,7 +37,7 @@ export function workflowIdOf({ events }: RecordedHistory): string {
   return (events[0]!.workflowExecutionStartedEventAttributes as { workflowId: string }).workflowId;
 }
 
-/** The sizes in bytes of all payloads. */
+/** The sizes of all payloads in bytes. */
 export function payloadSizes(value: unknown): number[] {
   if (typeof value !== 'object' || value === null) return [];
   const { payloads } = value as { payloads?: Payload[] };

@@ -1,4 +1,4 @@
-// A model call that never returns, in a worker process of its own. All other workers are in this process, on the same store.
+// A model call that never returns, in its own worker process. All other workers are in this process and use the same store.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -14,9 +14,9 @@ import { bytesOf } from './disturbances.js';
 import { needTemporal, startRun, startServer, type TestServer, workersOver } from './server.js';
 import { WorkerProcesses } from './workerProcesses.js';
 
-const HANG_AT = 6; // generations of one worker
+const HANG_AT = 6; // the number of generations of one worker
 const BOUND_S = 2;
-const LONGEST_S = 60; // until another worker goes on; a busy machine is slow
+const LONGEST_S = 60; // the time until another worker continues, which is long on a busy machine
 
 describe('a model call that never returns', function () {
   this.timeout(180_000);
@@ -40,7 +40,7 @@ describe('a model call that never returns', function () {
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   };
 
-  it('ends its worker, and the run goes on elsewhere with the same bytes', async () => {
+  it('ends its worker, and the run continues on another worker with the same bytes', async () => {
     const world = await doubles();
     const store = await openStore(join(host.folder, 'store'));
     const here = { ...world, deps: { ...world.deps, store } };
@@ -73,7 +73,7 @@ describe('a model call that never returns', function () {
     assert.ok(performance.now() - hungAt < 1000 * (BOUND_S + LONGEST_S));
   });
 
-  /** The failure of the first attempt of the activity that was tried again. */
+  /** The failure of the first attempt of the activity that was repeated. */
   async function failureOf(id: string) {
     const events = (await historiesOf(host.client, id)).flat();
     const failures = events.map(

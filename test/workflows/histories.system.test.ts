@@ -1,4 +1,4 @@
-// The history of a run of fifty steps: a step costs few events, and payloads are small. Recorded histories are in histories.test.ts.
+// In a run of fifty steps, a step has few events and payloads are small. histories.test.ts tests recorded histories.
 import assert from 'node:assert/strict';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { resolveConfig } from '../../core/config/presets.js';
@@ -12,7 +12,7 @@ const PAYLOAD_BYTES = 8 * 1024;
 const EVENTS_PER_STEP = 40;
 const ACTIVITIES_AT_ONCE = 2; // a step and an evaluation
 
-/** The maximum number of activities that were pending at one time. */
+/** The largest number of activities that were pending at the same time. */
 function mostPending(events: readonly HistoryEvent[]): number {
   let [now, most] = [0, 0];
   for (const event of events) {
@@ -30,7 +30,7 @@ function mostPending(events: readonly HistoryEvent[]): number {
 describe('the history of the tiny preset', function () {
   this.timeout(170_000);
 
-  it('has few events for each step, few activities at once and no payload over 8 KB', async function () {
+  it('has few events per step, few concurrent activities, and no payload over 8 KB', async function () {
     needTemporal(this);
     const host = await startServer();
     const world = await doubles();

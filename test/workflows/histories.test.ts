@@ -9,7 +9,7 @@ import { payloadSizes, type RecordedHistory, recorded, recordedNames, workflowId
 
 const PAYLOAD_BYTES = 8 * 1024;
 
-/** The errors of the histories, in their order; undefined for those that replay. One worker replays all. */
+/** The errors of the histories in their order; undefined for a history that replays. One worker replays all of them. */
 async function replay(histories: RecordedHistory[]): Promise<(Error | undefined)[]> {
   const codePath = await workflowBundle();
   const given = histories.map((history) => ({ workflowId: workflowIdOf(history), history }));
@@ -24,7 +24,7 @@ const terminal = (events: Record<string, unknown>[]): string =>
   String(events.at(-1)!.eventType).replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '');
 
 describe('recorded histories', function () {
-  this.timeout(180_000); // the first use makes the bundle
+  this.timeout(180_000); // the first use builds the bundle
 
   before(() => installRuntime(createLogger('fatal')));
 
@@ -38,7 +38,7 @@ describe('recorded histories', function () {
     solveProblems: 'COMPLETED',
   };
 
-  it('cover runs that complete, are controlled, wait for a decision, fail and continue as new', async () => {
+  it('cover runs that complete, receive requests, wait for a decision, fail or continue as new', async () => {
     const ends: Record<string, string> = {};
     for (const name of await recordedNames()) ends[name] = terminal((await recorded(name)).events);
     assert.deepEqual(ends, RECORDED);
@@ -50,7 +50,7 @@ describe('recorded histories', function () {
     assert.ok(await has('continued', '"continuedExecutionRunId"'));
   });
 
-  it('replay', async () => {
+  it('replay without errors', async () => {
     const names = await recordedNames();
     assert.deepEqual(
       await replay(await Promise.all(names.map(recorded))),

@@ -6,7 +6,7 @@ import { ACTIVITIES } from '../../method/activities.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** The functions of a file that make or are a layer, or the innermost function, in their order. */
+/** The functions of a file that make a layer or are one, or the innermost function, in their order. */
 function layersIn(path: string): string[] {
   const declared = read(path)
     .split(/^(?:export )?(?:const|function) /m)
@@ -20,7 +20,7 @@ describe('the layers around an activity', () => {
   const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!);
 
   for (const file of ['workflows/layers.ts', 'activities/layers.ts'])
-    it(`of ${file} are on the page of one step, in their order`, () => {
+    it(`of ${file} are described in the page about one step, in their order`, () => {
       const layers = layersIn(file);
       assert.ok(layers.length >= 5 && layers.length <= 10, `${layers}`);
       assert.deepEqual(
@@ -31,7 +31,7 @@ describe('the layers around an activity', () => {
       assert.deepEqual(listed, layers, 'the list at the top of the file');
     });
 
-  it('find the activities by the names that histories have', () => {
+  it('use the activity names that are in recorded histories', () => {
     for (const [name, activity] of Object.entries(ACTIVITIES)) assert.equal(activity.name, name);
   });
 });

@@ -1,5 +1,5 @@
-// A run in this process that people control: the pipeline, the queue of requests and the decisions of the workflow, without a
-// server. Two things differ from the workflow: no call is retried, and the updates are plain calls.
+// A run in this process that tests can control. It uses the pipeline, the queue of requests and the decisions of the workflow,
+// without a server. Unlike in the workflow, no call is retried, and updates are plain calls.
 import { createActivities } from '../../activities/index.js';
 import { type Decision, type Request, RequestQueue } from '../../core/run/control.js';
 import { stepsLeft } from '../../core/run/schedule.js';
@@ -15,7 +15,7 @@ import { localHost, type RunHost, type RunState } from '../../workflows/runState
 import { type Doubles, memoryDoubles } from '../support/doubles.js';
 import { type Bytes, bytesOf, disturbances, RUN } from './disturbances.js';
 
-/** What a run takes along when it continues as new, as JSON. */
+/** The state that a run passes on as JSON when it continues as new. */
 interface Snapshot {
   state: RunState;
   progress: RunProgress;
@@ -102,7 +102,7 @@ export class LocalRun {
     this.progress = { ...this.progress, ...change };
     this.watchers = this.watchers.filter(({ holds, found }) => !holds(this.progress) || found(this.progress));
   }
-  /** The first progress, from now on, of which the condition holds. A run changes it faster than a timer could look. */
+  /** The next progress for which the condition holds. A run changes its progress faster than a timer could check. */
   when(holds: (progress: RunProgress) => boolean): Promise<RunProgress> {
     return new Promise((resolve, fails) => {
       if (holds(this.progress)) resolve(this.progress);
@@ -152,7 +152,7 @@ export class LocalRun {
       requests,
       waitForRequest: async () => void (await condition(() => !requests.isEmpty)),
       isContinueAsNewDue: (state) => {
-        stage ||= state.stage; // as the workflow does
+        stage ||= state.stage; // as in the workflow
         return this.options.continues === true && (state.stage !== stage || calls > 0);
       },
       continueAsNew: async (state) => {
@@ -164,7 +164,7 @@ export class LocalRun {
   }
 }
 
-/** To be called in a suite: gives each test a store of its own. Has the functions of `runFixture` that need no server. */
+/** Must be called in a suite. Gives each test its own store, and has the functions of `runFixture` that need no server. */
 export function localFixture() {
   let world: Doubles;
   let latest: LocalRun;

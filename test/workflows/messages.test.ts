@@ -10,7 +10,7 @@ const failed = (cause: Error): ActivityFailure =>
   new ActivityFailure('Activity task failed', 'prepareRun', '1', 'NON_RETRYABLE_FAILURE', 'worker', cause);
 
 describe('the summary of an activity', () => {
-  it('is one line that says what the activity is for', () => {
+  it('says in one line what the activity is for', () => {
     const judged = (target: object) => judgeEvaluation.summary!({ target } as never);
     assert.equal(recordMetrics.summary!({ metrics: { kind: 'step', step: 9 } } as never), 'step at step 9');
     assert.equal(generateEvaluation.summary!({ split: 'validation' } as never), 'validation split');
@@ -37,7 +37,7 @@ describe('the details of a run in the Web UI', () => {
     ]);
   });
 
-  it('show the command that continues a run that is paused, waits or failed', () => {
+  it('show the command that continues a run that is paused, waits or has failed', () => {
     const failure = { activity: 'trainPolicy', code: 'BAD_ADAPTER', message: 'damaged', inStep: true };
     const command = (change: Partial<RunProgress>) =>
       progressDetails({ ...progress, ...change })

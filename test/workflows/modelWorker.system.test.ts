@@ -1,5 +1,5 @@
-// A run keeps its model work on one worker while that worker is alive, and then continues on another one with the same
-// bytes. The workers are real processes, two of each role, on one store.
+// A run keeps its model work on one worker while that worker is alive, then continues on another worker with the same bytes.
+// The workers are real processes, two for each role, with one store.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ describe('the model work of a run', function () {
     const before = calls();
     const other = models.find(({ pid }) => pid !== victim)!;
     models.find(({ pid }) => pid === victim)!.kill('SIGKILL');
-    other.kill('SIGUSR2'); // this one does not hang
+    other.kill('SIGUSR2'); // the other process does not hang
     const result = (await handle.result()) as RunResult;
     const after = calls().slice(before.length);
     assert.deepEqual([...new Set(after.map(([pid]) => pid))], [other.pid], 'the other worker does the rest');

@@ -1,5 +1,5 @@
-// A watched run whose server goes away: the watch says so, holds on, and comes to the result. Between the watch and a
-// real server stands a forwarder that can be gone (every connection is cut) or silent (bytes are taken and kept).
+// A watched run whose server goes away: the watch reports this, waits, and shows the result. A forwarder between the watch and
+// a real server can be gone (it cuts every connection) or silent (it receives bytes and keeps them).
 import assert from 'node:assert/strict';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import type { RunningWorkers } from '../../workers/start.js';
@@ -64,7 +64,7 @@ async function forwarderTo(target: string): Promise<Forwarder> {
   };
 }
 
-describe('--watch during an outage of the server', function () {
+describe('gauntlet train --watch during an outage of the server', function () {
   this.timeout(180_000);
   let host: TestServer;
   let world: Doubles;
@@ -121,7 +121,7 @@ describe('--watch during an outage of the server', function () {
       assert.match(out, /^watched: completed\n/);
       const server = `the Temporal server at ${address}`;
       const said = err.split('\n').filter((line) => line.startsWith('the Temporal server'));
-      // on a machine that is too busy to answer it may be said once more
+      // on a busy machine, the line may be repeated
       assert.deepEqual(said.slice(0, 2), [
         `${server} does not answer: trying for two minutes`,
         `${server} answers again`,

@@ -1,18 +1,18 @@
-// Requests of people while a run is running: they wait in its queue, and take effect between two steps.
-// test/activities/control.test.ts has what each of them changes, control.test.ts has them on a server.
+// Users' requests during a run wait in its queue and take effect between two steps. test/activities/control.test.ts tests
+// what each of them changes, and control.test.ts tests them on a server.
 import assert from 'node:assert/strict';
 import { listCheckpoints } from '../../store/checkpoints.js';
 import { TWO_STAGES, undisturbed } from './disturbances.js';
 import { localFixture } from './localRun.js';
 
-describe('requests during a run', () => {
+describe('control requests during a run', () => {
   const f = localFixture();
 
-  it('a pause waits for a pending evaluation, so that a paused run has all its checkpoints', async () => {
+  it('let a pause wait for a pending evaluation, so that a paused run has all its checkpoints', async () => {
     const { repair } = f.failWrite('metrics/1-validation.json'); // keeps the evaluation pending
     const hold = f.holdUpdate(2);
     const handle = f.start();
-    await hold.reached; // the step runs beside the evaluation
+    await hold.reached; // the step runs at the same time as the evaluation
     await f.until('waiting');
     await f.update('pause');
     hold.release();
@@ -26,7 +26,7 @@ describe('requests during a run', () => {
     assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
   });
 
-  it('a change applies to later stages too', async () => {
+  it('change later stages too', async () => {
     const hold = f.holdUpdate(1);
     const handle = f.start(TWO_STAGES);
     await hold.reached;
@@ -39,7 +39,7 @@ describe('requests during a run', () => {
     );
   });
 
-  it('stop ends a paused run', async () => {
+  it('stop a paused run', async () => {
     const hold = f.holdUpdate(1);
     const handle = f.start();
     await hold.reached;
@@ -51,7 +51,7 @@ describe('requests during a run', () => {
     assert.equal((await f.steps()).length, 1);
   });
 
-  it('a change during the last evaluation continues the training', async () => {
+  it('continue the training if they arrive during the last evaluation', async () => {
     const hold = f.holdWrite('checkpoints/checkpoint_stage_5_epoch_2/metadata.json');
     const handle = f.start();
     await hold.reached;

@@ -1,15 +1,15 @@
-// Temporal's reset of a run by a person. What `gauntlet resume` resets: resume.system.test.ts.
+// A user resets a run in Temporal. resume.system.test.ts tests the resets of `gauntlet resume`.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 
-describe('a run that a person resets', function () {
+describe('a run that a user resets', function () {
   this.timeout(120_000);
   const f = runFixture('reset');
 
-  /** As `temporal workflow reset --event-id`. */
+  /** Resets a run as `temporal workflow reset --event-id` does. */
   async function reset(handle: WorkflowHandle, eventId: number): Promise<void> {
     const { runId } = await handle.describe();
     await f.host.client.workflowService.resetWorkflowExecution({

@@ -1,4 +1,4 @@
-// `gauntlet resume` of a run in every state, on a real server. Each run completes with the bytes of an undisturbed run.
+// `gauntlet resume` for runs in every state, on a real server. Each run completes with the bytes of an undisturbed run.
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ describe('gauntlet resume', function () {
   const refused = (decision: Decision | undefined, code: string, message: RegExp) =>
     assert.rejects(resume(decision), { code, message });
 
-  describe('of a running run', () => {
+  describe('for a running run', () => {
     it('retries the failed activity of a run that waits', async () => {
       const { repair } = f.failUpdates(2);
       await f.start();
@@ -25,12 +25,12 @@ describe('gauntlet resume', function () {
       await completesAsUndisturbed();
     });
 
-    it('skips the step with --skip, and ends the run with --abort; a failed run completes without the skipped step', async () => {
+    it('skips the step with --skip and ends the run with --abort, after which it completes without the skipped step', async () => {
       const { repair } = f.failUpdates(3);
       await f.start();
       await f.until('waiting');
       assert.equal((await resume('skip')).said, 'skips the step of trainPolicy');
-      await f.until(({ state, step }) => state === 'waiting' && step === 2); // the next step fails too
+      await f.until(({ state, step }) => state === 'waiting' && step === 2); // the next step also fails
       while ((await f.controls()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
       for (let isAccepted = false; !isAccepted; ) {
         isAccepted = await resume('abort').then(
@@ -79,7 +79,7 @@ describe('gauntlet resume', function () {
       await completesAsUndisturbed();
     });
 
-    it('does nothing if the run is running or has completed', async () => {
+    it('does nothing if the run has completed or already runs', async () => {
       const hold = f.holdUpdate(1);
       await f.start();
       await hold.reached;
@@ -105,7 +105,7 @@ describe('gauntlet resume', function () {
     });
   });
 
-  describe('of a closed run', () => {
+  describe('for a closed run', () => {
     it('repeats a failed evaluation, and keeps the step that ran beside it', async () => {
       const { repair } = f.failWrite('metrics/1-validation.json');
       const counter = f.beforeUpdate(() => undefined);
@@ -117,7 +117,7 @@ describe('gauntlet resume', function () {
       assert.equal(counter.calls, 4);
     });
 
-    it('resets the run once if two people resume it at the same time', async () => {
+    it('resets the run once if two users resume it at the same time', async () => {
       const { repair } = f.failUpdates(2);
       await f.start(FAILS);
       await ended();
@@ -135,10 +135,10 @@ describe('gauntlet resume', function () {
       continuesAfter('cancelled', (handle) => handle.cancel()));
 
     it('continues a run that timed out, with all requests that it had accepted', () =>
-      // far more time than the two steps before the end need, also on a busy machine
+      // much longer than the two remaining steps need, even on a busy machine
       continuesAfter('timed out', () => undefined, { workflowExecutionTimeout: '30s' }));
 
-    it('pauses a run again that was terminated during its pause', async () => {
+    it('pauses a run again if it was terminated during its pause', async () => {
       const hold = f.holdUpdate(1);
       const handle = await f.start();
       await hold.reached;
@@ -156,7 +156,7 @@ describe('gauntlet resume', function () {
       ]);
     });
 
-    it('waits again for the decision if the run was terminated while it waited', async () => {
+    it('waits for the decision again if the run was terminated while it waited', async () => {
       const { repair } = f.failUpdates(2);
       const handle = await f.start();
       await f.until('waiting');
@@ -184,7 +184,7 @@ describe('gauntlet resume', function () {
       assert.deepEqual(await f.actions(), [['skip', 1]]);
     });
 
-    it('continues a run that had continued as new, and one that was resumed before', async () => {
+    it('continues a run that had continued as new, and a run that was resumed before', async () => {
       const hold = f.holdUpdate(3);
       const handle = await f.start(TWO_STAGES);
       for (let time = 1; time <= 2; time++) {
@@ -198,7 +198,7 @@ describe('gauntlet resume', function () {
   });
 
   describe('after an upgrade that cannot replay the history', () => {
-    /** Workflow code that first starts a timer, which the current code does not do. */
+    /** Workflow code that first starts a timer, unlike the current code. */
     async function olderCode(): Promise<string> {
       const code = await readFile(await workflowBundle(), 'utf8');
       const [found, head, sdk] =

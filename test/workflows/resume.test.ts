@@ -1,4 +1,4 @@
-// `gauntlet resume` of a run that failed and of one that was terminated, on a real server. resume.system.test.ts has every state.
+// `gauntlet resume` for a failed and a terminated run, on a real server. resume.system.test.ts tests every state.
 import assert from 'node:assert/strict';
 import { FAILS, resumeFixture } from './resumeFixture.js';
 

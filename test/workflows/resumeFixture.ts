@@ -23,7 +23,7 @@ export function resumeFixture() {
   const completesAsUndisturbed = async (): Promise<void> =>
     assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
 
-  /** A change is applied, another one accepted, and the run ended by `end`. Resumed, it has both. */
+  /** A run in which one change is applied, another one is accepted, and `end` ends the run. A resumed run has both changes. */
   async function continuesAfter(
     how: 'terminated' | 'cancelled' | 'timed out',
     end: (handle: WorkflowHandle) => unknown,

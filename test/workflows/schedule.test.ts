@@ -1,4 +1,4 @@
-// Training by the clock on a real server.
+// Runs of a schedule on a real server.
 import assert from 'node:assert/strict';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { createSchedule, pausedText, scheduledInput } from '../../cli/commands/schedule.js';
@@ -23,7 +23,7 @@ const TIMING = {
   pauseOnFailure: true,
 };
 
-describe('a schedule', function () {
+describe('a schedule of runs', function () {
   this.timeout(120_000);
   let host: TestServer;
   let world: Doubles;
@@ -45,7 +45,7 @@ describe('a schedule', function () {
     const served = await gauntlet(nightly('served'), { TEMPORAL_ADDRESS: host.server.address });
     assert.match(served.out, /^schedule 'served': next run at \d{4}-\S+T02:00:00.000Z\n$/);
     assert.deepEqual([served.code, served.err], [0, '']);
-    const alone = await inProcess(...nightly('alone')); // a process does not count workers of its own
+    const alone = await inProcess(...nightly('alone')); // a process does not count its own workers
     assert.deepEqual(
       [alone.code, alone.err],
       [0, `no worker serves runs yet: start one with npx gauntlet up --store ${world.folder}\n`],

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../infra/support.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { needTemporal, startServer, type TestServer, workersOver } from './server.js';
 
-/** In place of the documented preset: one step. */
+/** Replaces the documented preset, so that a run has one step. */
 const RUN: RunConfigInput = {
   ...SMALL_RUN,
   stages: [5],
@@ -95,7 +95,7 @@ describe('a schedule created with the Temporal CLI', function () {
     assert.equal(workflowId, 'nightly');
     await host.client.schedule.getHandle('own').delete();
 
-    // the same schedule over a run that takes a moment
+    // the same schedule for a run that takes a moment
     await shell(line('delete'));
     await shell(create.replace(quoted!, `--input '${JSON.stringify({ ...input, ...RUN })}'`));
     assert.match(await shell(line('list')), /nightly/);
@@ -115,7 +115,7 @@ describe('a schedule created with the Temporal CLI', function () {
     for (const id of all) await host.client.workflow.getHandle(id).result();
     assert.deepEqual(
       all.filter((id) => id !== first).map((id) => id.slice(0, 'nightly-2026-01-01T01'.length)),
-      ['nightly-2026-01-01T01', 'nightly-2026-01-02T01'], // two in the morning in Berlin
+      ['nightly-2026-01-01T01', 'nightly-2026-01-02T01'], // 2 a.m. in Berlin
     );
     for (const id of all.filter((id) => id !== first))
       assert.match((await readRun(world.deps.store, id)).origin?.run ?? '', /^nightly-/, id);

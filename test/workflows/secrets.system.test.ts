@@ -1,4 +1,4 @@
-// Secrets in the environment (API key, encryption keys) leak nowhere. The test searches all files and outputs of a run.
+// Secrets in the environment (API key, encryption keys) appear nowhere. The test searches all files and outputs of a run.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -21,12 +21,12 @@ const CONFIG = {
 };
 
 describe('secrets in the environment', function () {
-  this.timeout(300_000); // a worker with a model and an interpreter, on a busy machine
+  this.timeout(300_000); // a worker starts a model and an interpreter, which is slow on a busy machine
   let host: TestServer;
 
   before(async function () {
     needTemporal(this);
-    if (!existsSync(join(shippedModelPath('tiny'), 'model.safetensors'))) this.skip(); // the embedded model has not been made
+    if (!existsSync(join(shippedModelPath('tiny'), 'model.safetensors'))) this.skip(); // the embedded model has not been built
     host = await startServer({ own: true });
   });
   after(async () => {

@@ -14,13 +14,13 @@ import { createLogger } from '../../workers/logger.js';
 import { type RunningWorkers, type StartOptions, startWorkers } from '../../workers/start.js';
 import type { Doubles } from '../support/doubles.js';
 
-/** For `before`: skips where there is no Temporal CLI, unless one is required. */
+/** A hook for `before` that skips a suite if there is no Temporal CLI, unless one is required. */
 export function needTemporal(context: Mocha.Context): void {
   if (findTemporalCli() !== undefined) return;
   if (process.env.GAUNTLET_REQUIRE_TEMPORAL) {
     throw new Error('GAUNTLET_REQUIRE_TEMPORAL is set and there is no Temporal CLI');
   }
-  context.skip(); // no Temporal CLI on this machine
+  context.skip(); // this machine has no Temporal CLI
 }
 
 export interface TestServer {
@@ -31,10 +31,10 @@ export interface TestServer {
 }
 
 export interface ServerNeeds extends Pick<ServerOptions, 'dynamicConfig'> {
-  own?: boolean; // for tests that end the server or read its files
+  own?: boolean; // true for tests that end the server or read its files
 }
 
-/** A namespace on the server that tools/run-tests.mjs shares; without one, or on demand, a server of its own. */
+/** A namespace on the server that tools/run-tests.mjs shares. Without that server, or on demand, it has its own server. */
 export async function startServer({ own, dynamicConfig }: ServerNeeds = {}): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gauntlet-workflows-'));
   const shared = own || dynamicConfig ? undefined : process.env.GAUNTLET_TEST_TEMPORAL;
@@ -58,7 +58,7 @@ function startOwn(folder: string, dynamicConfig?: ServerOptions['dynamicConfig']
   return ensureServer({ ...options, ...(dynamicConfig && { dynamicConfig }) });
 }
 
-/** A new namespace keeps task queues and ids apart. Commands that the test starts find it in the environment. */
+/** A new namespace separates task queues and ids. Commands that the test starts find it in the environment. */
 async function shareServer(address: string): Promise<TemporalServer> {
   const namespace = `test-${randomUUID()}`;
   const connection = await Connection.connect(forClient({ address }));
@@ -97,7 +97,7 @@ export function findable(host: TestServer): TestServer {
   };
 }
 
-/** With a function, activities run over the doubles that it gives at that time: one set of workers serves a suite. */
+/** If `current` is a function, activities use the doubles that it returns, so one set of workers serves a suite. */
 export function workersOver(
   server: TemporalServer,
   world: Doubles | (() => Doubles),
@@ -123,7 +123,7 @@ export function workersOver(
   });
 }
 
-/** An object whose own properties come first; all others are those of `current()`. */
+/** An object with its own properties; all other properties are those of `current()`. */
 function forwarding<T extends object>(current: () => T): T {
   return new Proxy({} as T, {
     get: (own, key) => {

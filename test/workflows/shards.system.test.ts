@@ -1,4 +1,4 @@
-// A run whose batches are shared by two model workers: real processes on one store. One of them stops answering.
+// Two model workers share the batches of a run. They are real processes with one store, and one of them stops answering.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { runPipeline } from '../support/runs.js';
 import { needTemporal, startRun, startServer, type TestServer } from './server.js';
 import { WorkerProcesses } from './workerProcesses.js';
 
-const HANG_AT = 6; // generations of one worker, after which it never answers again
+const HANG_AT = 6; // after this number of generations, a worker never answers again
 const RUN = { ...TINIEST_RUN, ppo: { ...TINIEST_RUN.ppo, minibatch: 8 } };
 
 describe('a batch that several workers share', function () {
@@ -30,7 +30,7 @@ describe('a batch that several workers share', function () {
     await host?.close();
   });
 
-  it('ends with the bytes of one worker, also if a worker joins late and another one never finishes its shard', async () => {
+  it('gives the same bytes as one worker, even if a worker joins late and another never finishes its shard', async () => {
     const first = await workers.start('orchestrator,sandbox,cpu,gpu');
     const handle = await startRun(host.client, 'shared', { ...RUN, engine: { shards: 2 } });
     const late = await workers.start('gpu', HANG_AT);

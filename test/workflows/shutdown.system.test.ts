@@ -1,4 +1,4 @@
-// A worker that is stopped in the middle of a policy update waits for it, for longer than by default.
+// A worker that is stopped during a policy update waits for the update, longer than by default.
 import assert from 'node:assert/strict';
 import { undisturbed } from './disturbances.js';
 import { HELD, SMALL_MINIBATCHES, shutdownFixture } from './shutdownFixture.js';

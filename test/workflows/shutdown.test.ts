@@ -1,4 +1,4 @@
-// A worker that is stopped in the middle of a policy update.
+// A worker that is stopped during a policy update.
 import assert from 'node:assert/strict';
 import { undisturbed } from './disturbances.js';
 import { HELD, SMALL_MINIBATCHES, shutdownFixture } from './shutdownFixture.js';
@@ -7,7 +7,7 @@ describe('a worker that is stopped during a policy update', function () {
   this.timeout(120_000);
   const { f, saved } = shutdownFixture();
 
-  it('saves the progress at once, and the next worker goes on from there', async () => {
+  it('saves its progress at once, and the next worker continues from there', async () => {
     process.env.GAUNTLET_GRACE_SECONDS = '0.1';
     await f.serve();
     const { reached, calls } = f.holdGradients(HELD);

@@ -1,8 +1,8 @@
-// A run whose worker is stopped in the middle of a policy update.
+// A run whose worker is stopped during a policy update.
 import { RUN } from './disturbances.js';
 import { runFixture } from './fixture.js';
 
-/** Its steps train one row at a time. */
+/** A run whose steps train one row at a time. */
 export const SMALL_MINIBATCHES = { ...RUN, ppo: { ...RUN.ppo, minibatch: 1 } };
 export const HELD = 11; // the third minibatch of the second step; the first one trains eight rows
 

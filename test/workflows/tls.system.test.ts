@@ -1,4 +1,4 @@
-// Servers that require TLS and an API key, as a proxy in front of the server and Temporal Cloud do, and client certificates too.
+// Servers that require TLS and an API key, like Temporal Cloud or a proxy in front of a server, or client certificates.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ const KEY = 'a'.repeat(64);
 const OTHER_KEY = 'b'.repeat(64);
 const GUIDE = 'docs/how-to/run-on-a-cluster.md';
 
-/** Certificates of the server, as the guide makes them, and of two clients, each with an authority of its own. */
+/** The certificates of the server, made as in the guide, and those of two clients with different authorities. */
 function makeCertificates(): string {
   const folder = temporaryFolder();
   const run = (command: string) => execFileSync('sh', ['-c', command], { cwd: folder, stdio: 'pipe' });
@@ -45,7 +45,7 @@ interface Proxy {
   close(): void;
 }
 
-/** Passes on the requests that have the key. */
+/** Forwards the requests that have the key. */
 async function startProxy(server: string, tls: SecureServerOptions): Promise<Proxy> {
   const onward = connectHttp2(`http://${server}`);
   const listener = createSecureServer(tls);
@@ -88,7 +88,7 @@ async function startProxy(server: string, tls: SecureServerOptions): Promise<Pro
 }
 
 describe('a server that requires TLS and credentials', function () {
-  this.timeout(120_000); // the first use makes the workflow bundle
+  this.timeout(120_000); // the first use builds the workflow bundle
   let host: TestServer;
   let folder: string;
   const file = (name: string): string => join(folder, name);
@@ -105,7 +105,7 @@ describe('a server that requires TLS and credentials', function () {
     TEMPORAL_NAMESPACE: host.server.namespace,
     TEMPORAL_TLS_SERVER_CA_CERT_PATH: file('cert.pem'),
   });
-  /** What commands do first. */
+  /** The first request of a command. */
   const reach = (env: Environment) => ensureServer({ storeDir: folder, env });
 
   before(async function () {
@@ -135,7 +135,7 @@ describe('a server that requires TLS and credentials', function () {
     }
   });
 
-  it('refuses with one line who has no key, another key, no TLS or another authority', async () => {
+  it('refuses a client without a key, with another key, without TLS or with another authority in one line', async () => {
     const proxy = await start();
     const { TEMPORAL_API_KEY: _, ...keyless } = withKey(proxy);
     const strangers: [Environment, RegExp][] = [
@@ -153,7 +153,7 @@ describe('a server that requires TLS and credentials', function () {
       });
   });
 
-  it('with client certificates accepts a profile that has one, and no other', async () => {
+  it('accepts a profile with a client certificate, and no other, if it requires client certificates', async () => {
     const proxy = await start({ ca: read('client-ca.pem'), requestCert: true });
     const profile = (name: string, key: string, client?: string): string => `
 [profile.${name}]

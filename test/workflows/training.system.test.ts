@@ -32,7 +32,7 @@ describe('training as a workflow', function () {
     await workers?.shutdown();
   });
 
-  it('a sandbox fault is retried and does not change the result', async () => {
+  it('retries a sandbox fault, which does not change the result', async () => {
     const run = world.sandbox.run.bind(world.sandbox);
     let faults = 0;
     world.sandbox.run = async (jobs) => {
@@ -45,7 +45,7 @@ describe('training as a workflow', function () {
     assert.deepEqual(result.digests, expected.digests);
   });
 
-  it('a cancellation reaches the engine and ends the run', async () => {
+  it('passes a cancellation on to the engine and ends', async () => {
     let isAborted = false;
     const { generate } = world.engine;
     let calls = 0;

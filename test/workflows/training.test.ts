@@ -38,7 +38,7 @@ describe('training as a workflow', function () {
     await host?.close();
   });
 
-  it('completes with the digests and rates of a run in one process', async () => {
+  it('ends with the digests and rates of a run in one process', async () => {
     const result = runResultSchema.parse(await handle.result());
     assert.equal(result.runId, 'whole');
     const other = await memoryDoubles();
@@ -60,9 +60,9 @@ describe('training as a workflow', function () {
     assert.ok(summaries.some((summary) => summary.includes('stage 5 · step 2 · generator')));
   });
 
-  it('the time limit of an activity exceeds the longest possible batch of programs', async () => {
+  it('gives an activity more time than the longest batch of programs can take', async () => {
     const { batch, limits, evaluation } = resolveConfig({ preset: 'custom' });
-    const suites = 3 * evaluation.testProblems; // sampled, greedy, and those of tests
+    const suites = 3 * evaluation.testProblems; // sampled programs, greedy programs, and tests
     const seconds = (programs: number): number => 2 * programs * limits.wallSeconds;
     const least: Record<string, number> = {
       executeSuite: seconds(batch.generator.problems * batch.generator.samples),
@@ -81,7 +81,7 @@ describe('training as a workflow', function () {
     assert.deepEqual([...found].sort(), Object.keys(least).sort());
   });
 
-  it('a bad configuration fails the run at once with one line', async () => {
+  it('fails at once and with one line for a bad configuration', async () => {
     const bad = await startRun(host.client, 'bad', { ...SMALL_RUN, ppo: { clip: -1 } });
     await assert.rejects(bad.result(), (error: unknown) => {
       assert.ok(error instanceof WorkflowFailedError);
@@ -93,7 +93,7 @@ describe('training as a workflow', function () {
     assert.equal((await bad.query<RunProgress>('progress')).state, 'failed');
   });
 
-  it('solveProblems solves problems with a checkpoint and with tests of the discriminator', async () => {
+  it('solves problems with a checkpoint and with tests of the discriminator (solveProblems)', async () => {
     const input = { checkpoint: { runId: 'whole', name: 'best' }, split: 'validation', tests: true };
     const options = { taskQueue: TASK_QUEUES.orchestrator, workflowId: 'solve', args: [input] };
     const solving = await host.client.workflow.start('solveProblems', options);
@@ -105,7 +105,7 @@ describe('training as a workflow', function () {
     await record('solveProblems', solving);
   });
 
-  it('evaluateCheckpoint measures a checkpoint on held-out problems', async () => {
+  it('measures a checkpoint on held-out problems (evaluateCheckpoint)', async () => {
     const input = { checkpoint: { runId: 'whole', name: 'best' }, samples: 2 };
     const options = { taskQueue: TASK_QUEUES.orchestrator, workflowId: 'evaluate', args: [input] };
     const evaluating = await host.client.workflow.start('evaluateCheckpoint', options);

@@ -1,4 +1,4 @@
-// How a workflow is changed that has executions under way: `patched`, and versions of worker deployments, on a real server.
+// Changes of a workflow that has running executions: `patched`, and worker deployment versions, on a real server.
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
@@ -15,7 +15,7 @@ const SILENT = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: 
 const QUEUE = 'versions';
 const { WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 
-describe('changing a workflow with running executions', function () {
+describe('a change of a workflow with running executions', function () {
   this.timeout(120_000);
   let host: TestServer;
   let connection: NativeConnection;
@@ -63,7 +63,7 @@ describe('changing a workflow with running executions', function () {
       return handle;
     });
 
-  it('with `patched`, an old execution completes with the old code path and a new one with the new', async () => {
+  it('lets old executions complete on the old code path and new ones on the new path, with `patched`', async () => {
     const old = await started('patched-old');
     await served('patched', async () => {
       await old.signal('go');
@@ -74,7 +74,7 @@ describe('changing a workflow with running executions', function () {
     });
   });
 
-  it('without `patched`, the workflow task fails until code that can replay the history is back', async () => {
+  it('stops old executions without `patched`, until code that can replay their histories is back', async () => {
     const old = await started('unpatched-old');
     await served('unpatched', async () => {
       await old.signal('go');
@@ -91,7 +91,7 @@ describe('changing a workflow with running executions', function () {
     await served('patched', async () => assert.equal(await old.result(), 'one two'));
   });
 
-  /** What `temporal worker deployment set-current-version` does, once a worker of the build has shown itself. */
+  /** Does the same as `temporal worker deployment set-current-version` once a worker of the build is known. */
   async function makeCurrent(buildId: string): Promise<void> {
     for (;;) {
       try {
@@ -108,7 +108,7 @@ describe('changing a workflow with running executions', function () {
       }
     }
   }
-  /** Builds that did something of an execution. */
+  /** The builds that did work for an execution. */
   async function buildsOf(handle: WorkflowHandle): Promise<Set<string>> {
     const { events } = await handle.fetchHistory();
     const builds = (events ?? []).flatMap(
@@ -117,7 +117,7 @@ describe('changing a workflow with running executions', function () {
     return new Set(builds);
   }
 
-  it('workers of an old build get no work, and a running execution moves to the current build', async () => {
+  it('sends no work to workers of an old build, and running executions move to the current build', async () => {
     const world = await doubles();
     const run = {
       ...SMALL_RUN,

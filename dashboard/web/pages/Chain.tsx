@@ -1,5 +1,5 @@
-// A chain of reasoning: its five stages from left to right, the tests that were written for each below it, and the verdicts
-// on its program.
+// A chain of reasoning: shows its five stages from left to right, the tests below the stage that they were written for, and
+// the verdicts on its program.
 import type { ExampleView, GroupView, ProgramView, Rewarded, TestTurnView, Verdict, WrittenTest } from '../../api.js';
 import { decimal, signed, stageName, visible } from '../format.js';
 import { clipped, LongText } from '../parts/common.js';
@@ -11,7 +11,7 @@ interface Stage {
   title: string;
   text: string;
   truncated?: boolean;
-  turns: Turn[]; // tests that were written for it
+  turns: Turn[]; // the tests that were written for this stage
 }
 
 export interface ShownChain {
@@ -26,7 +26,7 @@ export const exampleChain = ({ description, signature, stages, given, ...rewarde
   program: { ...rewarded, tests: given.map((test) => ({ ...test, verdict: test.verdict, origin: 'baseline' })) },
 });
 
-/** @param turns of tests for this program */
+/** @param turns the turns that wrote tests for this program */
 export const programChain = (program: ProgramView, suite: GroupView['suite'], turns: TestTurnView[]): ShownChain => ({
   stages: program.stages.map((stage) => {
     const own = turns.filter((turn) => turn.stage === stage.stage);
@@ -37,7 +37,7 @@ export const programChain = (program: ProgramView, suite: GroupView['suite'], tu
 
 const ORDER = ['caught', 'valid', 'corrected', 'invalid'];
 
-/** Tests without a reward of their own, each once: those that caught the program come first. */
+/** Joins the tests of several turns without duplicates and without rewards. Tests that caught the program come first. */
 function joined(turns: readonly Turn[]): Turn {
   const tests = new Map(turns.flatMap((turn) => turn.tests).map((test) => [`${test.call} ${test.expected}`, test]));
   return {
@@ -46,7 +46,8 @@ function joined(turns: readonly Turn[]): Turn {
   };
 }
 
-export function Chain({ of: { description, stages, program } }: { of: ShownChain }) {
+export function Chain({ of: chain }: { of: ShownChain }) {
+  const { description, stages } = chain;
   return (
     <>
       {description !== undefined && <LongText label="Problem" text={description} />}
@@ -68,12 +69,12 @@ export function Chain({ of: { description, stages, program } }: { of: ShownChain
           </li>
         ))}
       </ol>
-      <Verdicts of={{ program, stages }} />
+      <Verdicts of={chain} />
     </>
   );
 }
 
-/** What became of the program: the tests that it fails, and what caught it. */
+/** Lists the tests that the program fails, and says who wrote each test. */
 function Verdicts({ of: { program, stages } }: { of: ShownChain }) {
   const failed = program.tests.filter(({ verdict }) => verdict !== 'pass');
   const total = program.tests.length;
@@ -95,11 +96,7 @@ function Verdicts({ of: { program, stages } }: { of: ShownChain }) {
       <ul class="tests">
         {failed.map((test, i) => (
           <li key={i}>
-            <VerdictMark verdict={test.verdict} />{' '}
-            <code>
-              {clipped(test.call)} → {clipped(test.expected)}
-            </code>{' '}
-            <span class="muted">{writerOf(test)}</span>
+            <VerdictMark verdict={test.verdict} /> <TestCode test={test} /> <span class="muted">{writerOf(test)}</span>
           </li>
         ))}
       </ul>
@@ -113,10 +110,7 @@ export function WrittenTests({ of: { tests, lost } }: { of: Pick<TestTurnView, '
     <ul class="tests">
       {tests.map((test, i) => (
         <li key={i}>
-          <Outcome test={test} />{' '}
-          <code>
-            {clipped(test.call)} → {clipped(test.expected)}
-          </code>
+          <Mark of={OUTCOMES[test.outcome]} /> <TestCode test={test} />
         </li>
       ))}
       {lost > 0 && (
@@ -128,7 +122,13 @@ export function WrittenTests({ of: { tests, lost } }: { of: Pick<TestTurnView, '
   );
 }
 
-/** A reward as the sum that it is. */
+export const TestCode = ({ test: { call, expected } }: { test: Pick<WrittenTest, 'call' | 'expected'> }) => (
+  <code>
+    {clipped(call)} → {clipped(expected)}
+  </code>
+);
+
+/** Shows a reward and the terms whose sum it is. */
 export function Reward({ of, whose }: { of: Rewarded; whose: 'program' | 'tests' }) {
   const { reward, outcome, terms = [], advantage } = of;
   if (reward === undefined) return null;
@@ -172,7 +172,9 @@ const QUALITY: Readonly<Record<string, string>> = {
 
 export const outcomeClass = (outcome: string): string => QUALITY[outcome] ?? 'bad';
 
-const VERDICTS: Readonly<Record<Verdict, [mark: string, quality: string]>> = {
+type MarkText = [text: string, quality: string];
+
+const VERDICTS: Readonly<Record<Verdict, MarkText>> = {
   pass: ['✓ pass', 'good'],
   fail: ['✗ fail', 'bad'],
   error: ['! error', 'bad'],
@@ -181,24 +183,20 @@ const VERDICTS: Readonly<Record<Verdict, [mark: string, quality: string]>> = {
   output: ['! output', 'mixed'],
 };
 
-export function VerdictMark({ verdict, short }: { verdict: Verdict | undefined; short?: boolean }) {
-  const [text, quality] = verdict === undefined ? ['– not run', ''] : VERDICTS[verdict];
-  return (
-    <span class={`mark ${quality}`} title={text}>
-      {short ? text[0] : text}
-      {short && <span class="unseen">{text.slice(1)}</span>}
-    </span>
-  );
-}
+export const VerdictMark = ({ verdict, short }: { verdict: Verdict | undefined; short?: boolean }) => (
+  <Mark of={verdict === undefined ? ['– not run', ''] : VERDICTS[verdict]} short={short} />
+);
 
-const OUTCOMES: Readonly<Record<WrittenTest['outcome'], [mark: string, quality: string]>> = {
+const Mark = ({ of: [text, quality], short }: { of: MarkText; short?: boolean | undefined }) => (
+  <span class={`mark ${quality}`} title={text}>
+    {short ? text[0] : text}
+    {short && <span class="unseen">{text.slice(1)}</span>}
+  </span>
+);
+
+const OUTCOMES: Readonly<Record<WrittenTest['outcome'], MarkText>> = {
   caught: ['★ caught', 'caught'],
   valid: ['✓ valid', 'good'],
   corrected: ['~ corrected', 'mixed'],
   invalid: ['✗ invalid', 'bad'],
 };
-
-function Outcome({ test }: { test: WrittenTest }) {
-  const [text, quality] = OUTCOMES[test.outcome];
-  return <span class={`mark ${quality}`}>{visible(text)}</span>;
-}

@@ -1,18 +1,18 @@
-// What can be asked of a run: the same requests as `gauntlet pause`, `resume` and `stop`. What the run answers, or why it
-// refuses, is shown beside the buttons.
+// Buttons that send requests to a run, as `gauntlet pause`, `resume` and `stop` do. The answer of the run, or the reason why
+// it refuses, appears beside the buttons.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ControlAnswer, ControlRequest, LiveView, RunView } from '../../api.js';
+import type { ControlAnswer, ControlRequest, LiveView } from '../../api.js';
 import { visible } from '../format.js';
 import { loadJson, resource } from '../source.js';
 
 interface Props {
-  view: Pick<RunView, 'id'>;
+  run: string;
   live: LiveView;
   refresh: () => void;
 }
 
-export function Controls({ view, live, refresh }: Props) {
+export function Controls({ run, live, refresh }: Props) {
   const { problem, actions, notes, failure } = live;
   if (problem !== undefined) return <p class="muted">No controls: {visible(problem)}</p>;
   const lines = [...(failure === undefined ? [] : [failure.text]), ...notes];
@@ -24,7 +24,7 @@ export function Controls({ view, live, refresh }: Props) {
           {visible(line)}
         </p>
       ))}
-      <Buttons run={view.id} actions={actions} refresh={refresh} />
+      <Buttons run={run} actions={actions} refresh={refresh} />
     </section>
   );
 }
@@ -58,14 +58,14 @@ function Buttons({ run, actions, refresh }: { run: string; actions: LiveView['ac
   );
 }
 
-const SHOWN_MS = 15_000; // later it would seem to describe another state of the run
+const SHOWN_MS = 15_000; // an answer disappears after this time, because the state of the run may have changed
 
 interface Answer extends ControlAnswer {
   state: 'pending' | 'done' | 'refused';
 }
 const NOTHING: Answer = { state: 'done', said: '' };
 
-/** Sends requests, and shows the answer to the last one. */
+/** Sends requests, and shows the answer to the latest request. */
 function useControl(
   run: string,
   refresh: () => void,
@@ -73,11 +73,8 @@ function useControl(
   const [answer, setAnswer] = useState<Answer>(NOTHING);
   const send = async (request: ControlRequest): Promise<void> => {
     setAnswer({ state: 'pending', said: 'waiting for the answer …' });
-    const options = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(request),
-    };
+    const headers = { 'content-type': 'application/json' };
+    const options = { method: 'POST', headers, body: JSON.stringify(request) };
     const next = await loadJson(resource('control', run), options).then(
       (body): Answer => ({ state: 'done', ...(body as ControlAnswer) }),
       ({ message }: Error): Answer => ({ state: 'refused', said: message }),

@@ -1,10 +1,10 @@
-// What changed? Two runs: which is better, problems gained and lost, where they part, their curves as
-// an overlay, and what they were given.
+// Compares two runs: which one is better, the problems gained and lost, the first differences, the curves of both, and the
+// inputs that differ.
 import type { Chart, DiffView, ProblemHistory } from '../../api.js';
 import { useResource } from '../data.js';
 import { decimal, percent, points, stageName, visible } from '../format.js';
 import { Card, Details, LongText, Show, Table } from '../parts/common.js';
-import { LineChart } from '../parts/LineChart.js';
+import { LineChart, MAIN_CHARTS } from '../parts/LineChart.js';
 import { link } from '../route.js';
 import { resource } from '../source.js';
 import { Change } from './ProblemsPage.js';
@@ -14,12 +14,10 @@ export function DiffPage({ runs }: { runs: [string, string] }) {
   return <Show of={loaded}>{(view) => <Diff view={view} />}</Show>;
 }
 
-const MAIN = ['evaluation.passRate', 'step.passRate', 'step.validity', 'step.reward'];
-
 function Diff({ view }: { view: DiffView }) {
   const { runs, charts } = view;
   const isMain = ({ id, lines }: Chart): boolean =>
-    MAIN.some((name) => id.startsWith(`${name}.`)) && lines.some((line) => line.points.length > 1);
+    MAIN_CHARTS.some((name) => id.startsWith(`${name}.`)) && lines.some((line) => line.points.length > 1);
   return (
     <>
       <h1 class="sides">
@@ -27,42 +25,38 @@ function Diff({ view }: { view: DiffView }) {
       </h1>
       <div class="columns">
         <Better view={view} />
-        <Parting view={view} />
+        <FirstDifferences view={view} />
       </div>
       <Problems view={view} />
       <Card title="Curves">
-        <div class="charts">
-          {charts.filter(isMain).map((chart) => (
-            <LineChart key={chart.id} chart={chart} bands={[]} />
-          ))}
-        </div>
-        <Details summary={`All ${charts.length} curves`}>
-          {() => (
-            <div class="charts">
-              {charts.map((chart) => (
-                <LineChart key={chart.id} chart={chart} bands={[]} />
-              ))}
-            </div>
-          )}
-        </Details>
+        <Curves charts={charts.filter(isMain)} />
+        <Details summary={`All ${charts.length} curves`}>{() => <Curves charts={charts} />}</Details>
       </Card>
       <Inputs view={view} />
     </>
   );
 }
 
+const Curves = ({ charts }: Pick<DiffView, 'charts'>) => (
+  <div class="charts">
+    {charts.map((chart) => (
+      <LineChart key={chart.id} chart={chart} bands={[]} />
+    ))}
+  </div>
+);
+
 const titles = (names: readonly string[]) =>
   names.map((name, i) => <span class={i === 0 ? 'one' : 'two'}>{name}</span>);
 
 const RATES = ['passRate', 'greedyPassRate', 'testValidity', 'bugCatchRate'];
 
-/** The last evaluation of each side. */
+/** Compares the last evaluations of the two runs. */
 function Better({ view: { runs, charts } }: { view: DiffView }) {
   const rows = RATES.flatMap((name) => {
     for (const split of ['test', 'validation']) {
       const chart = charts.find(({ id }) => id === `evaluation.${name}.${split}`);
       const lines = runs.map((side) => chart?.lines.find((line) => line.name === side)?.points ?? []);
-      if (split === 'test' && lines.some((own) => own.length < 2)) continue; // the end of both runs, or of neither
+      if (split === 'test' && lines.some((own) => own.length < 2)) continue; // one run has not measured it at its end
       const [one, two] = lines.map((own) => own.at(-1));
       if (chart && one && two) return [{ title: chart.title, one, two }];
     }
@@ -94,9 +88,9 @@ function Better({ view: { runs, charts } }: { view: DiffView }) {
   );
 }
 
-const GONE = 15; // problems of a list
+const LISTED = 15; // the length limit of a list of problems
 
-/** The last group of programs of each problem on both sides. */
+/** Compares, for each problem, the last groups of programs of the two runs. */
 function Problems({ view: { runs } }: { view: DiffView }) {
   const histories = runs.map((run) => useResource<ProblemHistory>(resource('runs', run, 'problems')));
   const lastOf = (i: number) =>
@@ -126,7 +120,7 @@ function Problems({ view: { runs } }: { view: DiffView }) {
         head={['Problem', ...titles(runs), 'Change']}
         numbers={[1, 2, 3]}
         rows={rows
-          .slice(0, GONE)
+          .slice(0, LISTED)
           .map(({ id, before, after, change }) => [
             visible(id),
             ...[before, after].map(({ step, group, good }, i) => (
@@ -136,7 +130,7 @@ function Problems({ view: { runs } }: { view: DiffView }) {
           ])}
         empty="None."
       />
-      {rows.length > GONE && <p class="muted">The {GONE} with the largest change.</p>}
+      {rows.length > LISTED && <p class="muted">The {LISTED} with the largest change.</p>}
     </Card>
   );
   return (
@@ -175,8 +169,8 @@ function Inputs({ view: { runs, facts } }: { view: DiffView }) {
   );
 }
 
-/** Where two runs part: the first token and the first reward that differ. */
-function Parting({ view }: { view: DiffView }) {
+/** Shows the first token and the first reward that differ. */
+function FirstDifferences({ view }: { view: DiffView }) {
   const { runs, tokens, reward, commonSteps } = view;
   const links = (step: number, group?: number) => (
     <span class="bar">

@@ -1,20 +1,19 @@
-// A group: its samples as columns, what each test says about each, and the chosen sample as a chain.
+// A group: its samples as columns, the verdict of each test on each sample, and the chain of the chosen sample.
 import { useState } from 'preact/hooks';
-import type { GroupSummary, GroupView } from '../../api.js';
+import type { GroupView } from '../../api.js';
 import { useResource } from '../data.js';
 import { signed, stageName, visible } from '../format.js';
-import { Card, clipped, Details, LongText, Scroll, Show } from '../parts/common.js';
+import { Card, Details, LongText, Scroll, Show } from '../parts/common.js';
 import { link } from '../route.js';
 import { resource, source } from '../source.js';
-import { Chain, outcomeClass, programChain, Reward, VerdictMark, WrittenTests } from './Chain.js';
+import { Chain, outcomeClass, programChain, Reward, TestCode, VerdictMark, WrittenTests } from './Chain.js';
 import { Tokens } from './Tokens.js';
 
 interface Props {
-  summary: GroupSummary | undefined;
   run: string;
   step: number;
   index: number;
-  chosen: number; // sample
+  chosen: number; // the number of the chosen sample
 }
 
 export function Group(props: Props) {
@@ -63,7 +62,7 @@ function Contents({ view, chosen }: Props & { view: GroupView }) {
 const linkTo = ({ run, step, index }: GroupView, sample: number): string =>
   `${link('runs', run, 'steps', step, 'groups', index)}?sample=${sample}`;
 
-/** Tests as rows, programs as columns. The tests that most programs fail come first. */
+/** Shows tests as rows and programs as columns. The tests that most programs fail come first. */
 function Programs({ view, chosen }: { view: GroupView; chosen: number | undefined }) {
   const { programs, suite } = view;
   const failures = (test: number): number => programs.filter(({ verdicts }) => verdicts[test] !== 'pass').length;
@@ -94,9 +93,7 @@ function Programs({ view, chosen }: { view: GroupView; chosen: number | undefine
           {(isWhole ? order : failed).map((test) => (
             <tr key={test}>
               <th scope="row">
-                <code>
-                  {clipped(suite[test]!.call)} → {clipped(suite[test]!.expected)}
-                </code>
+                <TestCode test={suite[test]!} />
                 {suite[test]!.origin !== 'generated' && <span class="muted"> {suite[test]!.origin}</span>}
               </th>
               {programs.map(({ sample, verdicts }) => (
@@ -119,7 +116,7 @@ function Programs({ view, chosen }: { view: GroupView; chosen: number | undefine
   );
 }
 
-/** The samples of the discriminator as columns. */
+/** Shows the samples of the discriminator as columns. */
 function Turns({ view, chosen }: { view: GroupView; chosen: number }) {
   return (
     <Scroll label="Samples side by side">

@@ -1,4 +1,4 @@
-// Every recorded number of a run.
+// The tab with a chart of every recorded number of a run.
 import { useState } from 'preact/hooks';
 import type { RunView } from '../../api.js';
 import { Search } from '../parts/common.js';

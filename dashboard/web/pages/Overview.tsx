@@ -1,10 +1,11 @@
-// Is the run working? Six figures, what to look at, the curves over the schedule, the stages, and what was written last.
+// The tab that answers whether the run is working: six figures, alarms, curves over the schedule, the tests of each stage,
+// and the latest samples.
 import type { ComponentChildren } from 'preact';
 import type { Chart, RunEvent, RunView, StageHistory } from '../../api.js';
 import { useResource } from '../data.js';
 import { decimal, duration, grouped, percent, stageName, time, visible } from '../format.js';
 import { Card, Spark, Table } from '../parts/common.js';
-import { LineChart } from '../parts/LineChart.js';
+import { LineChart, MAIN_CHARTS } from '../parts/LineChart.js';
 import { Schedule } from '../parts/Schedule.js';
 import { link } from '../route.js';
 import { report, resource, source } from '../source.js';
@@ -28,7 +29,7 @@ export function Overview({ view, failure }: { view: RunView; failure: RunEvent |
 const pointsOf = ({ charts }: RunView, id: string, line: string) =>
   charts.find((chart) => chart.id === id)?.lines.find(({ name }) => name === line)?.points ?? [];
 
-/** Figures of held-out problems once they are known; of validation problems while the run goes on. */
+/** Shows the rates on held-out problems once they are known, and the rates on validation problems before that. */
 function Figures({ view }: { view: RunView }) {
   const rate = (id: string, title: string, colour: string) => {
     const points = pointsOf(view, id, 'validation');
@@ -67,12 +68,7 @@ function Figures({ view }: { view: RunView }) {
   );
 }
 
-interface FigureProps {
-  title: string;
-  value: string;
-  note: string;
-  children?: ComponentChildren;
-}
+type FigureProps = { title: string; value: string; note: string; children?: ComponentChildren };
 
 const Figure = ({ title, value, note, children }: FigureProps) => (
   <div>
@@ -107,10 +103,8 @@ function Alarms({ warnings, events }: { warnings: RunView['warnings']; events: r
   );
 }
 
-const CURVES = ['evaluation.passRate', 'step.passRate', 'step.validity', 'step.reward'];
-
 function Curves({ view, events }: { view: RunView; events: RunEvent[] }) {
-  const shown = CURVES.flatMap((id) => view.charts.find((chart) => chart.id === id) ?? []);
+  const shown = MAIN_CHARTS.flatMap((id) => view.charts.find((chart) => chart.id === id) ?? []);
   return (
     <section class="card" aria-labelledby="schedule">
       <h2 id="schedule">Schedule and curves</h2>
@@ -123,7 +117,7 @@ function Curves({ view, events }: { view: RunView; events: RunEvent[] }) {
       {shown.map((chart) => (
         <RunChart key={chart.id} chart={chart} view={view} events={events} />
       ))}
-      <p class="muted hint">
+      <p class="muted">
         Click a point to see the rollouts of its step. Drag to zoom in, double-click to see everything. A shade or a bar
         is the 95 % interval of a mean over problems.
       </p>
@@ -131,7 +125,7 @@ function Curves({ view, events }: { view: RunView; events: RunEvent[] }) {
   );
 }
 
-/** A point of an evaluation or of the warm start has no rollouts to open. */
+/** A click on a point opens the rollouts of its step. Evaluations and the warm start have no rollouts. */
 export function RunChart({ chart, view, events }: { chart: Chart; view: RunView; events: readonly RunEvent[] }) {
   const open = (step: number): void => {
     const path = ['runs', view.id, 'steps', step];
@@ -142,12 +136,12 @@ export function RunChart({ chart, view, events }: { chart: Chart; view: RunView;
 
 const isOver = ({ state }: RunView): boolean => state === 'finished' || state === 'stopped';
 
-/** What the tests for each stage's answers were worth. */
+/** Shows which stage's answers were tested best. */
 function Stages({ view }: { view: RunView }) {
   const path = resource('runs', view.id, 'stages');
   const { data } = useResource<StageHistory>(source.has(path) ? path : undefined, view.step);
   const { stages = [] } = data ?? {};
-  if (stages.length === 0 && isOver(view)) return null; // a run without discriminator steps
+  if (stages.length === 0 && isOver(view)) return null; // the run had no discriminator steps
   const most = Math.max(0, ...stages.map(({ caught, samples }) => caught / samples));
   return (
     <Card title="Which stage's tests catch bugs">
@@ -180,12 +174,12 @@ const Bar = ({ share, kind }: { share: number; kind: string }) => (
   </span>
 );
 
-/** The last step of each role, as numbers of samples with each outcome. */
+/** Shows, for the last step of each role, how many samples had which outcome. */
 function Newest({ view }: { view: RunView }) {
   const rows = (['generator', 'discriminator'] as const).flatMap(
     (role) => view.steps.findLast((row) => row.role === role) ?? [],
   );
-  if (rows.length === 0 && isOver(view)) return null; // a warm start alone
+  if (rows.length === 0 && isOver(view)) return null; // the run was only a warm start
   const linked = rows.filter(({ step }) => source.has(resource('runs', view.id, 'steps', step)));
   return (
     <Card title="What they wrote last">

@@ -1,4 +1,4 @@
-// Problems over time: every group of every step by its problem. The problems that got worse come first.
+// Problems over time: lists every group of every step under its problem. The problems that got worse come first.
 import { useState } from 'preact/hooks';
 import type { ProblemHistory, RunView } from '../../api.js';
 import { useResource } from '../data.js';
@@ -38,9 +38,9 @@ const OneProblem = ({ view: { id: run }, problem }: { view: RunView; problem: Pr
   </Card>
 );
 
-const SHOWN = 500; // problems
+const SHOWN = 500; // the number of problems in the table
 
-/** Shares of programs and of tests mean different things, so only those of programs are compared. */
+/** The shares of passed tests. Groups of tests are left out, because their shares of valid tests are not comparable. */
 const programShares = ({ points: all }: Problem): number[] =>
   all.filter(({ role }) => role === 'generator').map(({ good }) => good);
 

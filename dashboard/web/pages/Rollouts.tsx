@@ -1,4 +1,4 @@
-// What did they write? The samples of a step by outcome, and from there each group.
+// The tab with the rollouts of a step: its samples, filtered by outcome, with links to each group.
 import { useState } from 'preact/hooks';
 import type { GroupSummary, RunView, SampleSummary, StepView } from '../../api.js';
 import { useResource } from '../data.js';
@@ -9,7 +9,7 @@ import { resource, source } from '../source.js';
 import { outcomeClass } from './Chain.js';
 import { Group } from './Group.js';
 
-const PAGE = 40; // groups
+const PAGE = 40; // the number of groups that are added at a time
 
 const isBad = ({ outcome }: SampleSummary): boolean => outcomeClass(outcome) === 'bad' || outcome === 'timeout';
 
@@ -63,7 +63,7 @@ function StepBar({ step: { run, step, role, previous, next, ...shown } }: { step
   );
 }
 
-/** The first bad sample after a place, in the order of the groups. */
+/** Finds the first bad sample after the given sample, in the order of the groups. */
 function nextBad({ groups }: StepView, group: number, sample: number): [group: number, sample: number] | undefined {
   for (const { index, samples } of groups.slice(Math.max(0, group))) {
     const found = samples.find((one) => isBad(one) && (index > group || one.sample > sample));
@@ -84,13 +84,7 @@ function NextBad({ view, group, sample }: { view: StepView; group: number; sampl
   );
 }
 
-interface OneGroupProps {
-  view: StepView;
-  index: number;
-  sample: string | null;
-}
-
-function OneGroup({ view, index, sample }: OneGroupProps) {
+function OneGroup({ view, index, sample }: { view: StepView; index: number; sample: string | null }) {
   const { samples = [] } = view.groups[index] ?? {};
   const first = samples.find(isBad) ?? samples[0];
   const chosen = sample === null ? (first?.sample ?? 0) : Number(sample);
@@ -107,7 +101,7 @@ function OneGroup({ view, index, sample }: OneGroupProps) {
         {to(index + 1, 'next group →')}
         <NextBad view={view} group={index} sample={chosen} />
       </p>
-      <Group summary={view.groups[index]} run={view.run} step={view.step} index={index} chosen={chosen} />
+      <Group run={view.run} step={view.step} index={index} chosen={chosen} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-// One run: its state and controls above tabs. The first tab answers whether it is working.
+// The page of one run: its state, its controls, and tabs.
 import type { ComponentChildren } from 'preact';
 import type { LiveView, RunView } from '../../api.js';
 import { useResource } from '../data.js';
@@ -32,7 +32,7 @@ export function RunPage({ run, path, query }: Props) {
         {(view) => (
           <>
             <State view={view} live={live} />
-            {live && <Controls view={view} live={live} refresh={refresh} />}
+            {live && <Controls run={run} live={live} refresh={refresh} />}
             <Tabs view={view} tab={path[0] ?? ''} />
             <Tab view={view} live={live} path={path} query={query} />
           </>
@@ -69,7 +69,7 @@ const WorkflowLink = ({ url }: { url: string }) => (
   </a>
 );
 
-/** A report leaves out the problems. */
+/** Leaves out the problems in a report, and the rollouts before the first step. */
 function Tabs({ view: { id, steps }, tab }: { view: RunView; tab: string }) {
   const latest = steps.at(-1)?.step;
   const isShown = (name: string): boolean =>

@@ -1,4 +1,4 @@
-// All runs of the store: how each is doing, and two of them to compare.
+// The page with all runs of the store: shows the state of each run, and lets the user choose two runs to compare.
 import { useState } from 'preact/hooks';
 import type { LiveStates, RunList, RunSummary } from '../../api.js';
 import { useResource } from '../data.js';
@@ -7,11 +7,10 @@ import { useStates, useVersion } from '../live.js';
 import { by, Search, Show, Spark, Table } from '../parts/common.js';
 import { link } from '../route.js';
 
-/** A run with its state as shown: of the server, or else of the store. */
+/** A run with the state that the page shows: the state on the server, or else the state in the store. */
 type Run = Omit<RunSummary, 'state'> & { state: string };
 
-const TITLES = 'Run,State,Progress,Tests passed,Valid tests,Best score,Time left,Last record,Compare';
-const HEAD = TITLES.split(',');
+const HEAD = 'Run,State,Progress,Tests passed,Valid tests,Best score,Time left,Last record,Compare'.split(',');
 const LAST_RECORD = HEAD.indexOf('Last record');
 
 const cellsOf = (run: Run) => [
@@ -58,7 +57,7 @@ export function RunsPage() {
   );
 }
 
-/** A result in the store says how a run ended, unless it was continued. */
+/** The state in the store holds for a run that has ended, unless the run was continued on the server. */
 function withState(run: RunSummary, live?: LiveStates): Run {
   const known = live && Object.hasOwn(live.states, run.id) ? live.states[run.id] : undefined;
   if (known?.isOpen || (known && run.state === 'unfinished')) return { ...run, state: known.state };
@@ -68,7 +67,7 @@ function withState(run: RunSummary, live?: LiveStates): Run {
 
 function RunTable({ runs, problem }: { runs: Run[]; problem: string | undefined }) {
   const [text, setText] = useState('');
-  const [first, setFirst] = useState<string>(); // the first of two runs to compare
+  const [first, setFirst] = useState<string>(); // the run that was chosen first for a comparison
   if (runs.length === 0)
     return (
       <p class="empty">
@@ -118,7 +117,7 @@ const Progress = ({ run: { step, totalSteps, stage, phase } }: { run: Run }) => 
   </>
 );
 
-/** The first click chooses a run, the second one the run that it is compared with. */
+/** The first click chooses a run. The second click chooses the run to compare it with. */
 function Compare({ first, id, choose }: { first: string | undefined; id: string; choose: (id?: string) => void }) {
   if (first !== undefined && first !== id)
     return (

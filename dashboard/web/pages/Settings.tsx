@@ -1,4 +1,4 @@
-// What a run was given and made: checkpoints, where its inputs come from, and its configuration.
+// The tab with the checkpoints of a run, the origin of its inputs, and its configuration.
 import type { RunView } from '../../api.js';
 import { decimal, time, visible } from '../format.js';
 import { Card, LongText, Table } from '../parts/common.js';

@@ -1,12 +1,12 @@
-// The trained sequences of a group as a heat map over their tokens; a token shows its numbers on hover, and a table lists
-// them all.
+// The trained sequences of a group as a heat map over their tokens. A token shows its numbers when the pointer is on it, and a
+// table lists the numbers of all trained tokens.
 import { useState } from 'preact/hooks';
 import type { TokenRow, TokensView } from '../../api.js';
 import { useResource } from '../data.js';
 import { decimal, signed, visible } from '../format.js';
 import { Details, Show, Table } from '../parts/common.js';
 
-const SHOWN = 3000; // tokens
+const SHOWN = 3000; // the number of tokens that are shown of a sequence
 
 type Colouring = 'log-prob' | 'entropy' | 'advantage' | 'ratio';
 
@@ -75,13 +75,7 @@ function ClipHelp({ range: [low, high] }: { range: [number, number] }) {
   );
 }
 
-interface RowProps {
-  row: TokenRow;
-  colouring: Colouring;
-  range: TokensView['clip'];
-}
-
-function Row({ row, colouring, range }: RowProps) {
+function Row({ row, colouring, range }: { row: TokenRow; colouring: Colouring; range: TokensView['clip'] }) {
   const { ids } = row;
   const [pointed, setPointed] = useState<number>();
   const point = ({ target }: Event): void => {
@@ -156,7 +150,10 @@ function numbersOf(row: TokenRow, t: number): string {
   ].join(', ');
 }
 
-/** At most 45 % of a colour, so that the text stays readable. An entropy of a nat and a ratio at the end of its range have all of it. */
+/**
+ * The background of a token: at most 45 % of a colour, so that the text stays readable. Tokens with an entropy of one nat, or
+ * with a ratio at the end of its range, have the full 45 %.
+ */
 function heat(row: TokenRow, t: number, colouring: Colouring, range: TokensView['clip']): { background?: string } {
   if (row.mask[t] !== 1) return {};
   const advantage = advantageOf(row, t) ?? 0;

@@ -1,5 +1,6 @@
-// One metric over policy updates (uPlot). A line with few points has points only: nothing was measured between them. A click or Enter opens the step at the cursor; the arrow keys move the cursor;
-// dragging zooms. The numbers are also there as a table.
+// A chart of one metric over policy updates, drawn with uPlot. A line with few points is drawn as points only, because
+// nothing was measured between them. A click or Enter opens the step at the cursor; the arrow keys move the cursor; dragging
+// zooms. A table lists the same numbers.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
@@ -16,25 +17,28 @@ interface Props {
 }
 
 const HEIGHT = 170;
-const FEW = 6; // points of a line that are not joined
-export const AXIS = 56; // pixels on the left; Schedule has the same margin in style.css
+const FEW = 6; // a line with fewer points is drawn as points only
+const AXIS = 56; // the width of the left axis in pixels; Schedule has the same margin in style.css
+
+/** The charts that show best whether a run is working. */
+export const MAIN_CHARTS = ['evaluation.passRate', 'step.passRate', 'step.validity', 'step.reward'];
 
 export function LineChart({ chart, bands, events = [], onPick }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const picked = useRef<number | undefined>(undefined); // index of a step, by the arrow keys; new data removes the cursor
+  const picked = useRef<number | undefined>(undefined); // the index of the step that the arrow keys chose
   const props = useRef<Props>({ chart, bands });
   props.current = { chart, bands, events, onPick };
   const scheme = useColourScheme();
   const [spoken, setSpoken] = useState('');
   const isVisible = useVisibility(place);
-  // a page has dozens of charts: only those on the screen, or on paper, are drawn and follow a run
+  // a page has dozens of charts, so a chart is drawn and updated only if it is on the screen or printed
   const draw = (): uPlot => {
     const element = place.current!;
     plot.current ??= new uPlot(optionsOf(props, element), alignedData(props.current.chart), element);
     return plot.current;
   };
-  // names everything that needs a new plot; other changes are drawn into it
+  // a change of this text needs a new plot; other changes are drawn into the existing plot
   const shape = `${scheme} ${chart.id} ${chart.lines.map(({ name }) => name).join()}`;
   useEffect(() => {
     const element = place.current!;
@@ -96,15 +100,7 @@ function NumberTable({ chart }: { chart: Chart }) {
       label={`${chart.title}: numbers`}
       head={['step', ...chart.lines.map(({ name }) => name)]}
       numbers={chart.lines.map((_, i) => i + 1)}
-      rows={[...steps].map((step) => [
-        step,
-        ...chart.lines.map(({ points }) =>
-          textOf(
-            chart,
-            points.find((point) => point.step === step),
-          ),
-        ),
-      ])}
+      rows={[...steps].map((step) => [step, ...chart.lines.map((line) => textOf(chart, pointAt(line, step)))])}
     />
   );
 }
@@ -112,7 +108,7 @@ function NumberTable({ chart }: { chart: Chart }) {
 const format = ({ percent: isRate }: Chart, value: number | undefined | null): string =>
   isRate ? percent(value ?? undefined) : decimal(value ?? undefined, 4);
 
-/** A value with its interval. */
+/** The value of a point and its interval. */
 function textOf(chart: Chart, point: Point | undefined): string {
   const interval = point?.interval === undefined ? '' : ` ± ${format(chart, point.interval)}`;
   return `${format(chart, point?.value)}${interval}`;
@@ -120,17 +116,19 @@ function textOf(chart: Chart, point: Point | undefined): string {
 
 const spokenValues = (chart: Chart, step: number): string =>
   `Step ${step}: ${chart.lines
-    .flatMap(({ name, points }) => {
-      const point = points.find((each) => each.step === step);
-      return point ? [`${name} ${textOf(chart, point)}`] : [];
+    .flatMap((line) => {
+      const point = pointAt(line, step);
+      return point ? [`${line.name} ${textOf(chart, point)}`] : [];
     })
     .join(', ')}`;
 
 type Line = Chart['lines'][number];
 
+const pointAt = ({ points }: Line, step: number): Point | undefined => points.find((point) => point.step === step);
+
 const isSparse = ({ points }: Line): boolean => points.length < FEW;
 
-/** Steps, then the values of each line. */
+/** A list of steps, followed by a list of values for each line. */
 function alignedData({ lines }: Chart): uPlot.AlignedData {
   const steps = [...new Set(lines.flatMap(({ points }) => points.map(({ step }) => step)))].sort((a, b) => a - b);
   const series = lines.map(({ points }) => {
@@ -178,7 +176,7 @@ function optionsOf(props: { current: Props }, element: HTMLElement): uPlot.Optio
   };
 }
 
-/** The index of the value of a series that is closest to an index. Two roles are trained in turn, so others are empty. */
+/** The index of the closest value of a series. Two roles are trained in turn, so a series has no value at other steps. */
 function nearest(plot: uPlot, series: number, index: number): number {
   const values = plot.data[series]!;
   for (let distance = 0; distance < values.length; distance++)
@@ -187,17 +185,17 @@ function nearest(plot: uPlot, series: number, index: number): number {
   return index;
 }
 
-/** The exact value in the legend, and of which step it is, if that is not the step at the cursor. */
+/** The text of a line in the legend: the exact value, and the step of the value if it is not the step at the cursor. */
 function nearText(chart: Chart, plot: uPlot, series: number, index: number | null): string {
-  const at = index ?? nearest(plot, series, plot.data[0].length - 1); // no cursor: the last value
+  const at = index ?? nearest(plot, series, plot.data[0].length - 1); // without a cursor, the last value is shown
   const step = plot.data[0][at];
   const line = chart.lines.find(({ name }) => name === plot.series[series]!.label);
-  const point = line?.points.find((each) => each.step === step);
+  const point = line && pointAt(line, step!);
   if (point === undefined) return '–';
   return `${textOf(chart, point)}${at === plot.cursor.idx ? '' : ` (step ${step})`}`;
 }
 
-/** The axis is the whole schedule, unless somebody zooms in. */
+/** The axis covers the whole schedule, unless the user zooms in. */
 const stepRange =
   (bands: readonly Band[]): uPlot.Range.Function =>
   (plot, least, most) => {
@@ -207,29 +205,26 @@ const stepRange =
     return bands.length > 0 ? [bands[0]!.start, bands.at(-1)!.end] : [Math.min(0, first), Math.max(first + 1, last)];
   };
 
-const MARGIN = 0.04; // for the points at 0 and at 100 %
+const MARGIN = 0.04; // space that keeps points at 0 % and 100 % whole
 const boundsOf = ({ value, interval = 0 }: Point): [low: number, high: number] => [value - interval, value + interval];
 
-/** Has room for the intervals. A rate that never changes would get an axis far beyond 100 %. */
+/** Leaves room for the intervals. Limits the axis of a rate, which uPlot would extend far beyond 100 %. */
 const valueRange =
   ({ current: { chart } }: { current: Props }): uPlot.Range.Function =>
   (_, least, most) => {
     if (chart.percent && least === most) return [0, 1];
     const ends = chart.lines.flatMap(({ points }) => points.flatMap(boundsOf));
     const [low, high] = uPlot.rangeNum(Math.min(least, ...ends), Math.max(most, ...ends), 0.1, true);
-    // an interval may end beyond what a rate can be
+    // an interval may extend below 0 % or above 100 %
     return chart.percent ? [Math.max(low!, -MARGIN), Math.min(high!, 1 + MARGIN)] : [low, high];
   };
 
-/** Every second stage is shaded. The phases are a strip on the axis, in the colours of the schedule. */
+/** Shades every second stage, and draws the phases as a strip on the axis in the colours of the schedule. */
 function drawBands(plot: uPlot, bands: readonly Band[], colour: (name: string) => string): void {
   const { ctx, bbox } = plot;
   const stages = [...new Set(bands.map(({ stage }) => stage))];
   const height = 4 * devicePixelRatio;
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height + height);
-  ctx.clip();
+  clipTo(plot, height);
   for (const { stage, phase, start, end } of bands) {
     const left = plot.valToPos(start, 'x', true);
     const width = plot.valToPos(end, 'x', true) - left;
@@ -241,13 +236,18 @@ function drawBands(plot: uPlot, bands: readonly Band[], colour: (name: string) =
   ctx.restore();
 }
 
-/** The intervals: bars at single points, a shade along a line. */
-function drawIntervals(plot: uPlot, lines: readonly Line[], colour: (name: string) => string): void {
-  const { ctx, bbox } = plot;
+/** Saves the state of the canvas, and limits drawing to the plot and a strip below it. */
+function clipTo({ ctx, bbox }: uPlot, strip: number): void {
   ctx.save();
   ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height + strip);
   ctx.clip();
+}
+
+/** Draws the intervals as bars at single points, or as a shade along a line. */
+function drawIntervals(plot: uPlot, lines: readonly Line[], colour: (name: string) => string): void {
+  const { ctx } = plot;
+  clipTo(plot, 0);
   ctx.lineWidth = 2 * devicePixelRatio;
   for (const line of lines) {
     const at = (point: Point, end: 0 | 1): [number, number] => [
@@ -273,7 +273,7 @@ function drawIntervals(plot: uPlot, lines: readonly Line[], colour: (name: strin
   ctx.restore();
 }
 
-/** A dashed line at every control request and every failure. */
+/** Draws a dashed line at every control request and every failure. */
 function drawEvents({ ctx, bbox, valToPos }: uPlot, events: readonly RunEvent[], colour: string): void {
   ctx.save();
   ctx.strokeStyle = colour;
@@ -290,7 +290,7 @@ function drawEvents({ ctx, bbox, valToPos }: uPlot, events: readonly RunEvent[],
   ctx.restore();
 }
 
-/** A click that ends a drag has zoomed: it opens nothing. */
+/** Calls `pick` on a click. A click that ends a drag is ignored, because the drag has zoomed. */
 function pickOnClick(plot: uPlot, pick: (step: number) => void): void {
   let downAt = 0;
   plot.over.addEventListener('mousedown', ({ clientX }) => {
@@ -313,7 +313,7 @@ function useVisibility(place: RefObject<HTMLElement | null>): boolean {
   return isVisible;
 }
 
-/** Canvas colours do not follow the style sheet, so a change of the scheme draws the plot again. */
+/** Renders again when the colour scheme changes, because colours on a canvas do not follow the style sheet. */
 function useColourScheme(): string {
   const query = matchMedia('(prefers-color-scheme: dark)');
   const [isDark, setDark] = useState(query.matches);

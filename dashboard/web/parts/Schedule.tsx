@@ -1,8 +1,8 @@
-// The schedule as a band: the axis of all curves below it.
+// The schedule as a band above the curves, which have the same horizontal axis.
 import type { Band, RunEvent } from '../../api.js';
 import { stageName } from '../format.js';
 
-/** Each phase is as wide as it has updates, and filled as far as the run has come. Lines mark requests, failures and alarms. */
+/** The width of a phase is its number of updates; the finished part is filled. Lines mark requests, failures and alarms. */
 export function Schedule({ bands, events }: { bands: readonly Band[]; events: readonly RunEvent[] }) {
   const [first, last] = [bands[0]?.start ?? 0, bands.at(-1)?.end ?? 0];
   const place = (from: number, to: number) => ({
@@ -24,8 +24,8 @@ export function Schedule({ bands, events }: { bands: readonly Band[]; events: re
                 {own.map(({ phase, start, end, done }) => (
                   <li
                     key={phase}
-                    class={`phase ${phase}`}
-                    style={place(start, end)}
+                    class="phase"
+                    style={{ ...place(start, end), '--phase': `var(--${phase})` }}
                     title={`${stageName(stage)}, ${phase}: ${done} of ${end - start} updates`}
                   >
                     <span class="unseen">
@@ -58,7 +58,7 @@ export function Schedule({ bands, events }: { bands: readonly Band[]; events: re
           .filter((phase) => bands.some((band) => band.phase === phase))
           .map((phase) => (
             <span key={phase}>
-              <span class={`swatch ${phase}`} /> {phase}
+              <span class="swatch" style={{ background: `var(--${phase})` }} /> {phase}
             </span>
           ))}
       </p>

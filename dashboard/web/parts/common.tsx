@@ -1,4 +1,4 @@
-// Small parts that all pages use.
+// Small components that all pages use.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Loaded } from '../data.js';
@@ -6,7 +6,7 @@ import { percent, visible } from '../format.js';
 import { link } from '../route.js';
 import { resource, source } from '../source.js';
 
-/** Shows a resource when it is loaded, and says what is wrong if it cannot be. */
+/** Shows a resource when it is loaded, or says why it cannot be loaded. */
 export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
   if (of.error !== undefined)
     return (
@@ -23,14 +23,14 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
   return <>{children(of.data)}</>;
 }
 
-/** A link to the page of a resource; its text alone if a report leaves that out. */
+/** A link to the page of a resource. If a report leaves the resource out, only the text is shown. */
 export function ResourceLink({ to, children }: { to: (string | number)[]; children: ComponentChildren }) {
   return source.has(resource(...to)) ? <a href={link(...to)}>{children}</a> : children;
 }
 
 const CLIP = 3000;
 
-/** Text of a model or a problem, which may be very long. */
+/** A text that may be very long, because a model or a problem set wrote it. */
 export function LongText({ text, label }: { text: string; label?: string }) {
   const [isWhole, setWhole] = useState(false);
   const isLong = text.length > CLIP + 500;
@@ -86,7 +86,7 @@ interface Sortable {
 }
 type Cell = ComponentChildren | Sortable;
 
-/** A cell of a sorted table: what its row is sorted by, and what it shows. */
+/** A cell of a sorted table: the value by which its row is sorted, and the text that it shows. */
 export const by = (value: Value, text: ComponentChildren = value): Sortable => ({ value, text });
 
 const isSortable = (cell: Cell): cell is Sortable => typeof cell === 'object' && cell !== null && 'value' in cell;
@@ -96,10 +96,10 @@ interface TableProps {
   head: readonly ComponentChildren[];
   numbers?: readonly number[]; // columns that are aligned to the right
   details?: readonly number[]; // columns that phones do not show
-  sorted?: { column: number; descending: boolean }; // at first; a click on a title changes it
-  limit?: number; // rows
-  rows: readonly (readonly Cell[])[]; // the first cell names the row
-  empty?: string; // instead of a table without rows
+  sorted?: { column: number; descending: boolean }; // the first order; a click on a title changes it
+  limit?: number; // the largest number of rows that are shown
+  rows: readonly (readonly Cell[])[]; // the first cell of a row is its header
+  empty?: string; // the text that is shown instead of a table without rows
 }
 
 export function Table({ label, head, numbers = [], details = [], sorted, limit, rows, empty }: TableProps) {
@@ -148,7 +148,7 @@ export function Table({ label, head, numbers = [], details = [], sorted, limit, 
   );
 }
 
-/** Rows without a value come last. */
+/** Sorts the rows by a column. Rows without a value come last. */
 function inOrder<T extends readonly Cell[]>(rows: readonly T[], column: number, descending: boolean): T[] {
   const keyOf = (row: T): Value => (isSortable(row[column]) ? row[column].value : undefined);
   return rows.toSorted((one, other) => {
@@ -158,7 +158,7 @@ function inOrder<T extends readonly Cell[]>(rows: readonly T[], column: number, 
   });
 }
 
-/** Contents that are built when they are opened for the first time. */
+/** Contents that are built only when the user opens them for the first time. */
 export function Details({ summary, children }: { summary: ComponentChildren; children: () => ComponentChildren }) {
   const [wasOpened, setOpened] = useState(false);
   return (
@@ -171,7 +171,7 @@ export function Details({ summary, children }: { summary: ComponentChildren; chi
 
 const [WIDTH, HEIGHT, FEW] = [96, 26, 6];
 
-/** A curve of rates, from 0 to 1, without axes. Few values are points: nothing was measured between them. */
+/** A small curve of rates from 0 to 1, without axes. Few values are drawn as points, because nothing lies between them. */
 export function Spark({ title, values, colour }: { title: string; values: readonly number[]; colour: string }) {
   if (values.length === 0) return null;
   const at = (value: number, i: number) => ({

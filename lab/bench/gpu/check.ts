@@ -1,4 +1,4 @@
-// Whether the card computes what the CPU computes: the self-test, and tokens of the shipped model.
+// Checks whether the card computes what the CPU computes: runs the self-test, and compares tokens of the shipped model.
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
@@ -18,10 +18,10 @@ import { FusedWeights } from '../../../ml/nn/fusedWeights.js';
 import type { Recorder, SectionOptions } from './measure.js';
 
 const REQUESTS = 24;
-const SAME_NEIGHBOURS = 8; // requests that are asked twice, among others
-const SIZES = { rows: 16, positions: 128, steps: 16 }; // fewer rows than requests: ended ones are replaced
+const SAME_NEIGHBOURS = 8; // the number of requests that are asked again among other requests
+const SIZES = { rows: 16, positions: 128, steps: 16 }; // rows < requests, so new requests replace ended ones
 const OPTIONS = { maxNewTokens: 40, temperature: 0.9, stopTokens: [1, 17] };
-/** Of rows equal to those of the CPU in f32. On a CPU, 21 of 24 are equal in f16. */
+/** The share of rows that must equal those of the CPU in f32. In f16 on a CPU, 21 of 24 rows are equal. */
 const LEAST_EQUAL = { float32: 0.95, float16: 0.5 };
 
 type Answers = number[][];
@@ -80,7 +80,7 @@ export async function check(record: Recorder, { device }: SectionOptions): Promi
   }
 }
 
-/** The decoder whose steps stay on the device. */
+/** Opens the decoder whose steps stay on the device. */
 function open(
   { config: c, weights }: { config: ModelConfig; weights: Weights },
   type: CacheType,

@@ -1,4 +1,4 @@
-// What the engine does on the card: sampling, and scoring and the gradient of PPO for 16 chains of 10,800 tokens in all.
+// Measures the engine on the card: sampling, scoring, and the gradient of PPO for 16 chains with 10,800 tokens.
 import { deriveKey } from '../../../core/base/random.js';
 import { CUDA_ACTIVATION_MEGABYTES } from '../../../core/schema/config.js';
 import type { Engine, Precision } from '../../../ml/engine/engine.js';
@@ -14,7 +14,7 @@ export interface Setting {
 }
 export const rankOf = (model: ModelName): number => (model === 'SmolLM2-135M' ? 8 : 16);
 
-/** How many prompts of 64 tokens are answered with 64 tokens, and how many of other lengths. */
+/** The number of prompts of 64 tokens (answered with 64 tokens), and the number of prompts of other lengths. */
 export const SAMPLING: readonly (Setting & { prompts: number[]; ragged?: number })[] = [
   { model: 'SmolLM2-135M', precision: 'f16', prompts: [64, 8], ragged: 256 },
   { model: 'SmolLM2-135M', precision: 'f32', prompts: [64] },
@@ -33,7 +33,7 @@ export const samplingCase = ({ model, precision }: Setting, prompts: number): st
   `${precision} ${model} ${prompts} x 64 tokens`;
 export const gradientCase = ({ model, precision }: Setting): string => `${precision} gradient ${model}`;
 
-/** Opens the engine without a self-test, which the section `check` has run. */
+/** Opens the engine without a self-test, because the section `check` has run it. */
 async function withEngine(
   record: Recorder,
   { model, precision }: Setting,
@@ -77,7 +77,7 @@ export async function generate(record: Recorder, options: SectionOptions): Promi
     });
 }
 
-/** Every round has new prompts, so that no cache helps. */
+/** Gives every round new prompts, so that no cache helps. */
 type MakeWork = (
   round: number,
   vocab: number,
@@ -90,7 +90,7 @@ const equalPrompts: MakeWork = (round, vocab, count) => {
   return { prompts, maxNewTokens: 64, stopTokens: [] };
 };
 
-/** Prompts of 40 to 300 tokens. One token in 64 ends an answer, so answers have many lengths and free rows get new prompts. */
+/** Makes prompts of 40 to 300 tokens. One token in 64 ends an answer, so rows become free at different times. */
 const raggedPrompts: MakeWork = (round, vocab, count) => {
   const { shortest, longest, newTokens, endsOneIn } = RAGGED;
   const work = { kind: 'decode', rows: count, prompt: longest, newTokens } as const;
@@ -122,7 +122,7 @@ export async function train(record: Recorder, options: SectionOptions): Promise<
     });
 }
 
-/** Four problems with four chains of five answers each. */
+/** Makes four chains of five answers for each of four problems. */
 export function chains(vocab: number, small: boolean) {
   const work = { kind: 'ragged', ...(small ? { problems: 1, samples: 2 } : { problems: 4, samples: 4 }) } as const;
   return (makeJob(work, vocab, 'device', 0) as Job & { kind: 'train' }).rows;

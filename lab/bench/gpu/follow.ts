@@ -1,18 +1,18 @@
-// Follows the process of a section: its measurements are lines of JSON, and it ends within a time limit.
+// Follows the process of a section, which prints measurements as lines of JSON. Kills the process at a time limit.
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Measurement, SectionResult } from './results.js';
 
-/** A measurement, or why the section has none, or versions of libraries. */
+/** A line of a section: a measurement, the reason why there is none, or the versions of libraries. */
 type Line = Partial<Measurement> & { versions?: Record<string, string> };
 
 export interface Watch {
-  seconds: number; // after which the process is killed
-  /** Called after every line, with what is known. */
+  seconds: number; // the process is killed after this time
+  /** Called after every line with everything that is known. */
   update: (section: SectionResult, line?: Line) => void;
 }
 
-/** @param child leads a process group, which is killed with it */
+/** @param child leads a process group, and the whole group is killed */
 export async function follow(child: ChildProcess, { seconds, update }: Watch): Promise<SectionResult> {
   const started = performance.now();
   const measurements: Measurement[] = [];
@@ -41,7 +41,7 @@ export async function follow(child: ChildProcess, { seconds, update }: Watch): P
   let skipped: string | undefined;
   try {
     for await (const text of createInterface({ input: child.stdout! })) {
-      if (!text.startsWith('{')) continue; // of a library
+      if (!text.startsWith('{')) continue; // a library printed this line
       const line = JSON.parse(text) as Line;
       if (line.case !== undefined) measurements.push(line as Measurement);
       else skipped ??= line.skipped;
@@ -63,6 +63,6 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // it has ended
+    // the process has already ended
   }
 }

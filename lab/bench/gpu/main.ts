@@ -1,4 +1,4 @@
-// `npm run bench -- gpu`: what one NVIDIA card does, section by section, and whether it reaches the targets.
+// `npm run bench -- gpu`: measures one NVIDIA card, section by section, and compares the results with the targets.
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
@@ -14,7 +14,7 @@ import { earlierResults, type GpuResults, pending, printed, type SectionName, sa
 import { judge } from './targets.js';
 import { torchPlan } from './torch.js';
 
-/** Seconds that a section may take on a card: several times what it should. */
+/** The time limit of each section in seconds, which is several times the expected duration. */
 const LIMITS: Record<SectionName, number> = {
   check: 120,
   step: 150,
@@ -23,7 +23,7 @@ const LIMITS: Record<SectionName, number> = {
   torch: 150,
   profile: 90,
 };
-const LEAST_SECONDS = 10; // that are left for a section to start
+const LEAST_SECONDS = 10; // a section starts only if at least this much time is left
 
 export async function benchGpu(args: string[]): Promise<void> {
   const options = parseGpuOptions(args);
@@ -80,18 +80,18 @@ export async function benchGpu(args: string[]): Promise<void> {
   process.exitCode = isBad || (wanted.includes('check') && judge(sections, small)[0]!.met !== 'yes') ? 1 : 0;
 }
 
-/** @throws {LabError} saying what is missing */
+/** @throws {LabError} naming what is missing */
 async function describeCard(device: GpuOptions['device']): Promise<string> {
   if (device === 'cpu') return 'no card: the CPU';
   const folders = [providerFolder(), ...(process.env.LD_LIBRARY_PATH ?? '').split(delimiter)];
   if (!folders.some((folder) => hasCudaProvider(folder)))
     throw new LabError('device cuda is not installed: run gauntlet setup cuda');
   const gpu = await findGpu();
-  if (gpu === undefined) throw new LabError('no NVIDIA driver answers here: nvidia-smi fails');
+  if (gpu === undefined) throw new LabError('nvidia-smi fails: this machine has no working NVIDIA driver');
   return describeGpu(gpu);
 }
 
-/** In a process group of its own, because it starts processes, too. */
+/** Starts a section in its own process group, because the section starts processes, too. */
 function start(name: SectionName, { device, small, python }: GpuOptions): ChildProcess {
   const io: SpawnOptions = { stdio: ['ignore', 'pipe', 'inherit'], detached: true };
   if (name === 'torch') {

@@ -1,4 +1,4 @@
-// What the sections of the GPU benchmark share: measurements as lines of JSON on standard output, times and memory.
+// Functions for all sections of the GPU benchmark: print measurements as lines of JSON, and measure times and memory.
 import { writeSync } from 'node:fs';
 import { GauntletError } from '../../../core/base/errors.js';
 import type { MemoryKind } from '../../../ml/device/deviceSession.js';
@@ -9,22 +9,23 @@ import type { Measurement } from './results.js';
 
 export interface SectionOptions {
   device: MemoryKind;
-  small: boolean; // sizes that try the benchmark itself
-  cache: string; // folder for models
+  small: boolean; // true for small sizes, which only test the benchmark itself
+  cache: string; // the folder for models
 }
 
 type Figures = Omit<Measurement, 'case'>;
-/** Measures one case and prints it. Other cases go on if it fails. */
+/** Measures one case and prints the result. If the case fails, the other cases still run. */
 export type Recorder = (name: string, measure: () => Promise<Figures>) => Promise<void>;
 
 class TooLarge extends Error {}
 
 export const record: Recorder = async (name, measure) => {
   const figures = await measure().catch(reasonOf);
-  writeSync(1, `${JSON.stringify({ case: name, ...figures } satisfies Measurement)}\n`); // a killed process keeps it
+  // writes synchronously, so that a killed process loses nothing
+  writeSync(1, `${JSON.stringify({ case: name, ...figures } satisfies Measurement)}\n`);
 };
 
-/** Why a case has no figures. One that does not fit into the memory of the card is no failure. */
+/** Says why a case has no figures. A case that does not fit into the memory of the card counts as skipped, not failed. */
 export function reasonOf(error: Error): Pick<Measurement, 'skipped' | 'failed'> {
   const message = error.message.slice(0, 400);
   const isRefused = error instanceof TooLarge || (error instanceof GauntletError && error.code === 'OUT_OF_MEMORY');
@@ -39,7 +40,7 @@ export async function needMemory(device: MemoryKind, bytes: number): Promise<voi
     throw new TooLarge(`it needs about ${gigabytes(bytes)}, and ${gigabytes(free)} of the card are free`);
 }
 
-/** Memory of the card in use, by all programs. The runtime gives none back, so after work it is the peak of this process. */
+/** The memory of the card that all programs use. The runtime frees none, so after work this is the peak of this process. */
 export async function usedGigabytes(device: MemoryKind): Promise<number | undefined> {
   const mebibytes = device === 'cuda' ? Number((await queryGpu('memory.used'))?.[0]) : Number.NaN;
   return Number.isNaN(mebibytes) ? undefined : round((mebibytes * 2 ** 20) / 1e9);
@@ -48,7 +49,7 @@ export async function usedGigabytes(device: MemoryKind): Promise<number | undefi
 const ROUNDS = 3;
 const ENOUGH_MS = 20_000;
 
-/** Medians of up to three rounds after a first one, which also compiles. @param run gets the number of the round */
+/** Medians of up to three rounds after a warm-up round. @param run receives the number of the round */
 export async function timed<T>(run: (round: number) => Promise<T>, rounds = ROUNDS) {
   const times: number[] = [];
   let last!: T;

@@ -1,5 +1,5 @@
-// The models of the GPU benchmark: sizes of published models, filled with the same random numbers again and again, which is fast.
-// Speed does not depend on them.
+// The models of the GPU benchmark. They have the sizes of published models, and repeat one block of random numbers, because
+// that is fast to write and speed does not depend on the numbers.
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeviceTensor, type Elements, type MemoryKind } from '../../../ml/device/deviceSession.js';
@@ -14,10 +14,10 @@ import { CONFIGS } from '../shapes.js';
 
 export type ModelName = keyof typeof CONFIGS;
 
-const BLOCK = 1 << 20; // numbers
+const BLOCK = 1 << 20; // the number of values in a block
 const SPREAD = 0.03;
 
-/** The config.json. @param small two layers instead of all */
+/** Makes the config.json. @param small keeps two layers instead of all */
 export const configOf = (name: ModelName, small: boolean): Record<string, unknown> => ({
   ...CONFIGS[name],
   ...(small && { num_hidden_layers: 2 }),
@@ -27,7 +27,7 @@ export const decoderOf = (name: ModelName, small: boolean) => parseModelConfig(c
 
 const blocks = new Map<string, Elements>();
 
-/** Numbers for a parameter of this name: 1 for norms, else around 0. */
+/** Chooses values by the name of a parameter: 1 for norms, otherwise values around 0. */
 function blockFor(name: string, type: CacheType): Elements {
   const isNorm = name.includes('norm');
   const key = `${type} ${isNorm}`;
@@ -40,14 +40,14 @@ function blockFor(name: string, type: CacheType): Elements {
   return made;
 }
 
-/** The pieces of the block that fill `count` numbers, each of a multiple of `width`. */
+/** Repeats the block until it has `count` numbers. Every piece has a multiple of `width` numbers. */
 function* pieces(name: string, type: CacheType, count: number, width: number): Generator<[start: number, Elements]> {
   const block = blockFor(name, type);
   const most = width * Math.floor(block.length / width);
   for (let at = 0; at < count; at += most) yield [at, block.subarray(0, Math.min(most, count - at))];
 }
 
-/** A tensor of weights on the device. */
+/** Makes a tensor of weights on the device. */
 export function randomTensor(memory: MemoryKind, type: CacheType, name: string, shape: readonly number[]) {
   const tensor = DeviceTensor.empty(memory, type, shape);
   const width = elements(shape.slice(1));
@@ -59,7 +59,7 @@ export function randomTensor(memory: MemoryKind, type: CacheType, name: string, 
   return tensor;
 }
 
-/** A folder with the model in bfloat16, as its publisher stores it. Written once. */
+/** Writes a folder with the model in bfloat16, as publishers do, unless the folder exists. */
 export function provideModel(name: ModelName, small: boolean, cache: string): string {
   const folder = join(cache, small ? `${name}-2l` : name);
   if (existsSync(folder)) return folder;

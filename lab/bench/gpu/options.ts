@@ -1,4 +1,4 @@
-// The command line of the GPU benchmark.
+// Reads the command line of the GPU benchmark.
 import type { MemoryKind } from '../../../ml/device/deviceSession.js';
 import { FLAG, LabError, positive, readFlags, TEXT } from '../../flags.js';
 import { SECTIONS, type SectionName } from './results.js';

@@ -1,5 +1,5 @@
-// `npm run bench -- gpu --pack DIR`: everything for a machine with a card but without a network, Node included, in folders of less
-// than 50 MB, because such a machine is often reached by transfers of limited size. NVIDIA's libraries do not travel.
+// `npm run bench -- gpu --pack DIR`: packs everything that a machine with a card needs if it has no network, Node included.
+// Each folder is smaller than 50 MB, because transfers to such machines are often limited. NVIDIA's libraries are left out.
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -23,11 +23,11 @@ import { fetched } from '../../wheels.js';
 import { say } from '../machine.js';
 import { keepCapability } from './shrink.js';
 
-/** What a transfer carries: an archive of the checkout without ignored files, and of one part with its script. */
+/** A transfer carries an archive of the checkout without ignored files, and an archive of one part with its script. */
 const TRANSFER_BYTES = 64 * 2 ** 20;
-const [TAR_BLOCK, REST_BYTES] = [512, 2 ** 18]; // of folders, the script, and the end of the archive
+const [TAR_BLOCK, REST_BYTES] = [512, 2 ** 18]; // REST_BYTES is reserved for folders, the script, and the end of the archive
 const ENTRY = 'dist/lab/bench/gpu/main.js';
-/** How our code names a module that it starts as a thread or a process. */
+/** Finds the modules that our code starts as a thread or a process. */
 const STARTED = /new URL\((['"])(\.[^'"]+\.js)\1, import\.meta\.url\)/g;
 /** Packages with machine code, which a bundler cannot follow. */
 const NATIVE = ['onnxruntime-node', 'onnxruntime-common', 'koffi', '@koromix/koffi-linux-x64'];
@@ -36,7 +36,7 @@ const [CUDA_LIBRARY, ARCHIVE] = ['libonnxruntime_providers_cuda.so', 'app.tar.xz
 
 export async function packGpu({ folder, capability, commit }: { folder: string; capability: number; commit: string }) {
   if (process.platform !== 'linux' || process.arch !== 'x64') throw new LabError('--pack needs Linux on x64');
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw new LabError(`${folder} is not empty`);
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw new LabError(`--pack: ${folder} is not empty`);
   const stage = mkdtempSync(join(tmpdir(), 'gauntlet-pack-'));
   try {
     const app = join(stage, 'app');
@@ -46,7 +46,7 @@ export async function packGpu({ folder, capability, commit }: { folder: string; 
     for (const name of NATIVE) copyNative(name, app);
     await copyProvider(join(app, 'node_modules/onnxruntime-node/bin/napi-v6/linux/x64'), capability);
     copyFileSync(process.execPath, join(app, 'node'));
-    spawnSync('strip', [join(app, 'node')]); // makes it smaller; without the program, it stays as it is
+    spawnSync('strip', [join(app, 'node')]); // makes the file smaller; if `strip` is missing, the file stays as it is
     say('compressing, which takes minutes');
     const checkout = checkoutBytes();
     const parts = compress(app, stage, TRANSFER_BYTES - checkout);
@@ -70,8 +70,8 @@ export async function packGpu({ folder, capability, commit }: { folder: string; 
 }
 
 /**
- * The compiled files that the benchmark imports or starts, also those of packages, with every package.json that says how to
- * import them.
+ * Finds the compiled files that the benchmark imports or starts, also in packages, and every package.json that Node needs
+ * to resolve these imports.
  */
 export async function filesOfProgram(): Promise<Set<string>> {
   const { build } = await import('esbuild');
@@ -82,7 +82,7 @@ export async function filesOfProgram(): Promise<Set<string>> {
       entryPoints: entries,
       external: [...NATIVE, 'esbuild'],
       ...{ bundle: true, write: false, metafile: true, outdir: 'unused', format: 'esm', platform: 'node' },
-      conditions: ['node'], // those of Node itself
+      conditions: ['node'], // the export conditions that Node itself uses
       logLevel: 'error',
     });
     const added = Object.keys(metafile.inputs).filter((file) => !file.startsWith('(') && !files.has(file));
@@ -97,14 +97,14 @@ export async function filesOfProgram(): Promise<Set<string>> {
   return files;
 }
 
-/** The modules that a compiled file of ours starts. */
+/** The modules that a compiled file of ours starts as a thread or a process. */
 function startedBy(file: string): string[] {
   if (!file.startsWith('dist/')) return [];
   const named = [...readFileSync(join(ROOT, file), 'utf8').matchAll(STARTED)];
-  return named.map(([, , path]) => join(dirname(file), path!)).filter((path) => existsSync(join(ROOT, path))); // a comment names none
+  return named.map(([, , path]) => join(dirname(file), path!)).filter((path) => existsSync(join(ROOT, path))); // skips comments
 }
 
-/** What a package needs on Linux. */
+/** The files of a package that Linux needs. */
 function copyNative(name: string, app: string): void {
   const unused =
     /\.(map|md|cc|hh|S|asm|d\.[cm]?ts)$|\/(vendor|doc|docs|script|esm|musl_x64|darwin|win32|arm64)$|\/ort[.\w]*\.js$/;
@@ -112,7 +112,7 @@ function copyNative(name: string, app: string): void {
   cpSync(source, join(app, 'node_modules', name), { recursive: true, filter: (path) => !unused.test(path) });
 }
 
-/** The CUDA provider of this installation, or the one that `npm run check:cuda` keeps, for one kind of card. */
+/** The CUDA provider of this installation, or the provider that `npm run check:cuda` keeps, for one kind of card. */
 async function copyProvider(target: string, capability: number): Promise<void> {
   const source = hasCudaProvider() ? providerFolder() : await fetched(PROVIDER, say);
   for (const name of PROVIDER_FILES) {
@@ -125,7 +125,7 @@ async function copyProvider(target: string, capability: number): Promise<void> {
   }
 }
 
-/** @returns the parts of the archive, of equal size. @throws {LabError} if a transfer has no room for a part */
+/** @returns the equally large parts of the archive. @throws {LabError} if a part does not fit into a transfer */
 function compress(app: string, stage: string, room: number): string[] {
   const archive = join(stage, ARCHIVE);
   shell('tar cf - -C "$1" . | xz -T0 -6 > "$2"', app, archive);
@@ -142,10 +142,10 @@ function compress(app: string, stage: string, room: number): string[] {
     .map((name) => join(stage, name));
 }
 
-/** A file in a tar archive. */
+/** Makes one entry of a tar archive. */
 const inArchive = (path: string): number => TAR_BLOCK * (1 + Math.ceil(statSync(path).size / TAR_BLOCK));
 
-/** All files of the checkout that git does not ignore. */
+/** Lists all files of the checkout that git does not ignore. */
 function checkoutBytes(): number {
   const { stdout } = spawnSync('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
   const files = stdout.split('\0').filter((file) => file !== '' && existsSync(join(ROOT, file)));

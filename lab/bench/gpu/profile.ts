@@ -1,5 +1,5 @@
-// Where the time of a gradient goes, by operation. Its process has CUDA_LAUNCH_BLOCKING=1, so the time of a node is that of its
-// kernels, and all together is longer than without.
+// Measures where the time of a gradient goes, by operation. CUDA_LAUNCH_BLOCKING=1 makes the time of a node equal to the time
+// of its kernels, so the total is longer than without it.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +16,8 @@ import { type Recorder, round, type SectionOptions } from './measure.js';
 import { provideModel } from './models.js';
 
 const RUNS = 3;
-const TOGETHER = 8; // rows of a run of the graph
-const SHOWN = 15; // operations
+const TOGETHER = 8; // the number of rows per run of the graph
+const SHOWN = 15; // the number of operations that are shown
 
 export async function profile(record: Recorder, { device, small, cache }: SectionOptions): Promise<void> {
   const open = DeviceSession.open;
@@ -42,7 +42,7 @@ export async function profile(record: Recorder, { device, small, cache }: Sectio
         const adapter = { rank, alpha: 16, values: new Float32Array(layoutSize(loraLayout(config, rank))) };
         const rows = chains(config.vocab, small).slice(0, TOGETHER);
         for (let i = 0; i < RUNS; i++) await session.ppo(rows, adapter, { clip: 0.2, temperature: 1 });
-        await session.close(); // writes the profile
+        await session.close(); // closing the session writes the profile
         return byOperation(folder);
       } finally {
         DeviceSession.open = open;
@@ -55,11 +55,11 @@ export async function profile(record: Recorder, { device, small, cache }: Sectio
 interface Event {
   cat: string;
   name: string;
-  dur: number; // microseconds
-  args: { op_name?: string }; // of a node, always
+  dur: number; // duration in microseconds
+  args: { op_name?: string }; // the events of nodes always have an op_name
 }
 
-/** The operations that take longest. Of each node, the fastest run counts, because the first one also takes memory. */
+/** The slowest operations. Counts the fastest run of each node, because the first run also allocates memory. */
 function byOperation(folder: string): Record<string, string> {
   const nodes = new Map<string, Event>();
   for (const file of readdirSync(folder))

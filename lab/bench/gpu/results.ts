@@ -1,14 +1,14 @@
-// The results of the GPU benchmark: one file, rewritten after every measurement, from which a later run goes on.
+// The results of the GPU benchmark in one file. It is rewritten after every measurement, so that a later run can continue.
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { table } from '../../table.js';
 import type { Machine } from '../machine.js';
 import { saveJson } from '../results.js';
 
-/** In the order in which they run: what matters most comes first. */
+/** The sections in the order in which they run: the most important ones run first. */
 export const SECTIONS = ['check', 'step', 'train', 'generate', 'torch', 'profile'] as const;
 export type SectionName = (typeof SECTIONS)[number];
 
-/** One line of a section. `skipped` and `failed` say why there are no figures. */
+/** A line of a section. `skipped` or `failed` says why there are no figures. */
 export interface Measurement {
   case: string;
   skipped?: string;
@@ -18,15 +18,15 @@ export interface Measurement {
 
 export interface SectionResult {
   status: 'running' | 'done' | 'failed' | 'timeout' | 'skipped';
-  reason?: string; // unless it is done
+  reason?: string; // set unless the section is done
   seconds: number;
   measurements: Measurement[];
 }
 
-/** What figures depend on. Only those of the same identity are in one file. */
+/** Everything that the figures depend on. A file contains only figures with the same identity. */
 export interface Identity {
   commit: string;
-  card: string; // with its memory and driver
+  card: string; // the name, memory and driver of the card
   runtime: string; // the version of ONNX Runtime
   small: boolean;
 }
@@ -41,7 +41,7 @@ export interface GpuResults {
   targets: { target: string; measured: string; met: string }[];
 }
 
-/** What an earlier run found, unless it was of another commit, card or runtime, or of a checkout with changes. */
+/** The results of an earlier run, unless its commit, card or runtime differs or its checkout had changes. */
 export function earlierResults(file: string, identity: Identity): Pick<GpuResults, 'sections' | 'versions'> {
   const nothing = { sections: {}, versions: {} };
   if (!existsSync(file) || /^unknown$|-dirty$/.test(identity.commit)) return nothing;
@@ -50,17 +50,17 @@ export function earlierResults(file: string, identity: Identity): Pick<GpuResult
   return keys.every((key) => earlier.identity[key] === identity[key]) ? earlier : nothing;
 }
 
-/** The sections that must run: those that are not done, or all with `force`. */
+/** The sections that must run: those that are not done, or all sections with `force`. */
 export const pending = (wanted: readonly SectionName[], sections: GpuResults['sections'], force: boolean) =>
   wanted.filter((name) => force || sections[name]?.status !== 'done');
 
-/** Replaces the file at once, so that it is complete whenever the benchmark is stopped. */
+/** Replaces the file atomically, so that it is complete whenever the benchmark is stopped. */
 export function saveResults(file: string, results: GpuResults): void {
   saveJson(`${file}.part`, results);
   renameSync(`${file}.part`, file);
 }
 
-/** What was measured on what, and the table of targets. */
+/** Describes the machine and the measurements, and adds the table of targets. */
 export function printed({ identity, versions, sections, targets }: GpuResults): string {
   const about = { card: identity.card, commit: identity.commit, onnxruntime: identity.runtime, ...versions };
   const states = SECTIONS.flatMap((name) => (sections[name] ? [`${name}: ${sections[name].status}`] : []));

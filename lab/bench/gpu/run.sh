@@ -1,8 +1,8 @@
 #!/bin/bash
-# Runs the benchmark of a GPU on a machine without a network; written by `npm run bench -- gpu --pack DIR`. Each folder of DIR
-# has a part. `bash run.sh` keeps its part in a folder of the machine, and the last one runs the benchmark, in less than 9 minutes. Options
-# of `npm run bench -- gpu` can follow. Results: $OUT/gpu.json, default beside this script. They are kept with the parts, so a second
-# command goes on from the first.
+# Runs the benchmark of a GPU on a machine without a network. `npm run bench -- gpu --pack DIR` writes this script into every
+# folder of DIR, each of which has one part. Run `bash run.sh` once for each folder: every run keeps its part on the machine,
+# and the last one runs the benchmark in less than 9 minutes. It accepts the options of `npm run bench -- gpu`. Results are
+# in $OUT/gpu.json, by default beside this script, and with the parts, so that a second run continues the first one.
 here=$(cd "$(dirname "$0")" && pwd)
 kept=${GAUNTLET_GPU_FOLDER:-${TMPDIR:-/tmp}/gauntlet-gpu-@COMMIT@}
 out=${OUT:-$here}
@@ -14,7 +14,7 @@ if [ "$capability" != @CAPABILITY@ ]; then
   exit 1
 fi
 if [ "$have" -lt @PARTS@ ]; then
-  # what the last part needs is looked for now, while there is time to mend it
+  # checks now what the last part needs, while there is time to fix it
   nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used --format=csv,noheader
   command -v xz > /dev/null || python3 -c 'import lzma' || echo "neither xz nor python3 with lzma can unpack the parts"
   python3 -c 'import torch, transformers, peft; print("torch", torch.__version__)' 2> /dev/null || echo "the section torch will be skipped"
@@ -28,14 +28,14 @@ if [ ! -f "$kept/unpacked" ]; then
   command -v xz > /dev/null || unpack=(python3 -c "$in_python" "$kept/app")
   cat "$kept"/app.tar.xz.* | "${unpack[@]}" && touch "$kept/unpacked" || exit 1
 fi
-# NVIDIA's libraries that come with torch. Others are found by the system. Without cuDNN, as after `gauntlet setup cuda`;
-# WITH_CUDNN=1 tells whether it changes anything.
+# Uses NVIDIA's libraries that come with torch; the system finds the others. Leaves out cuDNN, as `gauntlet setup cuda` does;
+# WITH_CUDNN=1 shows whether cuDNN makes a difference.
 with_torch=$(python3 -c 'import glob, nvidia, os
 folders = (folder for package in nvidia.__path__ for folder in glob.glob(package + "/*/lib"))
 print(*(each for each in folders if os.environ.get("WITH_CUDNN") or not glob.glob(each + "/libcudnn*")), sep=":")' 2> /dev/null)
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$with_torch"
 cd "$kept/app" || exit 1
-# $OUT may be emptied before every command, so a copy follows the results
+# keeps a copy of the results, because $OUT may be emptied before every command
 results=$kept/gpu${WITH_CUDNN:+-cudnn}.json
 (while sleep 3; do cp -f "$results" "$out/" 2> /dev/null; done) &
 copier=$!

@@ -1,4 +1,4 @@
-// Started by main.ts as a process for one section, so that a crash or a full card ends only that section.
+// Runs one section. main.ts starts it as a process, so that a crash or a full card ends only that section.
 import { check } from './check.js';
 import { generate, train } from './engine.js';
 import { record, type SectionOptions } from './measure.js';

@@ -1,17 +1,17 @@
-// Makes a CUDA library small: only the machine code for one kind of card stays, the rest becomes zeros, which compress to nothing.
+// Shrinks a CUDA library: keeps the machine code for one kind of card and replaces the rest with zeros, which compress well.
 import { LabError } from '../../flags.js';
 
-const FATBIN = 0xba55ed50; // starts a bundle of machine codes
-const MACHINE_CODE = 2; // kind of an entry; 1 is source that a driver compiles
+const FATBIN = 0xba55ed50; // the magic number at the start of a bundle of machine code
+const MACHINE_CODE = 2; // the kind of an entry with machine code; kind 1 is source that a driver compiles
 
-/** @param library an ELF file, which is changed. @throws {LabError} if it has no code for this compute capability */
+/** @param library an ELF file, which is changed in place. @throws {LabError} if it has no code for this compute capability */
 export function keepCapability(library: Buffer, capability: number): void {
   const { offset, size } = sectionOf(library, '.nv_fatbin');
   const others = new Set<number>();
   let kept = 0;
   for (let at = offset; at < offset + size; ) {
     if (library.readUInt32LE(at) !== FATBIN) {
-      at += 8; // padding
+      at += 8; // skips padding
       continue;
     }
     const end = at + library.readUInt16LE(at + 6) + Number(library.readBigUInt64LE(at + 8));
@@ -34,7 +34,7 @@ export function keepCapability(library: Buffer, capability: number): void {
   throw new LabError(`the CUDA provider has no code for compute capability ${capability}; it has ${known}`);
 }
 
-/** Where a section of an ELF file for 64 bits is. */
+/** Finds the position of a section in a 64-bit ELF file. */
 function sectionOf(file: Buffer, name: string): { offset: number; size: number } {
   const [table, width, count] = [Number(file.readBigUInt64LE(40)), file.readUInt16LE(58), file.readUInt16LE(60)];
   const header = (index: number) => {

@@ -1,4 +1,4 @@
-// The time of one decoding step, with sampling at temperature 1, of the decoder that stays on the device.
+// Measures one decoding step, with sampling at temperature 1, of the decoder that stays on the device.
 import { BoundDevice } from '../../../ml/decode/boundDevice.js';
 import { cacheShapes } from '../../../ml/decode/stepInputs.js';
 import type { DeviceTensor } from '../../../ml/device/deviceSession.js';
@@ -14,11 +14,11 @@ interface Plan {
   model: ModelName;
   type: CacheType;
   rows: number;
-  rank?: number; // of an adapter beside the weights
-  recorded?: false; // default true
+  rank?: number; // the rank of an adapter beside the weights
+  recorded?: false; // true by default
 }
 
-/** Small models first: they tell most, and large ones take time to load. */
+/** The models. Small ones come first, because they are the most informative and large ones take long to load. */
 const PLANS: readonly Plan[] = [
   { model: 'SmolLM2-135M', type: 'float16', rows: 64 },
   { model: 'SmolLM2-135M', type: 'float16', rows: 64, recorded: false },
@@ -41,7 +41,7 @@ const SMALL: readonly Plan[] = [
 ];
 const [POSITIONS, FILLED, STEPS] = [256, 192, 16];
 const CHUNKS = 8;
-const WORKSPACE = 1.5e9; // CUDA itself, cuBLAS, activations
+const WORKSPACE = 1.5e9; // bytes for CUDA itself, cuBLAS and activations
 
 type Tensors = Record<string, DeviceTensor>;
 
@@ -78,7 +78,7 @@ export async function step(record: Recorder, { device, small }: SectionOptions):
           limit: new BigInt64Array(rows).fill(BigInt(STEPS)),
           uniforms: Float64Array.from({ length: STEPS * rows }, (_, i) => ((i * 0.618) % 0.98) + 0.01),
         };
-        made.runSteps(states, 2); // each of the two bindings records its graph
+        made.runSteps(states, 2); // records the graph of each of the two bindings
         const { figures } = await timed(async () => made.runSteps(states, STEPS), CHUNKS);
         const milliseconds = round((figures.seconds * 1000) / STEPS);
         const tokensPerSecond = Math.round((rows * 1000) / milliseconds);

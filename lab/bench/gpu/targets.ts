@@ -1,4 +1,4 @@
-// What a card must reach. Times are those of an H100 or better.
+// The targets that a card must reach. The times are for an H100 or a faster card.
 import type { GpuResults, Measurement, SectionName } from './results.js';
 
 interface Target {
@@ -7,7 +7,7 @@ interface Target {
   figure: string;
   most?: number;
   least?: number;
-  peer?: true; // the ratio of torch's figure to ours must be above 1
+  peer?: true; // the figure of torch divided by ours must be above 1
 }
 
 const SMOLLM2_SAMPLING = 'SmolLM2-135M 64 x 64 tokens';
@@ -28,7 +28,7 @@ export const TARGETS: readonly Target[] = [
   { section: 'step', case: 'float16 Qwen2.5-7B 64 rows, rank 16', figure: 'tokensPerSecond', least: 8_000 },
 ];
 
-/** The table of targets. The first line is about all checks. Small sizes have no figures that count. */
+/** Makes the table of targets. Its first line summarises all checks. Small sizes have no meaningful figures. */
 export function judge(sections: GpuResults['sections'], small: boolean): GpuResults['targets'] {
   const find = (section: SectionName, name: string): Measurement | undefined =>
     sections[section]?.measurements.find((each) => each.case === name);

@@ -1,9 +1,9 @@
-// The same work for transformers and peft (lab/bench/peers/gpu_peer.py).
+// Runs the same work with transformers and peft (lab/bench/peers/gpu_peer.py).
 
 import { chains, gradientCase, rankOf, SAMPLING, type Setting, samplingCase, TRAINING } from './engine.js';
 import { configOf } from './models.js';
 
-/** As many rows of one length as our chains have tokens, because torch would compute the padding of unequal ones. */
+/** Uses rows of one length with as many tokens as our chains, because torch would also compute the padding of shorter rows. */
 const ROWS = 16;
 
 export function torchPlan(device: string, small: boolean): object {

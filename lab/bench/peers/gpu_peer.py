@@ -1,5 +1,5 @@
-"""transformers and peft with random weights on a GPU: sampling, and the gradient of LoRA. The plan is JSON in the first argument.
-Prints a line of JSON for each case, as soon as it is measured."""
+"""Measures sampling and the gradient of LoRA on a GPU, with transformers, peft and random weights. Reads the plan as JSON
+from the first argument, and prints a line of JSON for each case as soon as it is measured."""
 
 import json
 import sys
@@ -45,7 +45,7 @@ def timed(work):
 
 
 def used():
-    """Memory of the card in use, by all programs. torch keeps what it took, so it is the peak."""
+    """The memory of the card that all programs use. torch keeps what it has allocated, so this is the peak."""
     if device != "cuda":
         return {}
     free, total = torch.cuda.mem_get_info()
@@ -81,7 +81,7 @@ def gradient(case):
     every = round(1 / case["trained"])
 
     def work():
-        """Only positions that predict a trained token go through the output projection, as in ours."""
+        """Applies the output projection only to positions that predict a trained token, as our graphs do."""
         net.zero_grad()
         causal = net.get_base_model()
         hidden = causal.model(input_ids=ids, use_cache=False).last_hidden_state[:, :-1]
@@ -100,7 +100,7 @@ for each in plan["cases"]:
         say(case=each["case"], **figures, **used())
     except torch.OutOfMemoryError as error:
         say(case=each["case"], skipped=str(error)[:200])
-    except Exception as error:  # the other cases go on
+    except Exception as error:  # lets the other cases run
         say(case=each["case"], failed=str(error)[:400])
     if device == "cuda":
         torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""llama.cpp as a contender. One llama_decode call steps all sequences."""
+"""Runs llama.cpp as a contender. One call of llama_decode steps all sequences."""
 
 import ctypes
 import os
@@ -10,13 +10,13 @@ import numpy as np
 from protocol import serve
 
 THREADS = int(sys.argv[1])
-QUIET = ll.llama_log_callback(lambda *_: None)  # must stay alive: the library only holds a pointer
+QUIET = ll.llama_log_callback(lambda *_: None)  # must stay alive, because the library keeps only a pointer to it
 
 
 class State:
     model = None
     context = None
-    made = None  # (sequences, positions of each, unified) of the context
+    made = None  # the context's (sequences, positions of each, unified)
     unified = {}  # (sequences, positions) -> the faster layout of the cache
     vocab = 0
 
@@ -42,7 +42,7 @@ def open_model(request):
 
 
 def context(sequences, positions, unified):
-    """Other parameters are llama.cpp's defaults: keys and values in f16."""
+    """Makes a context. Other parameters are llama.cpp's defaults: keys and values are stored in f16."""
     if State.made != (sequences, positions, unified):
         close_context()
         params = ll.llama_context_default_params()
@@ -68,7 +68,7 @@ def put(batch, index, token, position, sequence, wanted):
 
 
 def greedy(ctx, batch, rows):
-    """Steps the batch and returns the most likely next token of each of these rows."""
+    """Steps the batch and returns the most likely next token of each given row."""
     if ll.llama_decode(ctx, batch) != 0:
         raise RuntimeError("llama_decode failed")
     shape = (State.vocab,)
@@ -76,7 +76,7 @@ def greedy(ctx, batch, rows):
 
 
 def decode(job):
-    """Uses the faster cache layout: one for all sequences, or one per sequence."""
+    """Chooses the faster cache layout: one cache for all sequences, or one per sequence."""
     prompts, new = job["prompts"], job["newTokens"]
     size = (len(prompts), len(prompts[0]) + new)
     if size not in State.unified:

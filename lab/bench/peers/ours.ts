@@ -1,4 +1,4 @@
-// This project's engine as a contender: its public port, in a process that answers JSON lines.
+// Runs this project's engine as a contender. It uses the public port, in a process that answers JSON lines.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { deriveKey } from '../../../core/base/random.js';
@@ -12,7 +12,7 @@ import type { StepJob } from '../step.js';
 import { samplePeakMemory } from './peakMemory.js';
 import { serve } from './serve.js';
 
-/** The learning rate is tiny, so every round trains the same weights and losses can be compared. */
+/** The learning rate is tiny, so that every round trains nearly the same weights and losses can be compared. */
 const ADAMW = { learningRate: 1e-9, betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
 
 const peakMemory = samplePeakMemory();
@@ -118,7 +118,7 @@ async function step(job: StepJob, engine: Engine, { adapter, state }: NonNullabl
   return { seconds, tokens, loss, parts, redecoded: engine.stats().redecoded - before };
 }
 
-/** The ranges of a mask that are 1. */
+/** The ranges of a mask where it is 1. */
 function ranges(mask: readonly number[]): [number, number][] {
   const starts = [...mask.keys()].filter((t) => mask[t] === 1 && mask[t - 1] !== 1);
   return starts.map((from) => [from, mask.indexOf(0, from) < 0 ? mask.length : mask.indexOf(0, from)]);

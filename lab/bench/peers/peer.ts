@@ -1,5 +1,5 @@
-// A contender as a long-lived child process that answers JSON lines (see protocol.py), so that the runs of contenders can
-// alternate. Every failure becomes a one-line error.
+// Runs a contender as a long-lived child process that answers JSON lines (see protocol.py), so that the contenders can take
+// turns. Every failure becomes a one-line error.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { LabError } from '../../flags.js';
@@ -13,17 +13,17 @@ interface Answer {
   id: number;
   result?: unknown;
   error?: string;
-  cpu?: number; // seconds of all threads since the start
+  cpu?: number; // the CPU seconds of all threads since the process started
 }
 
 export interface Timed<T> {
   result: T;
-  cpuSeconds: number; // of the process for this request
+  cpuSeconds: number; // the CPU seconds that the process used for this request
 }
 
 const alive = new Set<ChildProcess>();
 process.on('exit', () => {
-  for (const child of alive) child.kill('SIGKILL'); // a busy one would continue
+  for (const child of alive) child.kill('SIGKILL'); // a busy process would otherwise continue
 });
 
 export class Peer {
@@ -31,7 +31,7 @@ export class Peer {
   private nextId = 1;
   private cpu = 0;
   private stderrTail = '';
-  ended: string | undefined; // the reason, after the process ended
+  ended: string | undefined; // the reason why the process ended
   private readonly gone: Promise<void>;
 
   private constructor(
@@ -42,7 +42,7 @@ export class Peer {
     child.stderr!.on('data', (chunk: Buffer) => {
       this.stderrTail = (this.stderrTail + chunk.toString()).slice(-2000);
     });
-    child.stdin!.on('error', () => {}); // reported by 'close'
+    child.stdin!.on('error', () => {}); // the event 'close' reports the error
     createInterface({ input: child.stdout! }).on('line', (line) => this.answer(line));
     this.gone = new Promise((settle) => {
       const end = (why: string): void => {
@@ -67,7 +67,7 @@ export class Peer {
     return new Peer(name, spawn(command, args, options));
   }
 
-  /** @throws {LabError} the peer's error, how it ended, or a timeout, which ends it */
+  /** @throws {LabError} the peer's error, the reason why it ended, or a timeout, which also ends the peer */
   async request<T>(op: string, body: object = {}, limitSeconds = 900): Promise<Timed<T>> {
     if (this.ended !== undefined) throw new LabError(this.ended);
     const id = this.nextId++;
@@ -102,7 +102,7 @@ export class Peer {
     try {
       answer = JSON.parse(line) as Answer;
     } catch {
-      return; // output of a library
+      return; // a library printed this line
     }
     const pending = this.pending.get(answer.id);
     if (!pending) return;

@@ -1,4 +1,4 @@
-"""Each peer is a process that reads and writes JSON lines, one answer per request.
+"""The protocol of peers. A peer is a process that reads and writes JSON lines, with one answer per request.
 
 Request {"id": 1, "op": "run", ...} -> {"id": 1, "result": ..., "cpu": s} or {"id": 1, "error": "one line"}.
 """
@@ -24,9 +24,9 @@ def peak_bytes():
 
 
 def serve(handlers):
-    """Answers until standard input ends. handlers: op -> function of the request that returns a JSON value."""
+    """Answers requests until standard input ends. `handlers` maps an op to a function from a request to a JSON value."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # the output of libraries must not look like an answer
+    os.dup2(2, 1)  # output of libraries must not look like an answer
     handlers = {"memory": lambda _: {"bytes": peak_bytes()}, **handlers}
     for line in sys.stdin:
         answer = {}
@@ -36,7 +36,7 @@ def serve(handlers):
             if request["op"] not in handlers:
                 raise ValueError(f"unknown op {request['op']}")
             answer["result"] = handlers[request["op"]](request)
-            answer["cpu"] = time.process_time()  # of all threads, since the start
+            answer["cpu"] = time.process_time()  # the CPU seconds of all threads since the start
         except Exception as error:
             text = str(error).strip() or "no message"
             answer["error"] = f"{type(error).__name__}: {text.splitlines()[0]}"

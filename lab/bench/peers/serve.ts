@@ -1,7 +1,7 @@
 // Reads one request per line from standard input and writes one answer per line to standard output.
 import { createInterface } from 'node:readline';
 
-/** An answer contains the CPU seconds of this process so far, or the first line of an error. */
+/** Adds the CPU seconds of this process to an answer. If a request fails, the answer is the first line of the error. */
 export async function serve<R extends { id: number; op: string }>(
   handlers: Record<string, (request: R) => unknown>,
 ): Promise<void> {

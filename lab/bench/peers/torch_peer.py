@@ -1,4 +1,4 @@
-"""torch, transformers and peft as a contender: the same work on the same tokens."""
+"""Runs torch, transformers and peft as a contender, with the same work on the same tokens."""
 
 import os
 import sys
@@ -10,8 +10,8 @@ import transformers
 from protocol import serve
 
 THREADS = int(sys.argv[1])
-TRAINED_ONLY = "trained" in sys.argv[2:]  # only positions that predict a trained token go through the output projection
-TOGETHER = 8  # sequences of different lengths in a forward pass
+TRAINED_ONLY = "trained" in sys.argv[2:]  # applies the output projection only to positions that predict a trained token
+TOGETHER = 8  # the number of sequences of different lengths in a forward pass
 GENERATED_TOGETHER = 32
 torch.set_num_threads(THREADS)
 transformers.logging.set_verbosity_error()
@@ -20,7 +20,7 @@ transformers.utils.logging.disable_progress_bar()
 
 class State:
     folder = None
-    kind = None  # of `model`: "base" or "adapter"
+    kind = None  # the kind of `model`: "base" or "adapter"
     model = None
     optimizer = None
 
@@ -31,7 +31,7 @@ def open_model(request):
 
 
 def model(kind):
-    """The base, or the base with its adapter. Only one of them is in memory."""
+    """Opens the base, or the base with its adapter. Only one of them is in memory."""
     if State.kind != kind:
         State.model = State.optimizer = None
         base = transformers.AutoModelForCausalLM.from_pretrained(State.folder, dtype=torch.float32)
@@ -45,7 +45,7 @@ def model(kind):
 
 
 def logprobs(net, ids, attention, mask):
-    """Of the tokens whose mask is 1, flat. cross_entropy's fused forward and backward pass is the fastest in torch."""
+    """The log-probs of the tokens whose mask is 1, as a flat list. torch computes cross_entropy fastest, because it is fused."""
     wanted = mask[:, 1:] > 0
     targets = ids[:, 1:][wanted]
     if TRAINED_ONLY:
@@ -58,7 +58,7 @@ def logprobs(net, ids, attention, mask):
 
 
 def batches(rows):
-    """All rows if their lengths are equal, else a few of similar length at a time, padded on the right."""
+    """Yields all rows at once if their lengths are equal, else a few rows of similar length, padded on the right."""
     lengths = {len(row["tokens"]) for row in rows}
     size = len(rows) if len(lengths) == 1 else TOGETHER
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]["tokens"]))
@@ -77,10 +77,10 @@ def batches(rows):
 
 
 def update(net, rows):
-    """Gradients of the clipped loss over all trained tokens, and one AdamW step. Returns the loss."""
+    """Computes the gradient of the clipped loss over all trained tokens, and makes one AdamW step. Returns the loss."""
     weights = [p for p in net.parameters() if p.requires_grad]
     if State.optimizer is None:
-        # a tiny learning rate, so that every round trains the same weights
+        # the learning rate is tiny, so that every round trains nearly the same weights
         State.optimizer = torch.optim.AdamW(weights, lr=1e-9, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
     tokens = sum(sum(row["mask"][1:]) for row in rows)
     total = 0.0
@@ -116,7 +116,7 @@ def score(job):
 
 
 def generate(net, prompts, new, end=None):
-    """Greedy answers, up to and with an end token. Prompts are padded on the left."""
+    """Decodes greedy answers, which include the end token. Prompts are padded on the left."""
     answers = []
     for start in range(0, len(prompts), GENERATED_TOGETHER):
         part = prompts[start : start + GENERATED_TOGETHER]
@@ -166,7 +166,7 @@ def step(job):
         lap("chains")
         answers += generate(net, job["tests"], job["testTokens"], end)
         lap("tests")
-    net.unmerge_adapter()  # counted as scoring
+    net.unmerge_adapter()  # its time counts as scoring
     with torch.inference_mode():
         for part, padded, ids, attention in batches(chains):
             mask = padded("mask")

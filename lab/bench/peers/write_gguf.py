@@ -1,4 +1,4 @@
-"""A Qwen2 model folder as an f32 GGUF file: write_gguf.py FOLDER OUT. The texts of the tokens are invented."""
+"""Converts a Qwen2 model folder to an f32 GGUF file: write_gguf.py FOLDER OUT. The texts of the tokens are invented."""
 
 import json
 import os

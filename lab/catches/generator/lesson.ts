@@ -1,4 +1,4 @@
-// What the generator of the family `keyhole` learns before its reinforcement: to write a program for a description, often a wrong one.
+// The lesson before the reinforcement of a `keyhole` generator: it learns to write a program for a description, often a wrong one.
 
 import { RandomStream } from '../../../core/base/random.js';
 import { PROMPTS, textOf } from '../../../core/prompts/prompts.js';
@@ -6,7 +6,7 @@ import { keyholeProblems, variantOf } from '../../families/keyhole/problems.js';
 import { renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
 import { encodeExample, type TinyVocabulary, type TrainingRow } from '../writer/tokenizer.js';
 
-const RIGHT = 0.55; // share of the examples
+const RIGHT = 0.55; // the share of examples with a right program
 
 /** The user turn of the last stage, as the product writes it for a chain without reasoning. */
 export function programPrompt(description: string): string {
@@ -17,7 +17,7 @@ export function programPrompt(description: string): string {
     .join('');
 }
 
-/** Example `index`: a problem of a composition of the train split with new constants, and the right program or a wrong one. */
+/** Example `index`: a problem of the train split with new constants, and a right or wrong program. */
 export function drawProgram(seed: number, index: number): { prompt: string; code: string } {
   const random = new RandomStream('keyhole-generator', seed, index);
   const { spec, wrong } = variantOf(random.choice(keyholeProblems('train')), index);

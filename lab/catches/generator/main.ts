@@ -1,4 +1,4 @@
-// `npm run experiments -- catches --programs`: measures programs of the generator after reinforcement with each arm's tests.
+// `npm run experiments -- catches --programs`: reinforces the generator with each arm's tests and measures its programs.
 import { mkdirSync } from 'node:fs';
 import type { Split } from '../../../core/schema/problem.js';
 import type { Value } from '../../../core/schema/value.js';
@@ -25,7 +25,7 @@ export interface ProgramsOptions {
   quick: boolean;
 }
 
-/** A record that exists is kept. */
+/** Keeps records that exist. */
 export async function measureAllPrograms(records: Records, options: ProgramsOptions, say: Say): Promise<void> {
   const { arms, seeds, split, store, commit, quick } = options;
   const isKnown = (seed: number, arm: SuiteArm): boolean => {
@@ -55,14 +55,14 @@ export async function measureAllPrograms(records: Records, options: ProgramsOpti
   }
 }
 
-/** The untrained generator is the same for all arms. */
+/** The untrained generator, which all arms share. */
 function beforeOf(records: Records, split: Split, seed: number): Shares | undefined {
   const isSame = (one: CatchRecord) => one.kind === 'programs' && one.split === split && one.seed === seed;
   const found = records.all().find(isSame);
   return found?.kind === 'programs' ? found.before : undefined;
 }
 
-/** A blind writer sees no program, so one frozen program of each problem stands for the problem. */
+/** A blind writer does not see the program, so one frozen program of each problem represents the problem. */
 async function writtenFor(store: string, seed: number, say: Say): Promise<Record<string, Value[][]>> {
   const problems = FROZEN.keyhole('train').map((problem) => ({ ...problem, wrong: problem.wrong.slice(0, 1) }));
   const { inputs } = await writtenBy({ store }, 'blind', writerNumber(seed), 'train', problems, say, TURNS);

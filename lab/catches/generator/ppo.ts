@@ -4,27 +4,27 @@ import { planMinibatches } from '../../../core/rl/schedules.js';
 import { toTrajectories } from '../../../core/rl/trajectories.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
 
-/** A prompt, and what each answer of its group earns. */
+/** A prompt, and the function that rewards the answers to it. */
 export interface Task {
   prompt: string;
   rewards(answers: readonly number[][]): number[];
 }
 
 export interface Practice {
-  name: string; // of the random streams
+  name: string; // the name of the random streams
   seed: number;
   updates: number;
-  rate: number; // falls to 0
-  longest: number; // tokens of an answer
+  rate: number; // the learning rate at the start; it falls to 0
+  longest: number; // the length limit of an answer in tokens
 }
 
-const SAMPLES = 8; // answers to each prompt
+const SAMPLES = 8; // the number of answers to each prompt
 const LORA = { rank: 8, alpha: 16 };
 const ADAM = { betas: [0.9, 0.99] as const, eps: 1e-8, weightDecay: 0, maxGradNorm: 1 };
 const MINIBATCH = 32;
 const LOSS = { clip: 0.2, temperature: 1, average: 'token' } as const;
 
-/** The adapter after all updates, and the answers that trained it: the others had the mean reward of their group. */
+/** The adapter after all updates, and the number of answers whose reward differed from the mean of their group. */
 export async function practise(
   engine: Engine,
   { name, seed, updates, rate, longest }: Practice,

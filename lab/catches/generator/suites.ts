@@ -1,5 +1,5 @@
-// The tests that reward programs. Programs change while they are trained, so a suite knows only what is known before them: the
-// description, the known inputs and the reference. Unlike in the measurement of catches, no arm has constants of the program.
+// The tests that reward programs. They exist before the programs, so a writer knows only the description, the known inputs and
+// the reference. In the measurement of catches, by contrast, some arms know constants of the program.
 
 import { RandomStream } from '../../../core/base/random.js';
 import { changedInputs, constantsIn } from '../../../core/inputs/dictionaryInputs.js';
@@ -11,10 +11,10 @@ import { renderCode, renderDescription } from '../../families/keyhole/render.js'
 import { mutations } from '../controls.js';
 import { HYBRIDS } from '../writer/arms.js';
 
-export const SUITE = 32; // inputs beside the known ones, which every suite has
+export const SUITE = 32; // the number of inputs in addition to the known ones, which every suite contains
 
 type Inputs = Iterable<Value[]>;
-/** @param written inputs of the blind writer for this problem */
+/** @param written the inputs that the blind writer wrote for this problem */
 type Draw = (problem: KeyholeProblem, written: Value[][], random: RandomStream) => Inputs;
 
 const knownOf = ({ known }: KeyholeProblem): Value[][] => known as unknown as Value[][];
@@ -39,7 +39,7 @@ const DRAWS = {
   'dictionary-10x': (problem, _written, random) => changes(knownOf(problem), problem, random),
   *blind(problem, written, random) {
     yield* written;
-    yield* mutations(knownOf(problem), random); // if the writer repeats itself
+    yield* mutations(knownOf(problem), random); // continues with mutations if the writer repeats itself
   },
   'blind-hybrid': hybrid,
   'blind-hybrid-10x': hybrid,
@@ -48,7 +48,7 @@ const DRAWS = {
 
 export type SuiteArm = keyof typeof DRAWS;
 export const SUITE_ARMS = Object.keys(DRAWS) as SuiteArm[];
-/** Of inputs beside the known ones, where it is not SUITE. */
+/** Numbers of additional inputs that differ from SUITE. */
 export const SIZES: Partial<Record<SuiteArm, number>> = {
   baseline: 0,
   'dictionary-10x': 10 * SUITE,
@@ -56,7 +56,7 @@ export const SIZES: Partial<Record<SuiteArm, number>> = {
 };
 export const needsWriter = (arm: SuiteArm): boolean => arm.startsWith('blind');
 
-/** The known inputs and as many different ones as the arm has. */
+/** The known inputs, followed by distinct inputs of the arm. */
 export function suiteOf(arm: SuiteArm, seed: number, problem: KeyholeProblem, written: Value[][] = []): KeyholeArgs[] {
   const suite = new Map(knownOf(problem).map((input) => [JSON.stringify(input), input]));
   const full = suite.size + (SIZES[arm] ?? SUITE);
@@ -69,5 +69,5 @@ export function suiteOf(arm: SuiteArm, seed: number, problem: KeyholeProblem, wr
   return [...suite.values()] as unknown as KeyholeArgs[];
 }
 
-/** A writer may write any literals. */
+/** Whether an input has the right types. A check is needed because a writer may write any literals. */
 const isLegal = ([nums, a, b]: Value[]): boolean => Array.isArray(nums) && [...nums, a, b].every(Number.isSafeInteger);

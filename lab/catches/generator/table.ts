@@ -1,19 +1,19 @@
-// The table of programs after training in docs/adversary.md.
+// Computes the table of programs after training in docs/adversary.md.
 
 import { groupBy } from '../../../core/base/groups.js';
 import { STRATA } from '../../families/keyhole/family.js';
 import { type Mean, meanOf, pairedDifference } from '../../statistics.js';
-import { table } from '../../table.js';
-import { between, interval } from '../page.js';
+import { between, table } from '../../table.js';
+import { interval } from '../page.js';
 import type { CatchRecord, ProgramsRecord } from '../records.js';
 import { SUITE_ARMS } from './suites.js';
 
 const RIVALS = ['mutation', 'dictionary', 'dictionary-10x'] as const;
 
-const WRITERS = 8; // trained blind writers
+const WRITERS = 8; // the number of trained blind writers
 export const writerNumber = (seed: number): number => seed % WRITERS;
 
-/** The page with the present records. @throws Error if the page has no place for them */
+/** Fills the page with the present records. @throws Error if the page has no place for them */
 export const withPrograms = (page: string, records: readonly CatchRecord[], split = 'test'): string =>
   between(
     page,
@@ -49,8 +49,8 @@ function tableOf(records: readonly ProgramsRecord[]): string {
 }
 
 /**
- * `b` minus `a` in percentage points, with the wider of two intervals: over seeds, and over the mean of each writer's seeds. Seeds with
- * the same writer are not independent, so the second may only widen the first.
+ * `b` minus `a` in percentage points, with the wider of two intervals: one over seeds, and one over the mean of each writer's
+ * seeds. Seeds with the same writer are not independent, so the second interval may only widen the first.
  */
 export function difference(a: readonly ProgramsRecord[], b: readonly ProgramsRecord[]): Mean {
   const pairs = b.flatMap((one) => a.filter(({ seed }) => seed === one.seed).map((other) => [other, one] as const));
@@ -64,6 +64,6 @@ export function difference(a: readonly ProgramsRecord[], b: readonly ProgramsRec
   return writers.half > seeds.half ? { ...seeds, half: writers.half } : seeds;
 }
 
-/** With its sign. */
+/** Formats a number with its sign. */
 export const points = ({ value, half, count }: Mean): string =>
   count === 0 ? '–' : `${value > 0 ? '+' : ''}${value.toFixed(1)}${Number.isNaN(half) ? '' : ` ± ${half.toFixed(1)}`}`;

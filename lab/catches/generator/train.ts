@@ -17,11 +17,11 @@ import { practise } from './ppo.js';
 import { type SuiteArm, suiteOf } from './suites.js';
 
 export const UPDATES = 40;
-const PROBLEMS = 16; // of an update
-const LONGEST = 128; // tokens of a program
+const PROBLEMS = 16; // the number of problems in an update
+const LONGEST = 128; // the length limit of a program in tokens
 const PRACTICE = { name: 'keyhole-generator', rate: 2e-3, longest: LONGEST };
 
-/** The program of an answer; undefined if it is none of the family. */
+/** Reads the program of an answer. Undefined if the program does not belong to the family. */
 export function programOf(engine: Pick<Engine, 'decode' | 'info'>, tokens: readonly number[]): KeyholeSpec | undefined {
   const ended = engine.info.eosTokens.includes(tokens.at(-1)!);
   return parseCode(engine.decode(tokens.slice(0, ended ? -1 : undefined)));
@@ -34,7 +34,7 @@ export interface Training {
   written: Record<string, Value[][]>; // problem → inputs of the blind writer; empty if the arm needs none
 }
 
-/** `trained`: answers with an advantage. Where the suite cannot tell programs apart, there is none. */
+/** `trained` counts the answers with an advantage. A group has none if its suite gives all its programs the same reward. */
 export function trainGenerator(
   engine: Engine,
   { arm, seed, updates, written }: Training,
@@ -56,7 +56,7 @@ export function trainGenerator(
   );
 }
 
-/** The product's rule `all-tests`: a half for a program that passes every test, minus a half for the others. */
+/** The product's rule `all-tests`: 0.5 for a program that passes every test, −0.5 for any other program. */
 export function rewardOf(
   program: KeyholeSpec | undefined,
   { spec }: KeyholeProblem,
@@ -68,10 +68,10 @@ export function rewardOf(
   return sumOfTerms(REWARD_RULES['all-tests'].generatorTerms(verdicts));
 }
 
-const SAMPLES = 4; // programs for each problem
-const HIDDEN = 20; // inputs that meet a special case, and inputs that meet none
+const SAMPLES = 4; // the number of programs per problem
+const HIDDEN = 20; // the number of inputs that meet a special case, and also of inputs that meet none
 
-/** Shares of programs sampled at temperature 1. A stratum counts those that are right where its special case applies. */
+/** Measures programs sampled at temperature 1. A stratum counts the programs that are right where its special case applies. */
 export async function measurePrograms(
   engine: Engine,
   { split, seed, problems = Infinity }: { split: Split; seed: number; problems?: number },
@@ -96,7 +96,7 @@ export async function measurePrograms(
   return Object.fromEntries(names.map((name) => [name, share(name)])) as Shares;
 }
 
-/** Also runs inputs of the program's own special cases, so that one which the description does not know is found. */
+/** Also runs inputs for the program's own special cases, because the reference may not have them. */
 export function judge(program: KeyholeSpec | undefined, { id, spec }: KeyholeProblem): Record<keyof Shares, boolean> {
   const random = new RandomStream('keyhole-hidden', id);
   const agrees = (draw: () => KeyholeArgs): boolean =>

@@ -1,4 +1,4 @@
-// Written inputs as arms of the measurement.
+// The arms of the measurement whose inputs a model writes.
 import { changes } from '../controls.js';
 import type { Arm } from '../measure.js';
 import type { Written } from './sample.js';
@@ -11,10 +11,10 @@ export const writerOf = (name: string, { inputs }: Written): Arm => ({
 
 export interface Hybrid {
   writer: 'trained' | 'blind' | 'public';
-  seeds: number; // inputs of the model, chosen on validation among 2, 4 and 6
+  seeds: number; // the number of inputs that the model writes, chosen on validation among 2, 4 and 6
 }
 
-/** The model writes seeds, and the changes of the control `dictionary` multiply them. */
+/** The model writes a few inputs, and the control `dictionary` mutates them. */
 export const HYBRIDS = {
   hybrid: { writer: 'trained', seeds: 2 },
   'blind-hybrid': { writer: 'blind', seeds: 4 },

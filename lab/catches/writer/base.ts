@@ -1,4 +1,4 @@
-// Trains a model of the family `keyhole` with all its parameters: the untrained base from random weights, or one that is taught from it.
+// Trains all parameters of a `keyhole` model: the untrained base from random weights, or a model that is taught from the base.
 import { RandomStream } from '../../../core/base/random.js';
 import type { ModelConfig } from '../../../ml/hf/config.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
@@ -6,26 +6,26 @@ import type { TrainingRow } from './tokenizer.js';
 import { openTrainer } from './trainer.js';
 
 const ADAM = { betas: [0.9, 0.98] as const, eps: 1e-8, weightDecay: 0.05, maxGradNorm: 1 };
-const POOL = 8; // batches that are drawn at once, sorted by length and shuffled
-const WARM_UP = 100; // steps
-const FINAL_RATE = 0.03; // share of the peak that is left at the end
+const POOL = 8; // the number of batches that are drawn at once, sorted by length and shuffled
+const WARM_UP = 100; // the number of steps with an increasing learning rate
+const FINAL_RATE = 0.03; // the share of the peak learning rate at the end
 
 export interface Schooling {
   name: string;
   row(index: number): TrainingRow;
   seed: number;
-  tokens: number; // of all sequences, prompts included
-  learningRate: number; // peak
-  batch: number; // sequences
+  tokens: number; // the tokens of all sequences, including prompts
+  learningRate: number; // the peak
+  batch: number; // in sequences
 }
 
 export interface Schooled {
   weights: ReadonlyMap<string, TensorData>;
   tokens: number;
-  loss: number; // of the last steps, smoothed
+  loss: number; // the smoothed loss of the last steps
 }
 
-/** With the settings of the shipped models. The same arguments give the same bytes. */
+/** Uses the settings of the shipped models. The same arguments give the same bytes. */
 export async function school(
   start: { config: ModelConfig; weights: ReadonlyMap<string, TensorData> },
   { name, row, seed, tokens: wanted, learningRate: peak, batch }: Schooling,
@@ -54,7 +54,7 @@ export async function school(
   }
 }
 
-/** A warm-up, then a linear decay with the share of the tokens that were seen. */
+/** The learning rate warms up, then decays linearly with the share of tokens that were seen. */
 function rateAt(peak: number, step: number, seen: number): number {
   const left = 1 - (1 - FINAL_RATE) * Math.min(1, seen);
   return peak * Math.min(1, (step + 1) / WARM_UP) * left;

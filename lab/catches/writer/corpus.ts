@@ -1,4 +1,4 @@
-// What the writers of the family `keyhole` learn from: prompts as the product writes them, and answers of four inputs.
+// The training examples of the `keyhole` writers: prompts as the product writes them, and answers of four inputs.
 
 import { RandomStream } from '../../../core/base/random.js';
 import { PROMPTS, textOf } from '../../../core/prompts/prompts.js';
@@ -9,7 +9,7 @@ import { type KeyholeProblem, keyholeProblems, variantOf, type WrongProgram } fr
 import { renderCall, renderCode, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
 import { buildVocabulary, encodeExample, type TinyVocabulary, type TrainingRow } from './tokenizer.js';
 
-export const INPUTS = 4; // of a turn
+export const INPUTS = 4; // the number of inputs in a turn
 export const REQUEST = { testsPerTurn: INPUTS, expected: 'reference' } as const;
 
 /** The user turn, as the product writes it. A blind writer does not see the program. */
@@ -23,7 +23,7 @@ export function promptOf(description: string, code: string | undefined): string 
 
 type Answer = (problem: KeyholeProblem, program: WrongProgram, random: RandomStream) => KeyholeArgs[];
 
-/** Knows the form and copies numbers, but nothing of what they are good for. */
+/** Answers that have the right form and copy numbers from the prompt, but do not aim at a special case. */
 const untrained: Answer = ({ spec }, program, random) => {
   const numbers = constantsOf([...spec.rules, ...program.spec.rules]);
   const value = (): number => {
@@ -40,7 +40,7 @@ const untrained: Answer = ({ spec }, program, random) => {
 const constantsOf = (rules: readonly Rule[]): number[] =>
   rules.flatMap(({ atoms }) => atoms.flatMap(({ value, over }) => (over === undefined ? [value] : [value, over])));
 
-/** First an input of the special case that is wrong, then inputs of others, as far as the writer can know them. */
+/** An input for the special case that is wrong, followed by inputs for other special cases that the writer can know. */
 const taught =
   (isBlind: boolean): Answer =>
   ({ spec }, program, random) => {
@@ -59,7 +59,7 @@ export type Lesson = keyof typeof LESSONS;
 
 export const answerText = (inputs: readonly KeyholeArgs[]): string => inputs.map(renderCall).join('\n');
 
-/** Numbers up to 999 are one token each, so that a constant is copied in one step. */
+/** Uses numbers up to 999, each of which is one token, so that a constant is copied in one step. */
 export function keyholeVocabulary(): TinyVocabulary {
   const texts = keyholeProblems('train').flatMap(({ spec, wrong }) => [
     promptOf(renderDescription(spec), renderCode(wrong[0]!.spec)),
@@ -68,7 +68,7 @@ export function keyholeVocabulary(): TinyVocabulary {
   return buildVocabulary(texts, LIMIT + 1);
 }
 
-/** Examples of the base with one special case, then with two: copying a constant is learned soonest where there are few. */
+/** Examples of the base have first one special case, then two, because models learn to copy a constant fastest from few. */
 const FEW_RULES = [8_000, 14_000] as const;
 
 export interface Example {
@@ -78,7 +78,7 @@ export interface Example {
   answer: KeyholeArgs[];
 }
 
-/** Example `index`: a program of a composition of the train split, with constants that no other example has, and an answer. */
+/** Example `index`: a program of the train split with constants that no other example has, and an answer. */
 export function drawExample(lesson: Lesson, seed: number, index: number): Example {
   const random = new RandomStream('keyhole-corpus', lesson, seed, index);
   const drawn = variantOf(random.choice(keyholeProblems('train')), index);
@@ -92,7 +92,7 @@ export function drawExample(lesson: Lesson, seed: number, index: number): Exampl
   return { problem, program, prompt, answer: LESSONS[lesson](problem, program, random) };
 }
 
-/** The tokens of an example. The base learns the program, too: it repeats constants. */
+/** The tokens of an example. The base also learns to predict the program, because a program repeats constants. */
 export function exampleOf(vocabulary: TinyVocabulary, lesson: Lesson, seed: number, index: number): TrainingRow {
   const { prompt, answer } = drawExample(lesson, seed, index);
   const { tokens, mask } = encodeExample(vocabulary, prompt, answerText(answer));

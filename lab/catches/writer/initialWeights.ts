@@ -1,4 +1,4 @@
-// Random initial weights: every tensor is a function of the seed and its name.
+// Draws random initial weights. Every tensor depends only on the seed and the tensor's name.
 import { RandomStream } from '../../../core/base/random.js';
 import type { ModelConfig } from '../../../ml/hf/config.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
@@ -7,8 +7,8 @@ import { parameterLayout } from '../../../ml/nn/layout.js';
 const EMBEDDING_STD = 0.05;
 
 /**
- * Embedding N(0, 0.05²); matrices N(0, 1/in), the two that write into the residual stream divided by √(2·layers)
- * (Radford et al. 2019, GPT-2); norms 1, biases 0.
+ * The embedding is N(0, 0.05²) and matrices are N(0, 1/in). The two matrices that write into the residual stream are divided
+ * by √(2·layers) (Radford et al. 2019, GPT-2). Norms are 1 and biases 0.
  */
 export function initialWeights(config: ModelConfig, seed: number): Map<string, TensorData> {
   const weights = new Map<string, TensorData>();

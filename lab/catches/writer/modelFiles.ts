@@ -1,9 +1,9 @@
-// The files of a model of the family `keyhole` except the weights. Its shape is that of the shipped models.
+// The files of a `keyhole` model except the weights. The model has the shape of the shipped models.
 import { EOS, PAD, type TinyVocabulary, tokenizerConfig, tokenizerJson } from './tokenizer.js';
 
 const TINY_CONTEXT = 512;
 
-/** config.json of a Qwen2 decoder with 0.8 M parameters. */
+/** The config.json of a Qwen2 decoder with 0.8 M parameters. */
 export function tinyConfig(vocabulary: TinyVocabulary): object {
   return {
     architectures: ['Qwen2ForCausalLM'],
@@ -29,7 +29,7 @@ export function tinyConfig(vocabulary: TinyVocabulary): object {
   };
 }
 
-/** config.json, tokenizer.json, tokenizer_config.json and generation_config.json, as they are written. */
+/** The contents of config.json, tokenizer.json, tokenizer_config.json and generation_config.json. */
 export function tinyModelFiles(vocabulary: TinyVocabulary): Map<string, string> {
   const generation = {
     eos_token_id: vocabulary.idOf(EOS),

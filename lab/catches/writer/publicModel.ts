@@ -10,10 +10,10 @@ const EXAMPLES = 960;
 const MINIBATCH = 16;
 const LORA = { rank: 16, alpha: 32 };
 const ADAM = { betas: [0.9, 0.99] as const, eps: 1e-8, weightDecay: 0, maxGradNorm: 0.5 };
-const RATE = 1e-3; // falls to 0
+const RATE = 1e-3; // the learning rate at the start; it falls to 0
 const LOSS = { supervised: true, clip: 0.2, temperature: 1 } as const;
 
-/** The tokens before the answer of a writer that does not see the program. */
+/** The tokens before the answer, for a writer that does not see the program. */
 export const chatPrompt = (engine: Engine, description: string): number[] =>
   engine
     .chat()

@@ -8,17 +8,17 @@ import { cpuSeconds } from '../prices.js';
 import type { FrozenProblem } from '../programs.js';
 import { INPUTS, promptOf } from './corpus.js';
 
-export const TEMPERATURE = 0.5; // on validation, 0.8 miscopies constants more often, and 0.2 repeats itself
-const LONGEST = 128; // tokens of a turn
+export const TEMPERATURE = 0.5; // on validation, 0.8 miscopies constants more often, and 0.2 repeats inputs
+const LONGEST = 128; // the length limit of a turn in tokens
 
 export interface Written {
-  inputs: Record<string, Value[][]>; // program → inputs in the order in which they were written
-  tokens: number; // sampled for each input, those of unreadable ones included
-  seconds: number; // CPU seconds of a sampled token
+  inputs: Record<string, Value[][]>; // program → its inputs in the order in which they were written
+  tokens: number; // the tokens sampled per input, including those of unreadable inputs
+  seconds: number; // the CPU seconds of a sampled token
 }
 
 export interface Turn {
-  tokens: number[]; // of the answer
+  tokens: number[]; // the tokens of the answer
   inputs: Value[][];
 }
 
@@ -27,10 +27,10 @@ export const readInputs = (engine: Pick<Engine, 'decode'>, tokens: readonly numb
 
 export interface Writing {
   isBlind: boolean;
-  turns: number; // of INPUTS inputs for each program
+  turns: number; // the number of turns per program; a turn has INPUTS inputs
   seed: number;
   adapter?: Adapter;
-  prompt?: (description: string) => number[]; // of a model that has another form
+  prompt?: (description: string) => number[]; // set for a model with another form of prompts
 }
 
 export async function writeInputs(

@@ -1,6 +1,6 @@
-// A word-level tokenizer, as the shipped models have it, built from texts: `tokenizer.json` for Hugging Face libraries, and an
-// encoder for training that gives the same tokens. Words, operators and the integers 0–159 are tokens; all other
-// text, string literals included, is split into characters (BPE without merges).
+// Builds a word-level tokenizer like that of the shipped models from texts: a `tokenizer.json` for Hugging Face libraries, and
+// an encoder for training that gives the same tokens. Words, operators and the integers 0–159 are tokens. All other text,
+// including string literals, is split into characters (BPE without merges).
 
 export const PAD = '<pad>';
 export const EOS = '<eos>';
@@ -26,12 +26,12 @@ const SPECIAL_TOKENS: readonly string[] = [
 const PIECE_PATTERN = '"[^"\\n]*"|\\n *|, | [^A-Za-z0-9_ \\n"\\[(\\-#]+ | ?[A-Za-z_]+|[0-9]+|[^\\n]';
 const WHOLE_INTEGERS = 160;
 
-/** Printable ASCII and the line break, into which unknown text is split. */
+/** Printable ASCII and the line break. Unknown text is split into these characters. */
 const CHARACTERS = ['\n', ...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i))];
 
 const specialPattern = new RegExp(`(${SPECIAL_TOKENS.join('|')})`);
 
-/** Special tokens, and the pieces of the text between them. */
+/** Splits text into special tokens and the pieces between them. */
 function* pieces(text: string): Generator<string> {
   for (const section of text.split(specialPattern)) {
     if (SPECIAL_TOKENS.includes(section)) yield section;
@@ -44,7 +44,7 @@ export class TinyVocabulary {
   constructor(readonly tokens: readonly string[]) {
     this.ids = new Map(tokens.map((token, id) => [token, id]));
   }
-  /** Token ids; a character outside the vocabulary becomes the unknown token. */
+  /** Encodes text. A character outside the vocabulary becomes the unknown token. */
   encode(text: string): number[] {
     const out: number[] = [];
     for (const piece of pieces(text)) {
@@ -59,25 +59,25 @@ export class TinyVocabulary {
   }
   idOf(token: string): number {
     const id = this.ids.get(token);
-    if (id === undefined) throw new RangeError(`no token ${JSON.stringify(token)}`);
+    if (id === undefined) throw new RangeError(`the vocabulary has no token ${JSON.stringify(token)}`);
     return id;
   }
 }
 
-/** A sequence and its loss mask: 1 on trained tokens. */
+/** A sequence and its loss mask, which is 1 on trained tokens. */
 export interface TrainingRow {
   tokens: number[];
   mask: number[];
 }
 
-/** A user turn and its answer. The answer and the end token after it are trained. */
+/** Encodes a user turn and its answer. The answer and the end token after it are trained. */
 export function encodeExample(vocabulary: TinyVocabulary, user: string, answer: string): TrainingRow {
   const given = vocabulary.encode(user);
   const trained = [...vocabulary.encode(answer), vocabulary.idOf(EOS)];
   return { tokens: [...given, ...trained], mask: [...given.map(() => 0), ...trained.map(() => 1)] };
 }
 
-/** Special tokens, then every piece of `texts` in code point order, except string literals and large numbers. */
+/** The vocabulary: special tokens, then every piece of `texts` by code point, except string literals and large numbers. */
 export function buildVocabulary(texts: Iterable<string>, wholeIntegers = WHOLE_INTEGERS): TinyVocabulary {
   const found = new Set<string>(CHARACTERS);
   for (let i = 0; i < wholeIntegers; i++) found.add(`${i}`);
@@ -90,7 +90,7 @@ export function buildVocabulary(texts: Iterable<string>, wholeIntegers = WHOLE_I
   return new TinyVocabulary([...SPECIAL_TOKENS, ...[...found].sort((a, b) => (a < b ? -1 : 1))]);
 }
 
-/** `tokenizer.json` of the Hugging Face tokenizers library. */
+/** Makes the `tokenizer.json` for the Hugging Face tokenizers library. */
 export function tokenizerJson(vocabulary: TinyVocabulary): object {
   return {
     version: '1.0',
@@ -124,7 +124,7 @@ export function tokenizerJson(vocabulary: TinyVocabulary): object {
   };
 }
 
-/** Contents are concatenated; the end token follows each answer. */
+/** The chat template concatenates the contents; the end token follows each answer. */
 const CHAT_TEMPLATE =
   "{% for message in messages %}{{ message['content'] }}{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
 

@@ -10,32 +10,32 @@ import { flattenWeights } from '../../../ml/pool/shared.js';
 import { planThreads } from '../../../ml/pool/threads.js';
 import type { SupervisedSequence, SupervisedSums } from '../../../ml/train/trainSession.js';
 
-const PART_SEQUENCES = 4; // small enough to keep several workers busy with a batch of 24
+const PART_SEQUENCES = 4; // small enough to keep several workers busy with a batch of 24 sequences
 
 export interface TrainerStep {
-  loss: number; // mean cross entropy over the trained tokens, before the step
+  loss: number; // the mean cross entropy over the trained tokens, computed before the step
   tokens: number;
   gradNorm: number;
 }
 
 export interface SupervisedTrainer {
-  /** One AdamW step on the mean over all trained tokens. Only matrices have weight decay. */
+  /** Makes one AdamW step on the mean over all trained tokens. Only matrices have weight decay. */
   step(sequences: SupervisedSequence[], config: Partial<AdamWConfig> & { learningRate: number }): Promise<TrainerStep>;
-  /** A copy of the parameters under their Hugging Face names. */
+  /** Copies the parameters under their Hugging Face names. */
   weights(): Map<string, TensorData>;
   close(): Promise<void>;
 }
 
 const DEFAULTS = { betas: [0.9, 0.999] as const, eps: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
 
-/** @param options.weights the initial weights; every name of parameterLayout */
+/** @param options.weights the initial weights, with every name of parameterLayout */
 export async function openTrainer(options: {
   config: ModelConfig;
   weights: ReadonlyMap<string, TensorData>;
   workers?: number;
 }): Promise<SupervisedTrainer> {
   const layout = parameterLayout(options.config);
-  const shared = flattenWeights(layout, options.weights); // the workers read it, and each step rewrites it
+  const shared = flattenWeights(layout, options.weights); // shared with the workers, which read it; each step rewrites it
   const model = { config: options.config, parameters: shared.length };
   const plan = planThreads(model, { workers: options.workers, threads: 1 });
   const pool = openPool(model, { kind: 'fed', weights: shared }, plan);
@@ -49,7 +49,7 @@ export async function openTrainer(options: {
       const jobs = split(sorted, PART_SEQUENCES).map((part): Job => {
         return { kind: 'supervised', version: state.step, sequences: part };
       });
-      const parts = await pool.runAll<SupervisedSums>(jobs.reverse()); // longest first
+      const parts = await pool.runAll<SupervisedSums>(jobs.reverse()); // starts the longest jobs first
       const total = new Float64Array(parameters.length);
       let loss = 0;
       let tokens = 0;

@@ -26,27 +26,27 @@ export type WriterName = (typeof WRITERS)[number];
 interface Course {
   lesson: Lesson | 'program';
   tokens: number;
-  learningRate: number; // peak
-  batch: number; // sequences
+  learningRate: number; // the peak
+  batch: number; // in sequences
 }
 
 type ModelName = Exclude<WriterName, 'public'> | 'generator';
 
-/** Supervised, with all parameters. */
+/** Settings of supervised training with all parameters. */
 const COURSES: Record<ModelName, Course> = {
   untrained: { lesson: 'untrained', tokens: 3_000_000, learningRate: 4e-3, batch: 24 },
   blind: { lesson: 'taught-blind', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
   trained: { lesson: 'taught', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
   generator: { lesson: 'program', tokens: 1_500_000, learningRate: 2e-3, batch: 8 },
 };
-const BASE_SEED = 0; // all models start from one base
+const BASE_SEED = 0; // all models start from the same base
 
 const folderOf = (store: string, name: WriterName | ModelName, seed: number): string => join(store, `${name}-${seed}`);
 const isBlind = (name: WriterName): boolean => name === 'blind' || name === 'public';
 
 type Say = (line: string) => void;
 
-/** The folder of a supervised model; trains it if it does not exist. */
+/** The folder of a supervised model. Trains the model if the folder does not exist. */
 export async function provideModel(store: string, name: ModelName, seed: number, say: Say): Promise<string> {
   const own = name === 'untrained' ? BASE_SEED : seed;
   const folder = folderOf(store, name, own);
@@ -70,7 +70,7 @@ async function weightsIn(folder: string): Promise<ReadonlyMap<string, TensorData
   return parseSafetensors(await readFile(join(folder, 'model.safetensors')), folder);
 }
 
-/** The writer's engine, with the adapter that it was taught, and the form of its prompts. */
+/** The writer's engine with its taught adapter, and the form of its prompts. */
 async function openWriter(
   { store, model }: Place,
   name: WriterName,
@@ -79,7 +79,7 @@ async function openWriter(
 ): Promise<{ engine: Engine } & Pick<Writing, 'adapter' | 'prompt'>> {
   if (name === 'public') {
     if (model === undefined)
-      throw new LabError('--model: the writer public is taught from a model: name its folder', 2);
+      throw new LabError('--model is missing: name the folder of the model that the writer public learns from', 2);
     const engine = await openEngine(model);
     const adapter = await provideAdapter(folderOf(store, name, seed), engine, () => teachPublic(engine, seed, say));
     return { engine, adapter, prompt: (description) => chatPrompt(engine, description) };
@@ -87,7 +87,7 @@ async function openWriter(
   return { engine: await openEngine(await provideModel(store, name, seed, say)) };
 }
 
-/** The adapter of a folder; made if the folder does not exist. */
+/** The folder of an adapter. Trains the adapter if the folder does not exist. */
 async function provideAdapter(folder: string, engine: Engine, make: () => Promise<Adapter>): Promise<Adapter> {
   if (existsSync(folder)) {
     const names = await readdir(folder);
@@ -99,16 +99,16 @@ async function provideAdapter(folder: string, engine: Engine, make: () => Promis
   return adapter;
 }
 
-const TURNS = 4; // of four inputs for each program
+const TURNS = 4; // the number of turns per program; each has four inputs
 
 export interface Place {
   store: string;
-  model?: string; // folder of the public model
+  model?: string; // the folder of the public model
 }
 
 /**
- * What a writer writes for all programs of a split. Kept, because a hybrid needs it too. A public model writes once for all programs of a
- * problem, since it is slow and sees none of them.
+ * The inputs that a writer writes for all programs of a split. Kept in a file, because a hybrid also needs them. A public model
+ * writes only once per problem, because it is slow and sees no program.
  */
 export async function writtenBy(
   place: Place,

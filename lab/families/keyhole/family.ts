@@ -7,30 +7,30 @@ import type { Split } from '../../../core/schema/problem.js';
 export const STRATA = ['direct', 'computed', 'conjunctive'] as const;
 export type Stratum = (typeof STRATA)[number];
 
-export const LIMIT = 999; // of all values and constants
+export const LIMIT = 999; // the largest absolute value of all values and constants
 
-/** What is compared with a constant: first quantities of the list, then those of the two numbers. */
+/** The quantities that are compared with a constant: first those of the list, then those of the two numbers. */
 export const LIST_QUANTITIES = ['has', 'sum', 'count', 'second', 'low', 'span'] as const;
 export const NUMBER_QUANTITIES = ['a', 'b', 'plus', 'diff'] as const;
 export type Quantity = (typeof LIST_QUANTITIES)[number] | (typeof NUMBER_QUANTITIES)[number];
 const DIRECT = ['a', 'b', 'has'] as const satisfies readonly Quantity[];
 const COMPUTED = ['sum', 'count', 'second', 'low', 'span', 'plus', 'diff'] as const satisfies readonly Quantity[];
 
-/** A condition: the quantity equals `value`. */
+/** A condition, which holds if the quantity equals `value`. */
 export interface Atom {
   quantity: Quantity;
   value: number;
-  over?: number; // 'count' counts the numbers above it
+  over?: number; // 'count' counts the numbers above this one
 }
 
-/** A special case: if all atoms hold, the program returns `result`. */
+/** A special case: the program returns `result` if all atoms hold. */
 export interface Rule {
   stratum: Stratum;
   atoms: Atom[];
   result: number;
 }
 
-/** What the conditions of a rule say of its stratum. */
+/** The stratum of a rule, which follows from its conditions. */
 export function stratumOf(atoms: readonly Atom[]): Stratum {
   if (atoms.length > 1) return 'conjunctive';
   return DIRECT.some((quantity) => quantity === atoms[0]?.quantity) ? 'direct' : 'computed';
@@ -39,7 +39,7 @@ export function stratumOf(atoms: readonly Atom[]): Stratum {
 export const BASES = ['total', 'length', 'plus', 'diff', 'less', 'largest', 'smallest', 'above'] as const;
 export type Base = (typeof BASES)[number];
 
-/** What a program computes: the first rule that applies, otherwise its base. */
+/** A program returns the result of the first rule that applies, otherwise the value of its base. */
 export interface KeyholeSpec {
   base: Base;
   rules: Rule[];
@@ -47,7 +47,7 @@ export interface KeyholeSpec {
 
 export type KeyholeArgs = [nums: number[], a: number, b: number];
 
-/** The kinds of the conditions of a problem; their constants come later (rules.ts). */
+/** The kinds of the conditions of a problem. rules.ts adds their constants. */
 export interface Shape {
   id: string;
   split: Split;
@@ -55,12 +55,12 @@ export interface Shape {
   kinds: Record<Stratum, Quantity[]>;
 }
 
-/** What no two splits share. */
+/** The composition of a problem. No two splits share one. */
 export const compositionOf = ({ kinds }: Pick<Shape, 'kinds'>): string =>
   [...kinds.computed, ...kinds.conjunctive].join('-');
 
 const COUNTS: Record<Split, number> = { train: 600, validation: 60, test: 120 };
-const HELD_OUT = { test: 0.2, validation: 0.1 }; // shares of the compositions
+const HELD_OUT = { test: 0.2, validation: 0.1 }; // the shares of the compositions
 
 export function drawKinds(stratum: Stratum, random: RandomStream): Quantity[] {
   if (stratum === 'direct') return [random.choice(DIRECT)];

@@ -1,4 +1,4 @@
-// Inputs of the family: typical ones, and those that a rule needs.
+// Draws inputs of the family: typical ones, and inputs to which a rule applies.
 import type { RandomStream } from '../../../core/base/random.js';
 import { type Atom, type KeyholeArgs, LIMIT, type Rule } from './family.js';
 
@@ -16,8 +16,8 @@ function smallArgs(random: RandomStream): KeyholeArgs {
 }
 
 /**
- * An input to which the rule applies, unless an earlier one does. Conditions of list and numbers do not touch each other. A
- * `plain` one needs no arithmetic: it copies constants, and puts small digits, zeros and extreme values around them.
+ * An input to which the rule applies, unless an earlier rule does. Conditions of the list and of the numbers are independent.
+ * A `plain` input needs no arithmetic: it copies constants, and puts small digits, zeros and extreme values around them.
  */
 export function solveRule({ atoms }: Rule, random: RandomStream, plain = false): KeyholeArgs {
   const args = plain ? smallArgs(random) : drawArgs(random);

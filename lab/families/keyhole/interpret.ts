@@ -1,10 +1,10 @@
-// Computes a program without Python, with the same values as its rendered code, and says how its conditions were decided.
+// Computes a program without Python, with the same values as its rendered code, and records how its conditions were decided.
 import { type Atom, type Base, type KeyholeArgs, type KeyholeSpec, LIMIT, type Quantity, type Rule } from './family.js';
 
 const sum = (nums: readonly number[]): number => nums.reduce((total, x) => total + x, 0);
 const sorted = (nums: readonly number[]): number[] => nums.toSorted((x, y) => x - y);
 
-/** Undefined if the list is too short to have the quantity. */
+/** Undefined if the list is too short for the quantity. */
 const QUANTITIES: Record<Exclude<Quantity, 'has'>, (args: KeyholeArgs, atom: Atom) => number | undefined> = {
   a: ([, a]) => a,
   b: ([, , b]) => b,
@@ -17,7 +17,7 @@ const QUANTITIES: Record<Exclude<Quantity, 'has'>, (args: KeyholeArgs, atom: Ato
   span: ([nums]) => (nums.length === 0 ? undefined : Math.max(...nums) - Math.min(...nums)),
 };
 
-/** The quantity, or of 'has' the number that is nearest to the constant. */
+/** The value of the quantity. For 'has', it is the number that is nearest to the constant. */
 export function quantityOf(atom: Atom, args: KeyholeArgs): number | undefined {
   if (atom.quantity !== 'has') return QUANTITIES[atom.quantity](args, atom);
   const far = (x: number): number => Math.abs(x - atom.value);
@@ -43,13 +43,13 @@ export function interpretKeyhole({ base, rules }: KeyholeSpec, args: KeyholeArgs
   return rules.find((rule) => applies(rule, args))?.result ?? BASE_VALUES[base](args);
 }
 
-/** How far a condition is from holding; 0 if it holds. */
+/** The distance of a condition from holding; 0 if it holds. */
 function distanceOf(atom: Atom, args: KeyholeArgs): number {
   const value = quantityOf(atom, args);
   return value === undefined ? 4 * LIMIT : Math.abs(value - atom.value);
 }
 
-/** The distances of the conditions that run, in order: an `and` stops at the first that does not hold. */
+/** The distances of the conditions that run, in their order. An `and` stops at the first condition that does not hold. */
 export function traceOf({ rules }: KeyholeSpec, args: KeyholeArgs): { condition: string; distance: number }[] {
   const trace: { condition: string; distance: number }[] = [];
   for (const [r, { atoms }] of rules.entries()) {

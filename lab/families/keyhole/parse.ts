@@ -1,4 +1,4 @@
-// Reads a program that a model wrote: the inverse of `renderCode`.
+// Reads a program that a model wrote. This is the inverse of `renderCode`.
 import { type Atom, BASES, type Base, type KeyholeSpec, type Quantity, type Rule, stratumOf } from './family.js';
 import { renderCode } from './render.js';
 
@@ -16,7 +16,7 @@ const PATTERNS: Record<Quantity, RegExp> = {
 };
 
 const RULE = /^ {4}if (.+):\n {8}return (-?\d+)$/gm;
-const AND = / and (?!max)/; // the `and` of 'span' belongs to its condition
+const AND = / and (?!max)/; // an `and` before `max` belongs to the condition 'span'
 
 /** Undefined if `renderCode` never writes this text. */
 export function parseCode(code: string): KeyholeSpec | undefined {
@@ -26,7 +26,7 @@ export function parseCode(code: string): KeyholeSpec | undefined {
     return { stratum: stratumOf(atoms), atoms, result: Number(result) };
   });
   if (!rules.every((rule) => rule !== undefined)) return undefined;
-  // what the patterns overlook makes the text differ from that of every base
+  // text that no pattern matches makes the program differ from every base
   const bases = BASES.filter((base: Base) => renderCode({ base, rules }) === code);
   return bases[0] && { base: bases[0], rules };
 }

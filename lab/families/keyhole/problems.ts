@@ -1,4 +1,4 @@
-// The problems of the family with their constants, their baseline tests and twelve frozen wrong programs each.
+// Draws the problems of the family: their constants, their baseline tests, and twelve frozen wrong programs each.
 
 import { RandomStream } from '../../../core/base/random.js';
 import { freshInputs } from '../../../core/inputs/freshInputs.js';
@@ -33,8 +33,8 @@ export interface WrongProgram {
 }
 
 export interface KeyholeProblem extends Shape {
-  spec: KeyholeSpec; // the reference
-  known: KeyholeArgs[]; // inputs of the baseline tests; no special case of any program applies to them
+  spec: KeyholeSpec; // the specification of the reference
+  known: KeyholeArgs[]; // the inputs of the baseline tests, to which no special case of any program applies
   wrong: WrongProgram[];
 }
 
@@ -50,7 +50,7 @@ const isHappy = (rule: Rule, known: readonly KeyholeArgs[]): boolean => known.ev
 const inRange = (value: number | undefined): value is number =>
   value !== undefined && Number.isSafeInteger(value) && Math.abs(value) <= LIMIT;
 
-/** The constants of half of the rules are values of a mutated input, so that mutation can reach them. */
+/** Half of the rules get constants from a mutated input, so that mutation can reach them. */
 function drawRule(stratum: Stratum, kinds: readonly Quantity[], known: KeyholeArgs[], random: RandomStream): Rule {
   const near = random.uniform() < 0.5;
   const result = random.int(0, 9);
@@ -67,13 +67,13 @@ function drawRule(stratum: Stratum, kinds: readonly Quantity[], known: KeyholeAr
   }
 }
 
-/** Anywhere in the range of the quantity. */
+/** Draws a constant from the whole range of the quantity. */
 function farValue(quantity: Quantity, random: RandomStream): number {
   if (quantity === 'count') return random.int(3, 4);
   return quantity === 'span' ? random.int(100, LIMIT) : random.choice([-1, 1]) * random.int(10, LIMIT);
 }
 
-/** The rule with other constants: one of its atoms is moved a little. */
+/** Copies the rule with other constants: one of its atoms is moved a little. */
 function moveRule(rule: Rule, known: KeyholeArgs[], random: RandomStream): Rule {
   for (;;) {
     const at = random.int(0, rule.atoms.length - 1);
@@ -130,17 +130,17 @@ export const keyholeProblems = (split: Split): KeyholeProblem[] => {
   return all.filter((problem) => problem.split === split);
 };
 
-/** A problem of the same kinds with other constants, for training. */
+/** Makes a problem of the same kinds with other constants, for training. */
 export const variantOf = ({ id, ...shape }: Shape, variant: number): KeyholeProblem =>
   toKeyhole({ ...shape, id: `${id}-variant-${variant}` });
 
-/** New constants, inputs and wrong programs for the shapes of a split, to confirm what was found on the first ones. */
+/** Gives the shapes of a split new constants, inputs and wrong programs, to confirm what the first ones showed. */
 export const freshKeyholeProblems = (split: Split): KeyholeProblem[] =>
   allShapes()
     .filter((shape) => shape.split === split)
     .map((shape) => toKeyhole({ ...shape, id: `${shape.id}-fresh` }));
 
-/** As a problem of the pipeline. */
+/** Converts a problem to the form of the pipeline. */
 export function toProblem({ id, spec, known, ...shape }: KeyholeProblem): Problem {
   const tests = known.map((args) => ({ args: args as Value[], expected: interpretKeyhole(spec, args) }));
   return {

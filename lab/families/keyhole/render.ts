@@ -37,7 +37,7 @@ const CONDITIONS: Record<Atom['quantity'], Words> = {
 const joined = ({ atoms }: Rule, part: 0 | 1): string =>
   atoms.map((atom) => CONDITIONS[atom.quantity](atom)[part]).join(' and ');
 
-/** The first special case that applies counts, as in the code. */
+/** Describes the special cases. As in the code, the first one that applies counts. */
 export function renderDescription({ base, rules }: KeyholeSpec): string {
   const cases = rules.map((rule, i) => `${i === 0 ? 'If' : 'Else if'} ${joined(rule, 0)}, return ${rule.result}.`);
   return [...cases, `Otherwise return ${BASE_WORDS[base][0]}.`].join(' ');
@@ -48,6 +48,6 @@ export function renderCode({ base, rules }: KeyholeSpec): string {
   return [SIGNATURE, ...cases, `    return ${BASE_WORDS[base][1]}`].join('\n');
 }
 
-/** A call as the discriminator writes it. */
+/** A call in the form that the discriminator writes. */
 export const renderCall = ([nums, a, b]: readonly [readonly number[], number, number]): string =>
   `solve([${nums.join(', ')}], ${a}, ${b})`;

@@ -1,5 +1,5 @@
-// A harder family than tiny, for a base model of the same kind. A program computes a value from each list of `rows`, or from
-// each word of `words`, and then selects from these values. Both steps are specs of the tiny family.
+// A family that is harder than tiny, for a base model of the same kind. A program computes a value from each list of `rows`, or
+// from each word of `words`, and then selects from these values. Both steps are specs of the tiny family.
 import { groupBy } from '../../../core/base/groups.js';
 import { RandomStream } from '../../../core/base/random.js';
 import type { Split } from '../../../core/schema/problem.js';
@@ -16,7 +16,7 @@ import {
 
 export type NestedSource = 'rows' | 'words';
 
-/** The inner spec reads one list or word; the outer one reads the list of its results. One of them may compare with `k`. */
+/** The inner spec reads one list or word; the outer spec reads the list of its results. One of them may compare with `k`. */
 export interface NestedSpec {
   source: NestedSource;
   inner: Spec;
@@ -29,7 +29,7 @@ export interface NestedReading extends NestedSpec {
   outer: Reading;
 }
 
-/** `id` is stable: it names the spec. */
+/** `id` is stable, because it names the spec. */
 export interface NestedProblem extends NestedSpec {
   id: string;
   split: Split;
@@ -45,12 +45,12 @@ const nameOf = ({ filter, threshold, map, reduce }: Spec): string =>
   [filter, threshold, map === 'id' ? null : map, reduce].filter((part) => part !== null).join('.');
 const idOf = ({ source, inner, outer }: NestedSpec): string => `nested-${source}-${nameOf(inner)}-${nameOf(outer)}`;
 
-/** What no two splits share: the kinds of both filters, and both reductions. */
+/** The composition of a spec: the kinds of both filters, and both reductions. No two splits share one. */
 export const compositionOf = ({ source, inner, outer }: NestedSpec): string =>
   [source, inner.filter, inner.reduce, outer.filter, outer.reduce].join('-');
 
 function drawSpec(source: NestedSource, random: RandomStream): NestedSpec {
-  // first the kind of filter: those with many thresholds are not preferred
+  // chooses the kind of filter first, so that kinds with many thresholds are not preferred
   const filterFrom = (filters: readonly FilterChoice[]): FilterChoice => {
     const kind: FilterKind = random.choice([...new Set(filters.map(([name]) => name))]);
     return random.choice(filters.filter(([name]) => name === kind));
@@ -73,9 +73,9 @@ function drawSpec(source: NestedSource, random: RandomStream): NestedSpec {
   };
 }
 
-const HELD_OUT = { test: 0.15, validation: 0.1 }; // shares of each source, reached by whole compositions
+const HELD_OUT = { test: 0.15, validation: 0.1 }; // the shares of each source, which are assigned in whole compositions
 
-/** The compositions of a source are shuffled, then assigned to test, validation and train. */
+/** Shuffles the compositions of a source, then assigns them to test, validation and train. */
 function split(specs: readonly NestedSpec[], source: NestedSource): NestedProblem[] {
   const groups = groupBy(specs, compositionOf);
   const room = { test: HELD_OUT.test * specs.length, validation: HELD_OUT.validation * specs.length };
@@ -86,7 +86,7 @@ function split(specs: readonly NestedSpec[], source: NestedSource): NestedProble
   });
 }
 
-/** Every problem of the family that `isGood`. Order, ids and split are fixed. Compositions of the splits are disjoint. */
+/** Every problem of the family for which `isGood`. Order, ids and split are fixed. The splits share no composition. */
 export function drawProblems(isGood: (spec: NestedSpec) => boolean): NestedProblem[] {
   return (['rows', 'words'] as const).flatMap((source) => {
     const random = new RandomStream('nested', 'specs', source);

@@ -1,4 +1,4 @@
-// Readings of a problem with flaws: those of the tiny family in both steps, and some that exist only where there are two.
+// Draws readings of a problem with flaws: the flaws of the tiny family in both steps, and flaws that need two steps.
 import type { RandomStream } from '../../../core/base/random.js';
 import type { Reading } from '../tiny/family.js';
 import { drawReading as drawTinyReading, type Flaw as TinyFlaw, type FlawRates as TinyRates } from '../tiny/flaws.js';
@@ -10,7 +10,7 @@ export type Flaw = `${'inner' | 'outer'} ${TinyFlaw | 'filter'}` | 'exchange';
 interface FlawRates {
   inner: TinyRates;
   outer: TinyRates;
-  innerFilter: number; // the first filter is forgotten
+  innerFilter: number; // forgets the first filter
   outerFilter: number;
   exchange: number; // the reductions are exchanged
 }
@@ -29,7 +29,7 @@ const STEP: TinyRates = {
   reduce: 0.03,
 };
 
-/** The flaws above one half are systematic: a model that learned from such programs shows them in greedy decoding too. */
+/** Flaws with a probability above one half are systematic: a model that learned from such programs has them in greedy decoding. */
 const RATES: FlawRates = {
   inner: { ...STEP, guardEnds: 0.6 },
   outer: { ...STEP, atMost: 0.6 },
@@ -57,7 +57,7 @@ export function drawReading(spec: NestedSpec, random: RandomStream): { reading: 
   };
 }
 
-/** Both steps can have the reduction of the other, and it is another one. */
+/** Whether the reductions of both steps differ and can be exchanged. */
 const canExchange = ({ source, inner, outer }: NestedReading): boolean =>
   source === 'rows' &&
   inner.reduce !== outer.reduce &&

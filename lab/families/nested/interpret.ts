@@ -2,15 +2,15 @@
 import { type Args, interpret, type Outcome, type Output, outputOf } from '../tiny/interpret.js';
 import type { NestedReading } from './family.js';
 
-/** Positional arguments: lists or words, then `k` if the spec takes one. */
+/** The arguments in their order: lists or words, then `k` if the spec takes one. */
 export type NestedArgs = [rows: (number[] | string)[], k?: number];
 
-/** The value of each list or word that the loop visits; undefined where its reduction fails. */
+/** The value of each list or word that the loop visits; undefined if its reduction fails. */
 function innerOutcomes({ inner, outer }: NestedReading, [rows, k = 0]: NestedArgs): Outcome[] {
   return rows.slice(outer.skipsFirst ? 1 : 0).map((row) => interpret(inner, [row, k]));
 }
 
-/** The loop runs before the selection, so an error in it comes first. */
+/** The value of a reading. The loop runs before the selection, so an error in the loop comes first. */
 export function interpretNested(reading: NestedReading, args: NestedArgs): Outcome {
   const outcomes = innerOutcomes(reading, args);
   const failed = outcomes.find((outcome) => 'error' in outcome);

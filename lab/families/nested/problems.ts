@@ -1,4 +1,4 @@
-// The family as problems of the pipeline: description, signature, reference code, happy-path and hidden tests.
+// Converts the family to problems of the pipeline: description, signature, reference code, baseline and hidden tests.
 import { RandomStream } from '../../../core/base/random.js';
 import type { Problem, Split } from '../../../core/schema/problem.js';
 import { isGuarded } from '../tiny/family.js';
@@ -14,7 +14,7 @@ export function allNestedProblems(): NestedProblem[] {
   return all;
 }
 
-/** Guards and thresholds make a problem harder. */
+/** Rates the difficulty: guards and thresholds make a problem harder. */
 function difficultyOf({ inner, outer }: NestedProblem): string {
   const traps = [inner, outer].flatMap((spec) => [isGuarded(spec), spec.threshold !== null]).filter(Boolean).length;
   return ['easy', 'easy', 'medium', 'hard', 'hard'][traps]!;

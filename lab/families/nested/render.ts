@@ -5,10 +5,10 @@ import { isGuarded, type Reading } from '../tiny/family.js';
 import { condition, describe, expression, filterPhrase, MAP_WORDS, REDUCE_WORDS } from '../tiny/render.js';
 import { type NestedReading, type NestedSpec, takesK } from './family.js';
 
-/** Names in the program: of the argument, of one of its elements, of the elements of that. */
+/** Names in the program: the argument, one of its elements, and an element of that element. */
 const NAMES = { rows: ['rows', 'nums', 'x'], words: ['words', 'word', 'c'] } as const;
 const UNITS = { rows: ['list', 'numbers'], words: ['word', 'characters'] } as const;
-const VALUE = 'v'; // of one list or word
+const VALUE = 'v'; // the name for the value of one list or word
 
 export const renderSignature = (spec: NestedSpec): string =>
   `def solve(${[NAMES[spec.source][0], ...(takesK(spec) ? ['k'] : [])].join(', ')}):`;
@@ -28,7 +28,7 @@ const RESULTS: Partial<Record<Reading['reduce'], string>> = {
   list: 'kept',
 };
 
-/** The reduction of `kept`. */
+/** The expression for the reduction of `kept`. */
 const result = (reading: Reading): string =>
   RESULTS[reading.reduce]! + (isGuarded(reading) && !reading.noGuard ? ' if kept else 0' : '');
 

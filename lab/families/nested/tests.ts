@@ -1,4 +1,4 @@
-// Inputs and tests of the family: baseline tests of the happy path, and hidden tests with edge cases.
+// Draws inputs and tests of the family: baseline tests with ordinary inputs, and hidden tests with edge cases.
 import { RandomStream } from '../../../core/base/random.js';
 import type { TestCase } from '../../../core/schema/problem.js';
 import type { Value } from '../../../core/schema/value.js';
@@ -21,7 +21,7 @@ export function drawArgs(spec: NestedSpec, kind: 'typical' | 'edge', random: Ran
   return takesK(spec) ? [rows, k] : [rows];
 }
 
-/** True if an input shows neither a missing guard nor an off-by-one, in any list and in the values. */
+/** True if an input cannot expose a missing guard or an off-by-one error, in any list or in the values. */
 function isHappyInput(spec: NestedSpec, args: NestedArgs): boolean {
   const [rows, k = 0] = args;
   return rows.every((row) => isHappyPath(spec.inner, [row, k])) && isHappyPath(spec.outer, outerArgs(spec, args));
@@ -41,7 +41,7 @@ const toCase = (spec: NestedSpec, args: NestedArgs): TestCase => ({
 
 const idOf = ({ source, inner, outer }: NestedSpec): string => JSON.stringify([source, inner, outer]);
 
-/** Three tests of the happy path; fewer if there are not enough such inputs. */
+/** Three tests with ordinary inputs, or fewer if there are not enough such inputs. */
 export function baselineTests(spec: NestedSpec): TestCase[] {
   const random = new RandomStream('nested', 'baseline', idOf(spec));
   const draw = (): NestedArgs => drawArgs(spec, 'typical', random);
@@ -61,7 +61,7 @@ export function hiddenTests(spec: NestedSpec): TestCase[] {
   return inputs.map((args) => toCase(spec, args));
 }
 
-/** A problem needs a happy path, on which its results differ. */
+/** Whether a problem has ordinary inputs, on which its results differ. */
 export function isGoodSpec(spec: NestedSpec): boolean {
   const tests = baselineTests(spec);
   return tests.length === BASELINE_TESTS && new Set(tests.map(({ expected }) => JSON.stringify(expected))).size > 1;

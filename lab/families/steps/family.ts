@@ -1,4 +1,4 @@
-// The problems of the `steps` family: chains of operations, with an English description, a reference program and tests.
+// Draws the problems of the `steps` family: chains of operations, with an English description, a reference and tests.
 import { groupBy } from '../../../core/base/groups.js';
 import { RandomStream } from '../../../core/base/random.js';
 import { type Problem, SPLITS, type Split } from '../../../core/schema/problem.js';
@@ -14,12 +14,12 @@ export const LEVELS = [1, 2, 3, 4, 5] as const;
 export type Level = (typeof LEVELS)[number];
 
 interface Shape {
-  lengths: number[]; // of a chain, in operations
-  hard: number; // operations of tier 2 or 3, at least
-  stateful: number; // operations of tier 3, at least
-  problems: number; // of the three splits together, at most
-  practice: number; // further problems of the train split, at most
-  rewordings: number; // of each problem of the train split, at most
+  lengths: number[]; // the lengths of chains, in operations
+  hard: number; // the smallest number of operations of tier 2 or 3
+  stateful: number; // the smallest number of operations of tier 3
+  problems: number; // the largest number of problems in the three splits together
+  practice: number; // the largest number of further problems in the train split
+  rewordings: number; // the largest number of rewordings of each problem in the train split
 }
 
 const SHAPES: Record<Level, Shape> = {
@@ -29,17 +29,17 @@ const SHAPES: Record<Level, Shape> = {
   4: { lengths: [3, 4], hard: 2, stateful: 0, problems: 120, practice: 0, rewordings: 0 },
   5: { lengths: [4], hard: 3, stateful: 1, problems: 120, practice: 0, rewordings: 0 },
 };
-const HELD_OUT = 0.2; // of the chains of a level without practice, for each of validation and test
-const TRIES = 40; // chains that are drawn for each wanted problem
+const HELD_OUT = 0.2; // the share of chains for validation, and also for test, in a level without practice
+const TRIES = 40; // the number of chains that are drawn for each wanted problem
 
 interface Chain {
   operations: readonly Operation[];
   suite: Suite;
 }
 
-const groupsOf = new Map<string, Operation[][]>(); // a family draws many thousand operations
+const groupsOf = new Map<string, Operation[][]>(); // a cache, because a family draws many thousand operations
 
-/** The operations of some tiers that take a domain, by group: the first word of their kind, like 'keep' or 'sum'. */
+/** The operations of some tiers that take a domain. The group is the first word of their kind, such as 'keep' or 'sum'. */
 function groupsFrom(domain: Domain, tiers: readonly number[]): Operation[][] {
   const key = `${domain} ${tiers.join()}`;
   let groups = groupsOf.get(key);
@@ -51,7 +51,7 @@ function groupsFrom(domain: Domain, tiers: readonly number[]): Operation[][] {
   return groups;
 }
 
-/** An operation that takes a domain: first its group, so that large groups are not preferred. */
+/** Draws an operation that takes a domain. Draws its group first, so that large groups are not preferred. */
 function drawOperation(domain: Domain, tiers: readonly number[], random: RandomStream): Operation | undefined {
   const groups = groupsFrom(domain, tiers);
   return groups.length === 0 ? undefined : random.choice(random.choice(groups));
@@ -76,7 +76,7 @@ function drawChain(level: Level, random: RandomStream): Operation[] | undefined 
   return chain;
 }
 
-/** Level 1 tries every simple operation; the others draw. */
+/** Yields candidates: level 1 tries every simple operation, and the other levels draw chains. */
 function* candidates(level: Level): Generator<Operation[]> {
   const random = new RandomStream('steps', 'chains', level);
   if (level === 1) {
@@ -90,7 +90,7 @@ function* candidates(level: Level): Generator<Operation[]> {
   }
 }
 
-/** The next `count` candidates that are good problems. `isNew` is asked once for each candidate. */
+/** The next `count` candidates that are good problems. Calls `isNew` once for each candidate. */
 function take(from: Generator<Operation[]>, count: number, isNew: (operations: Operation[]) => boolean): Chain[] {
   const chains: Chain[] = [];
   while (chains.length < count) {
@@ -102,10 +102,10 @@ function take(from: Generator<Operation[]>, count: number, isNew: (operations: O
   return chains;
 }
 
-/** Adds a value. @returns whether it was missing */
+/** Adds a value. @returns whether the value is new */
 const add = (set: Set<string>, value: string): boolean => set.size < set.add(value).size;
 
-/** What no two splits share: the sequence of kinds of operations, in level 1 with the parameter. */
+/** The composition of a chain: the kinds of its operations, in level 1 with the parameter. No two splits share one. */
 const compositionOf = (level: Level, operations: readonly Operation[]): string =>
   operations.map(({ kind, name }) => (level === 1 ? name : kind)).join(' > ');
 
@@ -141,7 +141,7 @@ function reworded(level: Level, chain: Chain): Problem[] {
   return problems.filter((_, i) => texts.indexOf(texts[i]!) === i);
 }
 
-/** The problems of a level. No composition of one split occurs in another. Practice may repeat those of the train split. */
+/** The problems of a level. The splits share no composition, but practice may repeat compositions of the train split. */
 function loadLevel(level: Level): Record<Split, Problem[]> {
   const known = loaded.get(level);
   if (known) return known;

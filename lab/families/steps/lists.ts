@@ -111,7 +111,7 @@ const CONDITIONS: Of[] = [
   },
 ];
 
-/** Keep, count, add up, find, locate and change the numbers of a condition. */
+/** Operations that keep, count, add up, find, locate or change the numbers that satisfy a condition. */
 const conditional = ({ name, words, care, python: test, holds, wrong, parameter, points }: Of): Operation[] => {
   const w = words.split(' | ');
   const common = { parameter, ...(points && { points }) } as { parameter?: number | string };
@@ -180,7 +180,7 @@ const conditional = ({ name, words, care, python: test, holds, wrong, parameter,
   ];
 };
 
-/** A list without its largest numbers. */
+/** Removes the largest numbers of a list. */
 const withoutMax = (v: number[]): number[] => v.filter((x) => x !== Math.max(...v));
 const distinct = (v: readonly number[]): number[] => [...new Set(v)];
 const ascending = (v: readonly number[]): number[] => [...v].sort((a, b) => a - b);

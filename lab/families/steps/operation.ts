@@ -1,5 +1,5 @@
-// An operation of the `steps` family: what it says in English, how it looks in Python, and what it computes, here in
-// TypeScript. A test compares the two programs. Its slips are the mistakes that programmers make with it.
+// An operation of the `steps` family: its English wording, its Python code, and its TypeScript function. A test compares the
+// two functions. The slips of an operation are the mistakes that programmers make with it.
 
 export interface Values {
   list: number[];
@@ -10,21 +10,21 @@ export type Domain = keyof Values;
 export type StepValue = Values[Domain];
 
 export interface Operation {
-  kind: string; // 'keep-above'
-  name: string; // 'keep-above-3', unique
+  kind: string; // for example 'keep-above'
+  name: string; // unique, for example 'keep-above-3'
   from: Domain;
   to: Domain;
-  tier: 1 | 2 | 3; // 2 and 3 are for the higher levels
-  words: readonly string[]; // three wordings, in the imperative; training sees the first two only
-  care: string; // what must happen in the cases that are easily forgotten
+  tier: 1 | 2 | 3; // tiers 2 and 3 are for the higher levels
+  words: readonly string[]; // three wordings in the imperative; training uses only the first two
+  care: string; // says what must happen in cases that are easily forgotten
   python: readonly string[]; // statements, then one expression; $ is the variable
-  points: readonly number[]; // numbers at which the behaviour changes
+  points: readonly number[]; // the numbers at which the behaviour changes
   run: (value: StepValue) => StepValue;
-  slips: readonly ((value: StepValue) => StepValue | undefined)[]; // undefined if the program crashes
+  slips: readonly ((value: StepValue) => StepValue | undefined)[]; // a slip returns undefined if its program crashes
 }
 
 interface Fields<F extends Domain, T extends Domain> {
-  words: string; // separated by ' | '
+  words: string; // the wordings, separated by ' | '
   care: string;
   python: string | readonly string[];
   run: (value: Values[F]) => Values[T];
@@ -59,7 +59,7 @@ export function operation<F extends Domain, T extends Domain>(
 /** A condition on the numbers of a list or the characters of a string, from which several operations are made. */
 export interface Condition<T> {
   name: string;
-  words: string; // after 'that are', separated by ' | '
+  words: string; // the words after 'that are', separated by ' | '
   care: string;
   python: string;
   holds: (item: T) => boolean;
@@ -68,7 +68,7 @@ export interface Condition<T> {
   points?: readonly number[];
 }
 
-/** The same function, which crashes without items. */
+/** The same function, but it crashes if there are no items. */
 export const crashing =
   <V extends { length: number }, R>(run: (value: V) => R) =>
   (value: V): R | undefined =>

@@ -1,5 +1,5 @@
-// Tests of a chain of operations. Baseline tests are ordinary inputs on which most slips give the right answer; hidden
-// tests expose every slip.
+// Makes the tests of a chain of operations. Baseline tests are ordinary inputs for which most slips give the right answer;
+// hidden tests expose every slip.
 import { RandomStream } from '../../../core/base/random.js';
 import type { TestCase } from '../../../core/schema/problem.js';
 import type { Domain, Operation, StepValue } from './operation.js';
@@ -14,7 +14,7 @@ const HIDDEN_TESTS = 10;
 const TYPICAL_INPUTS = 60;
 const EDGE_INPUTS = 120;
 
-/** The input and the value after each operation; shorter if one crashes, or if a value becomes large. */
+/** The input and the value after each operation. Shorter if an operation crashes or a value becomes large. */
 export function trace(operations: readonly Pick<Operation, 'run'>[], input: StepValue): StepValue[] {
   const values = [input];
   for (const { run } of operations) {
@@ -25,29 +25,29 @@ export function trace(operations: readonly Pick<Operation, 'run'>[], input: Step
   return values;
 }
 
-/** What a chain returns; undefined if it crashes, or if a value becomes large. */
+/** The result of a chain; undefined if an operation crashes or a value becomes large. */
 export function evaluate(operations: readonly Operation[], input: StepValue): StepValue | undefined {
   const values = trace(operations, input);
-  return values.length > operations.length ? (JSON.parse(JSON.stringify(values.at(-1))) as StepValue) : undefined; // not -0
+  return values.length > operations.length ? (JSON.parse(JSON.stringify(values.at(-1))) as StepValue) : undefined; // JSON turns -0 into 0
 }
 
-/** A chain with a mistake: it is correct up to operation `at`. */
+/** A chain with a mistake in operation `at`. The operations before it are correct. */
 interface WrongChain {
   at: number;
   rest: readonly Pick<Operation, 'run'>[];
 }
 
-/** Chains with one operation done wrong. */
+/** The chains in which one operation is done wrong. */
 export const slipsOf = (operations: readonly Operation[]): WrongChain[] =>
   operations.flatMap(({ slips }, at) =>
     slips.map((run) => ({ at, rest: [{ run: run as Operation['run'] }, ...operations.slice(at + 1)] })),
   );
 
-/** Chains without one of the operations. */
+/** The chains that lack one operation. */
 const shortened = (operations: readonly Operation[]): WrongChain[] =>
   operations.flatMap(({ from, to }, at) => (from === to ? [{ at, rest: operations.slice(at + 1) }] : []));
 
-/** Whether a wrong chain returns something other than the correct one, whose values are given. */
+/** Whether a wrong chain returns something other than the correct chain, whose values are given. */
 export function isExposed(
   { at, rest }: WrongChain,
   values: readonly StepValue[],
@@ -63,7 +63,7 @@ interface Candidate {
   exposes: Set<number>;
 }
 
-/** The tests of a chain, or undefined if it is not a good problem: a mistake in it may not show. */
+/** The tests of a chain. Undefined if the chain is no good problem, because no test would expose one of its mistakes. */
 export function chooseTests(operations: readonly Operation[]): Suite | undefined {
   const slips = slipsOf(operations);
   const wrong = [...slips, ...shortened(operations)];
@@ -75,7 +75,7 @@ export function chooseTests(operations: readonly Operation[]): Suite | undefined
       const values = trace(operations, input);
       if (values.length <= operations.length || !accepts(values.at(-1)!)) return [];
       const correct = JSON.stringify(values.at(-1));
-      const expected = JSON.parse(correct) as StepValue; // -0 becomes 0
+      const expected = JSON.parse(correct) as StepValue; // JSON turns -0 into 0
       const exposes = wrong.flatMap((chain, i) => (isExposed(chain, values, correct) ? [i] : []));
       return [{ test: { args: [input], expected }, exposes: new Set(exposes) }];
     });
@@ -112,9 +112,9 @@ function chooseBaseline(candidates: readonly Candidate[], slips: number): Candid
   return exposed.size * 2 <= slips ? chosen : undefined;
 }
 
-/** Tests that together expose every wrong chain, then others, each of which exposes as many as possible. */
+/** Tests that together expose every wrong chain, then further tests, each of which exposes as many as possible. */
 function chooseHidden(candidates: readonly Candidate[], wrong: number): Candidate[] | undefined {
-  const times = new Map<number, number>(); // how often a wrong chain is exposed
+  const times = new Map<number, number>(); // wrong chain → number of tests that expose it
   const value = ({ exposes }: Candidate): number =>
     [...exposes].reduce((total, i) => total + ([100, 10, 1][times.get(i) ?? 0] ?? 0), 0);
   const chosen: Candidate[] = [];
@@ -136,7 +136,7 @@ const SPECIAL: Record<Domain, StepValue[]> = {
 const WORDS = ['apple', 'book', 'cat', 'data', 'echo', 'fish', 'green', 'house', 'ink', 'moon', 'river', 'stone'];
 const LETTERS = [...'aaeioAEObbcxyzBZ  01279#'];
 
-/** Styles 0 to 2 are ordinary inputs, more and more varied; 3 is an edge case. */
+/** Styles 0 to 2 are increasingly varied ordinary inputs; style 3 is an edge case. */
 function drawInput(domain: Domain, points: readonly number[], style: number, random: RandomStream): StepValue {
   if (domain === 'number') {
     const near = [...points.map((k) => k + random.int(-1, 1)), ...points.map((k) => -k), random.int(-9, 9)];

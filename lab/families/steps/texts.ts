@@ -71,7 +71,7 @@ const CONDITIONS: Of[] = [
   ),
 ];
 
-/** Keep, remove, count, locate and mask the characters of a condition. */
+/** Operations that keep, remove, count, locate or mask the characters that satisfy a condition. */
 const conditional = ({ name, words, care, python: test, holds, wrong, parameter }: Of): Operation[] => {
   const w = words.split(' | ');
   type Test = (c: string) => boolean;

@@ -1,4 +1,4 @@
-// A chain of operations as texts: description, signature, reference program, and the reasoning of stages 1 to 4.
+// Renders a chain of operations as texts: description, signature, reference program, and the reasoning of stages 1 to 4.
 import { RandomStream } from '../../../core/base/random.js';
 import type { Domain, Operation } from './operation.js';
 import { evaluate } from './tests.js';
@@ -21,7 +21,7 @@ const resultOf = (operations: readonly Operation[]): Domain => operations.at(-1)
 export const signature = (operations: readonly Operation[]): string =>
   `def solve(${VARIABLES[inputOf(operations)]}: ${TYPES[inputOf(operations)]}) -> ${TYPES[resultOf(operations)]}:`;
 
-/** One sentence for each operation. The third wording of an operation never occurs in training. */
+/** Writes one sentence for each operation. The third wording of an operation never occurs in training. */
 export function describe(id: string, operations: readonly Operation[], training: boolean): string {
   const random = new RandomStream('steps', 'wording', id);
   const sentences = operations.map(({ words, care }, i) => {
@@ -33,7 +33,7 @@ export function describe(id: string, operations: readonly Operation[], training:
   return [`${random.choice(OPENINGS)} ${INPUTS[inputOf(operations)]}.`, ...sentences, end].join(' ');
 }
 
-/** Each operation assigns a variable of its domain; the last one returns. */
+/** The reference program. Each operation assigns a variable of its domain; the last one returns. */
 export function program(operations: readonly Operation[]): string {
   const lines = operations.flatMap(({ from, to, python }, i) => {
     const filled = python.map((line) => line.replaceAll('$', VARIABLES[from]));
@@ -72,6 +72,6 @@ export function reasoning(operations: readonly Operation[]): string[] {
   ];
 }
 
-/** The expression, or the English words if there are several lines of code. */
+/** The Python expression of an operation, or its English words if it has several lines of code. */
 const pseudocode = ({ from, python, words }: Operation): string =>
   python.length === 1 ? python[0]!.replaceAll('$', VARIABLES[from]) : words[0]!;

@@ -1,5 +1,5 @@
-// The problem family of the embedded model: all combinations of source × filter × map × reduce, split by composition, so
-// that training never sees the combination of a held-out problem.
+// The problem family of the embedded model: all combinations of source × filter × map × reduce. Combinations are assigned to
+// splits, so that training never sees the combination of a held-out problem.
 import { RandomStream } from '../../../core/base/random.js';
 import type { Split } from '../../../core/schema/problem.js';
 
@@ -12,10 +12,10 @@ export type TextMap = 'id' | 'up' | 'low' | 'rep';
 export type MapKind = NumberMap | TextMap;
 export type Reduce = 'sum' | 'count' | 'max' | 'min' | 'list' | 'first' | 'last' | 'join' | 'rev';
 
-/** What a filter compares with: a literal number, a literal character, the argument `k`, or nothing. */
+/** The operand of a filter's comparison: a literal number, a literal character, the argument `k`, or nothing. */
 export type Threshold = number | string | null;
 
-/** What a program computes. A `threshold` of 'k' is an argument (sources of numbers only). */
+/** The specification of a program. A `threshold` of 'k' is an argument and needs a source of numbers. */
 export interface Spec {
   source: Source;
   filter: FilterKind;
@@ -26,12 +26,12 @@ export interface Spec {
 
 /** A spec as a chain understands it, possibly with flaws (flaws.ts). */
 export interface Reading extends Spec {
-  noGuard?: boolean; // an empty selection is not handled
-  belowN?: boolean; // range(1, n)
-  skipsFirst?: boolean; // nums[1:]
+  noGuard?: boolean; // does not handle an empty selection
+  belowN?: boolean; // uses range(1, n)
+  skipsFirst?: boolean; // uses nums[1:]
 }
 
-/** `id` is stable: it names the spec. */
+/** `id` is stable, because it names the spec. */
 export interface TinyProblem extends Spec {
   id: string;
   split: Split;
@@ -40,14 +40,14 @@ export interface TinyProblem extends Spec {
 export const NUMBER_MAPS: readonly NumberMap[] = ['id', 'dbl', 'sq', 'abs', 'inc', 'neg'];
 const TEXT_MAPS: readonly TextMap[] = ['id', 'up', 'low', 'rep'];
 
-/** Reductions without a value for an empty selection, which a program must handle. */
+/** Reductions that have no value for an empty selection. A program must handle this case. */
 const GUARDED: readonly Reduce[] = ['max', 'min', 'first', 'last'];
 export const isGuarded = (spec: Spec): boolean => GUARDED.includes(spec.reduce);
 
 export const comparesOrder = (filter: FilterKind): filter is 'gt' | 'ge' | 'lt' | 'le' =>
   filter === 'gt' || filter === 'ge' || filter === 'lt' || filter === 'le';
 
-/** Argument names, in order. */
+/** The names of the arguments, in their order. */
 export function argumentNames(spec: Spec): string[] {
   const first = { list: 'nums', range: 'n', str: 's' }[spec.source];
   return spec.source !== 'str' && spec.threshold === 'k' ? [first, 'k'] : [first];
@@ -108,10 +108,10 @@ function enumerate(): Spec[] {
   return specs;
 }
 
-const SPLIT_SEED = 'tiny-split-7'; // gives splits with similar shares of flawed chains (0.41 to 0.42)
-const HELD_OUT = { test: 0.15, validation: 0.09 }; // shares of each source, reached by whole compositions
+const SPLIT_SEED = 'tiny-split-7'; // chosen because its splits have similar shares of flawed chains (0.41 to 0.42)
+const HELD_OUT = { test: 0.15, validation: 0.09 }; // the shares of each source, which are assigned in whole compositions
 
-/** The split of every composition: the compositions of each source are shuffled, then assigned to test, validation, train. */
+/** The split of every composition. Shuffles the compositions of each source, then assigns them to the splits. */
 function splitCompositions(specs: readonly Spec[]): Map<string, Split> {
   const splits = new Map<string, Split>();
   for (const source of ['list', 'range', 'str'] as const) {
@@ -130,7 +130,7 @@ function splitCompositions(specs: readonly Spec[]): Map<string, Split> {
   return splits;
 }
 
-/** Every problem of the family: order, ids and split are fixed. Compositions of the three splits are disjoint. */
+/** Every problem of the family. Order, ids and split are fixed. The splits share no composition. */
 export function allProblems(): TinyProblem[] {
   const specs = enumerate();
   const splits = splitCompositions(specs);

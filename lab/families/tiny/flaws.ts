@@ -1,25 +1,25 @@
-// Readings of a problem with flaws, as the chains that the shipped model was trained on had them.
+// Draws readings of a problem with flaws, like those in the chains that trained the shipped model.
 import type { RandomStream } from '../../../core/base/random.js';
 import { comparesOrder, type FilterKind, isGuarded, type Reading, type Reduce, type Spec } from './family.js';
 
 export type Flaw = 'comparison' | 'parity' | 'guard' | 'end' | 'skip' | 'map' | 'reduce';
 
-/** The probability of each flaw, in specs that allow it. */
+/** The probability of each flaw, in specs in which the flaw is possible. */
 export interface FlawRates {
-  atLeast: number; // '>=' written as '>'
-  atMost: number; // '<=' written as '<'
-  strict: number; // '>' or '<' written with '='
-  parity: number; // even and odd, vowel and not, exchanged
+  atLeast: number; // writes '>' instead of '>='
+  atMost: number; // writes '<' instead of '<='
+  strict: number; // adds '=' to '>' or '<'
+  parity: number; // exchanges even and odd, or vowel and not vowel
   guardMax: number;
   guardMin: number;
-  guardEnds: number; // first, last
-  end: number; // range(1, n)
-  skip: number; // the first element is skipped
-  map: number; // the map is forgotten
-  reduce: number; // sum becomes count, largest becomes smallest, …
+  guardEnds: number; // forgets the guard of first or last
+  end: number; // uses range(1, n)
+  skip: number; // skips the first element
+  map: number; // forgets the map
+  reduce: number; // exchanges the reduction: sum and count, largest and smallest, …
 }
 
-/** Three flaws are in more than half of the programs, the others in 4 to 25 %. */
+/** Three flaws are in more than half of the programs, and the others in 4 to 25 %. */
 export const CHAIN_FLAWS: FlawRates = {
   atLeast: 0.62,
   atMost: 0.25,
@@ -46,7 +46,7 @@ const CONFUSED: Partial<Record<Reduce, Reduce>> = {
   join: 'rev',
 };
 
-/** The spec with its comparison off by one; undefined if it has no ordering comparison. */
+/** The spec with its comparison off by one; undefined if it compares nothing by order. */
 export const withMovedComparison = (spec: Spec): Spec | undefined =>
   comparesOrder(spec.filter) ? { ...spec, filter: MOVED[spec.filter]! } : undefined;
 

@@ -3,14 +3,14 @@ import type { MapKind, Reading } from './family.js';
 
 export type Item = number | string;
 export type Output = number | string | Item[];
-/** Positional arguments: a list of ints, an int or a string, then `k` where the spec takes one. */
+/** The arguments in their order: a list of ints, an int or a string, then `k` if the spec takes one. */
 export type Args = [number[] | number | string] | [number[] | number | string, number];
 export type Outcome = { value: Output } | { error: 'ValueError' | 'IndexError' };
 
 /** Python's %, whose result has the sign of the divisor. */
 export const floorMod = (a: number, b: number): number => ((a % b) + b) % b;
 
-/** Elements in the order the loop visits them. */
+/** The elements in the order in which the loop visits them. */
 function visit(reading: Reading, args: Args): Item[] {
   const [subject] = args;
   if (reading.source === 'range') {
@@ -51,18 +51,18 @@ const MAPS: Record<MapKind, (item: Item) => Item> = {
   sq: (x) => (x as number) * (x as number),
   abs: (x) => Math.abs(x as number),
   inc: (x) => (x as number) + 1,
-  neg: (x) => 0 - (x as number), // never -0
+  neg: (x) => 0 - (x as number), // avoids -0
   up: (c) => (c as string).toUpperCase(),
   low: (c) => (c as string).toLowerCase(),
   rep: (c) => (c as string).repeat(2),
 };
 
-/** The selected elements, before the map. */
+/** The selected elements before the map. */
 export const keptItems = (reading: Reading, args: Args): Item[] => visit(reading, args).filter(keeps(reading, args));
-/** The selected elements, mapped. */
+/** The selected elements after the map. */
 const usedItems = (reading: Reading, args: Args): Item[] => keptItems(reading, args).map(MAPS[reading.map]);
 
-/** An unguarded reduction of an empty selection fails as in Python. Text must be ASCII. */
+/** The value of a reading. An unguarded reduction of an empty selection fails as in Python. Text must be ASCII. */
 export function interpret(reading: Reading, args: Args): Outcome {
   const used = usedItems(reading, args);
   const empty = used.length === 0;
@@ -92,13 +92,13 @@ export function interpret(reading: Reading, args: Args): Outcome {
   }
 }
 
-/** @throws RangeError if there is none */
+/** @throws RangeError if there is no value */
 export function outputOf(outcome: Outcome): Output {
   if ('error' in outcome) throw new RangeError(outcome.error);
   return outcome.value;
 }
 
-/** The value of a guarded reading, which cannot fail. */
+/** The value of a reading with a guard, which cannot fail. */
 export const resultOf = (reading: Reading, args: Args): Output => outputOf(interpret(reading, args));
 
 export function sameOutcome(a: Outcome, b: Outcome): boolean {

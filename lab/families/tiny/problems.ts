@@ -1,10 +1,10 @@
-// The family as problems of the pipeline: description, signature, reference code, happy-path and hidden tests.
+// Converts the family to problems of the pipeline: description, signature, reference code, baseline and hidden tests.
 import { type Problem, SPLITS, type Split } from '../../../core/schema/problem.js';
 import { allProblems, compositionOf, isGuarded, type TinyProblem } from './family.js';
 import { renderCode, renderDescription, renderSignature } from './render.js';
 import { baselineTests, hiddenTests } from './tests.js';
 
-/** A guard, a threshold and a map each make a problem harder. */
+/** Rates the difficulty: a guard, a threshold and a map each make a problem harder. */
 function difficultyOf(problem: TinyProblem): string {
   const traps = Number(isGuarded(problem)) + Number(problem.threshold !== null) + Number(problem.map !== 'id');
   return ['easy', 'easy', 'medium', 'hard'][traps]!;

@@ -1,4 +1,4 @@
-// Renders a problem as text: description, signature and reference program. A reading with flaws is rendered as a program too.
+// Renders a problem as text: description, signature and reference program. Also renders a reading with flaws as a program.
 import {
   argumentNames,
   type FilterKind,
@@ -56,7 +56,7 @@ const fallback = (spec: Spec): string => (spec.source === 'str' ? '""' : '0');
 const isText = (spec: Spec): boolean => spec.source === 'str';
 const variable = (spec: Spec): string => (isText(spec) ? 'c' : 'x');
 
-/** What a program uses of an element: the Python expression of the map. */
+/** The Python expression of the map, which a program applies to an element. */
 export function expression(spec: Spec, x = variable(spec)): string {
   const expressions: Record<MapKind, string> = {
     id: x,
@@ -72,13 +72,13 @@ export function expression(spec: Spec, x = variable(spec)): string {
   return expressions[spec.map];
 }
 
-/** 'at least 3', or '' for all. */
+/** The filter in words, such as 'at least 3'; '' selects all elements. */
 export function filterPhrase(spec: Spec): string {
   const words = FILTER_WORDS[spec.filter];
   return spec.threshold === null ? words : `${words} ${literal(spec)}`;
 }
 
-/** The Python condition of the filter, or '' for all. */
+/** The Python condition of the filter; '' selects all elements. */
 export function condition(spec: Spec, x = variable(spec)): string {
   const value = literal(spec);
   const conditions: Record<FilterKind, string> = {
@@ -105,14 +105,14 @@ export function condition(spec: Spec, x = variable(spec)): string {
 
 export const renderSignature = (spec: Spec): string => `def solve(${argumentNames(spec).join(', ')}):`;
 
-/** One sentence. For a guarded reduction it includes the value for an empty selection. */
+/** The description in one sentence. For a guarded reduction, it includes the value for an empty selection. */
 export function renderDescription(spec: Spec): string {
   const unit = isText(spec) ? 'characters' : 'numbers';
   const where = { list: 'in nums', range: 'from 1 to n', str: 'in s' }[spec.source];
   return `Return ${describe(spec, `${unit} ${where}`)}.`;
 }
 
-/** 'the largest of the numbers in nums that are even, doubled, or 0 if there are none' */
+/** The phrase after 'Return': 'the largest of the numbers in nums that are even, doubled, or 0 if there are none'. */
 export function describe(spec: Spec, items: string): string {
   const filter = spec.filter === 'all' ? '' : ` that are ${filterPhrase(spec)}`;
   const map = spec.map === 'id' ? '' : `, ${MAP_WORDS[spec.map]}`;

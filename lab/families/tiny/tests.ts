@@ -1,4 +1,4 @@
-// Inputs and tests of the family: baseline tests of the happy path, and hidden tests with edge cases.
+// Draws inputs and tests of the family: baseline tests with ordinary inputs, and hidden tests with edge cases.
 import { RandomStream } from '../../../core/base/random.js';
 import type { TestCase } from '../../../core/schema/problem.js';
 import { argumentNames, isGuarded, type Reading, type Spec, type TinyProblem } from './family.js';
@@ -9,10 +9,10 @@ const BASELINE_TESTS = 3;
 const HIDDEN_TYPICAL = 8;
 const HIDDEN_EDGE = 12;
 
-const LETTERS = [...'aabbeeioAEBT12']; // common letters twice
+const LETTERS = [...'aabbeeioAEBT12']; // common letters occur twice
 const TRIES = 400;
 
-/** The value at which the filter changes, for edge inputs; 0 if it has no threshold. */
+/** The value at which the filter changes, for edge inputs; 0 if the filter has no threshold. */
 const turningPoint = (spec: Spec, k: number): number =>
   spec.threshold === 'k' ? k : typeof spec.threshold === 'number' ? spec.threshold : 0;
 
@@ -23,7 +23,7 @@ export function drawArgs(spec: Spec, kind: 'typical' | 'edge', random: RandomStr
   return argumentNames(spec).length === 2 ? [subject, k] : [subject];
 }
 
-/** The first argument. */
+/** Draws the first argument. */
 export function drawSubject(spec: Spec, k: number, kind: 'typical' | 'edge', random: RandomStream): Args[0] {
   const edge = kind === 'edge';
   const point = turningPoint(spec, k);
@@ -51,7 +51,7 @@ export function visits(spec: Spec, args: Args, value: number): boolean {
   return (subject as number[]).includes(value);
 }
 
-/** True if something is selected and no element is the boundary value: it shows neither a missing guard nor an off-by-one. */
+/** True if an input selects something and has no boundary value, so it exposes neither a missing guard nor an off-by-one error. */
 export function isHappyPath(spec: Spec, args: Args): boolean {
   if (keptItems(spec, args).length === 0) return false;
   const boundary = boundaryValue(spec, args);
@@ -64,7 +64,7 @@ export function isHappyPath(spec: Spec, args: Args): boolean {
 
 const toCase = (spec: Spec, args: Args): TestCase => ({ args: [...args], expected: resultOf(spec, args) });
 
-/** Up to `wanted` distinct inputs that `accept` takes. */
+/** Draws up to `wanted` distinct inputs for which `accept` is true. */
 export function distinctArgs<A>(wanted: number, draw: () => A, accept: (args: A) => boolean = () => true): A[] {
   const found = new Map<string, A>();
   for (let tries = 0; tries < TRIES && found.size < wanted; tries++) {
@@ -74,7 +74,7 @@ export function distinctArgs<A>(wanted: number, draw: () => A, accept: (args: A)
   return [...found.values()];
 }
 
-/** Three tests of the happy path, or at least one if a range has fewer such inputs. */
+/** Three tests with ordinary inputs, or at least one if a range has fewer such inputs. */
 export function baselineTests(problem: TinyProblem): TestCase[] {
   const random = new RandomStream('tiny', 'baseline', problem.id);
   return distinctArgs(
@@ -84,7 +84,7 @@ export function baselineTests(problem: TinyProblem): TestCase[] {
   ).map((args) => toCase(problem, args));
 }
 
-/** 8 typical and 12 edge inputs, repeated if there are fewer distinct ones. */
+/** 8 typical and 12 edge inputs. Inputs repeat if there are fewer distinct ones. */
 export function hiddenTests(problem: TinyProblem): TestCase[] {
   const random = new RandomStream('tiny', 'hidden', problem.id);
   const take = (count: number, kind: 'typical' | 'edge'): Args[] => {

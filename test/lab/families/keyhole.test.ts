@@ -1,4 +1,4 @@
-// The family with rare triggers: its splits, its frozen programs and the inputs that catch them. CPython says what programs compute.
+// The keyhole family: its splits, its frozen programs and the inputs that catch them. CPython checks the results of programs.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../../core/base/random.js';
 import { problemSchema, SPLITS } from '../../../core/schema/problem.js';
@@ -20,7 +20,7 @@ const family = SPLITS.flatMap((split) => keyholeProblems(split));
 const stream = (...path: (string | number)[]): RandomStream => new RandomStream('keyhole-test', ...path);
 
 describe('the keyhole family', () => {
-  it('splits by composition', () => {
+  it('shares no composition between splits', () => {
     const owner = new Map<string, string>();
     for (const problem of family) {
       assert.equal(owner.get(compositionOf(problem)) ?? problem.split, problem.split);
@@ -33,7 +33,7 @@ describe('the keyhole family', () => {
     for (const problem of family.slice(0, 40)) problemSchema.parse(toProblem(problem));
   });
 
-  it('reads what it renders, and nothing else', () => {
+  it('reads the programs that it renders, and no other text', () => {
     const specs = family.flatMap(({ spec, wrong }) => [spec, ...wrong.map((one) => one.spec)]);
     for (const spec of specs) assert.deepEqual(parseCode(renderCode(spec)), spec);
     for (const [i, spec] of specs.slice(0, 400).entries()) {
@@ -66,7 +66,7 @@ describe('the keyhole family', () => {
     }
   });
 
-  it('has an input within the range for every special case, also without arithmetic', () => {
+  it('has an input within the range for every special case, even without arithmetic', () => {
     for (const [i, { spec, wrong }] of family.entries()) {
       for (const rule of [...spec.rules, ...wrong.flatMap((program) => program.spec.rules)]) {
         for (const plain of [true, false]) {
@@ -97,7 +97,7 @@ describe('the keyhole family', () => {
     assert.ok(hidden / family.length / 12 < 0.02, `${hidden}`);
   });
 
-  it('tells how near each condition comes, up to the first that does not hold', () => {
+  it('measures the distance of each condition, up to the first condition that does not hold', () => {
     const rule = (stratum: 'conjunctive', ...atoms: KeyholeSpec['rules'][number]['atoms']) => ({
       stratum,
       atoms,
@@ -113,7 +113,7 @@ describe('the keyhole family', () => {
     assert.deepEqual(distances([[5, 5], 4, 0]), [0, 0]);
   });
 
-  describe('under CPython', () => {
+  describe('compared with CPython', () => {
     before(requirePython);
 
     it('computes the same as the interpreter, for references and wrong programs', () => {

@@ -1,4 +1,4 @@
-// The harder family: its splits, its tests and its flaws. CPython says what programs compute.
+// The nested family: its splits, its tests and its flaws. CPython checks the results of programs.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../../core/base/random.js';
 import { problemSchema, SPLITS } from '../../../core/schema/problem.js';
@@ -16,7 +16,7 @@ describe('the nested family', () => {
   const family = allNestedProblems();
   const loaded = loadNestedProblems();
 
-  it('splits by composition, with both sources in every split', () => {
+  it('shares no composition between splits, and has both sources in every split', () => {
     const owner = new Map<string, string>();
     for (const problem of family) {
       assert.equal(owner.get(compositionOf(problem)) ?? problem.split, problem.split);
@@ -59,7 +59,7 @@ describe('the nested family', () => {
     assert.ok(unnoticed / flawed > 0.5, `${unnoticed / flawed}`);
   });
 
-  describe('under CPython', () => {
+  describe('compared with CPython', () => {
     before(requirePython);
 
     it('computes the same as the interpreter, for correct and flawed readings', () => {

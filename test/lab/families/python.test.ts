@@ -10,7 +10,7 @@ import { requirePython, runPython } from '../../support/cpython.js';
 
 const stream = (...path: (string | number)[]): RandomStream => new RandomStream('python-test', ...path);
 
-describe('rendered programs under CPython', () => {
+describe('rendered programs compared with CPython', () => {
   before(requirePython);
 
   it('compute the same as the interpreter, for correct and flawed readings', () => {

@@ -1,4 +1,4 @@
-// The shipped problems are those of the families, and the shipped base models are those that data/manifest.json and their cards describe.
+// The shipped problems equal those of the families, and the shipped base models match data/manifest.json and their cards.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -16,12 +16,12 @@ import { openSandbox } from '../../../workers/deps/openSandbox.js';
 import { temporaryFolder } from '../../infra/support.js';
 
 describe('the shipped problems', function () {
-  this.timeout(600_000); // the family computes for a quarter of a minute on an idle machine
+  this.timeout(600_000); // computing the family takes 15 seconds on an idle machine
 
   for (const [name, generate] of Object.entries(PROBLEMS)) {
-    it(`are those that the family computes: ${name}`, async () => {
+    it(`equal the problems that the family computes: ${name}`, async () => {
       const generated = generate();
-      // not the bytes of the file: versions of zlib compress differently
+      // compares contents, because versions of zlib compress differently
       const text = gunzipSync(readFileSync(shippedProblemsPath(name))).toString();
       assert.ok(text === linesOf(generated), 'data/ is out of date: npm run make:problems');
       const loaded = await loadProblems(name === 'steps' ? 'steps:1-5' : name);
@@ -37,7 +37,7 @@ const manifest = JSON.parse(readFileSync(join(ROOT, 'data', 'manifest.json'), 'u
 const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
 
 describe('data/manifest.json', () => {
-  it('has the counts and digests of the tiny problems and of the files of their model', () => {
+  it("has the counts and digests of the tiny problems and of their model's files", () => {
     const splits = Object.entries(PROBLEMS.tiny());
     const perSplit = (of: (problems: (typeof splits)[number][1]) => unknown) =>
       Object.fromEntries(splits.map(([split, problems]) => [split, of(problems)]));
@@ -61,7 +61,7 @@ describe('the card of a shipped model', function () {
       assert.ok(cardOf(name).includes(digest));
     });
 
-  it('has the rates that the model reaches on the test split: tiny', async () => {
+  it('has the rates that the model reaches on the test split of tiny', async () => {
     const card = cardOf('tiny');
     const engine = await openEngine(shippedModelPath('tiny'));
     const sandbox = await openSandbox('auto');

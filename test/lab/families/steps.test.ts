@@ -1,4 +1,4 @@
-// The `steps` family: its programs under CPython, what its tests expose, its splits and its texts.
+// The `steps` family: its programs under CPython, its tests, its splits and its texts.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ for job in json.load(sys.stdin):
 json.dump(out, sys.stdout)
 `;
 
-/** The operations of a problem, from its title. */
+/** The operations of a problem, read from its title. */
 const operationsOf = ({ title, tags }: Problem) => {
   let from = tags[0]!;
   return title!.split(', then ').map((name) => {
@@ -29,7 +29,7 @@ const operationsOf = ({ title, tags }: Problem) => {
 };
 const words = (text: string): number => text.split(/\s+/).length;
 
-describe('the family steps', function () {
+describe('the steps family', function () {
   this.timeout(120_000);
   let sets: ReturnType<typeof loadSteps>[];
   let all: Problem[];
@@ -38,7 +38,7 @@ describe('the family steps', function () {
     all = sets.flatMap((set) => SPLITS.flatMap((split) => set[split]));
   });
 
-  it('has references that agree with the expected values under CPython, at all levels', function () {
+  it('has references that give the expected values under CPython at all levels', function () {
     if (spawnSync('python3', ['--version']).status !== 0) {
       console.log('      skipped: no python3 on this machine');
       this.skip();
@@ -70,7 +70,7 @@ describe('the family steps', function () {
     }
   });
 
-  it('splits by composition', () => {
+  it('shares no composition between splits', () => {
     for (const [i, set] of sets.entries()) {
       const owner = new Map<string, string>();
       for (const split of SPLITS) {
@@ -98,7 +98,7 @@ describe('the family steps', function () {
     );
   });
 
-  it('gives every problem of the schema its own id and description, short in levels 1 and 2', () => {
+  it('gives every problem its own id and description, which is short in levels 1 and 2', () => {
     assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
     assert.equal(new Set(all.map(({ description }) => description)).size, all.length);
     for (const problem of all) assert.deepEqual(problemSchema.parse(problem), problem);
@@ -120,7 +120,7 @@ describe('the family steps', function () {
     }
   });
 
-  it('is the same on every machine', () => {
+  it('has the recorded digest on every machine', () => {
     const digest = createHash('sha256').update(JSON.stringify(sets)).digest('hex');
     assert.equal(digest.slice(0, 16), '7769fcfd5d623ca6');
   });

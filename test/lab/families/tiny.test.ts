@@ -10,8 +10,8 @@ const family = allProblems();
 const loaded = loadTinyProblems();
 const argsOf = (test: { args: unknown[] }): Args => test.args as Args;
 
-describe('the problem family', () => {
-  it('splits by composition, so that no two splits share one', () => {
+describe('the tiny family', () => {
+  it('shares no composition between splits', () => {
     const owner = new Map<string, string>();
     for (const problem of family) {
       const composition = compositionOf(problem);
@@ -41,7 +41,7 @@ describe('the problem family', () => {
   });
 });
 
-describe('baseline tests', () => {
+describe('the baseline tests of the tiny family', () => {
   it('have a non-empty selection and do not contain the boundary value', () => {
     for (const problem of family) {
       for (const test of baselineTests(problem)) {
@@ -68,7 +68,7 @@ describe('baseline tests', () => {
     }
   });
 
-  it('accept a program without its guard and one with a comparison that is off by one', () => {
+  it('accept a program without its guard, and one with a comparison that is off by one', () => {
     for (const problem of family) {
       const blind = [
         { ...problem, noGuard: true },
@@ -83,7 +83,7 @@ describe('baseline tests', () => {
   });
 });
 
-describe('hidden tests', () => {
+describe('the hidden tests of the tiny family', () => {
   it('are 20 per problem, and the correct reading passes them', () => {
     for (const problem of family) {
       assert.equal(hiddenTests(problem).length, 20);
@@ -107,7 +107,7 @@ describe('hidden tests', () => {
   });
 });
 
-describe('the interpreter', () => {
+describe('the interpreter of the tiny family', () => {
   const spec = { source: 'list', filter: 'odd', threshold: null, map: 'id', reduce: 'sum' } as const;
   it('gives the remainder the sign of the divisor, like Python', () => {
     assert.deepEqual([floorMod(-3, 2), floorMod(-1, 5), floorMod(7, 4)], [1, 4, 3]);
@@ -118,7 +118,7 @@ describe('the interpreter', () => {
     assert.deepEqual(interpret({ ...spec, reduce: 'first', noGuard: true }, [[2]]), { error: 'IndexError' });
     assert.deepEqual(interpret({ ...spec, reduce: 'max' }, [[]]), { value: 0 });
   });
-  it('shows each flaw: range below n, skipped first element', () => {
+  it('shows each flaw: a range that ends below n, and a skipped first element', () => {
     assert.deepEqual(interpret({ ...spec, source: 'range', belowN: true }, [5]), { value: 4 });
     assert.deepEqual(interpret({ ...spec, skipsFirst: true }, [[1, 3]]), { value: 3 });
   });

@@ -1,5 +1,5 @@
-// Runs the project's own hostile programs. Each is followed by a program that looks for what it left, and by a
-// fingerprint of the interpreter, which must be the same as before all of them.
+// Runs the project's own hostile programs. After each one, another program looks for traces that it left, and a fingerprint
+// of the interpreter must be the same as at the start.
 import { judgePrograms, type ProgramOutcome } from '../../../sandbox/judgePrograms.js';
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 import type { Sandbox } from '../../../sandbox/sandbox.js';
@@ -7,16 +7,16 @@ import { rowsOf } from '../../support/rows.js';
 import type { HostileRow } from './row.js';
 
 const FILES = [
-  'forgeries', // pass without solving the task, x + 1: through the answer channel, the runner's objects, hooks and memory
-  'answers', // imitate others: extreme numbers, fake containers and strings, sizes, depths. Right by Python's own equality: pass
-  'calling', // attack the calling styles: forged nodes, operations and arguments that are changed in place
-  'escapes', // reach the fork server, its supervisor, the kernel and other namespaces. Each returns what it reached
-  'resources', // use more resources than their limits allow
-  'leftovers', // answer correctly and leave something for the next one, for which `after` looks
+  'forgeries', // programs that try to pass without solving x + 1: they attack the answer channel, hooks and memory
+  'answers', // programs that return unusual answers: extreme numbers, fake containers, sizes, depths
+  'calling', // programs that attack the calling styles: forged nodes, operations and changed arguments
+  'escapes', // programs that return what they reach: the fork server, the kernel, other namespaces
+  'resources', // programs that use more resources than their limits allow
+  'leftovers', // programs that answer correctly and leave traces, for which `after` looks
 ];
 export const OWN_ROWS = FILES.flatMap((file) => rowsOf<HostileRow>(`sandbox/hostile/${file}.jsonl`));
 
-/** Everything in a fresh interpreter that an earlier program could have changed. */
+/** Everything in a new interpreter that an earlier program could have changed. */
 const FINGERPRINT = `
 import builtins, codecs, decimal, gc, json, locale, os, random, re, signal, sys, threading, time, warnings
 def f(x):
@@ -36,12 +36,12 @@ def f(x):
 export interface Judged {
   row: HostileRow;
   outcome: ProgramOutcome;
-  after: ProgramOutcome | undefined; // the outcome of its `after` program, if it has one
-  fingerprint: ProgramOutcome | undefined; // pass: nothing is left
+  after: ProgramOutcome | undefined; // the outcome of its `after` program, if there is one
+  fingerprint: ProgramOutcome | undefined; // `pass` if nothing is left
 }
 
-const LIMITS = { cpuSeconds: 20, caseCpuSeconds: 20, wallSeconds: 60 }; // not reached on a slow machine
-const SHORT = { cpuSeconds: 0.5, caseCpuSeconds: 0.4, wallSeconds: 1 }; // for programs that end at a limit
+const LIMITS = { cpuSeconds: 20, caseCpuSeconds: 20, wallSeconds: 60 }; // long enough for a slow machine
+const SHORT = { cpuSeconds: 0.5, caseCpuSeconds: 0.4, wallSeconds: 1 }; // the limits of programs that end at a limit
 
 /**
  * Runs rows one after another on a sandbox of one guest.

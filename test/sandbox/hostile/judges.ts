@@ -1,7 +1,7 @@
-// Validators, checkers and test source that fail in every way, and programs that try to reach the process that judges them.
-// The problem: f(x) is x + 1, and a checker accepts the expected value only.
+// Validators, checkers and test source with many kinds of faults, and programs that attack the process that judges them.
+// The problem: f(x) is x + 1, and a checker accepts only the expected value.
 
-/** Bodies that say neither True nor False in time. They must not count as yes, and the next process must not notice. */
+/** Bodies that return neither True nor False in time. They must not count as True or affect the next process. */
 const FAULTS: Record<string, string> = {
   loops: 'while True: pass',
   'prints a forged verdict': 'print("True\\npass\\n{\\"v\\": true}")',
@@ -44,7 +44,7 @@ def f(x):
   return x
 `;
 
-/** Programs that never answer right. No checker may accept them. */
+/** Programs that never give the right answer. No checker may accept them. */
 export const PROGRAMS: Record<string, string> = {
   'an object that equals anything':
     'class A:\n  def __eq__(s, o): return True\n  __hash__ = None\ndef f(x): return A()\n',
@@ -72,7 +72,7 @@ export const PROGRAMS: Record<string, string> = {
   'changed arguments': 'def f(xs):\n  return xs\n',
 };
 
-/** Test source of which no test passes for a program that answers right only once. */
+/** Test source in which no test passes for a program that answers right only once. */
 export const SOURCES: Record<string, string> = {
   'a loop in its set-up': 'while True: pass\nassert f(1) == 2\n',
   'a loop in a test': 'def test_a():\n  while True: pass\n',

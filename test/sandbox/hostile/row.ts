@@ -1,8 +1,8 @@
-// A hostile program of this project, in the format of the catalogue, with its outcomes elsewhere and a check of what it left.
+// A hostile program of this project, in the format of the catalogue, with outcomes for other backends and a check for traces.
 import type { ProgramRow } from '../../../sandbox/programRows.js';
 
 export interface HostileRow extends ProgramRow {
-  expect: string; // outcomes, separated by |
+  expect: string; // the allowed outcomes, separated by |
   why: string;
   /** The outcomes in WebAssembly and the reason, if they differ. */
   wasm?: [outcome: string, why: string];

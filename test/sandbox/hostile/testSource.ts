@@ -62,12 +62,12 @@ export const TESTS: Record<string, string> = {
   nothing: '# there is no test\n',
 };
 
-/** The programs return 0, the tests want twice the argument. `attack` defines names that would decide the tests. */
+/** The programs return 0, and the tests expect twice the argument. `attack` defines names that would decide the tests. */
 export const NAMES = rowsOf<{
   id: string;
   tests: string;
   attack: string;
-  imports?: string; // of the problem
-  style?: 'assert' | 'pytest'; // default: both
-  right?: 'error'; // of a right program, if such tests are refused
+  imports?: string; // the entry of the problem
+  style?: 'assert' | 'pytest'; // the default is both styles
+  right?: 'error'; // the outcome of a right program, if such tests are refused
 }>('sandbox/hostile/names.jsonl');

@@ -1,4 +1,4 @@
-// Version 1 of a workflow of which runs are under way: it waits for a word, then does one thing.
+// Version 1 of a workflow with running executions. It runs two activities, and waits for a signal between them.
 import { condition, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
 
 export const goSignal = defineSignal('go');

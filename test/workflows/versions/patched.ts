@@ -1,4 +1,4 @@
-// Version 2: it says something else first. Runs of version 1 keep to what they did.
+// Version 2 runs another activity first. With `patched`, executions of version 1 keep their old path.
 import { condition, patched, setHandler } from '@temporalio/workflow';
 import { goSignal, say } from './first.js';
 
