@@ -62,7 +62,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const [a, b] = inputs as [Value, Value];
     return lazily(needs, [() => unbroadcast(g, g.mul(dy, b), a.shape), () => unbroadcast(g, g.mul(dy, a), b.shape)]);
   },
-  // if both are equal, the gradient goes to the first
+  // if both inputs are equal, the gradient goes to the first one
   Min: ({ g, node: { inputs }, dy, needs }) => {
     const [a, b] = inputs as [Value, Value];
     const first = float(g, g.lessOrEqual(a, b));
@@ -83,7 +83,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const s = g.sigmoid(g.scale(node.inputs[0]!, node.attrs.alpha));
     return [g.mul(dy, g.add(s, g.mul(g.scale(y, node.attrs.alpha), g.sub(g.scalar(1), s))))];
   },
-  // 1 inside the bounds and on them
+  // the factor is 1 inside the bounds and on them, else 0
   Clip: ({ g, node, dy }) => {
     const x = node.inputs[0]!;
     const inside = g.mul(

@@ -1,13 +1,14 @@
 // ONNX Runtime's C API, called through koffi. It is the library that onnxruntime-node has loaded, so both use one runtime.
 // The binding of onnxruntime-node can neither keep tensors on a GPU nor set options of CUDA; the C API can.
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type * as Koffi from 'koffi';
 import { env } from 'onnxruntime-node';
 import { GauntletError } from '../../core/base/errors.js';
 import { hasLibrary, loadCudaLibraries } from './cudaLibraries.js';
 import { exclusively } from './exclusive.js';
 import { runtimeFault } from './faults.js';
+import { providerFolder } from './providers.js';
 
 /** The address of an object of the runtime, or of memory. */
 export type Handle = bigint;
@@ -15,9 +16,9 @@ export type Handle = bigint;
 type Argument = Handle | number | string | readonly string[] | ArrayBufferView | null;
 
 const HANDLE = 'uint64_t';
-const API_VERSION = 20; // the lowest one that has all functions below
+const API_VERSION = 20; // the lowest version that has all functions below
 
-/** Argument types of functions by their index in the struct `OrtApi`, which only grows: an index never changes. */
+/** The index of each function in the struct `OrtApi`, and its argument types. The struct only grows, so no index ever changes. */
 const FUNCTIONS = {
   CreateEnv: [3, 'int', 'str', 'void *'],
   CreateSessionFromArray: [8, HANDLE, 'void *', 'size_t', HANDLE, 'void *'],
@@ -73,12 +74,12 @@ interface Cuda {
   free(address: Handle): void;
   upload(address: Handle, data: ArrayBufferView): void;
   download(data: ArrayBufferView, address: Handle): void;
-  freeMemory(): number; // bytes
-  cublasVersion(): string; // it decides how products are rounded
+  freeMemory(): number; // in bytes
+  cublasVersion(): string; // the version decides how products are rounded
 }
 
 export interface OrtApi {
-  /** @throws {GauntletError} ENGINE_FAULT with the message of the runtime, or what faults.ts makes of it */
+  /** @throws {GauntletError} with the code that faults.ts finds for the message of the runtime */
   call(name: FunctionName, ...args: Argument[]): void;
   /** Calls a function whose last argument receives a handle. */
   create(name: FunctionName, ...args: Argument[]): Handle;
@@ -115,9 +116,7 @@ const LIBRARIES: Partial<Record<NodeJS.Platform, string>> = {
 
 function open(): OrtApi {
   const koffi = loadKoffi();
-  const folder = dirname(require.resolve('onnxruntime-node/package.json'));
-  const name = LIBRARIES[process.platform] ?? 'libonnxruntime.so';
-  const library = koffi.load(join(folder, 'bin/napi-v6', process.platform, process.arch, name));
+  const library = koffi.load(join(providerFolder(), LIBRARIES[process.platform] ?? 'libonnxruntime.so'));
   const base: { GetApi: unknown; GetVersionString: unknown } = koffi.decode(
     library.func('OrtGetApiBase', 'void *', [])(),
     koffi.struct({ GetApi: 'void *', GetVersionString: 'void *' }),

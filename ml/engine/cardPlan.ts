@@ -1,5 +1,5 @@
-// The memory of a card that a run needs, from the shapes of its model: nothing is loaded. `npm run check:cuda` compares it with
-// what a CUDA runtime counts. All numbers are bytes.
+// Computes how much memory of a card a run needs, from the shapes of its model: nothing is loaded. `npm run check:cuda` compares
+// the result with what a CUDA runtime counts. All numbers are bytes.
 import { GauntletError } from '../../core/base/errors.js';
 import { DECODER_ROWS, deviceDecoderBytes } from '../decode/deviceDecoder.js';
 import { LESS_MEMORY } from '../device/faults.js';
@@ -20,24 +20,24 @@ import type { EngineOptions } from './engine.js';
 
 /** The longest rows that the plan is for. */
 export const PLANNED_TOKENS = 2048;
-const TOGETHER = [8, 4, 2, 1]; // sequences of a part
+const TOGETHER = [8, 4, 2, 1]; // how many sequences a part may have
 const LENGTH_STEP = 32;
-/** CUDA's context, its kernels and the work space of cuBLAS: an assumption, since a runtime without a GPU has none. */
+/** CUDA's context, its kernels and the work space of cuBLAS. It is an assumption, because a runtime without a GPU has none. */
 export const CONTEXT = 0.7e9;
-/** Of an arena: gaps into which no tensor fits. */
+/** An arena has gaps into which no tensor fits. */
 const GAPS = { share: 0.05, bytes: 2 ** 28 };
-const REGIONS = { first: 2 ** 28, largest: 2 ** 30 }; // by which an arena grows: each is twice the one before
+const REGIONS = { first: 2 ** 28, largest: 2 ** 30 }; // an arena grows by regions; each is twice the one before
 const STEP_SLACK = 1.2; // the arena of a recorded graph takes what it needs, and little more
-const ADAPTERS = 4; // copies of the adapter: for training, beside the weights, and in f32 while it is written
+const ADAPTERS = 4; // copies of the adapter: training has one, the decoder has others, also in f32 while it writes them
 
 export interface CardUse
   extends Pick<EngineOptions, 'precision' | 'quantization' | 'checkpointing' | 'activationBytes' | 'decoderRows'> {
-  rank: number; // of the adapter
+  rank: number; // the rank of the adapter
 }
 
 export interface CardPlan {
-  weights: number; // once, for decoding and training
-  copy: number; // of weights, for decoding, with the adapter merged in
+  weights: number; // decoding and training share them
+  copy: number; // weights with the adapter merged in, for decoding
   caches: number; // keys and values
   sampling: number; // a step of decoding
   training: number; // the gradient of a part: activations, logits, the output projection in f32
@@ -80,7 +80,7 @@ function trainingBytes(c: ModelConfig, use: CardUse): number {
   return arena(Math.max(...peaks));
 }
 
-/** What is alive at once in the gradient of a part. */
+/** The most bytes that are alive at once while the gradient of a part is computed. */
 export function gradientBytes(c: ModelConfig, use: CardUse, sequences: number, length: number): number {
   const { precision = 'f32', quantization, rank, activationBytes } = use;
   const half = HALF[precision];
@@ -106,7 +106,7 @@ export function gradientBytes(c: ModelConfig, use: CardUse, sequences: number, l
   return peakBytes(graph, isHeld);
 }
 
-/** Parameters at places that do not exist. */
+/** Locations of parameters in a file that does not exist: only their sizes count. */
 function weightsInFiles(c: ModelConfig, quantization: Quantization): WeightLocations {
   const nowhere = { location: '', offset: 0 };
   const locations: WeightLocations = new Map(
@@ -119,7 +119,7 @@ function weightsInFiles(c: ModelConfig, quantization: Quantization): WeightLocat
   return new Map([...locations, ...packed]);
 }
 
-/** What an arena takes for so many bytes that are alive at once. */
+/** The bytes that an arena takes if `bytes` are alive at once. */
 export function arena(bytes: number): number {
   const needed = bytes * (1 + GAPS.share) + GAPS.bytes;
   let total = 0;
@@ -129,7 +129,7 @@ export function arena(bytes: number): number {
 
 const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-/** needs 16.4 GiB: weights 2.9, keys and values 3.6, training 8.8, other 1.2 */
+/** For example: needs 16.4 GiB: weights 2.9, keys and values 3.6, training 8.8, other 1.2 */
 export function describePlan({ total, weights, copy, caches, training, sampling, other }: CardPlan): string {
   const parts = { weights: weights + copy, 'keys and values': caches, training, other: sampling + other };
   const shown = Object.entries(parts).filter(([, bytes]) => bytes > 0);
@@ -145,7 +145,7 @@ export function checkCard(model: string, plan: CardPlan, available: number): voi
   );
 }
 
-/** What several models need at the same time. They share CUDA, and compute one after the other. */
+/** What several models need at the same time. They share CUDA's context, and compute one after the other. */
 export function sumOf(plans: readonly CardPlan[]): CardPlan {
   const sum = { ...NOTHING };
   for (const name of Object.keys(sum) as (keyof CardPlan)[])

@@ -70,33 +70,19 @@ interface Tokens {
 type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
-export interface PoolOptions
-  extends Pick<EngineOptions, 'precision' | 'checkpointing' | 'activationBytes' | 'decoderRows'> {
-  batchBytes?: number; // see WorkerInit
-  keptBytes?: number | undefined; // likewise
-  provider?: Provider;
-  graphBytes?: number; // see WorkerInit; default: 256 MB
-  alternates?: boolean; // likewise; default false
-}
-
 export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
   { workers }: ThreadPlan,
-  { provider = 'cpu', graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
+  options: Partial<Omit<WorkerInit, 'config' | 'base'>> = {},
 ): WorkerPool {
-  const { contextLength } = config;
-  const { precision, checkpointing, activationBytes, decoderRows, keptBytes: kept, batchBytes } = options;
-  const init: WorkerInit = {
-    ...{ config, contextLength, base, provider, graphBytes, alternates },
-    ...{ precision, checkpointing, activationBytes, decoderRows, keptBytes: kept, batchBytes },
-  };
+  const init: WorkerInit = { provider: 'cpu', graphBytes: 256e6, alternates: false, ...options, config, base };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
 
 /**
  * Opens a model folder.
- * @param devices what is installed, and the self-test; a benchmark that has tested the device does not repeat it
+ * @param devices the installed providers, and the self-test, which a benchmark that has tested the device does not repeat
  * @throws {GauntletError} BAD_MODEL naming what is wrong with it
  */
 export async function openEngine(
@@ -158,7 +144,7 @@ export function expectedMemory(path: string, options: EngineOptions): { bytes: n
   return { bytes: estimateTraining(model, options, use), length };
 }
 
-/** The same for a GPU, of its memory. */
+/** How much memory of a GPU it will use. */
 export const expectedOnCard = (path: string, options: EngineOptions): Promise<CardPlan> =>
   inThread(new URL('./cardPlanThread.js', import.meta.url), {
     config: describeModel(path).config,
@@ -177,7 +163,7 @@ class OrtEngine extends EngineFiles implements Engine {
     private readonly pool: WorkerPool,
     private readonly plan: ThreadPlan,
     private readonly options: EngineOptions,
-    private readonly onCard: number | undefined, // the free memory of a device with its own
+    private readonly onCard: number | undefined, // the free memory of a GPU; undefined: a CPU computes
     private readonly budget: number,
   ) {
     super(model);
@@ -250,7 +236,7 @@ class OrtEngine extends EngineFiles implements Engine {
   }
 
   /**
-   * @param options.shard only the rows of a shard; the results of other sequences are missing
+   * @param options.shard computes only the rows of this shard; the results of other sequences are missing
    * @param separate turns the results of joined rows into those of their sequences
    */
   private async scoreTokens<T>(
@@ -390,7 +376,7 @@ class OrtEngine extends EngineFiles implements Engine {
     adapter: Adapter | undefined,
     parts = 1,
   ): number {
-    if (this.onCard !== undefined) return 1; // a card, whose plan was checked; one worker feeds it
+    if (this.onCard !== undefined) return 1; // the plan of the card was checked, and one worker feeds it
     const available = availableMemory();
     const room = Math.min(available, this.budget);
     const use = {

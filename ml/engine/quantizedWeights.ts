@@ -10,7 +10,7 @@ import type { FileRange, WeightLocations } from '../nn/separateWeights.js';
 import { inThread } from '../pool/inThread.js';
 import type { QuantizeAnswer, QuantizeTask } from './quantizeWorker.js';
 
-/** Quantizes the model unless the file exists. @returns the weights, and the digest of their computation */
+/** Quantizes the model unless the file exists. @returns the weights, and the digest of what is computed with them */
 export async function openQuantized(
   model: ModelFiles,
   digest: string,

@@ -52,12 +52,12 @@ export function exportGguf(
         const rows = merged.rows(name, from, Math.min(count, from + step));
         write(encode(type, turned ? turn(rows, config.headDim, 'gguf') : rows, name));
       }
-      write(padding(at)); // the header ends at a multiple, too
+      write(padding(at)); // after each tensor, since the header ends at a multiple of the alignment
     }
   });
 }
 
-/** Rows that are no multiple of a block stay in F16. */
+/** Matrices whose rows are no multiple of a block stay in F16. */
 function typeOf(shape: readonly number[], type: ExportType): ExportType {
   if (shape.length === 1) return 'F32';
   return shape.at(-1)! % BLOCKS[type][0] === 0 ? type : 'F16';
@@ -88,7 +88,7 @@ function modelMetadata({ model: { path, config } }: MergedModel, name: string): 
   ]);
 }
 
-/** What llama.cpp divides the frequencies of Llama 3 by. */
+/** The numbers by which llama.cpp divides the frequencies of Llama 3. */
 function ropeFactors({ model: { config } }: MergedModel): Float32Array | undefined {
   if (!config.ropeScaling) return undefined;
   const { ropeScaling: _, ...plain } = config;

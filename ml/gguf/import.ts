@@ -14,11 +14,11 @@ import { ggufName, isTurned, KEYS, ROPE_FACTORS, turn } from './names.js';
 import { tokenizerOf } from './tokenizer.js';
 
 export interface ImportOptions {
-  dtype: 'F32' | 'BF16'; // type of the written weights; F32 keeps every bit of the quantized ones
+  dtype: 'F32' | 'BF16'; // of the written weights: F32 keeps every bit of quantized weights
   tokenizer?: string; // folder whose tokenizer files replace those of the GGUF file
 }
 
-/** Keys after the name of the architecture that change no number, besides those that are read. */
+/** Keys that change no number. The name of the architecture stands before them. */
 const HARMLESS = /^(?:vocab_size|tensor_data_layout|rope\.scaling\.(?:finetuned|original_context_length))$/;
 const UNSCALED = { 'rope.scaling.type': 'none', 'rope.scaling.factor': 1, 'rope.scale_linear': 1 };
 
@@ -127,7 +127,7 @@ function configOf(file: GgufFile): Record<string, unknown> {
   };
 }
 
-/** Factors of Llama 3.1 to 3.3, of which GGUF stores the result only (Grattafiori et al. 2024; llama3 in transformers). */
+/** The settings of Llama 3.1 to 3.3. GGUF stores only the factors that follow from them (llama3 in transformers). */
 function llama3Scaling(factors: Float32Array, theta: number, headDim: number): object | undefined {
   const factor = Math.round(Math.max(...factors));
   const [low, high, original] = [1, 4, 8192];

@@ -1,7 +1,7 @@
-// What import and export share: the names of llama.cpp for the fields of config.json and for tensors, and its order of rows.
+// What import and export share: llama.cpp's names for fields of config.json and for tensors, and its order of rows.
 import type { ModelConfig } from '../hf/config.js';
 
-/** Keys of metadata after the name of the architecture, by field of config.json. */
+/** llama.cpp's keys for fields of config.json. The name of the architecture stands before them. */
 export const KEYS = {
   hidden_size: 'embedding_length',
   num_hidden_layers: 'block_count',
@@ -14,10 +14,10 @@ export const KEYS = {
   rope_theta: 'rope.freq_base',
 } as const;
 
-/** Divisors of the rotary frequencies, of Llama 3. */
+/** The tensor with Llama 3's divisors of the rotary frequencies. */
 export const ROPE_FACTORS = 'rope_freqs.weight';
 
-/** Keys of special tokens, by field of tokenizer_config.json. */
+/** llama.cpp's keys for fields of tokenizer_config.json. */
 export const SPECIAL_TOKENS = {
   bos_token: 'bos',
   eos_token: 'eos',

@@ -1,4 +1,4 @@
-// The header of a GGUF file: metadata and the table of tensors. Version 3.
+// Writes the header of a GGUF file of version 3: metadata and the table of tensors.
 import { elements } from '../nn/layout.js';
 import { BLOCKS, type BlockType } from './blocks.js';
 import { ARRAY, MAGIC, TEXT, TYPES } from './file.js';
@@ -12,7 +12,7 @@ export interface TensorToWrite {
   type: BlockType;
 }
 
-const ALIGNMENT = 32; // every tensor begins at a multiple; the default of the format
+const ALIGNMENT = 32; // every tensor begins at a multiple of it; the default of the format
 const [U32, I32, F32, BOOL] = [4, 5, 6, 7] as const;
 
 /** The start of a file, up to the data of the first tensor, for tensors in this order. */
@@ -33,7 +33,7 @@ export function ggufHeader(
   return Buffer.concat([header, padding(header.length)]);
 }
 
-/** What follows `bytes` bytes of a tensor. */
+/** The zeros that follow `bytes` bytes of a tensor. */
 export const padding = (bytes: number): Uint8Array => new Uint8Array(padded(bytes) - bytes);
 
 const padded = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;

@@ -11,10 +11,10 @@ import { readJson } from './tokenizer.js';
 /** The config.json of a supported model. */
 export interface ModelConfig extends DecoderConfig {
   architecture: string; // a name of ARCHITECTURES
-  contextLength: number; // counts tokens
+  contextLength: number; // in tokens
 }
 
-/** A larger number is a mistake, or an attempt to exhaust the memory: each position is a line of a table. */
+/** Larger numbers are mistakes, or attempts to exhaust the memory: each position is a line of a table. */
 const LIMITS = { layers: 1_000, positions: 2 ** 20, size: 2 ** 31 - 1 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ export function parseModelConfig(json: Json, where: string): ModelConfig {
   };
 }
 
-/** Found by `architectures`, or by `model_type` if that is absent. The two must agree. */
+/** The architecture that `architectures` names, or `model_type` if that is absent. They must agree. */
 function architectureOf(json: Json, where: string): Architecture {
   const { architectures, model_type: type } = json;
   const name: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
@@ -74,7 +74,7 @@ function architectureOf(json: Json, where: string): Architecture {
   return found;
 }
 
-/** Rotary positions: in `rope_parameters` since transformers 5, earlier in `rope_theta` and `rope_scaling`. */
+/** Reads rotary positions from `rope_parameters` (transformers 5) or from `rope_theta` and `rope_scaling` (before). */
 function parseRope(fields: Fields, contextLength: number): { ropeTheta: number; ropeScaling?: RopeScaling } {
   const name = fields.json.rope_scaling ? 'rope_scaling' : 'rope_parameters'; // transformers has the same order
   const rope = fields.inner(name);
@@ -161,7 +161,7 @@ export function readGeneration(folder: string, config: Json): { eosTokens: numbe
   const ends = json.eos_token_id ?? config.eos_token_id ?? [];
   const setting = (field: string, isUsable: (value: number) => boolean): number | undefined => {
     const value = json[field];
-    return typeof value === 'number' && isUsable(value) ? value : undefined; // others, like top_k 0, mean off
+    return typeof value === 'number' && isUsable(value) ? value : undefined; // other values, like top_k 0, switch it off
   };
   return {
     eosTokens: (Array.isArray(ends) ? ends : [ends]).filter((id): id is number => Number.isSafeInteger(id)),

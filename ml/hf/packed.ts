@@ -1,9 +1,8 @@
 // The file format of quantized weights. The layout follows from the sizes of the model, so a file is checked by its
 // header and its length, and mapped without being read.
 //
-// The seven projections have `bits` bits a weight. The output projection, also that of a tied model, has eight: it decides
-// between tokens, and it is multiplied once a token instead of once a layer. The embedding itself, norms and biases stay
-// in the checkpoint.
+// The seven projections have `bits` bits a weight. The output projection always has eight, also in a tied model: it decides
+// between tokens, and a token needs it once, not once a layer. The embedding itself, norms and biases stay in the checkpoint.
 import { existsSync, fstatSync } from 'node:fs';
 import { GauntletError } from '../../core/base/errors.js';
 import { bytesOf } from '../ir/op.js';
@@ -20,24 +19,24 @@ export interface Quantization {
 }
 export interface PackedMatrix {
   name: string;
-  source: string; // the checkpoint's tensor
+  source: string; // the name of the tensor in the checkpoint
   shape: [number, number];
   bits: 4 | 8;
-  values: number; // offsets in the file, in bytes
-  scales: number;
+  values: number; // the first byte of the codes in the file
+  scales: number; // the first byte of the scales in the file
 }
 export interface PackedLayout {
   matrices: PackedMatrix[];
   zeros: Record<4 | 8, { offset: number; length: number }>; // 2^(bits−1), as often as the largest matrix needs it
-  header: Uint8Array; // starts with its eight bytes of length
+  header: Uint8Array; // its first eight bytes are its length
   bytes: number; // size of the whole file
 }
 
-/** In the bases of runs. */
+/** The group size that runs use. */
 export const GROUP_SIZE = 32;
 
 const VERSION = 1;
-/** Part of a file's name: everything besides the model that its bytes depend on. */
+/** A part of the file's name. It names everything besides the model that the bytes depend on. */
 export const packedFormat = (q: Quantization): string => `int${q.bits}-g${q.groupSize}-v${VERSION}`;
 
 /** @throws {GauntletError} BAD_CONFIG if groups of that size do not fit */

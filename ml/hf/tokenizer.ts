@@ -1,4 +1,4 @@
-// Text to token ids and back, as tokenizer.json says. This wrapper keeps spaces and special tokens, and turns the
+// Turns text into token ids and back, as tokenizer.json says. This wrapper keeps spaces and special tokens, and turns the
 // library's failures into readable errors.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,11 +13,11 @@ import { addedTokens, checkRules, inTime, literalRules, RuleBudget, TooSlow } fr
 export interface TextTokenizer {
   /** Control tokens in the text (`<|im_end|>`) become their ids. No token is added. */
   encode(text: string): number[];
-  /** Text that stays text in `encodeProtected`, whatever it spells. */
+  /** Marks text, so that it stays text in `encodeProtected`, whatever it spells. */
   protect(text: string): string;
   /** Like `encode`, but control tokens that protected text spells are encoded as ordinary text. */
   encodeProtected(text: string): number[];
-  /** Protected text of sampled tokens. The control tokens among them stay control tokens. */
+  /** The protected text of sampled tokens. The control tokens among them stay control tokens. */
   protectSampled(tokens: number[]): string;
   /** True for a token that text cannot spell once it is protected, like `<|im_end|>`. */
   isControl(token: number): boolean;
@@ -36,7 +36,7 @@ export function loadTokenizer(folder: string): TextTokenizer {
   return makeTokenizer(readJson(path), existsSync(configPath) ? readJson(configPath) : {}, path);
 }
 
-/** Characters of one text; more than any model's context holds. */
+/** The most characters of one text: more than any model's context holds. */
 const MAX_CHARACTERS = 1 << 22;
 
 type Trie = { [unit: string]: Trie | undefined };
@@ -44,7 +44,7 @@ type Library = Record<`splitter_${'' | 'un'}normalized`, { trie: Trie }> & { add
 
 const NO_MODEL = { type: 'BPE', vocab: {}, merges: [] };
 
-/** From parsed files. @throws {GauntletError} BAD_MODEL, naming `where` */
+/** Makes a tokenizer from parsed files. @throws {GauntletError} BAD_MODEL, naming `where` */
 export function makeTokenizer(
   json: Record<string, unknown>,
   config: Record<string, unknown>,
@@ -116,7 +116,7 @@ export function makeTokenizer(
     tokens.length === 0
       ? ''
       : tokenizer.decode(tokens, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
-  let plain: Tokenizer | undefined; // knows no control token; opened when a text spells one
+  let plain: Tokenizer | undefined; // knows no control token; opened when the first text spells one
   const encodeWith = (used: Tokenizer, text: string): number[] => {
     const ids: (number | undefined)[] = used.encode(text, { add_special_tokens: false }).ids;
     const bad = ids.indexOf(undefined);

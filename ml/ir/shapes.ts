@@ -54,7 +54,7 @@ const binary = ([a, b]: readonly TensorType[]): TensorType[] => [
   { dtype: floats(a!, b!), shape: broadcast(a!.shape, b!.shape) },
 ];
 
-/** Like `binary`, also for two int32 or two int64. */
+/** Like `binary`, but also takes two int32 or two int64. */
 const arithmetic =
   (dtype?: DType) =>
   ([a, b]: readonly TensorType[]): TensorType[] => {
@@ -105,7 +105,7 @@ function addDims(a: Dim, b: Dim): Dim {
   return `${a}+${b}`;
 }
 
-/** The number of elements: a number, times sizes that are only known at run time. */
+/** The number of elements as text: a number, times sizes that are only known at run time. */
 function countOf(shape: Shape): string {
   const factors = shape.flatMap((d) => String(d).split('·'));
   const isNumber = (factor: string): boolean => /^\d+$/.test(factor);
@@ -387,7 +387,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
 
 export const OPERATIONS = Object.keys(SHAPE_RULES) as Op[];
 
-/** The number of inputs. Operations that are not listed have one. */
+/** The numbers of inputs that operations may have. Operations that are not listed have one. */
 const INPUTS: { readonly [K in Op]?: readonly number[] } = {
   Add: [2],
   Sub: [2],

@@ -1,15 +1,15 @@
-// AdamW with decoupled weight decay (Loshchilov & Hutter 2019, alg. 2), as torch.optim.AdamW computes it: moments in
-// f32, bias correction in f64. Pure: no argument changes.
+// AdamW with decoupled weight decay (Loshchilov & Hutter 2019, alg. 2), as torch.optim.AdamW computes it: moments are in f32,
+// bias correction is in f64. No argument changes.
 
 export interface AdamWConfig {
   learningRate: number;
   betas: readonly [number, number];
   eps: number;
   weightDecay: number;
-  maxGradNorm: number; // of the whole vector; Infinity: no clipping
+  maxGradNorm: number; // limit for the norm of the whole vector; Infinity: no clipping
 }
 
-/** Moments aligned with the parameters. `step` counts applied updates. */
+/** The moments of every parameter. `step` counts applied updates. */
 export interface OptimizerState {
   step: number;
   m: Float32Array;
@@ -22,7 +22,7 @@ export const newOptimizerState = (size: number): OptimizerState => ({
   v: new Float32Array(size),
 });
 
-/** Euclidean norm, summed in index order in f64. */
+/** The Euclidean norm, summed in index order in f64. */
 export function globalNorm(gradients: Float32Array): number {
   let sum = 0;
   for (let i = 0; i < gradients.length; i++) sum += gradients[i]! * gradients[i]!;
@@ -40,7 +40,7 @@ interface AdamWResult {
 }
 
 /**
- * One step. `decays` says which elements decay (norms and biases usually do not); absent: all of them.
+ * One step. `decays` says which elements decay; norms and biases usually do not. Absent: all decay.
  * @throws RangeError if the vectors differ in length or the gradient is not finite
  */
 export function adamwStep(

@@ -28,6 +28,3 @@ export async function publishAdapter(parent: string, { name, files }: ServedAdap
     throw new GauntletError('ENDPOINT_FAULT', `rollouts.adapters: cannot write ${target}: ${(error as Error).message}`);
   }
 }
-
-export const removeAdapterFolder = (parent: string, name: string): Promise<void> =>
-  rm(join(parent, name), { recursive: true, force: true });

@@ -1,11 +1,13 @@
 // Samples on a server with OpenAI's completions API and vLLM's extensions: prompts and answers are token ids, and adapters
 // are loaded while it runs. Every answer is checked. A fault of the server is retried here for a while, and then ends the
 // batch as an infrastructure fault, so nothing that the server says wrongly becomes a sample.
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../../core/base/errors.js';
 import type { RolloutsConfig } from '../../core/schema/config.js';
 import type { Generated, GenerateOptions, GenerateRequest, ModelInfo } from '../engine/engine.js';
-import { publishAdapter, removeAdapterFolder, type ServedAdapter } from './adapterFolder.js';
+import { publishAdapter, type ServedAdapter } from './adapterFolder.js';
 import { type AskedCompletion, BadAnswer, readCompletion } from './answer.js';
 import { excerpt, type HttpAnswer, postJson } from './http.js';
 
@@ -85,7 +87,9 @@ export class RolloutServer {
   /** Unloads an adapter, so that it is loaded again before it is used. */
   async forget(name: string): Promise<void> {
     this.loaded.delete(name);
-    await this.unload(name);
+    const signal = AbortSignal.timeout(MAX_RETRY_MS);
+    await this.post('/v1/unload_lora_adapter', { lora_name: name }, { signal });
+    await rm(join(this.options.adapters, name), { recursive: true, force: true });
   }
 
   private async complete(
@@ -150,12 +154,6 @@ export class RolloutServer {
     const path = await publishAdapter(this.options.adapters, adapter);
     const answer = await this.post('/v1/load_lora_adapter', { lora_name: name, lora_path: path }, { signal });
     if (!/already been loaded/.test(answer.body)) requireSuccess(answer, 'it did not load the adapter');
-  }
-
-  private async unload(name: string): Promise<void> {
-    const signal = AbortSignal.timeout(MAX_RETRY_MS);
-    await this.post('/v1/unload_lora_adapter', { lora_name: name }, { signal });
-    await removeAdapterFolder(this.options.adapters, name);
   }
 
   private async post(

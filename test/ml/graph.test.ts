@@ -6,7 +6,7 @@ import { END, sizeOf, staticShape } from '../../ml/ir/op.js';
 import { replaceOperations } from '../../ml/ir/replace.js';
 import { verify } from '../../ml/ir/verify.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
-import { DataLocation, ModelProto } from '../../ml/onnx/schema.js';
+import { EXTERNAL, ModelProto } from '../../ml/onnx/schema.js';
 import { pluck } from '../support/pluck.js';
 import { interpret, ndarray } from './reference/interpret.js';
 
@@ -195,7 +195,7 @@ describe('a graph', () => {
       ['offset', '100'],
       ['length', '12'],
     ]);
-    assert.equal(tensor!.dataLocation, DataLocation.EXTERNAL);
+    assert.equal(tensor!.dataLocation, EXTERNAL);
     assert.equal(tensor!.rawData?.length ?? 0, 0);
     assert.deepEqual([irVersion, opsetImport.map((o) => [o.domain, o.version])].map(String), [
       '10',

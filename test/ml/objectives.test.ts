@@ -40,11 +40,7 @@ describe('terms of the loss', () => {
     for (const { name, offset } of layout) values.set(tensors.get(name)!.data, offset);
     adapter = { rank, alpha, values };
   });
-  after(async () => {
-    await train.close();
-    base.close();
-    recorded.close();
-  });
+  after(() => train.close());
 
   const row = (file: Recorded, name: string, b: number): number[] => [...file.get(name).subarray(b * T, (b + 1) * T)];
   const trajectories = () =>
@@ -165,7 +161,6 @@ describe('terms of the loss', () => {
 describe('schedules of the learning rate', () => {
   const [STEPS, warmupSteps, LOWEST] = [12, 4, 0.1]; // the recorded rates decay to LOWEST, ours to 0
   const recorded = new Recorded(FIXTURE);
-  after(() => recorded.close());
   for (const schedule of ['constant', 'linear', 'cosine'] as const)
     it(`${schedule} with warm-up is the product of torch's schedulers`, () => {
       const expected = recorded.get(`rates.${schedule}`);

@@ -207,7 +207,7 @@ describe('exporting a GGUF file', () => {
         'an unknown rule for words',
         {},
         tokenizer((json) => ({ ...json, pre_tokenizer: { type: 'Whitespace' } })),
-        /its rule that splits words has no name in llama.cpp, only gpt-2, smollm/,
+        /llama.cpp has no name for its pre_tokenizer, only for those of gpt-2, smollm/,
       ],
       ['a vocabulary beyond vocab_size', { vocab_size: 261 }, () => undefined, /has id 261, .* vocab_size 261/],
       ['Qwen3 with biases', { model_type: 'qwen3', attention_bias: true }, () => undefined, /no Qwen3 with biases/],
