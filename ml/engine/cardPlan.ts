@@ -16,6 +16,7 @@ import type { WeightLocations } from '../nn/separateWeights.js';
 import { buildSamplingStep } from '../nn/stepGraph.js';
 import { isLora } from '../nn/tensorNames.js';
 import { fitsOneRun, shouldRecompute } from '../train/activations.js';
+import { ppoGraphLoss } from '../train/batch.js';
 import type { EngineOptions } from './engine.js';
 
 /** The longest rows that the plan is for. */
@@ -86,20 +87,10 @@ export function gradientBytes(c: ModelConfig, use: CardUse, sequences: number, l
   const half = HALF[precision];
   const shape = { sequences, length, branched: true, queryBlock: QUERY_BLOCK.device };
   const checkpointing = use.checkpointing ?? shouldRecompute(c, shape, rank, activationBytes);
-  const loss = {
-    clip: 0.2,
-    clipHigh: 0.2,
-    temperature: 1,
-    average: 'token',
-    entropyBonus: 0,
-    klCoefficient: 0,
-  } as const;
+  const loss = ppoGraphLoss({ clip: 0.2, temperature: 1 });
   const locations = quantization && weightsInFiles(c, quantization);
-  const graph = buildPpoGraph(c, shape, { rank, alpha: rank }, loss, {
-    locations,
-    checkpointing,
-    lossScaled: half !== undefined,
-  });
+  const options = { locations, checkpointing, lossScaled: half !== undefined };
+  const graph = buildPpoGraph(c, shape, { rank, alpha: rank }, loss, options);
   const parameters = new Set(parameterLayout(c).map(({ name }) => name));
   const isHeld = ({ name }: { name: string }): boolean => parameters.has(name) || isLora(name);
   if (half) toHalf(graph, half, new Set(graph.inputs.filter(isHeld).map(({ name }) => name)), c.vocab);

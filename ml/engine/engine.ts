@@ -16,7 +16,7 @@ export type { Adapter };
 export type Device = (typeof DEVICES)[number];
 export type Precision = (typeof PRECISIONS)[number];
 
-/** How a model is opened. Only `quantization`, `precision`, `activationBytes`, `decoderRows` and other hardware (`device`) can change a bit of a result. */
+/** How a model is opened. Only `quantization`, `precision`, `activationBytes`, `decoderRows` and `device` can change a result. */
 export interface EngineOptions {
   cores?: number; // cores to use; default: GAUNTLET_THREADS, else all
   workers?: number; // worker threads; default: depends on the size of the model and the number of cores

@@ -21,7 +21,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** The values that transformers uses for absent fields, in every family. */
 const DEFAULTS: Json = { rms_norm_eps: 1e-6, rope_theta: 10000, hidden_act: 'silu' };
-/** Fields of which the graphs support one value only, in every family. */
+/** Fields for which the graphs support one value only, in every family. */
 const FIXED: Json = { hidden_act: 'silu', quantization_config: undefined, partial_rotary_factor: 1 };
 
 /** @throws {GauntletError} BAD_MODEL naming `where` and the field */

@@ -24,7 +24,7 @@ export function peakBytes(graph: Graph, isHeld: (input: Value) => boolean): numb
     for (const input of inputs) count(input);
   }
   for (const { value } of graph.outputs) count(value); // read at the end
-  const bound = new Set(graph.outputs.flatMap(({ value, direct }) => (direct ? [value] : []))); // outputs that are written to memory of the caller
+  const bound = new Set(graph.outputs.flatMap(({ value, direct }) => (direct ? [value] : []))); // memory of the caller
   let live = 0;
   const lasting = new Set<Value>(graph.constants.keys());
   for (const [value, data] of graph.constants) if (data.kind === 'inline') live += sizeIn(value);

@@ -21,31 +21,31 @@ export interface WorkerInit
   alternates: boolean; // the graphs of generation close before training, because their weights need much memory
 }
 
-interface Threaded {
-  threads: number; // that one worker uses
-}
-
+/** `threads` is the number of threads that one worker uses. */
 export type Job =
-  | (Threaded & {
+  | {
       kind: 'generate';
+      threads: number;
       adapter?: IdentifiedAdapter;
       requests: DecodeRequest[];
       options: DecodeOptions;
-      cacheBytes: number; // of keys and values to return
-    })
-  | (Threaded & {
-      kind: 'logprobs' | 'scores'; // with entropies
+      cacheBytes: number; // the most bytes of keys and values to return
+    }
+  | {
+      kind: 'logprobs' | 'scores'; // scores have entropies, too
+      threads: number;
       adapter?: IdentifiedAdapter;
       sequences: ({ tokens: number[] } & Partial<Row>)[];
       temperature: number;
-    })
-  | (Threaded & {
+    }
+  | {
       kind: 'gradients';
+      threads: number;
       adapter: IdentifiedAdapter;
       sequences: (Trajectory & Row)[];
       indices: number[];
       loss: LossConfig;
-    })
+    }
   | { kind: 'update'; adapter: IdentifiedAdapter; state: OptimizerState; sums: GradientSums; config: AdamWConfig }
   | { kind: 'supervised'; version: number; sequences: SupervisedSequence[] }; // the main thread rewrites the weights
 

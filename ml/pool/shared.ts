@@ -1,4 +1,4 @@
-// Vectors in memory that threads share. ONNX Runtime cannot read shared memory, so each worker copies them.
+// Copies vectors into memory that threads share. ONNX Runtime cannot read shared memory, so each worker copies them again.
 import { type LayoutEntry, layoutSize, type TensorData } from '../nn/layout.js';
 
 export function shareVector(values: Float32Array): Float32Array {

@@ -16,8 +16,8 @@ import { TrainSession } from '../train/trainSession.js';
 import type { Job, JobResults, WorkerInit } from './jobs.js';
 import type { JobMessage, WorkerMessage } from './pool.js';
 
-const PROGRESS_TOKENS = 256; // per progress message
-const PROGRESS_MS = 1000; // between messages without tokens
+const PROGRESS_TOKENS = 256; // a message of progress reports at least so many tokens, unless it is the last one
+const PROGRESS_MS = 1000; // the time between messages without tokens
 
 const init = workerData as WorkerInit;
 const device = deviceOf(init.provider);
@@ -133,7 +133,7 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
       if (Atomics.load(stop, 0) !== 0) throw new GauntletError('ENGINE_FAULT', 'stopped');
       if (performance.now() - told < PROGRESS_MS) return;
       told = performance.now();
-      send({ id, kind: 'progress', amount: 0 }); // the last run of the model has ended
+      send({ id, kind: 'progress', amount: 0 }); // says that another run of the model has ended
     },
     progress: (amount) => send({ id, kind: 'progress', amount }),
   };

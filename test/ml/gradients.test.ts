@@ -63,7 +63,7 @@ describe('gradient rules agree with finite differences', () => {
     }
   });
 
-  it('refuse Gather on another axis than 0', () => {
+  it('refuse Gather on an axis other than 0', () => {
     const g = new Graph();
     const data = g.input('data', 'float32', [2, 3]);
     const y = g.gather(data, g.indices([1]), 1);

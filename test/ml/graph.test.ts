@@ -146,7 +146,7 @@ describe('a graph', () => {
     assert.equal(g.scale(x, 1), x);
   });
 
-  it('gets operations replaced in place', () => {
+  it('is changed in place when operations are replaced', () => {
     const { g, x } = small();
     g.output('twice', g.exp(g.exp(x)));
     replaceOperations(g, { Exp: (h, { inputs }) => [h.sigmoid(h.neg(inputs[0]!))] });
@@ -203,7 +203,7 @@ describe('a graph', () => {
     ]);
   });
 
-  it('needs opset 24 only for the operations that are new in it', () => {
+  it('needs opset 24 only for operations that opset 21 lacks', () => {
     const opsetOf = (build: (g: Graph) => Value): string => {
       const g = new Graph();
       g.output('y', build(g));
@@ -242,7 +242,7 @@ describe('a graph', () => {
     assert.throws(() => g.output('again', x, { direct: true }), /x is an input or a constant/);
   });
 
-  it('is not encoded with two unknown sizes in a Reshape', () => {
+  it('is not encoded if a Reshape has two unknown sizes', () => {
     const g = new Graph();
     g.output('y', g.reshape(g.input('x', 'float32', ['B', 2, 'P']), ['P', 2, 'B']));
     assert.throws(() => encodeModel(g), /two unknown sizes/);

@@ -17,7 +17,7 @@ describe('AdamW', () => {
     near(parameters[1]!, -2 * 0.95 + 0.1);
     assert.equal(gradNorm, 5);
     assert.equal(state.step, 1);
-    near(state.m[0]!, 0.1 * 0.6); // 3 clipped by a norm of 5
+    near(state.m[0]!, 0.1 * 0.6); // 3 is clipped by a norm of 5
     near(state.v[1]!, 0.001 * 0.64);
   });
 

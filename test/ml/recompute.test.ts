@@ -43,7 +43,7 @@ function differentiate(keep?: (c: ReturnType<typeof chain>) => Set<Value>): {
 describe('a backward pass', () => {
   const feeds = { x: ndarray([2, 2], [0.1, -0.4, 0.7, 0.2]) };
 
-  it('reads only the checkpoints from the forward pass if there are any, and gives the same gradient', () => {
+  it('reads only checkpoints from the forward pass if there are some, and gives the same gradient', () => {
     const plain = differentiate();
     const sparse = differentiate(({ entering }) => new Set(entering));
     assert.ok(plain.read.size > STEPS);

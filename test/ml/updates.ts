@@ -69,7 +69,7 @@ function errorOf(actual: Float32Array, expected: Float32Array, counts = (_: numb
 export const near = (actual: number, expected: number, tolerance: number, what: string): void =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${what} ${actual} is not ${expected}`);
 
-/** @param isTested whether to test this one of the recorded cases, after those before it */
+/** @param isTested whether to test a recorded case, which follows the cases in `before` */
 export function testUpdates(isTested: (recorded: Case, before: readonly Case[]) => boolean): void {
   const { cases } = JSON.parse(readFileSync(join(FOLDER, 'updates.json'), 'utf8')) as { cases: Case[] };
   const root = temporaryFolder();
@@ -116,7 +116,7 @@ export function testUpdates(isTested: (recorded: Case, before: readonly Case[]) 
         const expected = viewsOf(layout, recorded.get(`${seed}.step`)!.data);
         for (const [name, { data }] of viewsOf(layout, step)) {
           const gradient = gradients.get(name)!.data;
-          const gap = errorOf(mean.get(name)!.data, gradient); // the first step does not depend on its size
+          const gap = errorOf(mean.get(name)!.data, gradient); // the first step does not depend on the size of the gradient
           assert.ok(gap <= 1e-3, `${name}: error ${gap} of the largest gradient`);
           const threshold = 1e-3 * largest(gradient);
           // Adam's first step depends on the sign of the gradient, so a comparison means little near zero

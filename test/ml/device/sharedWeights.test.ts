@@ -76,7 +76,7 @@ describe('weights that are once on a device', function () {
       }
     });
 
-  it('have all parts of a model, as views of the matrices that decoding multiplies', () => {
+  it('have all parts of a model as views of the matrices that decoding multiplies', () => {
     const base = new BaseWeights(mapped, 'cpu', 'float32');
     for (const { name, shape } of parameterLayout(config)) {
       assert.deepEqual(base.parts[name]!.dims, shape);

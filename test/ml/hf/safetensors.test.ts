@@ -51,7 +51,7 @@ describe('safetensors', () => {
     assert.equal((8 + Number(new DataView(bytes.buffer).getBigUint64(0, true))) % 8, 0);
   });
 
-  it('bfloat16 and float16 convert to f32 exactly', () => {
+  it('convert bfloat16 and float16 to f32 exactly', () => {
     const halves = Uint16Array.of(0x3c00, 0xc000, 0x0001, 0x7c00, 0x3555); // 1, −2, 2^−24, ∞, 0.33325195
     const brain = Uint16Array.of(0x3f80, 0xc040); // 1, −3
     const data = new Uint8Array(14);
@@ -62,7 +62,7 @@ describe('safetensors', () => {
     assert.deepEqual([...read.get('b')!.data], [1, -3]);
   });
 
-  it('refuses a damaged file: truncated, overlapping, with gaps, with wrong sizes, without header', () => {
+  it('are refused if the file is truncated, or has overlaps, gaps, wrong sizes or no header', () => {
     const ok = { a: entry('F32', [2], 0, 8), b: entry('F32', [1], 8, 12) };
     assert.equal(parseSafetensors(file(ok, new Uint8Array(12)), 'x').size, 2);
     refused(new Uint8Array(5), /truncated/);

@@ -14,7 +14,7 @@ const EOS = 0;
 
 describe('RolloutServer', () => {
   const engine = new FakeEngine();
-  const files = engine.exportAdapter(engine.initAdapter({ rank: 1, alpha: 2 }, 1));
+  const files = engine.exportAdapter(engine.initAdapter({ rank: 2, alpha: 2 }, 1));
   let folder: string;
   let double: RolloutDouble;
 
@@ -98,7 +98,7 @@ describe('RolloutServer', () => {
     assert.equal((await open().generate(requests(1), batch())).length, 1);
   });
 
-  it('takes an end token that is also the last token allowed, which old versions of vLLM report as cut', async () => {
+  it('accepts an end token as the last allowed token, which old versions of vLLM report as a truncated answer', async () => {
     const [whole] = await open().generate(requests(1), batch());
     const fault = edited((one) => {
       one.finish_reason = 'length';
@@ -224,7 +224,7 @@ describe('RolloutServer', () => {
     });
   }
 
-  it('asks a busy server more often than one that fails', async () => {
+  it('asks a busy server more often than a server that fails', async () => {
     let count = 0;
     double.fault = (answer, response) => {
       if (count++ >= 8) return answer;
@@ -235,7 +235,7 @@ describe('RolloutServer', () => {
   });
 
   for (const seconds of ['60', '9999999']) // the second is longer than a timer of Node.js can be
-    it(`waits for as long as a busy server says: ${seconds} s`, async () => {
+    it(`waits as long as a busy server asks it to: ${seconds} s`, async () => {
       double.fault = sent(429, '', { 'retry-after': seconds });
       const server = open({ concurrency: 1, timeoutSeconds: 1 });
       await assert.rejects(server.generate(requests(2), batch()), /0 of 2 answers/);
@@ -264,7 +264,7 @@ describe('RolloutServer', () => {
     await assert.rejects(server.generate(requests(4), batch()), /2 of 4 answers after rollouts.timeoutSeconds: 0.5/);
   });
 
-  it('stops at a cancellation', async () => {
+  it('stops when it is cancelled', async () => {
     const cancel = new AbortController();
     double.fault = () => {
       cancel.abort();
@@ -273,7 +273,7 @@ describe('RolloutServer', () => {
     await assert.rejects(open().generate(requests(4), batch({ signal: cancel.signal })), { name: 'AbortError' });
   });
 
-  it('says that it cannot write the folder of adapters', async () => {
+  it('fails with one line if it cannot write the folder of adapters', async () => {
     await writeFile(join(folder, 'file'), '');
     const server = open({ adapters: join(folder, 'file', 'adapters') });
     await assert.rejects(server.generate(requests(1), batch()), /rollouts.adapters: cannot write .*ENOTDIR/);

@@ -45,7 +45,7 @@ function provide(path: string): boolean {
 describe('tokenizers of public models', function () {
   this.timeout(600_000); // includes downloads
 
-  it('are four, each with a digest for every hundred strings', () => {
+  it('are four, and have a digest for every hundred strings', () => {
     assert.deepEqual(Object.keys(recorded).sort(), Object.keys(PATHS).sort());
     for (const digests of Object.values(recorded)) assert.equal(digests.length, COUNT / BLOCK);
   });
