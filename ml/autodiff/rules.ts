@@ -143,7 +143,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const offsets = g.dequantize(q, g.expand(g.scalar(1), staticShape(scale.shape)), zero, blockSize);
     return [undefined, g.reduceSum(g.reshape(g.mul(dy, offsets), [...scale.shape, blockSize]), [-1], false)];
   },
-  MatMulNBits: 'nondifferentiable', // for decoding; training uses DequantizeLinear
+  MatMulNBits: 'nondifferentiable', // decoding uses it, training uses DequantizeLinear
   // y·(dy − Σ dy·y)
   Softmax: ({ g, node, dy }) => {
     const y = node.outputs[0]!;
@@ -163,7 +163,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
       () => unbroadcast(g, g.mul(dy, g.mul(x, r)), scale.shape),
     ]);
   },
-  SkipSimplifiedLayerNormalization: 'nondifferentiable', // for decoding
+  SkipSimplifiedLayerNormalization: 'nondifferentiable', // only decoding uses it
   // GroupQueryAttention, TensorScatter and Attention serve decoding only
   GroupQueryAttention: 'nondifferentiable',
   TensorScatter: 'nondifferentiable',
@@ -189,7 +189,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
       size === 0 ? [] : [g.zeros(shape.map((d, i) => (i === axis ? size : d)))];
     return [g.concat([...padding(start), dy, ...padding(shape[axis]! - end)], axis)];
   },
-  Split: 'nondifferentiable', // for decoding
+  Split: 'nondifferentiable', // only decoding uses it
   Concat: ({ g, node, dy, needs }) => {
     const axis = node.attrs.axis < 0 ? node.attrs.axis + dy.shape.length : node.attrs.axis;
     let at = 0;

@@ -2,7 +2,7 @@
 // they are, and the steps of a chunk run without a copy. stepGraph.ts describes the buffers.
 import type { Tensors } from '../device/baseWeights.js';
 import { type Binding, DeviceSession, type DeviceSessionOptions, DeviceTensor } from '../device/deviceSession.js';
-import type { Graph } from '../ir/graph.js';
+import { dtypeOf, type Graph } from '../ir/graph.js';
 import type { DType } from '../ir/op.js';
 import { attentionFor, type CacheAttention, type CacheType } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
@@ -84,7 +84,7 @@ export class BoundDevice implements SlotDevice {
   /** @throws {RangeError} for options that `graphSampling` does not support */
   begin(options: DecodeOptions): void {
     const sampling = graphSampling(options, this.c.vocab);
-    if (!sampling) throw new RangeError('a graph does not sample with these options');
+    if (!sampling) throw new RangeError('a graph cannot sample with a repetition penalty or return log-probs');
     const key = JSON.stringify(sampling);
     this.current = this.opened.get(key) ?? this.open(sampling);
     this.opened.set(key, this.current);
@@ -158,16 +158,10 @@ function inputsOf(graph: Graph, tensors: Tensors = {}): Tensors {
 const outputNames = (tensors: Tensors): Tensors =>
   Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [`${name}.out`, tensor]));
 
-function hostTensors(inputs: Inputs): Tensors {
-  const typeOf = (data: Inputs[string]['data']): DType => {
-    if (data instanceof BigInt64Array) return 'int64';
-    if (data instanceof Int32Array) return 'int32';
-    return data instanceof Float32Array ? 'float32' : 'float64';
-  };
-  return Object.fromEntries(
-    Object.entries(inputs).map(([name, { data, dims }]) => [name, DeviceTensor.of(typeOf(data), data, dims)]),
+const hostTensors = (inputs: Inputs): Tensors =>
+  Object.fromEntries(
+    Object.entries(inputs).map(([name, { data, dims }]) => [name, DeviceTensor.of(dtypeOf(data), data, dims)]),
   );
-}
 
 function dispose(tensors: Tensors): void {
   for (const tensor of Object.values(tensors)) tensor.dispose();

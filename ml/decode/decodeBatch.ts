@@ -100,7 +100,6 @@ export class DecodeBatch {
     return 4 * this.sequences[b]!.filled * cacheWidth(this.c);
   }
 
-  /** A copy of all filled positions. */
   copyCache(b: number): CachedPrefix {
     const { filled: length } = this.sequences[b]!;
     const kv = new Float32Array(new SharedArrayBuffer(this.cacheBytes(b)));
@@ -153,7 +152,6 @@ export class DecodeBatch {
     this.unmasked[b] = filled;
   }
 
-  /** Stores the keys and values of a step. */
   write(kv: Float32Array): void {
     this.sequences.forEach((sequence, b) => {
       this.caches.write(b, sequence.filled, 1, kv, this.rows, b);

@@ -94,7 +94,7 @@ export class DecodeSession {
     private readonly batchBytes = Number.POSITIVE_INFINITY, // see WorkerInit
   ) {
     this.sampler = new Sampler(model.config.vocab);
-    this.minBatch = model.locations ? 2 : 1; // with separate weights, a batch of one rounds differently
+    this.minBatch = model.locations ? 2 : 1; // a batch of one row rounds differently if weights are separate
   }
 
   /** Selects the adapter (undefined: the base) and the number of threads, which changes no result. */

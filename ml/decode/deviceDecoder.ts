@@ -42,16 +42,14 @@ export function deviceDecoderBytes(
   type: CacheType,
   rows = DECODER_ROWS,
 ): Record<'base' | 'merged' | 'caches', number> {
-  const caches = cacheShapes(c, rows + 1, positionsOf(contextLength)).map(([, dims]) => elements(dims));
+  const shapes = cacheShapes(c, rows + 1, positionsOf(contextLength));
+  const caches = shapes.reduce((sum, [, dims]) => sum + elements(dims), 0);
   const parameters = layoutSize(parameterLayout(c));
   const matrices = parameters - (c.tied ? 1 : 2) * c.vocab * c.hidden;
   return {
     base: bytesOf(type, parameters),
     merged: merges(c, type) ? bytesOf(type, matrices) : 0,
-    caches: bytesOf(
-      type,
-      caches.reduce((sum, count) => sum + count, 0),
-    ),
+    caches: bytesOf(type, caches),
   };
 }
 

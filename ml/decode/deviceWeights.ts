@@ -26,7 +26,8 @@ export class DeviceWeights {
     private readonly base: BaseWeights,
     private readonly place: AdapterPlace,
   ) {
-    const { memory, type, fused } = base;
+    const { memory, type } = base;
+    const { fused } = base.tensors;
     this.writer = new TensorWriter(memory, type);
     this.merge = DeviceSession.open(encodeModel(buildMergeGraph(type)), { memory });
     const added = fusedAdapterShapes(c, place === 'merged' ? 0 : place.beside);
@@ -59,7 +60,7 @@ export class DeviceWeights {
         const lora = fusedLoraName(name, side);
         return DeviceTensor.of('float32', dataOf(lora), shapes.get(lora)!);
       }) as [DeviceTensor, DeviceTensor];
-      runOnce(this.merge, { base: this.base.fused[name]!, a, b }, { merged });
+      runOnce(this.merge, { base: this.base.tensors.fused[name]!, a, b }, { merged });
       a.dispose();
       b.dispose();
     }

@@ -96,7 +96,6 @@ export class KvCaches {
     });
   }
 
-  /** Copies row `from` over row `to`. */
   move(from: number, to: number): void {
     const size = this.c.kvHeads * this.slots * this.c.headDim;
     for (const buffer of this.buffers) buffer.copyWithin(to * size, from * size, (from + 1) * size);

@@ -1,4 +1,5 @@
 // Makes the inputs of prompt and step graphs as arrays.
+import type { InlineData } from '../ir/op.js';
 import { type CacheAttention, cacheNames } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { ropeOutsideAttention } from '../nn/decodeGraph.js';
@@ -6,7 +7,7 @@ import { STOP } from '../nn/stepGraph.js';
 import type { DecodeOptions } from './decodeSession.js';
 import type { RowStart } from './slots.js';
 
-export type Inputs = Record<string, { data: Float64Array | Float32Array | BigInt64Array | Int32Array; dims: number[] }>;
+export type Inputs = Record<string, { data: InlineData; dims: number[] }>;
 
 /**
  * The inputs of buildPromptGraph, without caches and weights.
@@ -60,6 +61,5 @@ export function callInputs(c: DecoderConfig, { temperature, topP = 1, stopTokens
   return inputs;
 }
 
-/** The sizes of every cache. */
 export const cacheShapes = (c: DecoderConfig, rows: number, positions: number): [name: string, dims: number[]][] =>
   cacheNames(c).map((name) => [name, [rows, c.kvHeads, positions, c.headDim]]);

@@ -12,9 +12,10 @@ import { readLocated } from './weightLocations.js';
 
 export type Tensors = Record<string, DeviceTensor>;
 
+/** The tensors of a base model. They stay until it is closed. */
 interface Opened {
-  fused: Tensors;
-  parts: Tensors;
+  fused: Tensors; // their names are those of `fusedInputs`
+  parts: Tensors; // their names are those of `parameterLayout`
 }
 
 export class BaseWeights {
@@ -29,13 +30,9 @@ export class BaseWeights {
     if (isQuantized(model)) throw new GauntletError('ENGINE_FAULT', 'BaseWeights takes no quantized weights');
   }
 
-  /** The tensors by the names of `fusedInputs`. They stay until `close`. */
-  get fused(): Tensors {
-    return this.tensors().fused;
-  }
-  /** The tensors by the names of `parameterLayout`. */
-  get parts(): Tensors {
-    return this.tensors().parts;
+  get tensors(): Opened {
+    this.opened ??= this.open();
+    return this.opened;
   }
 
   /** The next use copies the weights again. */
@@ -43,11 +40,6 @@ export class BaseWeights {
     for (const tensors of [this.opened?.parts, this.opened?.fused])
       for (const tensor of Object.values(tensors ?? {})) tensor.dispose();
     this.opened = undefined;
-  }
-
-  private tensors(): Opened {
-    this.opened ??= this.open();
-    return this.opened;
   }
 
   private open(): Opened {

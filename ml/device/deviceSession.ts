@@ -127,7 +127,7 @@ export class DeviceTensor {
   rows(first: number, count: number): DeviceTensor {
     const [rows = 0, ...rest] = this.dims;
     if (first < 0 || count < 0 || first + count > rows)
-      throw new RangeError(`rows ${first}..${first + count} of ${rows}`);
+      throw new RangeError(`rows ${first}..${first + count} are not within the ${rows} rows of the tensor`);
     const width = sizeOf(rest);
     const address = this.address + BigInt(bytesOf(this.type, first * width));
     const host = this.host?.subarray(first * width, (first + count) * width);

@@ -8,7 +8,7 @@ export interface Gpu {
   name: string;
   bytes: number; // size of its memory
   driver: string;
-  capability: string; // like 9.0
+  capability: string; // for example 9.0
 }
 
 /** Undefined if the driver does not answer. */

@@ -74,7 +74,7 @@ interface Cuda {
   free(address: Handle): void;
   upload(address: Handle, data: ArrayBufferView): void;
   download(data: ArrayBufferView, address: Handle): void;
-  freeMemory(): number; // in bytes
+  freeMemory(): number; // the number of bytes
   cublasVersion(): string; // the version decides how products are rounded
 }
 

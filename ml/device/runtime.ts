@@ -3,9 +3,9 @@
 import ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/base/errors.js';
 import { bfloat16Bits, float16Bits } from '../ir/bits16.js';
-import type { Graph } from '../ir/graph.js';
+import { dtypeOf, type Graph } from '../ir/graph.js';
 import type { Half } from '../ir/half.js';
-import type { DType } from '../ir/op.js';
+import type { DType, InlineData } from '../ir/op.js';
 import { type Replacements, replaceOperations } from '../ir/replace.js';
 import { encodeModel } from '../onnx/encode.js';
 import { DeviceSession, DeviceTensor, type Elements, type MemoryKind } from './deviceSession.js';
@@ -14,11 +14,11 @@ import { replacementsFor } from './replacements.js';
 import { SharedConstants } from './sharedConstants.js';
 import { LOCATION_ROOT } from './weightLocations.js';
 
-ort.env.logLevel = 'error'; // before the first session, whose level is that of the process
+ort.env.logLevel = 'error'; // the first session sets the level of the process
 
 export type Tensor = ort.Tensor;
 export type Feeds = Record<string, Tensor | DeviceTensor>;
-export type TensorArray = Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Uint8Array;
+export type TensorArray = InlineData | Uint16Array;
 
 /** How a session computes. Nodes that a GPU provider does not support run on the CPU. */
 export interface SessionDevice {
@@ -204,12 +204,9 @@ const BITS = { float16: float16Bits, bfloat16: bfloat16Bits };
 
 /** Wraps an array, without a copy, as a tensor. The array must not be in shared memory. */
 export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
-  if (data instanceof Uint8Array) return new ort.Tensor('uint8', data, dims);
-  // as float16, the class makes a Float16Array where there is one (Node 24), and the binding takes no such array
+  // for float16, the class makes a Float16Array where one exists (Node 24), which the binding does not accept
   if (data instanceof Uint16Array) return Object.assign(new ort.Tensor('uint16', data, dims), { type: 'float16' });
-  if (data instanceof Float64Array) return new ort.Tensor('float64', data, dims);
-  const type = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
-  return new ort.Tensor(type, data, dims);
+  return new ort.Tensor(dtypeOf(data) as 'float32', data as Float32Array, dims);
 }
 
 type NamedView = readonly [string, { shape: readonly number[]; data: Float32Array }];

@@ -30,7 +30,6 @@ export function readLocated({ dtype, ...range }: StoredTensor, count: number): F
   return toFloat32(readRange(range, bytesOf(dtype, count)), STORED[dtype], range.location);
 }
 
-/** The bytes of a range. */
 export function readRange({ location, offset }: FileRange, length: number): Uint8Array {
   const path = join(LOCATION_ROOT, location);
   return withFile(path, 'r', (fd) => readAll(fd, offset, length, path));

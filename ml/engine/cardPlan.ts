@@ -12,7 +12,7 @@ import { QUERY_BLOCK } from '../nn/attention.js';
 import { attentionFor } from '../nn/cacheAttention.js';
 import { FusedWeights } from '../nn/fusedWeights.js';
 import { layoutSize, loraLayout, parameterLayout } from '../nn/layout.js';
-import type { WeightLocations } from '../nn/separateWeights.js';
+import type { PackedTensor, StoredTensor, WeightLocations } from '../nn/separateWeights.js';
 import { buildSamplingStep } from '../nn/stepGraph.js';
 import { isLora } from '../nn/tensorNames.js';
 import { fitsOneRun, shouldRecompute } from '../train/activations.js';
@@ -100,14 +100,11 @@ export function gradientBytes(c: ModelConfig, use: CardUse, sequences: number, l
 /** Locations of parameters in a file that does not exist: only their sizes count. */
 function weightsInFiles(c: ModelConfig, quantization: Quantization): WeightLocations {
   const nowhere = { location: '', offset: 0 };
-  const locations: WeightLocations = new Map(
-    parameterLayout(c).map(({ name }) => [name, { ...nowhere, dtype: 'bfloat16' as const }]),
-  );
-  const packed = packedLayout(c, quantization).matrices.map(
-    ({ name, bits }) =>
-      [name, { bits, groupSize: quantization.groupSize, values: nowhere, scales: nowhere, zeros: nowhere }] as const,
-  );
-  return new Map([...locations, ...packed]);
+  const places = { groupSize: quantization.groupSize, values: nowhere, scales: nowhere, zeros: nowhere };
+  const locations = new Map<string, StoredTensor | PackedTensor>();
+  for (const { name } of parameterLayout(c)) locations.set(name, { ...nowhere, dtype: 'bfloat16' });
+  for (const { name, bits } of packedLayout(c, quantization).matrices) locations.set(name, { bits, ...places });
+  return locations;
 }
 
 /** The bytes that an arena takes if `bytes` are alive at once. */
@@ -130,10 +127,8 @@ export function describePlan({ total, weights, copy, caches, training, sampling,
 /** @throws {GauntletError} OUT_OF_MEMORY if a card has not enough memory, with the way out */
 export function checkCard(model: string, plan: CardPlan, available: number): void {
   if (plan.total <= available) return;
-  throw new GauntletError(
-    'OUT_OF_MEMORY',
-    `${model}: ${describePlan(plan)}; the GPU has ${gib(available)}: ${LESS_MEMORY}`,
-  );
+  const what = `${model}: ${describePlan(plan)}; the GPU has ${gib(available)}: ${LESS_MEMORY}`;
+  throw new GauntletError('OUT_OF_MEMORY', what);
 }
 
 /** What several models need at the same time. They share CUDA's context, and compute one after the other. */

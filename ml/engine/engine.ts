@@ -50,12 +50,12 @@ export interface GenerateOptions {
   repetitionPenalty?: number; // > 1 lowers the logits of earlier tokens (Keskar et al. 2019); default: 1, off
   stopTokens: number[]; // an answer ends with, and includes, one of these
   signal?: AbortSignal;
-  onProgress?: (tokens: number) => void; // at least once a second while the model runs, also without a new token
+  onProgress?: (tokens: number) => void; // called at least once a second while the model runs, even without a new token
 }
 
 export interface CallOptions {
   signal?: AbortSignal;
-  onProgress?: (amount: number) => void; // after each part of the call; the amount is 0
+  onProgress?: (amount: number) => void; // called after each part of the call; the amount is 0
 }
 
 /** Tokens of all calls of `generate`, by how they were processed. */
@@ -115,7 +115,7 @@ export interface GradientPart {
 
 export interface ModelInfo {
   path: string;
-  architecture: string; // like 'Qwen2ForCausalLM'
+  architecture: string; // for example 'Qwen2ForCausalLM'
   digest: string; // covers weights, configuration, tokenizer and chat template
   parameters: number;
   vocabSize: number;

@@ -87,10 +87,8 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
   protected checkAdapter(adapter: Adapter): void {
     const { rank, values } = adapter;
     const size = layoutSize(loraLayout(this.model.config, rank));
-    if (values.length !== size)
-      throw new GauntletError(
-        'BAD_ADAPTER',
-        `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
-      );
+    if (values.length === size) return;
+    const what = `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`;
+    throw new GauntletError('BAD_ADAPTER', what);
   }
 }

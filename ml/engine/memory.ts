@@ -124,7 +124,7 @@ const projectionSizes = ({ config }: ModelFiles): number[] =>
  * @param limit the limit of its container, or a configured one; 0: there is none
  */
 export function availableMemory(proc = '/proc', limit = memoryLimit()): number {
-  // without mapped files: MemAvailable contains their pages, and every open graph maps the weights
+  // mapped files do not count here: MemAvailable contains their pages, and every open graph maps the weights
   const own = allocatedMemory(join(proc, 'self')) ?? process.memoryUsage.rss();
   // macOS counts pages as used that it would give away
   const free = procBytes(proc, 'meminfo', 'MemAvailable') ?? (platform() === 'darwin' ? totalmem() / 2 : freemem());

@@ -230,7 +230,7 @@ class OrtEngine extends EngineFiles implements Engine {
     options: ScoreOptions & { shard?: Shard },
     separate: (sequences: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
   ): Promise<T[]> {
-    // before rows are joined, because joined rows may be longer than the context
+    // this check precedes the join of rows, because joined rows may be longer than the context
     refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
     if (!(options.temperature > 0))
       throw new GauntletError('BAD_INPUT', `temperature must be above 0, is ${options.temperature}`);

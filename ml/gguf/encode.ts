@@ -5,7 +5,7 @@ import { bfloat16Bits, float16Bits } from '../ir/bits16.js';
 export type EncodedType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
 const MAX_HALF = 65504;
-const CODES = 32; // in a block of Q8_0
+const CODES = 32; // a block of Q8_0 has so many
 
 /** @throws {GauntletError} BAD_INPUT naming `where`, if a number is too large for the type */
 export function encode(type: EncodedType, numbers: Float32Array, where: string): Uint8Array {
@@ -30,7 +30,7 @@ function toQ8(numbers: Float32Array): Uint8Array {
     scales[block] = scale;
     for (let i = 0; i < CODES; i++) {
       const x = Math.fround(numbers[block * CODES + i]! * inverse);
-      out[block * (2 + CODES) + 2 + i] = Math.sign(x) * Math.floor(Math.abs(x) + 0.5); // as a signed byte
+      out[block * (2 + CODES) + 2 + i] = Math.sign(x) * Math.floor(Math.abs(x) + 0.5); // the array stores it as a signed byte
     }
   }
   const halves = new Uint8Array(float16Bits(scales).buffer);

@@ -8,7 +8,7 @@ import { BLOCKS, type BlockType, dequantize } from './blocks.js';
 export type GgufValue = number | bigint | boolean | string | GgufValue[];
 
 export interface GgufTensor {
-  shape: number[]; // as in PyTorch: the last dimension is contiguous
+  shape: number[]; // has PyTorch's order: the last dimension is contiguous
   type: BlockType;
   begin: number; // its first byte in the file
 }
@@ -98,31 +98,15 @@ export class GgufFile {
     const shape = Array.from({ length: dimensions }, () => input.number(8)).reverse();
     const code = input.number(4);
     const begin = input.number(8);
-    const type = TYPES[code];
-    if (!type) {
-      const known = Object.values(TYPES).join(', ');
-      throw bad(this.path, `tensor ${name} has type ${code}, which is not supported, only ${known}`);
-    }
+    const types = Object.keys(BLOCKS) as BlockType[];
+    const type = types.find((known) => BLOCKS[known][2] === code);
+    if (!type)
+      throw bad(this.path, `tensor ${name} has type ${code}, which is not supported, only ${types.join(', ')}`);
     if (dimensions === 0 || shape.at(-1)! % BLOCKS[type][0] !== 0)
       throw bad(this.path, `tensor ${name} of type ${type} has shape [${shape}]`);
     return [name, { shape, type, begin }];
   }
 }
-
-/** The numbers of ggml's types. */
-export const TYPES: Readonly<Record<number, BlockType>> = {
-  0: 'F32',
-  1: 'F16',
-  2: 'Q4_0',
-  3: 'Q4_1',
-  6: 'Q5_0',
-  7: 'Q5_1',
-  8: 'Q8_0',
-  12: 'Q4_K',
-  13: 'Q5_K',
-  14: 'Q6_K',
-  30: 'BF16',
-};
 
 /** Reads forward, a window at a time. */
 class Input {

@@ -25,7 +25,6 @@ export const SPECIAL_TOKENS = {
   pad_token: 'padding',
 } as const;
 
-/** Kinds of tokens. */
 export const TOKEN = { normal: 1, control: 3, userDefined: 4, unused: 5 } as const;
 
 const PARTS: Readonly<Record<string, string>> = {
@@ -42,7 +41,6 @@ const PARTS: Readonly<Record<string, string>> = {
   'mlp.down_proj': 'ffn_down',
 };
 
-/** The name of a parameter in GGUF. */
 export function ggufName(name: string): string {
   const match = /^model\.layers\.(\d+)\.(.+)\.(weight|bias)$/.exec(name);
   if (match) return `blk.${match[1]}.${PARTS[match[2]!]}.${match[3]}`;

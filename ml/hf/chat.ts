@@ -42,7 +42,6 @@ export class ChatFormat {
     }
   }
 
-  /** The tokens of the opening messages, up to the start of the assistant's answer. */
   openingTokens(messages: ChatMessage[]): number[] {
     return this.tokenizer.encodeProtected(this.render(messages));
   }

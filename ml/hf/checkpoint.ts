@@ -119,11 +119,8 @@ function sameBytes(a: StoredTensor, b: StoredTensor): boolean {
     withFile(b.path, 'r', (fileB) => {
       for (let at = 0; at < a.length; at += CHUNK) {
         const size = Math.min(CHUNK, a.length - at);
-        const [left, right] = [
-          readAll(fileA, a.offset + at, size, a.path),
-          readAll(fileB, b.offset + at, size, b.path),
-        ];
-        if (Buffer.compare(left, right) !== 0) return false;
+        const left = readAll(fileA, a.offset + at, size, a.path);
+        if (Buffer.compare(left, readAll(fileB, b.offset + at, size, b.path)) !== 0) return false;
       }
       return true;
     }),

@@ -8,7 +8,6 @@ import { ARCHITECTURES } from '../nn/architectures/index.js';
 import { type DecoderConfig, PROJECTIONS, type RopeScaling } from '../nn/config.js';
 import { readJson } from './tokenizer.js';
 
-/** The config.json of a supported model. */
 export interface ModelConfig extends DecoderConfig {
   architecture: string; // a name of ARCHITECTURES
   contextLength: number; // in tokens

@@ -104,7 +104,7 @@ export function readAll(
   const bytes = new Uint8Array(length);
   for (let done = 0; done < length; ) {
     const n = readSync(fd, bytes, done, Math.min(MOST_READ, length - done), position + done);
-    if (n === 0) throw new GauntletError(code, `${path}: truncated`);
+    if (n === 0) throw new GauntletError(code, `${path}: truncated; is the download complete?`);
     done += n;
   }
   return bytes;

@@ -58,13 +58,10 @@ export function packedLayout(c: DecoderConfig, q: Quantization): PackedLayout {
       'BAD_CONFIG',
       `quantization.groupSize ${groupSize} does not divide the ${uneven.shape[1]} inputs of ${uneven.name}`,
     );
-  const zeroBytes = (b: 4 | 8): number =>
-    Math.max(
-      0,
-      ...matrices
-        .filter((m) => m.bits === b)
-        .map((m) => bytesOf(b === 4 ? 'uint4' : 'uint8', elements(m.shape) / groupSize)),
-    );
+  const zeroBytes = (own: 4 | 8): number => {
+    const groups = matrices.filter((m) => m.bits === own).map((m) => elements(m.shape) / groupSize);
+    return bytesOf(own === 4 ? 'uint4' : 'uint8', Math.max(0, ...groups));
+  };
   const zeros = { 4: zeroBytes(4), 8: zeroBytes(8) };
   const { header, offsets, bytes } = safetensorsHeader(
     [
@@ -92,9 +89,7 @@ export function packedLayout(c: DecoderConfig, q: Quantization): PackedLayout {
 /** Whether a file has this layout. Its content belongs to the model in its name, because files are written atomically. */
 export function isPacked(path: string, { header, bytes }: PackedLayout): boolean {
   if (!existsSync(path)) return false;
-  return withFile(
-    path,
-    'r',
-    (fd) => fstatSync(fd).size === bytes && Buffer.compare(readAll(fd, 0, header.length, path), header) === 0,
-  );
+  return withFile(path, 'r', (fd) => {
+    return fstatSync(fd).size === bytes && Buffer.compare(readAll(fd, 0, header.length, path), header) === 0;
+  });
 }

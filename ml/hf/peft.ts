@@ -16,7 +16,7 @@ export const ADAPTER_FILES = {
   weights: 'adapter_model.safetensors',
 } as const;
 const { config: CONFIG, weights: TENSORS } = ADAPTER_FILES;
-const MAX_FILE = 2 ** 31; // in bytes; a larger file would not fit into one array
+const MAX_FILE = 2 ** 31; // in bytes; far above every published adapter
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
 
 /** The files of an adapter folder that exist. @throws {GauntletError} BAD_ADAPTER if one cannot be read */
@@ -149,20 +149,9 @@ function explainShape(name: string, actual: readonly number[], needed: readonly 
 const PLAIN_INITS = [true, false, undefined, null, 'gaussian', 'orthogonal', 'eva'];
 /** Fields that other kinds of adapters have. They must be absent or empty. */
 const OTHER_KINDS = [
-  'use_dora',
-  'use_qalora',
-  'use_bdlora',
-  'lora_bias',
-  'modules_to_save',
-  'fan_in_fan_out',
-  'layer_replication',
-  'target_parameters',
-  'trainable_token_indices',
-  'alora_invocation_tokens',
-  'arrow_config',
-  'kasa_config',
-  'monteclora_config',
-  'velora_config',
+  ...['use_dora', 'use_qalora', 'use_bdlora', 'lora_bias', 'modules_to_save', 'fan_in_fan_out', 'layer_replication'],
+  ...['target_parameters', 'trainable_token_indices', 'alora_invocation_tokens'],
+  ...['arrow_config', 'kasa_config', 'monteclora_config', 'velora_config'],
 ];
 
 const MAX_CONFIG = 1 << 20; // in bytes; ordinary files have a thousandth of it

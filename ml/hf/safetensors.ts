@@ -95,11 +95,10 @@ export function parseSafetensors(
   const start = 8 + headerLength(bytes, bytes.length, where, code);
   const entries = parseHeader(bytes.subarray(8, start), bytes.length - start, where, code);
   const tensors = new Map<string, TensorData>();
-  for (const [name, { dtype, shape, begin, end }] of entries)
-    tensors.set(name, {
-      shape,
-      data: toFloat32(bytes.subarray(start + begin, start + end), dtype, `${where}: ${name}`, code),
-    });
+  for (const [name, { dtype, shape, begin, end }] of entries) {
+    const data = toFloat32(bytes.subarray(start + begin, start + end), dtype, `${where}: ${name}`, code);
+    tensors.set(name, { shape, data });
+  }
   return tensors;
 }
 
@@ -142,7 +141,7 @@ export function safetensorsHeader(
 export function writeSafetensors(tensors: ReadonlyMap<string, TensorData>): Uint8Array {
   const sorted = [...tensors].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, t]) => ({ name, dtype: 'F32', ...t }));
   for (const { name, shape, data } of sorted)
-    if (elements(shape) !== data.length) throw new RangeError(`${name}: ${data.length} values for [${shape}]`);
+    if (elements(shape) !== data.length) throw new RangeError(`${name}: ${data.length} values do not fill [${shape}]`);
   const { header, offsets, bytes } = safetensorsHeader(sorted);
   const out = new Uint8Array(bytes);
   out.set(header);

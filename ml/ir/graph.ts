@@ -140,15 +140,11 @@ export class Graph {
     return factor === 1 ? x : this.mul(x, this.scalar(factor));
   }
   fusedMatMul(a: Value, b: Value, o: { transA?: boolean; transB?: boolean; alpha?: number } = {}): Value {
-    return this.one('FusedMatMul', [a, b], {
-      transA: o.transA ?? false,
-      transB: o.transB ?? false,
-      alpha: o.alpha ?? 1,
-    });
+    return this.one('FusedMatMul', [a, b], { transA: false, transB: false, alpha: 1, ...o });
   }
   gemm(a: Value, b: Value, o: { transA?: boolean; transB?: boolean; alpha?: number; c?: Value } = {}): Value {
-    const attrs = { transA: o.transA ?? false, transB: o.transB ?? false, alpha: o.alpha ?? 1 };
-    return this.one('Gemm', o.c ? [a, b, o.c] : [a, b], attrs);
+    const { c, ...attrs } = { transA: false, transB: false, alpha: 1, ...o };
+    return this.one('Gemm', c ? [a, b, c] : [a, b], attrs);
   }
   dequantize(q: Value, scale: Value, zero: Value, blockSize: number): Value {
     return this.one('DequantizeLinear', [q, scale, zero], { blockSize });
@@ -223,7 +219,8 @@ export class Graph {
   }
 }
 
-function dtypeOf(data: InlineData): DType {
+/** The type that an array holds. Arrays of bytes hold uint8. */
+export function dtypeOf(data: InlineData): DType {
   if (data instanceof Float64Array) return 'float64';
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof BigInt64Array) return 'int64';

@@ -112,7 +112,6 @@ const BITS: Record<DType, number> = {
   uint4: 4, // two per byte, the first in the low half
   bool: 8,
 };
-/** The bytes that `count` elements take. */
 export const bytesOf = (dtype: DType, count: number): number => Math.ceil((count * BITS[dtype]) / 8);
 
 export const isStatic = (shape: Shape): shape is readonly number[] => shape.every((d) => typeof d === 'number');

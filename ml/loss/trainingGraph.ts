@@ -44,7 +44,6 @@ function selection(g: Graph, rows: number, projected: number): (x: Value) => Val
   return (x) => g.gather(x, trained);
 }
 
-/** The outputs of the score graph: log-probs at a temperature, with or without entropies. */
 export interface ScoreOutputs {
   temperature: number;
   entropies?: boolean;

@@ -21,7 +21,6 @@ export interface RopeScaling {
   originalContext: number; // the context length that the frequencies were trained for
 }
 
-/** Sizes and constants of a decoder. */
 export interface DecoderConfig {
   hidden: number;
   layers: number;

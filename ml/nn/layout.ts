@@ -16,7 +16,7 @@ import {
 export interface LayoutEntry {
   name: string;
   shape: number[];
-  offset: number; // in elements
+  offset: number; // the index of its first element
 }
 
 export interface LoraShape {

@@ -4,7 +4,7 @@ import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import type { DecoderConfig, RopeScaling } from './config.js';
 
-type RopeConfig = Pick<DecoderConfig, 'headDim' | 'ropeTheta' | 'ropeScaling'>;
+export type RopeConfig = Pick<DecoderConfig, 'headDim' | 'ropeTheta' | 'ropeScaling'>;
 
 const f32 = Math.fround;
 
@@ -24,7 +24,6 @@ export function ropeTables(c: RopeConfig, positions: number): { cos: Float32Arra
   return { cos, sin };
 }
 
-/** The tables as constants of a graph. */
 export function ropeConstants(g: Graph, c: RopeConfig, positions: number): [cos: Value, sin: Value] {
   const { cos, sin } = ropeTables(c, positions);
   const shape = [positions, c.headDim / 2];
@@ -37,6 +36,12 @@ export function ropeFrequencies({ headDim, ropeTheta, ropeScaling }: RopeConfig)
     const frequency = f32(1 / f32(ropeTheta ** f32((2 * i) / headDim)));
     return ropeScaling ? scaled(frequency, ropeScaling) : frequency;
   });
+}
+
+/** The numbers by which scaling divides the frequencies. */
+export function ropeDivisors(c: RopeConfig): Float32Array {
+  const scaled = ropeFrequencies(c);
+  return ropeFrequencies({ ...c, ropeScaling: undefined }).map((frequency, i) => frequency / scaled[i]!);
 }
 
 /**

@@ -18,7 +18,7 @@ export interface StoredTensor extends FileRange {
   dtype: 'float32' | 'bfloat16' | 'float16';
 }
 /** A quantized matrix [out, in] with w = scale·(q − 2^(bits−1)). Groups of `groupSize` weights of a row share a scale. */
-interface PackedTensor {
+export interface PackedTensor {
   bits: 4 | 8;
   groupSize: number;
   values: FileRange; // out·in·bits/8 bytes; the first of two 4-bit weights is in the low half of its byte

@@ -36,7 +36,7 @@ export const clipFactor = (norm: number, max: number): number =>
 interface AdamWResult {
   parameters: Float32Array;
   state: OptimizerState;
-  gradNorm: number; // before clipping
+  gradNorm: number; // the norm before clipping
 }
 
 /**
@@ -52,7 +52,9 @@ export function adamwStep(
 ): AdamWResult {
   const n = parameters.length;
   if (gradients.length !== n || state.m.length !== n || state.v.length !== n) {
-    throw new RangeError(`AdamW: ${n} parameters, ${gradients.length} gradients, ${state.m.length} moments`);
+    throw new RangeError(
+      `AdamW: ${n} parameters, ${gradients.length} gradients and ${state.m.length} moments must be equally many`,
+    );
   }
   const gradNorm = globalNorm(gradients);
   if (!Number.isFinite(gradNorm)) throw new RangeError('AdamW: the gradient is not finite');

@@ -35,7 +35,7 @@ export interface TrainSessionOptions {
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // see EngineOptions
   keptBytes?: number; // the most activations that are kept instead of recomputed
-  base?: BaseWeights | undefined; // on a device, in the type of `half`; default: graphs get the weights from the model
+  base?: BaseWeights | undefined; // weights on a device, in the type of `half`; default: graphs get the weights of the model
   half?: Half | undefined; // the type of layers when they score and train policies; default: f32
   graphs?: OpenGraphs; // keeps graphs open; default: all stay open
 }
@@ -198,7 +198,7 @@ export class TrainSession {
     return this.options.base ? undefined : this.model.locations;
   }
   private get weightFeeds(): Feeds {
-    return this.options.base?.parts ?? this.weights.feeds;
+    return this.options.base?.tensors.parts ?? this.weights.feeds;
   }
 
   private adapterFeeds(adapter: Adapter | undefined): Feeds {

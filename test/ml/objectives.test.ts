@@ -144,7 +144,7 @@ describe('terms of the loss', () => {
   });
 
   it('a position without loss changes nothing, however small its probability', async () => {
-    const cold = 1e-3; // gives log-probs below −88, and the exp of their difference to 0 overflows
+    const cold = 1e-3; // log-probs are below −88, so the exp of their difference from 0 overflows
     const old = await train.score(trajectories(), adapter, cold);
     assert.ok(Math.min(...old.flat()) < -89);
     const rows = trajectories().map((row, i) => ({
@@ -159,7 +159,7 @@ describe('terms of the loss', () => {
 });
 
 describe('schedules of the learning rate', () => {
-  const [STEPS, warmupSteps, LOWEST] = [12, 4, 0.1]; // the recorded rates decay to LOWEST, ours to 0
+  const [STEPS, warmupSteps, LOWEST] = [12, 4, 0.1]; // the recorded rates decay to LOWEST, and ours to 0
   const recorded = new Recorded(FIXTURE);
   for (const schedule of ['constant', 'linear', 'cosine'] as const)
     it(`the ${schedule} schedule with warm-up is the product of torch's schedulers`, () => {

@@ -61,7 +61,7 @@ function trajectories({ seed, config, lengths, advantages, oldLogprobs }: Case) 
 }
 
 export const largest = (values: Float32Array): number => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
-/** Largest difference over some entries, relative to the largest expected value of all. */
+/** The largest difference of some entries, relative to the largest expected value of all entries. */
 function errorOf(actual: Float32Array, expected: Float32Array, counts = (_: number): boolean => true): number {
   const gap = actual.reduce((most, x, i) => (counts(i) ? Math.max(most, Math.abs(x - expected[i]!)) : most), 0);
   return gap / largest(expected);

@@ -1,7 +1,8 @@
 // The differences between families of decoders, as data: one file per family and one line in index.ts.
 import { PROJECTIONS, type Projection } from '../config.js';
 
-type Fields = Readonly<Record<string, unknown>>; // of config.json
+/** Values of fields of config.json. */
+type Fields = Readonly<Record<string, unknown>>;
 
 export interface Architecture {
   name: string; // the name in the field `architectures`

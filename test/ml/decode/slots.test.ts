@@ -147,9 +147,9 @@ describe('slots on bound memory', () => {
       await assert.rejects(compared, /row 3, token 9: 7 instead of/);
     });
 
-    it('an adapter beside the weights has the rank of the graphs', () => {
+    it('refuses an adapter beside the weights that has another rank than the graphs', () => {
       const { device, shared, base } = openShared(c, weights, 'grouped', { beside: 8 });
-      assert.throws(() => shared.use(noisy(engine)), /the rank is 4, the graphs have 8/);
+      assert.throws(() => shared.use(noisy(engine)), /the adapter has rank 4, the graphs have rank 8/);
       device.close();
       shared.close();
       base.close();
@@ -188,7 +188,7 @@ describe('slots on bound memory', () => {
       await assert.rejects(slots.generate(long, options), /a prompt of 150 and 11 tokens need more than 160 positions/);
       await assert.rejects(
         slots.generate(requests, { ...options, repetitionPenalty: 2 }),
-        /does not sample with these/,
+        /cannot sample with a repetition penalty/,
       );
       device.close();
     });
@@ -257,7 +257,7 @@ describe('slots on bound memory', () => {
     });
 });
 
-/** A device whose token n of a sequence is key + n. It counts steps and reads. */
+/** A device that computes each token from the last one and the position. It records reads and chunks. */
 class CountingDevice implements SlotDevice {
   readonly rows = 3;
   readonly positions = 300;

@@ -51,7 +51,7 @@ describe('sessions of the C API', () => {
     part.dispose();
     whole.dispose();
     session.close();
-    session.close(); // releases nothing twice
+    session.close(); // a second release does nothing
     assert.equal(countOwned(), 0);
   });
 

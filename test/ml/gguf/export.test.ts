@@ -121,7 +121,7 @@ describe('exporting a GGUF file', () => {
   it('rounds every number to the nearest f16', () => {
     const halves = dequantize('F16', new Uint8Array(Uint16Array.from({ length: 0x7c00 }, (_, h) => h).buffer), 0x7c00);
     assert.deepEqual(dequantize('F16', encode('F16', halves, 'a tensor'), 0x7c00), halves);
-    const between = Float32Array.from(halves.subarray(1), (x, i) => (x + halves[i]!) / 2); // exact in f32
+    const between = Float32Array.from(halves.subarray(1), (x, i) => (x + halves[i]!) / 2); // the quotient is exact in f32
     const rounded = new Uint16Array(encode('F16', between, 'a tensor').buffer);
     assert.equal(
       rounded.findIndex((h, i) => h !== i + (i & 1)),

@@ -40,7 +40,7 @@ describe('blocks of GGUF tensors', () => {
     it(`every weight of type ${type} has the bits that the gguf package reads`, () => {
       const expected = new Uint32Array(new Uint8Array(Buffer.from(values, 'base64')).buffer);
       const found = dequantize(type as BlockType, Buffer.from(bytes, 'base64'), expected.length);
-      const isZero = (bits: number): boolean => bits << 1 === 0; // 0 and −0 are the same weight
+      const isZero = (bits: number): boolean => bits << 1 === 0; // 0 and −0 are equal weights
       const same = new Uint32Array(found.buffer).map((bits, i) =>
         bits === expected[i] || (isZero(bits) && isZero(expected[i]!)) ? 1 : 0,
       );

@@ -182,7 +182,7 @@ describe('RolloutServer', () => {
     ['an impossible log-prob', edited((one) => one.logprobs.token_logprobs.splice(0, 1, -9999)), /no sampled token/],
     [
       'a log-prob that is no number',
-      edited((one) => one.logprobs.token_logprobs.splice(0, 1, Number.NaN)), // JSON: null
+      edited((one) => one.logprobs.token_logprobs.splice(0, 1, Number.NaN)), // JSON has null for it
       /unexpected form: choices.0.logprobs/,
     ],
     [
@@ -259,7 +259,7 @@ describe('RolloutServer', () => {
 
   it('gives up a batch at its deadline, and says how far it came', async () => {
     let count = 0;
-    double.fault = (answer) => (count++ < 2 ? answer : undefined); // then it never answers
+    double.fault = (answer) => (count++ < 2 ? answer : undefined); // the server never answers a third request
     const server = open({ concurrency: 1, timeoutSeconds: 0.5 });
     await assert.rejects(server.generate(requests(4), batch()), /2 of 4 answers after rollouts.timeoutSeconds: 0.5/);
   });
