@@ -73,7 +73,7 @@ export interface Generated {
 }
 
 export interface LossConfig {
-  supervised?: boolean; // cross entropy, weighted by the advantage, instead of the clipped surrogate: no oldLogprobs, no clip
+  supervised?: boolean; // the loss is cross entropy, weighted by the advantage; it needs no oldLogprobs and no clip
   clip: number; // ε of the clipped surrogate
   clipHigh?: number; // ε above 1 (asymmetric clip); default: clip
   temperature: number; // log-probs are those of softmax(logits / temperature)

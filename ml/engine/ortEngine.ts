@@ -115,10 +115,8 @@ async function checkHalf(provider: Provider, half: Half, precision: Precision, c
   }
   const fault = await check(provider, half);
   if (fault === undefined) return;
-  throw new GauntletError(
-    'DEVICE_UNAVAILABLE',
-    `engine.precision ${precision} cannot be used on device ${provider} (${fault}): use f32`,
-  );
+  const what = `engine.precision ${precision} cannot be used on device ${provider} (${fault}): use f32`;
+  throw new GauntletError('DEVICE_UNAVAILABLE', what);
 }
 
 /** How much memory an engine of this model will use at most for training rows of up to 2,048 tokens. */

@@ -53,11 +53,10 @@ export function packedLayout(c: DecoderConfig, q: Quantization): PackedLayout {
     }
   matrices.push({ name: HEAD, source: c.tied ? EMBEDDING : HEAD, shape: [c.vocab, c.hidden], bits: 8 });
   const uneven = matrices.find(({ shape }) => shape[1] % groupSize !== 0);
-  if (uneven)
-    throw new GauntletError(
-      'BAD_CONFIG',
-      `quantization.groupSize ${groupSize} does not divide the ${uneven.shape[1]} inputs of ${uneven.name}`,
-    );
+  if (uneven) {
+    const inputs = `${uneven.shape[1]} inputs of ${uneven.name}`;
+    throw new GauntletError('BAD_CONFIG', `quantization.groupSize ${groupSize} does not divide the ${inputs}`);
+  }
   const zeroBytes = (own: 4 | 8): number => {
     const groups = matrices.filter((m) => m.bits === own).map((m) => elements(m.shape) / groupSize);
     return bytesOf(own === 4 ? 'uint4' : 'uint8', Math.max(0, ...groups));

@@ -171,7 +171,7 @@ class Metered extends Interpreter {
       const rest = super.evaluateFor(node, scope).value as string; // what the else block wrote
       return this.text(loop.output + rest, scope);
     } catch (error) {
-      if (error instanceof LoopControl) error.output = loop.output + error.output; // thrown in the else block
+      if (error instanceof LoopControl) error.output = loop.output + error.output; // the else block may have thrown it
       throw error;
     } finally {
       this.loop = outer;

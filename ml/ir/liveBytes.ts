@@ -46,7 +46,7 @@ export function peakBytes(graph: Graph, isHeld: (input: Value) => boolean): numb
     for (const value of made) live += sizeIn(value);
     peak = Math.max(peak, live);
     for (const buffer of ended) live -= sizeIn(buffer);
-    for (const value of made) if (!reads.has(value)) live -= sizeIn(value); // nobody reads it
+    for (const value of made) if (!reads.has(value)) live -= sizeIn(value); // no node reads the result
   }
   return peak;
 }

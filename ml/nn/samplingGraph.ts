@@ -47,7 +47,7 @@ function fromAll(g: Graph, scaled: Value, uniforms: Value): Located {
   const total = last(g, running);
   const target = g.mul(uniforms, total);
   const index = countUpTo(g, running, target);
-  // Gather on all blocks of all rows, because GatherND copies sizes from the host, which a recorded CUDA graph must not
+  // Gather reads from all blocks of all rows: GatherND would copy sizes from the host, which a recorded CUDA graph must not do
   const firsts = g.indices(Array.from({ length: rows }, (_, row) => row * blocks));
   const own = g.gather(g.reshape(probabilities, [rows * blocks, block]), g.add(g.reshape(index, [rows]), firsts));
   const before = g.sub(g.gatherElements(running, index, 1), g.gatherElements(sums, index, 1));
@@ -84,7 +84,7 @@ function locate(g: Graph, running: Value, target: Value): Value {
   return countUpTo(g, running, g.min(target, most));
 }
 
-/** How many numbers of each row are at most the target: int64 [rows, 1]. A sum, because ReduceMax needs cuDNN on CUDA. */
+/** How many numbers of each row are at most the target: int64 [rows, 1]. It sums, because ReduceMax would need cuDNN on CUDA. */
 function countUpTo(g: Graph, x: Value, target: Value): Value {
   return g.cast(g.reduceSum(g.cast(g.lessOrEqual(x, target), 'float32'), [1], true), 'int64');
 }

@@ -1,5 +1,5 @@
-// Dropout of the LoRA inputs: its masks pass tests of randomness in every direction and depend only on
-// the key, the row and the position.
+// Tests dropout of the LoRA inputs: its masks pass tests of randomness in every direction, and depend only on the key, the row and
+// the position.
 import assert from 'node:assert/strict';
 import { deriveKey, philox, uniformAt } from '../../core/base/random.js';
 import { backward } from '../../ml/autodiff/backward.js';

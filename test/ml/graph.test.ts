@@ -1,4 +1,4 @@
-// Building and verifying graphs, and the errors of encoder and interpreter.
+// Tests how graphs are built and verified, and the errors of encoder and interpreter.
 import assert from 'node:assert/strict';
 import { Graph } from '../../ml/ir/graph.js';
 import type { Node, Op, OpAttributes, Shape, Value } from '../../ml/ir/op.js';
@@ -28,7 +28,7 @@ function apply<K extends Op>(op: K, inputs: Type[], attrs: OpAttributes[K]): rea
 
 const ATTENTION = { scale: 1, causal: false };
 
-/** Invalid calls, and a part of the expected error. */
+/** Invalid calls, each with a pattern of the expected error. */
 const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] = [
   [/cannot broadcast \[2, 3\] with \[2\]/, 'Add', [f(2, 3), f(2)], {}],
   [/takes 2 inputs, got 1/, 'Mul', [f(2)], {}],
@@ -110,7 +110,7 @@ describe('shape rules', () => {
     });
   }
 
-  it('carry symbolic sizes through', () => {
+  it('keep symbolic sizes', () => {
     assert.deepEqual(apply('Gather', [f(9, 4), ['int64', ['B']]], { axis: 0 })[0]!.shape, ['B', 4]);
     assert.deepEqual(apply('Add', [f('B', 1), f(1, 3)], {})[0]!.shape, ['B', 3]);
     assert.deepEqual(apply('Concat', [f('B', 'P'), f('B', 1)], { axis: 1 })[0]!.shape, ['B', 'P+1']);
@@ -164,14 +164,14 @@ describe('a graph', () => {
     assert.throws(() => g.output('y', y), /two outputs y/);
   });
 
-  it('verification finds a changed shape', () => {
+  it('is refused by the verifier if a shape has changed', () => {
     const { g } = small();
     const node = g.nodes[0]!;
     g.nodes[0] = { ...node, outputs: [{ ...node.outputs[0]!, shape: [3, 2] }] } as Node;
     assert.throws(() => verify(g), /Add_\d does not have the inferred type/);
   });
 
-  it('verification finds a use before definition, a double definition and an output that is not computed', () => {
+  it('is refused by the verifier for a use before definition, a double definition or an output that is not computed', () => {
     const early = small();
     early.g.nodes.reverse().unshift(...new Graph().nodes);
     early.g.output('z', early.g.exp(early.y));

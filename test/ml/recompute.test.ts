@@ -70,7 +70,7 @@ describe('a backward pass', () => {
     assert.equal(g.nodes.filter((node) => node.op === 'Cast').length, 2 * casts);
   });
 
-  it('pruning removes exactly the nodes that no output needs', () => {
+  it('loses exactly the nodes that no output needs when its graph is pruned', () => {
     const { g, y, x } = chain();
     g.output('y', y);
     const needed = g.nodes.length;

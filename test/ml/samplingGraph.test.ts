@@ -1,4 +1,4 @@
-// Sampling inside a graph against the sampler on the host.
+// Tests that sampling inside a graph gives the tokens of the sampler on the host.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/base/random.js';
 import { graphSampling, Sampler, type SamplingOptions } from '../../ml/decode/sampler.js';

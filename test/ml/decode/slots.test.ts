@@ -155,7 +155,7 @@ describe('slots on bound memory', () => {
       base.close();
     });
 
-    it('with 16 bits, most greedy answers are those of the engine', async () => {
+    it('most greedy answers in 16 bits are those of the engine', async () => {
       const options = { temperature: 0, maxNewTokens: 20, stopTokens };
       const expected = await engine.generate(requests, options);
       for (const attention of ATTENTIONS) {
@@ -180,7 +180,7 @@ describe('slots on bound memory', () => {
       }
     });
 
-    it('a prompt that does not fit into a row, and penalties, are refused', async () => {
+    it('refuses a prompt that does not fit into a row, and penalties', async () => {
       const device = openDevice(c, flat, 'grouped');
       const slots = new Slots(device, 512);
       const long = [{ prompt: new Array<number>(150).fill(5), key: deriveKey('long') }];
@@ -212,17 +212,17 @@ describe('slots on bound memory', () => {
       device.close();
     });
 
-    it('heads of a size that the kernel does not support are refused', () => {
+    it('refuses heads of a size that the kernel does not support', () => {
       const open = () => openDevice({ ...c, headDim: 12 }, flat, 'grouped');
       assert.throws(open, /head_dim must be a multiple of 8 to generate, is 12/);
     });
 
-    it('a device without room for the caches is an error, and gets everything back', () => {
+    it('fails on a device without room for the caches, and frees everything that it allocated', () => {
       assert.throws(() => openDevice(c, flat, 'grouped', { ...SIZES, rows: 1e9 }), /allocation failed/);
       assert.equal(countOwned(), 0);
     });
 
-    it('damaged weights are an error', async () => {
+    it('fails with damaged weights', async () => {
       const damaged = flat.slice();
       damaged[c.hidden * 5] = Number.NaN; // a number in the embedding of token 5
       const device = openDevice(c, damaged, 'scattered');

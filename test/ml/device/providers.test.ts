@@ -1,5 +1,5 @@
-// Devices: which ones are installed, which one is selected, and the errors for a missing or failing one. A GPU is not
-// needed: the tests provide the installations and the starts.
+// Tests which devices are installed, which one is selected, and the errors for a missing or failing one. No GPU is needed: the tests
+// say what is installed and how the self-test ends.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

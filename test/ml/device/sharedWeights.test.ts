@@ -1,4 +1,4 @@
-// Weights that are once on a device, for all graphs: the same results as with weights of their own, here in the memory of the host.
+// Tests that graphs which share the weights on a device give the results of graphs with weights of their own, in host memory here.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

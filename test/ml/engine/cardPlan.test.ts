@@ -1,5 +1,5 @@
-// The memory that a run needs on a card. lab/fakeCuda compares the plan with what a CUDA runtime counts; here are its parts, the
-// settings of the presets, and the table in docs/how-to/use-another-model.md.
+// Tests the plan for the memory of a card. lab/fakeCuda compares it with what a CUDA runtime counts. The tests here cover its parts,
+// the settings of the presets, and the table in docs/how-to/use-another-model.md.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

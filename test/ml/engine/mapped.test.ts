@@ -24,7 +24,7 @@ describe('a mapped model', () => {
     model = writeSmallModel(join(folder, 'f32'));
   });
 
-  /** Log-probs and gradients. */
+  /** The log-probs and gradients of a session. */
   async function results(session: TrainSession, of: ModelFiles) {
     const adapter = randomAdapter(of);
     const scores = await session.score(rows, adapter, 1);

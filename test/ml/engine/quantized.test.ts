@@ -1,4 +1,4 @@
-// A quantized base: its file, and training, which must equal training on the unpacked weights.
+// Tests a quantized base: its file, and training, which must equal training on the unpacked weights.
 import assert from 'node:assert/strict';
 import { closeSync, openSync, readdirSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Shards give the bits of the whole: a small model in memory, and one that is large enough for rows with several sequences.
+// Tests that shards give the bits of the whole, for a small model in memory and for one that is large enough to share rows.
 import assert from 'node:assert/strict';
 import { shardsOf } from '../../../core/run/shards.js';
 import type { TokenScores } from '../../../core/schema/trajectory.js';

@@ -132,7 +132,7 @@ describe('importing a GGUF file', () => {
       assert.deepEqual(readFileSync(join(`${folder}2`, name)), readFileSync(join(folder, name)), name);
   });
 
-  it('never replaces files', () => {
+  it('never replaces existing files', () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'mine'), '');
     for (const out of [folder, join(folder, 'mine')])

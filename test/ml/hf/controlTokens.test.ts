@@ -1,5 +1,5 @@
-// Hostile text of problem files and models never becomes a control token: not in the shipped model's prompts, and not in a
-// model with a ChatML template.
+// Tests that hostile text of problem files and models never becomes a control token: neither in the shipped model's prompts nor in
+// those of a model with a ChatML template.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A model folder may hold links to devices, named pipes and folders in place of its files, or files far beyond any model's.
-// Each ends in one line, without waiting and without filling the memory.
+// Tests model folders with links to devices, named pipes and folders in place of files, or with huge files. Each gives an error of
+// one line, without waiting and without filling the memory.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';

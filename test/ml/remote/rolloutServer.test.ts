@@ -1,4 +1,4 @@
-// A server on loopback that is killed, slow, busy or wrong. What it says wrongly never becomes an answer.
+// Tests a server on loopback that is killed, slow, busy or wrong. A wrong answer of it never becomes a sample.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Sequences with the same opening share a row. The results change by rounding only.
+// Tests that sequences with the same opening share a row, and that the results change by rounding only.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../../core/base/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';

@@ -1,4 +1,4 @@
-// Layers in 16 bits: scores and gradients against those in f32, on real text.
+// Tests that layers in 16 bits give nearly the scores and gradients of f32, on real text.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
