@@ -68,15 +68,7 @@ const GET_ERROR_MESSAGE = 2;
 
 type FunctionName = keyof typeof FUNCTIONS;
 
-/** The CUDA runtime that the provider library is linked to. */
-interface Cuda {
-  allocate(bytes: number): Handle;
-  free(address: Handle): void;
-  upload(address: Handle, data: ArrayBufferView): void;
-  download(data: ArrayBufferView, address: Handle): void;
-  freeMemory(): number; // the number of bytes
-  cublasVersion(): string; // the version decides how products are rounded
-}
+type Cuda = ReturnType<typeof openCuda>;
 
 export interface OrtApi {
   /** @throws {GauntletError} with the code that faults.ts finds for the message of the runtime */
@@ -168,7 +160,8 @@ function open(): OrtApi {
 const TO_DEVICE = 1;
 const TO_HOST = 2;
 
-function openCuda(koffi: typeof Koffi): Cuda {
+/** The CUDA runtime that the provider library is linked to. */
+function openCuda(koffi: typeof Koffi) {
   loadCudaLibraries(koffi);
   const missing = 'device cuda needs the CUDA runtime: run gauntlet setup cuda, or use cpu';
   if (!hasLibrary(koffi, 'libcudart.so.13')) throw new GauntletError('DEVICE_UNAVAILABLE', missing);
@@ -188,23 +181,25 @@ function openCuda(koffi: typeof Koffi): Cuda {
   const synchronize = checked('cudaStreamSynchronize', 'void *');
   const memory = checked('cudaMemGetInfo', 'void *', 'void *');
   return {
-    allocate(bytes) {
+    allocate(bytes: number): Handle {
       const cell = new BigUint64Array(1);
       malloc(cell, bytes);
       return cell[0]!;
     },
-    free,
-    upload(address, data) {
+    free: (address: Handle): void => free(address),
+    upload(address: Handle, data: ArrayBufferView): void {
       upload(address, data, data.byteLength, TO_DEVICE);
       synchronize(null); // the copy may return before its data have left this memory for the device
     },
-    download: (data, address) => download(data, address, data.byteLength, TO_HOST),
-    freeMemory() {
+    download: (data: ArrayBufferView, address: Handle): void => download(data, address, data.byteLength, TO_HOST),
+    /** The number of free bytes. */
+    freeMemory(): number {
       const sizes = new BigUint64Array(2);
       memory(sizes, sizes.subarray(1));
       return Number(sizes[0]);
     },
-    cublasVersion() {
+    /** The version decides how products are rounded. */
+    cublasVersion(): string {
       const read = koffi.load('libcublas.so.13').func('cublasGetProperty', 'int', ['int', 'void *']);
       const parts = new Int32Array(3);
       for (const part of parts.keys()) read(part, parts.subarray(part));
