@@ -62,7 +62,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const [a, b] = inputs as [Value, Value];
     return lazily(needs, [() => unbroadcast(g, g.mul(dy, b), a.shape), () => unbroadcast(g, g.mul(dy, a), b.shape)]);
   },
-  // if both are equal, the gradient goes to the first
+  // if both inputs are equal, the gradient goes to the first one
   Min: ({ g, node: { inputs }, dy, needs }) => {
     const [a, b] = inputs as [Value, Value];
     const first = float(g, g.lessOrEqual(a, b));
@@ -83,7 +83,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const s = g.sigmoid(g.scale(node.inputs[0]!, node.attrs.alpha));
     return [g.mul(dy, g.add(s, g.mul(g.scale(y, node.attrs.alpha), g.sub(g.scalar(1), s))))];
   },
-  // 1 inside the bounds and on them
+  // the factor is 1 inside the bounds and on them, else 0
   Clip: ({ g, node, dy }) => {
     const x = node.inputs[0]!;
     const inside = g.mul(
@@ -143,7 +143,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const offsets = g.dequantize(q, g.expand(g.scalar(1), staticShape(scale.shape)), zero, blockSize);
     return [undefined, g.reduceSum(g.reshape(g.mul(dy, offsets), [...scale.shape, blockSize]), [-1], false)];
   },
-  MatMulNBits: 'nondifferentiable', // for decoding; training uses DequantizeLinear
+  MatMulNBits: 'nondifferentiable', // decoding uses it, training uses DequantizeLinear
   // y·(dy − Σ dy·y)
   Softmax: ({ g, node, dy }) => {
     const y = node.outputs[0]!;
@@ -163,7 +163,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
       () => unbroadcast(g, g.mul(dy, g.mul(x, r)), scale.shape),
     ]);
   },
-  SkipSimplifiedLayerNormalization: 'nondifferentiable', // for decoding
+  SkipSimplifiedLayerNormalization: 'nondifferentiable', // only decoding uses it
   // GroupQueryAttention, TensorScatter and Attention serve decoding only
   GroupQueryAttention: 'nondifferentiable',
   TensorScatter: 'nondifferentiable',
@@ -189,7 +189,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
       size === 0 ? [] : [g.zeros(shape.map((d, i) => (i === axis ? size : d)))];
     return [g.concat([...padding(start), dy, ...padding(shape[axis]! - end)], axis)];
   },
-  Split: 'nondifferentiable', // for decoding
+  Split: 'nondifferentiable', // only decoding uses it
   Concat: ({ g, node, dy, needs }) => {
     const axis = node.attrs.axis < 0 ? node.attrs.axis + dy.shape.length : node.attrs.axis;
     let at = 0;

@@ -1,13 +1,9 @@
-// Slots on bound memory, of a CUDA device or of the host: caches, state and weights stay where they are, and the steps of a
-// chunk run without a copy. See stepGraph.ts for the buffers.
-import {
-  type Binding,
-  DeviceSession,
-  type DeviceSessionOptions,
-  DeviceTensor,
-  type ElementType,
-} from '../device/deviceSession.js';
-import type { Graph } from '../ir/graph.js';
+// Runs the slots of slots.ts in memory that stays bound, on a CUDA device or on the host: caches, state and weights stay where
+// they are, and the steps of a chunk run without a copy. stepGraph.ts describes the buffers.
+import type { Tensors } from '../device/baseWeights.js';
+import { type Binding, DeviceSession, type DeviceSessionOptions, DeviceTensor } from '../device/deviceSession.js';
+import { dtypeOf, type Graph } from '../ir/graph.js';
+import type { DType } from '../ir/op.js';
 import { attentionFor, type CacheAttention, type CacheType } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import type { WeightsOf } from '../nn/decodeGraph.js';
@@ -20,16 +16,14 @@ import { graphSampling } from './sampler.js';
 import { promptRows, type RowStart, type RowStates, type SlotDevice } from './slots.js';
 import { cacheShapes, callInputs, type Inputs, promptInputs } from './stepInputs.js';
 
-type Tensors = Record<string, DeviceTensor>;
-
 export interface BoundDeviceOptions {
   rows: number;
-  positions: number; // of a row, at most those of the model's context
-  steps: number; // of a chunk
+  positions: number; // length of a row, at most the model's context
+  steps: number; // length of a chunk
   attention?: CacheAttention; // default: what suits the device
-  type?: CacheType; // of weights and caches; default float32
-  session: DeviceSessionOptions; // for steps; `recorded` does not apply to prompts, whose lengths vary
-  weights?: Tensors; // if they are inputs; the caller disposes of them
+  type?: CacheType; // weights and caches have it; default float32
+  session: DeviceSessionOptions; // `recorded` applies to steps only: the lengths of prompts vary
+  weights?: Tensors; // needed if weights are inputs; the caller disposes of them
 }
 
 /** The session for one kind of sampling, bound in two ways. Step k of a chunk runs the one at k mod 2. */
@@ -44,12 +38,12 @@ export class BoundDevice implements SlotDevice {
   private readonly promptWeights: Tensors;
   private readonly opened = new Map<string, Steps>();
   private current: Steps | undefined;
-  private readonly caches: Tensors = {}; // with a spare row, for padding
-  private readonly views: Tensors; // without the spare row
+  private readonly caches: Tensors = {}; // have a spare row, which takes padding
+  private readonly views: Tensors = {}; // the caches without the spare row
   private readonly state: [Tensors, Tensors];
-  private readonly inputs: Tensors; // of every step
+  private readonly inputs: Tensors; // every step has them
   private readonly emitted: DeviceTensor;
-  private readonly releases: (() => void)[] = []; // of everything above
+  private readonly releases: (() => void)[] = []; // they free everything above
 
   /** @throws {GauntletError} ENGINE_FAULT, DEVICE_UNAVAILABLE */
   constructor(
@@ -61,13 +55,16 @@ export class BoundDevice implements SlotDevice {
     [this.rows, this.positions, this.steps] = [rows, positions, steps];
     this.attention = options.attention ?? attentionFor(c, session.memory, type);
     const { memory } = session;
-    const make = (of: ElementType, dims: readonly number[]) => this.hold(DeviceTensor.empty(memory, of, dims));
+    const make = (of: DType, dims: readonly number[]) => this.hold(DeviceTensor.empty(memory, of, dims));
     try {
       const graph = buildPromptGraph(c, weightsOf, { positions, type, attention: this.attention });
       this.promptWeights = inputsOf(graph, options.weights);
       this.prompts = this.openSession(graph, { ...session, recorded: false });
-      for (const [name, dims] of cacheShapes(c, rows + 1, positions)) this.caches[name] = zeroed(make(type, dims));
-      this.views = mapTensors(this.caches, (cache) => this.hold(cache.rows(0, rows)));
+      for (const [name, dims] of cacheShapes(c, rows + 1, positions)) {
+        const cache = zeroed(make(type, dims));
+        this.caches[name] = cache;
+        this.views[name] = this.hold(cache.rows(0, rows));
+      }
       const state = (): Tensors =>
         Object.fromEntries(STATE.map((name) => [name, make('int64', [name === 'step' ? 1 : rows])]));
       this.state = [state(), state()];
@@ -79,7 +76,7 @@ export class BoundDevice implements SlotDevice {
       };
       this.emitted = make('int64', [steps, rows]);
     } catch (error) {
-      this.close(); // a device without room for all of it gets back what it gave
+      this.close(); // frees what was allocated before the device had no more room
       throw error;
     }
   }
@@ -87,7 +84,7 @@ export class BoundDevice implements SlotDevice {
   /** @throws {RangeError} for options that `graphSampling` does not support */
   begin(options: DecodeOptions): void {
     const sampling = graphSampling(options, this.c.vocab);
-    if (!sampling) throw new RangeError('a graph does not sample with these options');
+    if (!sampling) throw new RangeError('a graph cannot sample with a repetition penalty or return log-probs');
     const key = JSON.stringify(sampling);
     this.current = this.opened.get(key) ?? this.open(sampling);
     this.opened.set(key, this.current);
@@ -158,22 +155,13 @@ function inputsOf(graph: Graph, tensors: Tensors = {}): Tensors {
   return Object.fromEntries(Object.entries(tensors).filter(([name]) => names.has(name)));
 }
 
-const mapTensors = (tensors: Tensors, of: (tensor: DeviceTensor) => DeviceTensor): Tensors =>
-  Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, of(tensor)]));
-
 const outputNames = (tensors: Tensors): Tensors =>
   Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [`${name}.out`, tensor]));
 
-function hostTensors(inputs: Inputs): Tensors {
-  const typeOf = (data: Inputs[string]['data']): ElementType => {
-    if (data instanceof BigInt64Array) return 'int64';
-    if (data instanceof Int32Array) return 'int32';
-    return data instanceof Float32Array ? 'float32' : 'float64';
-  };
-  return Object.fromEntries(
-    Object.entries(inputs).map(([name, { data, dims }]) => [name, DeviceTensor.of(typeOf(data), data, dims)]),
+const hostTensors = (inputs: Inputs): Tensors =>
+  Object.fromEntries(
+    Object.entries(inputs).map(([name, { data, dims }]) => [name, DeviceTensor.of(dtypeOf(data), data, dims)]),
   );
-}
 
 function dispose(tensors: Tensors): void {
   for (const tensor of Object.values(tensors)) tensor.dispose();

@@ -14,12 +14,12 @@ export interface CachedPrefix {
 }
 
 export interface Sequence {
-  index: number; // in the request
+  index: number; // its place in the request
   key: readonly [number, number];
   tokens: number[]; // the prompt, then the sampled tokens
   promptLength: number;
-  segments: readonly Segment[]; // of the prompt
-  filled: number; // positions of the cache
+  segments: readonly Segment[]; // they cover the prompt
+  filled: number; // positions of the cache that are in use
   limit: number; // tokens that may be sampled
 }
 
@@ -27,7 +27,8 @@ export interface Sequence {
 export const promptSegmentAt = ({ segments, filled }: Sequence): Segment | undefined =>
   segments.find(({ from, steps }) => from === filled && !steps);
 
-export const PREFILL_SEQUENCES = 8; // per run
+/** The most prompts, and the most of their tokens, that one run reads. */
+export const PREFILL_SEQUENCES = 8;
 const PREFILL_TOKENS = 1024;
 
 export class DecodeBatch {
@@ -39,7 +40,7 @@ export class DecodeBatch {
   private readonly kvIndices: BigInt64Array;
   private readonly seqlensK: Int32Array;
   private readonly totalSequenceLength = new Int32Array(1);
-  private mask = new Float32Array(0); // [capacity, slots] of the caches
+  private mask = new Float32Array(0); // [capacity, slots], like the caches
   private readonly unmasked: number[]; // number of visible positions of each row
   private views: Record<string, Tensor> | undefined;
 
@@ -94,12 +95,11 @@ export class DecodeBatch {
     this.sequences[b] = moved;
   }
 
-  /** The size of a copy. */
+  /** The bytes that `copyCache` takes. */
   cacheBytes(b: number): number {
     return 4 * this.sequences[b]!.filled * cacheWidth(this.c);
   }
 
-  /** A copy of all filled positions. */
   copyCache(b: number): CachedPrefix {
     const { filled: length } = this.sequences[b]!;
     const kv = new Float32Array(new SharedArrayBuffer(this.cacheBytes(b)));
@@ -152,7 +152,6 @@ export class DecodeBatch {
     this.unmasked[b] = filled;
   }
 
-  /** Stores the keys and values of a step. */
   write(kv: Float32Array): void {
     this.sequences.forEach((sequence, b) => {
       this.caches.write(b, sequence.filled, 1, kv, this.rows, b);

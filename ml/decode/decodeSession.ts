@@ -45,12 +45,12 @@ export interface DecodeHooks {
 }
 
 export interface DecodeRequest extends GenerateRequest {
-  cached?: CachedPrefix; // of its first tokens, from a session of the same weights
+  cached?: CachedPrefix; // comes from a session with the same weights
 }
 
 export interface DecodeResult {
   answers: Generated[];
-  caches: (CachedPrefix | undefined)[]; // per request, if there was room and it is not empty
+  caches: (CachedPrefix | undefined)[]; // one per request; undefined: it is empty, or there was no room
   counts: GenerateCounts;
 }
 
@@ -70,17 +70,17 @@ interface Opened extends Omit<Graphs, 'close'> {
 
 /** Sequences that step together; others wait for their slots. More would not fit into the processor's cache. */
 export const DECODE_SLOTS = 32;
-/** Of the graphs for one adapter of a small model, for each parameter: our fused weights, and a reordered copy in both graphs. */
+/** Bytes per parameter of a small model that the graphs of one adapter take: our fused weights, and a reordered copy in both graphs. */
 const FUSED_PARAMETER_BYTES = 12;
-const GRAPH_BYTES = 3e6; // of a graph without weights
-const OWN = 'generate '; // starts the names of these graphs
+const GRAPH_BYTES = 3e6; // what a graph takes without weights
+const OWN = 'generate '; // the names of these graphs start with it
 /** The weights of larger models are not converted to f32 when the session opens. */
 export const CONSTANT_FOLDED_PARAMETERS = 2e9;
 /** The graph for steps of a larger model is the one for prompts, which copies caches: two graphs have their own weights. */
 const STEP_GRAPH_PARAMETERS = 2.5e8;
 
 export class DecodeSession {
-  private latest = ''; // name of the graphs that were used last
+  private latest = ''; // the name of the graphs that were used last
   private adapter: IdentifiedAdapter | undefined;
   private readonly sampler: Sampler;
   private readonly minBatch: number;
@@ -94,7 +94,7 @@ export class DecodeSession {
     private readonly batchBytes = Number.POSITIVE_INFINITY, // see WorkerInit
   ) {
     this.sampler = new Sampler(model.config.vocab);
-    this.minBatch = model.locations ? 2 : 1; // with separate weights, a batch of one rounds differently
+    this.minBatch = model.locations ? 2 : 1; // a batch of one row rounds differently if weights are separate
   }
 
   /** Selects the adapter (undefined: the base) and the number of threads, which changes no result. */
@@ -180,7 +180,7 @@ export class DecodeSession {
     await this.graphs.close(OWN);
   }
 
-  /** Reads one segment, of equal length, of some sequences. @returns the number of tokens read */
+  /** Reads the next segments of some sequences, which have one length. @returns the number of tokens read */
   private async readPrompts(opened: Opened, batch: DecodeBatch, group: PromptGroup): Promise<number> {
     const { config } = this.model;
     const firsts = group.map((same) => batch.sequences[same[0]!]!);
@@ -281,7 +281,7 @@ export class DecodeSession {
   }
 }
 
-/** The memory of the graphs for one adapter. @param mapped without the weights, which `estimateMemory` counts */
+/** The memory that the graphs of one adapter take. @param mapped the weights are not counted, because `estimateMemory` counts them */
 export const generationBytes = (config: DecoderConfig, mapped = false): number =>
   2 * GRAPH_BYTES + (mapped ? 0 : FUSED_PARAMETER_BYTES * layoutSize(parameterLayout(config)));
 

@@ -16,57 +16,55 @@ import { graphSampling } from './sampler.js';
 import { Slots } from './slots.js';
 import { cacheShapes } from './stepInputs.js';
 
-export const DECODER_ROWS = 64; // at the same time. They also decide how a GPU rounds, so they are the same for every batch
-const STEPS = 16;
-const MOST_POSITIONS = 2048; // of a row
+/** Sequences that step at the same time. Their number decides how a GPU rounds, so it is the same for every batch. */
+export const DECODER_ROWS = 64;
+const STEPS = 16; // length of a chunk
+const MOST_POSITIONS = 2048; // the longest row
 const MERGED_PARAMETERS = 1e9; // a second copy of larger models takes more memory than a faster step is worth
 
 export interface DeviceDecoderOptions {
   memory: MemoryKind;
-  type: CacheType; // of weights and caches
+  type: CacheType; // weights and caches have it
   rows?: number; // default: DECODER_ROWS
-  base?: BaseWeights; // that training uses, too; default: its own
+  base?: BaseWeights; // shared with training; default: its own
 }
 
-/** Sizes that depend on the model and the run only. */
 const positionsOf = (contextLength: number): number => Math.min(contextLength, MOST_POSITIONS);
 
 /** True if an adapter is merged into a copy of the weights. bfloat16 would round its small changes away. */
 const merges = (c: DecoderConfig, type: CacheType): boolean =>
   type !== 'bfloat16' && layoutSize(parameterLayout(c)) <= MERGED_PARAMETERS;
 
-/** Bytes on the device: the weights of the base, and what decoding adds, their merged copy and the caches. */
+/** Bytes on the device: the weights of the base, and what decoding adds to them, a merged copy and the caches. */
 export function deviceDecoderBytes(
   c: DecoderConfig,
   contextLength: number,
   type: CacheType,
   rows = DECODER_ROWS,
 ): Record<'base' | 'merged' | 'caches', number> {
-  const caches = cacheShapes(c, rows + 1, positionsOf(contextLength)).map(([, dims]) => elements(dims));
+  const shapes = cacheShapes(c, rows + 1, positionsOf(contextLength));
+  const caches = shapes.reduce((sum, [, dims]) => sum + elements(dims), 0);
   const parameters = layoutSize(parameterLayout(c));
   const matrices = parameters - (c.tied ? 1 : 2) * c.vocab * c.hidden;
   return {
     base: bytesOf(type, parameters),
     merged: merges(c, type) ? bytesOf(type, matrices) : 0,
-    caches: bytesOf(
-      type,
-      caches.reduce((sum, count) => sum + count, 0),
-    ),
+    caches: bytesOf(type, caches),
   };
 }
 
 interface Opened {
   weights: DeviceWeights;
   device: BoundDevice;
-  rank: number; // of an adapter beside the weights; 0: merged
+  rank: number; // the adapter beside the weights has it; 0: the adapter is merged
 }
 
 export class DeviceDecoder {
   private opened: Opened | undefined;
-  private latest: string | undefined; // digest of the adapter in the weights
+  private latest: string | undefined; // the digest of the adapter that the weights contain
   private adapter: IdentifiedAdapter | undefined;
   private readonly positions: number;
-  private readonly base: BaseWeights | undefined; // absent: they are quantized
+  private readonly base: BaseWeights | undefined; // undefined: the weights are quantized
 
   constructor(
     private readonly model: SessionModel,
@@ -78,7 +76,7 @@ export class DeviceDecoder {
     this.base = base ?? (isQuantized(model) ? undefined : new BaseWeights(model, memory, type));
   }
 
-  /** Whether it can generate this; DecodeSession can do everything. Quantized weights stay packed there. */
+  /** Whether it can generate this. DecodeSession can generate everything, and keeps quantized weights packed. */
   canGenerate({ prompt }: GenerateRequest, options: DecodeOptions): boolean {
     const { config } = this.model;
     if (!this.base) return false;

@@ -1,5 +1,5 @@
-// What the graphs of decoding bind: the weights of the base and an adapter, which is merged into a copy of the matrices that it
-// changes, or stays beside them. Another adapter changes their contents, not the tensors, so everything stays bound.
+// What the graphs of decoding bind: the weights of the base, and an adapter. The adapter is merged into a copy of the matrices
+// that it changes, or stays beside them. Another adapter changes the contents of the tensors, and everything stays bound.
 import { type BaseWeights, runOnce, type Tensors, TensorWriter } from '../device/baseWeights.js';
 import { DeviceSession, DeviceTensor } from '../device/deviceSession.js';
 import type { DecoderConfig } from '../nn/config.js';
@@ -9,15 +9,15 @@ import { fusedLoraName } from '../nn/tensorNames.js';
 import { encodeModel } from '../onnx/encode.js';
 
 /**
- * `merged`: faster steps, twice the memory of the matrices. Not with bfloat16, which rounds small changes away.
- * `beside`: two more products for each matrix, of this rank.
+ * `merged`: steps are faster, and the matrices take twice the memory. bfloat16 would round small changes away.
+ * `beside`: an adapter of this rank adds two products to each matrix.
  */
 export type AdapterPlace = 'merged' | { beside: number };
 
 export class DeviceWeights {
-  /** By the names of inputs; see FusedWeights. */
+  /** The tensors by the names of the inputs of FusedWeights. */
   readonly tensors: Tensors;
-  private readonly own: Tensors = {}; // those that are not of the base
+  private readonly own: Tensors = {}; // the tensors that do not belong to the base
   private readonly writer: TensorWriter;
   private readonly merge: DeviceSession;
 
@@ -26,7 +26,8 @@ export class DeviceWeights {
     private readonly base: BaseWeights,
     private readonly place: AdapterPlace,
   ) {
-    const { memory, type, fused } = base;
+    const { memory, type } = base;
+    const { fused } = base.tensors;
     this.writer = new TensorWriter(memory, type);
     this.merge = DeviceSession.open(encodeModel(buildMergeGraph(type)), { memory });
     const added = fusedAdapterShapes(c, place === 'merged' ? 0 : place.beside);
@@ -40,11 +41,12 @@ export class DeviceWeights {
     this.use(undefined);
   }
 
-  /** @param adapter absent: the base model. @throws {RangeError} if it is beside the weights and has another rank */
+  /** @param adapter absent: the base model. @throws {RangeError} if the adapter is beside the weights and has another rank */
   use(adapter: Adapter | undefined): void {
     const { place } = this;
     const rank = place === 'merged' ? (adapter?.rank ?? 1) : place.beside;
-    if (adapter && adapter.rank !== rank) throw new RangeError(`the rank is ${adapter.rank}, the graphs have ${rank}`);
+    if (adapter && adapter.rank !== rank)
+      throw new RangeError(`the adapter has rank ${adapter.rank}, the graphs have rank ${rank}`);
     const given = adapter && fuseAdapter(this.c, adapter);
     const zero = ([rows, columns]: [number, number]): Float32Array => new Float32Array(rows * columns);
     const shapes = fusedAdapterShapes(this.c, rank);
@@ -58,13 +60,12 @@ export class DeviceWeights {
         const lora = fusedLoraName(name, side);
         return DeviceTensor.of('float32', dataOf(lora), shapes.get(lora)!);
       }) as [DeviceTensor, DeviceTensor];
-      runOnce(this.merge, { base: this.base.fused[name]!, a, b }, { merged });
+      runOnce(this.merge, { base: this.base.tensors.fused[name]!, a, b }, { merged });
       a.dispose();
       b.dispose();
     }
   }
 
-  /** Leaves the base open. */
   close(): void {
     this.writer.close();
     this.merge.close();

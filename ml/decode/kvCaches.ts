@@ -1,23 +1,20 @@
-// Keys and values of the sequences that step together: [capacity, KV, slots, hd] per layer and kind, of which the first
-// `rows` are in use. A row holds one sequence. They grow in place, in large allocations of the final size: the system gives
-// memory only to what was written, and takes a large allocation back as soon as it is collected.
+// Keys and values of the sequences that step together: a buffer [capacity, KV, slots, hd] per layer and kind. A row holds one
+// sequence, and the first rows are in use. Buffers are parts of large allocations of the final size: the system gives memory
+// only to what was written, and takes a large allocation back as soon as it is collected.
 import { type Tensor, tensor } from '../device/runtime.js';
+import { cacheNames } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
 
-const ALLOCATION = 1 << 28; // numbers, if a layer has fewer; Node.js limits the size of an array
+const ALLOCATION = 1 << 28; // numbers in one allocation, unless a layer has more; Node.js limits the size of an array
 
 /** Numbers that the cache holds for one token. */
 export const cacheWidth = ({ layers, kvHeads, headDim }: DecoderConfig): number => 2 * layers * kvHeads * headDim;
 
-/** The room is masked and read at every step, so it grows by an eighth, not by a factor of two. */
+/** A step masks and reads all slots, so their number grows by an eighth, not by a factor of two. */
 function slotsFor(positions: number): number {
   const step = Math.max(16, Math.ceil(positions / 128) * 16);
   return Math.ceil(positions / step) * step;
 }
-
-/** The inputs of a graph that are caches, in the order of the buffers. */
-const cacheNames = ({ layers }: DecoderConfig): string[] =>
-  Array.from({ length: layers }, (_, l) => [`k${l}`, `v${l}`]).flat();
 
 export class KvCaches {
   slots = 0;
@@ -54,7 +51,7 @@ export class KvCaches {
     return true;
   }
 
-  /** Inputs k{l}, v{l} for rows from..to, views of the buffers. @param grouped adds the axis of queries that share a key */
+  /** Inputs k{l}, v{l}: views of the rows from..to. @param grouped adds the axis of queries that share a key */
   feeds(from: number, to: number, grouped = false): Record<string, Tensor> {
     const { kvHeads: KV, headDim: hd } = this.c;
     const size = KV * this.slots * hd;
@@ -99,7 +96,6 @@ export class KvCaches {
     });
   }
 
-  /** Copies row `from` over row `to`. */
   move(from: number, to: number): void {
     const size = this.c.kvHeads * this.slots * this.c.headDim;
     for (const buffer of this.buffers) buffer.copyWithin(to * size, from * size, (from + 1) * size);

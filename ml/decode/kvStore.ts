@@ -1,9 +1,7 @@
-// Keys and values of finished sequences, for prompts that continue them (the next stage of a chain) or start with the same
-// tokens. The main thread holds them in shared memory, so any worker can continue a chain. The cache changes no result: an
-// entry serves only a sequence that would fill those positions in the same segments (segments.ts).
-//
-// Every update makes new weights, and nothing continues a chain of the old ones. So only the weights that were used last
-// keep their entries.
+// Keys and values of finished sequences. Prompts reuse them that continue a sequence (the next stage of a chain) or start with
+// the same tokens. The main thread holds them in shared memory, so any worker can continue a chain. The cache changes no
+// result: an entry serves only a sequence that would fill those positions in the same segments (segments.ts).
+// Every update makes new weights, and no chain continues with old ones. So only the latest weights keep their entries.
 import { createHash } from 'node:crypto';
 import { Lru } from '../engine/budget.js';
 import { dropShared } from '../engine/garbage.js';
@@ -14,20 +12,19 @@ const KEPT_WEIGHTS = 3; // the two roles, and the base
 
 interface Entry {
   weights: string;
-  keys: string[]; // one per end of a segment
+  keys: string[]; // one per segment, for the tokens up to its end
   cache: CachedPrefix;
 }
 
 export class KvStore {
-  private readonly entries: Lru<Entry>; // by the last key
-  private readonly holders = new Map<string, Set<Entry>>(); // by every key
-  private weights: string[] = []; // that were used last, the latest first
+  private readonly entries: Lru<Entry>; // the key is the last one of the entry
+  private readonly holders = new Map<string, Set<Entry>>(); // the entries that have a key
+  private weights: string[] = []; // the ones that were used last, the latest first
 
   constructor(readonly limit: number) {
     this.entries = new Lru(limit, (entry) => this.forget(entry));
   }
 
-  /** The bytes that it holds. */
   get used(): number {
     return this.entries.used;
   }
@@ -40,7 +37,7 @@ export class KvStore {
     for (let s = ends.length - 1; s >= 0; s--) {
       const [entry] = this.holders.get(ends[s]!) ?? [];
       if (!entry) continue;
-      this.entries.get(entry.keys.at(-1)!); // now the latest
+      this.entries.get(entry.keys.at(-1)!); // makes it the entry that was used last
       return { ...entry.cache, length: segments[s]!.to };
     }
     return undefined;

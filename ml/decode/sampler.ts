@@ -8,7 +8,7 @@ import type { GraphSampling } from '../nn/samplingGraph.js';
 export interface SamplingOptions {
   temperature: number;
   topK?: number; // keep the k most likely tokens
-  topP?: number; // of those, keep the fewest most likely tokens whose probabilities reach topP
+  topP?: number; // keep the fewest most likely of those tokens whose probabilities reach topP
   repetitionPenalty?: number; // divides the positive logits of tokens in the sequence, multiplies the negative ones
 }
 
@@ -27,7 +27,7 @@ export function outputKindFor(options: SamplingOptions): OutputKind {
   return truncates(options) ? 'logits' : 'probabilities';
 }
 
-/** Of how many tokens topP keeps some in a graph, if there is no topK. It matters if they do not reach topP together. */
+/** A graph applies topP to this many most likely tokens if there is no topK. They may not reach topP together. */
 const NUCLEUS_TOKENS = 1024;
 
 /** How a graph samples with these options; undefined if it cannot, because of penalties or log-probs. */
@@ -49,7 +49,7 @@ const BUCKETS_PER_NAT = 64;
 /** Samples over one vocabulary; reuses its buffers between calls. */
 export class Sampler {
   private readonly sums: Float64Array;
-  private readonly distances: Float64Array; // of each logit from the largest one, divided by the temperature
+  private readonly distances: Float64Array; // (largest logit − logit) / temperature
   private readonly weights: Float64Array; // exp(−distance), or 0 for a truncated token
 
   constructor(private readonly vocab: number) {
@@ -61,7 +61,7 @@ export class Sampler {
   /**
    * @param next the output of a graph with `outputKindFor(options)`
    * @param uniform in (0, 1)
-   * @param tokens of the sequence so far
+   * @param tokens all tokens of the sequence so far
    */
   sample(
     next: Float32Array | BigInt64Array,
@@ -169,7 +169,7 @@ function argMax(values: ArrayLike<number>): number {
   return best;
 }
 
-/** Keskar et al. 2019, as in transformers. */
+/** The repetition penalty of Keskar et al. 2019, as in transformers. */
 function penalized(logits: Float32Array, tokens: readonly number[], penalty: number): Float32Array {
   const out = logits.slice();
   for (const token of tokens) {

@@ -4,16 +4,16 @@
 export interface Segment {
   from: number;
   to: number; // exclusive
-  steps: boolean; // token by token
+  steps: boolean; // filled token by token
 }
 export type Ranges = readonly (readonly [number, number])[];
 
-/** Tokens per read. Attention over a whole long prompt would not fit into memory. */
+/** The most tokens that are read together. Attention over a whole long prompt would not fit into memory. */
 const PROMPT_BLOCK = 256;
 
 /**
  * The segments of `length` tokens. The ranges in `sampled` are answers. A step feeds a token and samples the next one, so
- * the steps of an answer cover the last token of its prompt up to its last but one. A step feeds the final token.
+ * the steps of an answer cover the tokens from the last one of its prompt to its last but one. A step feeds the final token.
  */
 export function segmentsOf(length: number, sampled: Ranges = []): Segment[] {
   const segments: Segment[] = [];

@@ -24,8 +24,8 @@ export interface RowStart {
 
 export interface SlotDevice {
   readonly rows: number;
-  readonly positions: number; // of a row
-  readonly steps: number; // of a chunk
+  readonly positions: number; // length of a row
+  readonly steps: number; // length of a chunk
   /** Sets temperature, topP and stop tokens for the following chunks. */
   begin(options: DecodeOptions): void | Promise<void>;
   /** Reads at most `promptRows(length)` sequences of at most `length` tokens. */
@@ -35,20 +35,20 @@ export interface SlotDevice {
 }
 
 interface Slot {
-  index: number; // of the request
+  index: number; // the place of the request
   request: GenerateRequest;
   limit: number; // tokens that may be sampled
 }
 
-const PROMPT_ROWS = 8; // per read
-const PROMPT_TOKENS = 4096; // per read: attention over more would need much memory
+/** The most prompts, and the most of their tokens, that are read together: attention over more would need much memory. */
+const PROMPT_ROWS = 8;
+const PROMPT_TOKENS = 4096;
 /** How many sequences of this padded length are read together at most. */
 export const promptRows = (length: number): number =>
   Math.max(1, Math.min(PROMPT_ROWS, Math.floor(PROMPT_TOKENS / length)));
 const PROMPT_STEP = 64; // lengths are padded to a multiple, so that there are few shapes
 
 export class Slots {
-  /** @param contextLength of the model */
   constructor(
     private readonly device: SlotDevice,
     private readonly contextLength: number,

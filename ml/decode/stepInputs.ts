@@ -1,4 +1,5 @@
-// The inputs of prompt and step graphs as arrays.
+// Makes the inputs of prompt and step graphs as arrays.
+import type { InlineData } from '../ir/op.js';
 import { type CacheAttention, cacheNames } from '../nn/cacheAttention.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { ropeOutsideAttention } from '../nn/decodeGraph.js';
@@ -6,11 +7,11 @@ import { STOP } from '../nn/stepGraph.js';
 import type { DecodeOptions } from './decodeSession.js';
 import type { RowStart } from './slots.js';
 
-export type Inputs = Record<string, { data: Float64Array | Float32Array | BigInt64Array | Int32Array; dims: number[] }>;
+export type Inputs = Record<string, { data: InlineData; dims: number[] }>;
 
 /**
  * The inputs of buildPromptGraph, without caches and weights.
- * @param starts each at most `length` tokens @param rows of the run, at least as many as starts
+ * @param starts have at most `length` tokens each @param rows the rows of the run, at least as many as starts
  * @param spare the row of the caches that gets the keys and values of the padding
  */
 export function promptInputs(
@@ -20,7 +21,7 @@ export function promptInputs(
   { length, rows, spare }: { length: number; rows: number; spare: number },
 ): Inputs {
   const ids = new BigInt64Array(rows * length);
-  const last = new Int32Array(rows); // a row of padding has one token
+  const last = new Int32Array(rows); // the index of the last token; a row of padding has one token
   const places = new BigInt64Array(rows * c.kvHeads * length * 3);
   let at = 0;
   for (let r = 0; r < rows; r++) {
@@ -60,6 +61,5 @@ export function callInputs(c: DecoderConfig, { temperature, topP = 1, stopTokens
   return inputs;
 }
 
-/** The sizes of a cache, by name. */
 export const cacheShapes = (c: DecoderConfig, rows: number, positions: number): [name: string, dims: number[]][] =>
   cacheNames(c).map((name) => [name, [rows, c.kvHeads, positions, c.headDim]]);

@@ -1,5 +1,5 @@
-// The weights of a base model, once in the memory of a device, for decoding and for training. Decoding takes matrices that multiply
-// the same rows as one (FusedWeights); training takes their parts, which are views of rows.
+// The weights of a base model, which are once in the memory of a device. Decoding takes matrices that multiply the same rows as
+// one matrix (FusedWeights). Training takes their parts, which are views of rows.
 import { GauntletError } from '../../core/base/errors.js';
 import { isQuantized, type SessionModel } from '../engine/base.js';
 import { Graph } from '../ir/graph.js';
@@ -12,9 +12,10 @@ import { readLocated } from './weightLocations.js';
 
 export type Tensors = Record<string, DeviceTensor>;
 
+/** The tensors of a base model. They stay until it is closed. */
 interface Opened {
-  fused: Tensors;
-  parts: Tensors;
+  fused: Tensors; // their names are those of `fusedInputs`
+  parts: Tensors; // their names are those of `parameterLayout`
 }
 
 export class BaseWeights {
@@ -26,16 +27,12 @@ export class BaseWeights {
     readonly memory: MemoryKind,
     readonly type: CacheType,
   ) {
-    if (isQuantized(model)) throw new GauntletError('ENGINE_FAULT', 'the weights are quantized');
+    if (isQuantized(model)) throw new GauntletError('ENGINE_FAULT', 'BaseWeights takes no quantized weights');
   }
 
-  /** By the names of `fusedInputs`. They stay until `close`. */
-  get fused(): Tensors {
-    return this.tensors().fused;
-  }
-  /** By the names of `parameterLayout`. */
-  get parts(): Tensors {
-    return this.tensors().parts;
+  get tensors(): Opened {
+    this.opened ??= this.open();
+    return this.opened;
   }
 
   /** The next use copies the weights again. */
@@ -43,11 +40,6 @@ export class BaseWeights {
     for (const tensors of [this.opened?.parts, this.opened?.fused])
       for (const tensor of Object.values(tensors ?? {})) tensor.dispose();
     this.opened = undefined;
-  }
-
-  private tensors(): Opened {
-    this.opened ??= this.open();
-    return this.opened;
   }
 
   private open(): Opened {
@@ -83,7 +75,7 @@ export class BaseWeights {
 
 /** Writes numbers of 32 bits into vectors and matrices of a type. */
 export class TensorWriter {
-  private readonly casts: readonly DeviceSession[]; // of vectors and of matrices
+  private readonly casts: readonly DeviceSession[]; // the first one casts vectors, the second one matrices
 
   constructor(memory: MemoryKind, type: CacheType) {
     this.casts = [['n'], ['rows', 'columns']].map((dims) =>
@@ -115,7 +107,7 @@ export function runOnce(session: DeviceSession, inputs: Tensors, outputs: Tensor
   }
 }
 
-/** x float32 → y of the type. */
+/** x float32 → y in the given type. */
 function castGraph(type: CacheType, dims: string[]): Graph {
   const g = new Graph();
   g.output('y', g.apply('Cast', [g.input('x', 'float32', dims)], { to: type })[0]!, { direct: true });

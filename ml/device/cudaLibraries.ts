@@ -1,10 +1,10 @@
-// NVIDIA's libraries that the CUDA provider is linked to. `gauntlet setup cuda` puts them into one folder if the machine has none.
+// NVIDIA's libraries that the CUDA provider is linked to. `gauntlet setup cuda` puts those into a folder that the machine lacks.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as Koffi from 'koffi';
 import { cacheFolder } from '../hf/files.js';
 
-/** In the order in which they load: the provider finds what is loaded already. */
+/** They load in this order: the provider finds what is loaded already. */
 export const CUDA_LIBRARIES = ['libcudart.so.13', 'libcublasLt.so.13', 'libcublas.so.13', 'libcurand.so.10'] as const;
 
 export const cudaFolder = (): string => join(cacheFolder(), 'cuda-13');
@@ -12,7 +12,7 @@ export const cudaFolder = (): string => join(cacheFolder(), 'cuda-13');
 const kept: Koffi.LibraryHandle[] = []; // a library that is collected is closed
 let isLoaded = false;
 
-/** Loads those of the folder. The system finds the others by itself. */
+/** Loads the libraries of the folder. The system finds the others by itself. */
 export function loadCudaLibraries({ load }: Pick<typeof Koffi, 'load'>): void {
   if (isLoaded) return;
   isLoaded = true;

@@ -1,29 +1,29 @@
 // Sessions whose inputs and outputs are tensors that stay where they are, on the host or on a GPU. What is bound as input and
 // as output at once is updated in place. A run blocks its thread, so sessions live in worker threads.
 import { bytesOf, type DType, sizeOf } from '../ir/op.js';
+import { DATA_TYPE } from '../onnx/schema.js';
 import { faultIn } from './faults.js';
 import { type Handle, ortApi } from './ortApi.js';
 import { isOwned, type Owned, releaseOwned, track } from './owned.js';
 
 export type MemoryKind = 'cpu' | 'cuda';
 
-/** ONNX's number of an element type, and the array that holds its elements. 16-bit floats are bit patterns. */
-const ELEMENTS = {
-  float32: [1, Float32Array],
-  uint8: [2, Uint8Array],
-  int32: [6, Int32Array],
-  int64: [7, BigInt64Array],
-  bool: [9, Uint8Array],
-  float16: [10, Uint16Array],
-  float64: [11, Float64Array],
-  bfloat16: [16, Uint16Array],
-  uint4: [21, Uint8Array], // two in a byte
+/** The array that holds the elements of a type. 16-bit floats are bit patterns. */
+const ARRAYS = {
+  float32: Float32Array,
+  uint8: Uint8Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  bool: Uint8Array,
+  float16: Uint16Array,
+  float64: Float64Array,
+  bfloat16: Uint16Array,
+  uint4: Uint8Array, // a byte holds two
 } as const satisfies Record<DType, unknown>;
-export type ElementType = DType;
 export type Elements = Float64Array | Float32Array | Uint8Array | Int32Array | BigInt64Array | Uint16Array;
 
 export interface HostTensor {
-  type: ElementType;
+  type: DType;
   dims: readonly number[];
   data: Elements;
 }
@@ -34,7 +34,7 @@ const memoryInfos = new Map<MemoryKind, Handle>();
 function memoryInfo(kind: MemoryKind): Handle {
   const known = memoryInfos.get(kind);
   if (known !== undefined) return known;
-  const [name, allocator] = kind === 'cpu' ? ['Cpu', 1] : ['Cuda', 0]; // 1: of an arena, 0: of a device
+  const [name, allocator] = kind === 'cpu' ? ['Cpu', 1] : ['Cuda', 0]; // 1: an arena allocates, 0: the device does
   const made = ortApi().create('CreateMemoryInfo', name as string, allocator as number, 0, 0);
   memoryInfos.set(kind, made);
   return made;
@@ -44,7 +44,7 @@ function memoryInfo(kind: MemoryKind): Handle {
 export class DeviceTensor {
   private constructor(
     readonly memory: MemoryKind,
-    readonly type: ElementType,
+    readonly type: DType,
     readonly dims: readonly number[],
     private readonly address: Handle,
     private readonly host: Elements | undefined, // the memory itself, unless it is on a device
@@ -53,51 +53,45 @@ export class DeviceTensor {
   ) {}
 
   /** Memory that is not initialized. */
-  static empty(memory: MemoryKind, type: ElementType, dims: readonly number[]): DeviceTensor {
+  static empty(memory: MemoryKind, type: DType, dims: readonly number[]): DeviceTensor {
     const bytes = bytesOf(type, sizeOf(dims));
-    const [, Type] = ELEMENTS[type];
+    const Type = ARRAYS[type];
     const room = Math.max(Type.BYTES_PER_ELEMENT, bytes);
     if (memory === 'cpu') {
       const host = new Type(new ArrayBuffer(room)); // its memory does not move
-      return DeviceTensor.at(
-        memory,
-        type,
-        dims,
-        ortApi().addressOf(host),
-        host.subarray(0, bytes / Type.BYTES_PER_ELEMENT),
-      );
+      const used = host.subarray(0, bytes / Type.BYTES_PER_ELEMENT);
+      return DeviceTensor.at(memory, type, dims, ortApi().addressOf(host), used);
     }
     const address = ortApi().cuda().allocate(room);
     return DeviceTensor.at(memory, type, dims, address, undefined, [track('memory', address)]);
   }
 
-  /** A copy of an array, on the host. */
-  static of(type: ElementType, data: Elements, dims: readonly number[]): DeviceTensor {
-    const made = DeviceTensor.empty('cpu', type, dims);
+  /** A copy of an array. */
+  static of(type: DType, data: Elements, dims: readonly number[], memory: MemoryKind = 'cpu'): DeviceTensor {
+    const made = DeviceTensor.empty(memory, type, dims);
     made.write(data);
     return made;
   }
 
   /** An array as it is, on the host. A small one is copied, because it may be in the heap of V8, which moves it. */
-  static around(type: ElementType, data: Elements, dims: readonly number[]): DeviceTensor {
+  static around(type: DType, data: Elements, dims: readonly number[]): DeviceTensor {
     if (data.byteLength < OUTSIDE_OF_HEAP) return DeviceTensor.of(type, data, dims);
     return DeviceTensor.at('cpu', type, dims, ortApi().addressOf(data), data);
   }
 
   private static at(
     memory: MemoryKind,
-    type: ElementType,
+    type: DType,
     dims: readonly number[],
     address: Handle,
     host?: Elements,
     owned: Owned[] = [],
   ): DeviceTensor {
-    const [number] = ELEMENTS[type];
     const bytes = bytesOf(type, sizeOf(dims));
     const shape = BigInt64Array.from(dims, BigInt);
     const handle = ortApi().create(
       'CreateTensorWithDataAsOrtValue',
-      ...[memoryInfo(memory), address, bytes, shape, dims.length, number],
+      ...[memoryInfo(memory), address, bytes, shape, dims.length, DATA_TYPE[type]],
     );
     return new DeviceTensor(memory, type, dims, address, host, handle, [track('value', handle), ...owned]);
   }
@@ -111,7 +105,7 @@ export class DeviceTensor {
 
   /** Copies elements from the host. @throws RangeError if their number or their type is wrong */
   write(data: Elements): void {
-    const [, Type] = ELEMENTS[this.type];
+    const Type = ARRAYS[this.type];
     if (!(data instanceof Type) || data.byteLength !== this.bytes)
       throw new RangeError(
         `${this.size} elements of ${this.type} are needed, got ${data.length} of ${data.constructor.name}`,
@@ -123,7 +117,7 @@ export class DeviceTensor {
   /** Copies the elements to the host. */
   read(): Elements {
     if (this.host) return this.host.slice();
-    const [, Type] = ELEMENTS[this.type];
+    const Type = ARRAYS[this.type];
     const data = new Type(this.bytes / Type.BYTES_PER_ELEMENT);
     ortApi().cuda().download(data, this.address);
     return data;
@@ -133,18 +127,18 @@ export class DeviceTensor {
   rows(first: number, count: number): DeviceTensor {
     const [rows = 0, ...rest] = this.dims;
     if (first < 0 || count < 0 || first + count > rows)
-      throw new RangeError(`rows ${first}..${first + count} of ${rows}`);
-    const width = rest.reduce((product, size) => product * size, 1);
+      throw new RangeError(`rows ${first}..${first + count} are not within the ${rows} rows of the tensor`);
+    const width = sizeOf(rest);
     const address = this.address + BigInt(bytesOf(this.type, first * width));
     const host = this.host?.subarray(first * width, (first + count) * width);
     return DeviceTensor.at(this.memory, this.type, [count, ...rest], address, host);
   }
 
   /** The same bytes as another tensor. Dispose of it before the tensor. */
-  as(type: ElementType, dims: readonly number[]): DeviceTensor {
+  as(type: DType, dims: readonly number[]): DeviceTensor {
     if (bytesOf(type, sizeOf(dims)) !== this.bytes)
       throw new RangeError(`${this.bytes} bytes are no ${type} [${dims}]`);
-    const [, Type] = ELEMENTS[type];
+    const Type = ARRAYS[type];
     const host =
       this.host && new Type(this.host.buffer as ArrayBuffer, this.host.byteOffset, this.bytes / Type.BYTES_PER_ELEMENT);
     return DeviceTensor.at(this.memory, type, dims, this.address, host);
@@ -156,22 +150,22 @@ export class DeviceTensor {
 }
 
 export interface DeviceSessionOptions {
-  memory: MemoryKind; // of the provider that computes
-  threads?: number; // on the CPU; default 1
-  optimizationsDisabled?: boolean; // as SessionOptions of runtime.ts
+  memory: MemoryKind; // the memory of the provider that computes
+  threads?: number; // CPU threads; default 1
+  optimizationsDisabled?: boolean; // see SessionOptions in runtime.ts
   config?: Readonly<Record<string, string>>; // entries of the session's configuration
   /** CUDA records the kernels of the first run of a binding and starts them as one afterwards. */
   recorded?: boolean;
-  externalData?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
-  profile?: string; // start of the path of a JSON file with the time of every operation, which appears when the session closes
+  externalData?: { location: string; data: Float32Array }; // stands for a file that does not exist
+  profile?: string; // the path of a JSON file with the time of every operation starts so; it appears when the session closes
 }
 
-// An arena of its own takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32 has ten).
-// Attention is by flash (1), else by the memory-efficient kernel (2), else unfused (16): cuDNN is not chosen where a machine has it.
+// The arena of a recorded graph takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32
+// has ten). Attention uses the flash kernel (1), else the memory-efficient one (2), else none (16): cuDNN is never chosen.
 const CUDA_OPTIONS = { arena_extend_strategy: 'kSameAsRequested', use_tf32: '0', sdpa_kernel: '19' };
 
-// Regions of 256 MiB, 512 MiB and then 1 GiB (strategy 0). If each tensor had a region of its own, those of rows of another length would
-// fit into none, and the arena would hold the memory of both.
+// The arena grows by regions of 256 MiB, 512 MiB and then 1 GiB (strategy 0). If each tensor had a region of its own, tensors for rows
+// of another length would fit into none of them, and the arena would hold the memory of both.
 const SHARED_ARENA = { arena_extend_strategy: 0, initial_chunk_size_bytes: 2 ** 28 };
 
 // The first one needs cuDNN. The second one makes splits that copy from the host, which a recorded graph must not.
@@ -193,23 +187,15 @@ export class DeviceSession {
    */
   static open(model: Uint8Array, options: DeviceSessionOptions): DeviceSession {
     const { call, create, environment, addressOf } = ortApi();
-    const {
-      memory,
-      threads = 1,
-      optimizationsDisabled = false,
-      config = {},
-      recorded = false,
-      externalData,
-      profile,
-    } = options;
+    const { memory, config = {}, recorded = false, externalData, profile } = options;
     const settings = create('CreateSessionOptions');
-    // what runs before a recorded graph is replayed must not use its memory
+    // a recorded graph has its own memory, which no other run may use between its runs
     const inArena = memory === 'cuda' && !recorded;
     try {
       if (inArena) enterArena();
-      call('SetIntraOpNumThreads', settings, threads);
+      call('SetIntraOpNumThreads', settings, options.threads ?? 1);
       call('SetSessionLogSeverityLevel', settings, 3);
-      call('SetSessionGraphOptimizationLevel', settings, optimizationsDisabled ? 0 : 99);
+      call('SetSessionGraphOptimizationLevel', settings, options.optimizationsDisabled ? 0 : 99);
       if (profile !== undefined) call('EnableProfiling', settings, profile);
       call('DisableMemPattern', settings);
       call('DisableCpuMemArena', settings);
@@ -261,12 +247,12 @@ export class DeviceSession {
   }
 }
 
-/** Of this thread: how many sessions use the arena that the process shares, and the arena if this thread has made it. */
+/** The sessions of this thread that use the arena of the process, and the arena if this thread has made it. */
 const shared: { sessions: number; arena: Owned | undefined } = { sessions: 0, arena: undefined };
 
 /**
- * The sessions that record no graph compute in one arena: with an arena of its own, each open graph would keep the memory of its longest
- * run. Sessions that open afterwards take it, until its owner gives it back. They keep it until they close.
+ * Sessions that record no graph share one arena: with an arena of its own, each open graph would keep the memory of its longest run.
+ * Sessions that open afterwards use it, until its owner releases it; open ones keep it until they close.
  */
 function enterArena(): void {
   shared.sessions++;
@@ -301,7 +287,7 @@ function appendCuda(settings: Handle, options: Readonly<Record<string, string>>)
   }
 }
 
-let recordings = 0; // in this thread
+let recordings = 0; // counted in this thread
 
 /** Inputs and outputs that stay bound from run to run. Dispose of it before its tensors and its session. */
 export class Binding {
@@ -329,7 +315,7 @@ export class Binding {
     }
   }
 
-  /** Runs with outputs that the runtime allocates on the host. @returns copies */
+  /** Runs with outputs that the runtime allocates on the host. @returns copies of them */
   runInto(outputs: readonly string[]): Record<string, HostTensor> {
     const { call, create, memoryAt } = ortApi();
     for (const name of outputs) call('BindOutputToDevice', this.handle, name, memoryInfo('cpu'));
@@ -347,7 +333,7 @@ export class Binding {
     }
   }
 
-  /** @throws {GauntletError} */
+  /** @throws {GauntletError} with the code of faults.ts */
   run(): void {
     try {
       ortApi().call('RunWithBinding', this.session, this.options, this.handle);
@@ -370,10 +356,10 @@ function copyOf(value: Handle): HostTensor {
   const shape = new BigInt64Array(Number(create('GetDimensionsCount', info)));
   if (shape.length > 0) call('GetDimensions', info, shape, shape.length);
   call('ReleaseTensorTypeAndShapeInfo', info);
-  const type = (Object.keys(ELEMENTS) as ElementType[]).find((each) => ELEMENTS[each][0] === number[0])!;
+  const type = (Object.keys(DATA_TYPE) as DType[]).find((each) => DATA_TYPE[each] === number[0])!;
   const dims = [...shape].map(Number);
-  const [, Type] = ELEMENTS[type];
-  const size = dims.reduce((product, each) => product * each, 1);
+  const Type = ARRAYS[type];
+  const size = sizeOf(dims);
   if (size === 0) return { type, dims, data: new Type(0) };
   const memory = memoryAt(create('GetTensorMutableData', value), size * Type.BYTES_PER_ELEMENT);
   return { type, dims, data: new Type(memory).slice() };

@@ -1,8 +1,8 @@
-// One thread of the process calls CUDA at a time: while a thread records a graph, an allocation or a copy of another one makes both fail.
+// Only one thread of the process calls CUDA at a time: if a thread allocates or copies while another one records a graph, both fail.
 import { getEnvironmentData, setEnvironmentData, threadId } from 'node:worker_threads';
 
 const KEY = 'gauntlet: thread that calls CUDA';
-/** Its number plus one; 0: none. Worker threads inherit the memory. */
+/** The number of the thread that calls CUDA plus one; 0: none does. Worker threads inherit this memory. */
 const holder = (getEnvironmentData(KEY) ?? new Int32Array(new SharedArrayBuffer(4))) as Int32Array;
 setEnvironmentData(KEY, holder);
 const take = (): number => Atomics.compareExchange(holder, 0, 0, threadId + 1);
@@ -16,7 +16,7 @@ export function exclusively<T>(work: () => T): T {
   }
 }
 
-/** Also of a thread that was stopped during its turn. */
+/** Ends the turn of a thread, which may have been stopped during it. */
 export function endTurnOf(thread: number): void {
   if (Atomics.compareExchange(holder, 0, thread + 1, 0) === thread + 1) Atomics.notify(holder, 0, 1);
 }

@@ -1,4 +1,4 @@
-// What a message of ONNX Runtime or of CUDA means for a run.
+// Turns messages of ONNX Runtime and of CUDA into errors with a code and a way out.
 import { readFileSync } from 'node:fs';
 import { GauntletError } from '../../core/base/errors.js';
 
@@ -15,7 +15,7 @@ export function runtimeFault(text: string): GauntletError {
     const way = 'it is not needed: take it off the library path, or put an empty file libcudnn.so.9 before it';
     return new GauntletError('DEVICE_UNAVAILABLE', `cuDNN ${path} does not work (${why}); ${way}`);
   }
-  // after most of them, every later call of the process fails, too
+  // after most errors of CUDA, every later call of the process fails, too
   const isOfCuda = /\b(cuda|cublas) (failure|error) \d+|^cuda\w+: /i.test(why);
   return new GauntletError(isOfCuda ? 'DEVICE_LOST' : 'ENGINE_FAULT', why);
 }

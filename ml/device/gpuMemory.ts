@@ -1,4 +1,4 @@
-// What NVIDIA's driver says about the first GPU that CUDA uses.
+// Asks NVIDIA's driver about the first GPU that CUDA uses.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
@@ -6,9 +6,9 @@ const LIMIT_MS = 10_000;
 
 export interface Gpu {
   name: string;
-  bytes: number; // of memory
+  bytes: number; // size of its memory
   driver: string;
-  capability: string; // 9.0
+  capability: string; // for example 9.0
 }
 
 /** Undefined if the driver does not answer. */
@@ -17,11 +17,11 @@ export async function findGpu(): Promise<Gpu | undefined> {
   return name && driver && capability ? { name, bytes: Number(mebibytes) * 2 ** 20, driver, capability } : undefined;
 }
 
-/** NVIDIA H100 80GB HBM3, 79.6 GiB, driver 580.65.06 */
+/** For example: NVIDIA H100 80GB HBM3, 79.6 GiB, driver 580.65.06 */
 export const describeGpu = ({ name, bytes, driver }: Gpu): string =>
   `${name}, ${(bytes / 2 ** 30).toFixed(1)} GiB, driver ${driver}`;
 
-/** Fields of nvidia-smi --query-gpu, without units. Undefined if the driver does not answer. */
+/** The values of fields of nvidia-smi --query-gpu, without units. Undefined if the driver does not answer. */
 export async function queryGpu(fields: string): Promise<string[] | undefined> {
   const gpu = process.env.CUDA_VISIBLE_DEVICES?.split(',')[0] || '0';
   const asked = [`--query-gpu=${fields}`, '--format=csv,noheader,nounits', `--id=${gpu}`];

@@ -10,7 +10,7 @@ export class OpenGraphs {
   private readonly opened: Lru<Promise<Closable>>;
   private closing: Promise<void>[] = [];
 
-  /** @param limit in bytes. 0: one at a time */
+  /** @param limit the most bytes that graphs take; 0: one graph is open at a time */
   constructor(limit: number) {
     this.opened = new Lru(limit, (graph) => {
       // a graph that did not open has nothing to close, and its caller knows
@@ -22,19 +22,19 @@ export class OpenGraphs {
     });
   }
 
-  /** @param prepare is called if the graph is not open. `bytes` is an estimate */
+  /** @param prepare is called if the graph is not open; `bytes` is an estimate of what the graph takes */
   async open<T extends Closable>(key: string, prepare: () => { bytes: number; open: () => Promise<T> }): Promise<T> {
     const known = this.opened.get(key) as Promise<T> | undefined;
     if (known) return known;
     const { bytes, open } = prepare();
     this.opened.makeRoom(bytes);
-    const opening = this.closed().then(open); // afterwards, because it needs the memory
+    const opening = this.closed().then(open); // opens after the others have closed, because it needs their memory
     this.opened.set(key, opening, bytes);
     opening.catch(() => this.opened.delete(key)); // a retry opens it again
     return opening;
   }
 
-  /** Closes all graphs whose key starts so. */
+  /** Closes all graphs whose key starts with `prefix`. */
   async close(prefix = ''): Promise<void> {
     this.opened.deleteWhere((_, key) => key.startsWith(prefix));
     await this.closed();

@@ -1,13 +1,14 @@
 // ONNX Runtime's C API, called through koffi. It is the library that onnxruntime-node has loaded, so both use one runtime.
 // The binding of onnxruntime-node can neither keep tensors on a GPU nor set options of CUDA; the C API can.
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type * as Koffi from 'koffi';
 import { env } from 'onnxruntime-node';
 import { GauntletError } from '../../core/base/errors.js';
 import { hasLibrary, loadCudaLibraries } from './cudaLibraries.js';
 import { exclusively } from './exclusive.js';
 import { runtimeFault } from './faults.js';
+import { providerFolder } from './providers.js';
 
 /** The address of an object of the runtime, or of memory. */
 export type Handle = bigint;
@@ -15,9 +16,9 @@ export type Handle = bigint;
 type Argument = Handle | number | string | readonly string[] | ArrayBufferView | null;
 
 const HANDLE = 'uint64_t';
-const API_VERSION = 20; // the lowest one that has all functions below
+const API_VERSION = 20; // the lowest version that has all functions below
 
-/** Argument types of functions by their index in the struct `OrtApi`, which only grows: an index never changes. */
+/** The index of each function in the struct `OrtApi`, and its argument types. The struct only grows, so no index ever changes. */
 const FUNCTIONS = {
   CreateEnv: [3, 'int', 'str', 'void *'],
   CreateSessionFromArray: [8, HANDLE, 'void *', 'size_t', HANDLE, 'void *'],
@@ -67,18 +68,10 @@ const GET_ERROR_MESSAGE = 2;
 
 type FunctionName = keyof typeof FUNCTIONS;
 
-/** The CUDA runtime that the provider library is linked to. */
-interface Cuda {
-  allocate(bytes: number): Handle;
-  free(address: Handle): void;
-  upload(address: Handle, data: ArrayBufferView): void;
-  download(data: ArrayBufferView, address: Handle): void;
-  freeMemory(): number; // bytes
-  cublasVersion(): string; // it decides how products are rounded
-}
+type Cuda = ReturnType<typeof openCuda>;
 
 export interface OrtApi {
-  /** @throws {GauntletError} ENGINE_FAULT with the message of the runtime, or what faults.ts makes of it */
+  /** @throws {GauntletError} with the code that faults.ts finds for the message of the runtime */
   call(name: FunctionName, ...args: Argument[]): void;
   /** Calls a function whose last argument receives a handle. */
   create(name: FunctionName, ...args: Argument[]): Handle;
@@ -115,9 +108,7 @@ const LIBRARIES: Partial<Record<NodeJS.Platform, string>> = {
 
 function open(): OrtApi {
   const koffi = loadKoffi();
-  const folder = dirname(require.resolve('onnxruntime-node/package.json'));
-  const name = LIBRARIES[process.platform] ?? 'libonnxruntime.so';
-  const library = koffi.load(join(folder, 'bin/napi-v6', process.platform, process.arch, name));
+  const library = koffi.load(join(providerFolder(), LIBRARIES[process.platform] ?? 'libonnxruntime.so'));
   const base: { GetApi: unknown; GetVersionString: unknown } = koffi.decode(
     library.func('OrtGetApiBase', 'void *', [])(),
     koffi.struct({ GetApi: 'void *', GetVersionString: 'void *' }),
@@ -169,7 +160,8 @@ function open(): OrtApi {
 const TO_DEVICE = 1;
 const TO_HOST = 2;
 
-function openCuda(koffi: typeof Koffi): Cuda {
+/** The CUDA runtime that the provider library is linked to. */
+function openCuda(koffi: typeof Koffi) {
   loadCudaLibraries(koffi);
   const missing = 'device cuda needs the CUDA runtime: run gauntlet setup cuda, or use cpu';
   if (!hasLibrary(koffi, 'libcudart.so.13')) throw new GauntletError('DEVICE_UNAVAILABLE', missing);
@@ -189,23 +181,25 @@ function openCuda(koffi: typeof Koffi): Cuda {
   const synchronize = checked('cudaStreamSynchronize', 'void *');
   const memory = checked('cudaMemGetInfo', 'void *', 'void *');
   return {
-    allocate(bytes) {
+    allocate(bytes: number): Handle {
       const cell = new BigUint64Array(1);
       malloc(cell, bytes);
       return cell[0]!;
     },
-    free,
-    upload(address, data) {
+    free: (address: Handle): void => free(address),
+    upload(address: Handle, data: ArrayBufferView): void {
       upload(address, data, data.byteLength, TO_DEVICE);
       synchronize(null); // the copy may return before its data have left this memory for the device
     },
-    download: (data, address) => download(data, address, data.byteLength, TO_HOST),
-    freeMemory() {
+    download: (data: ArrayBufferView, address: Handle): void => download(data, address, data.byteLength, TO_HOST),
+    /** The number of free bytes. */
+    freeMemory(): number {
       const sizes = new BigUint64Array(2);
       memory(sizes, sizes.subarray(1));
       return Number(sizes[0]);
     },
-    cublasVersion() {
+    /** The version decides how products are rounded. */
+    cublasVersion(): string {
       const read = koffi.load('libcublas.so.13').func('cublasGetProperty', 'int', ['int', 'void *']);
       const parts = new Int32Array(3);
       for (const part of parts.keys()) read(part, parts.subarray(part));

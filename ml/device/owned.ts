@@ -1,10 +1,10 @@
-// What the threads of this process own in native memory. A worker thread that ends in the middle releases nothing itself, so
-// every thread notes what it owns in one shared table, and the thread that started it releases the rest.
+// What the threads of this process own in native memory. A worker thread that is stopped releases nothing itself. So every thread
+// notes what it owns in one shared table, and the thread that started it releases what is left.
 import { getEnvironmentData, isMainThread, setEnvironmentData, threadId } from 'node:worker_threads';
 import { endTurnOf } from './exclusive.js';
 import { type Handle, ortApi } from './ortApi.js';
 
-/** In the order in which they are released: nothing may be released before what uses it. */
+/** The kinds are released in this order: nothing may be released before what uses it. */
 const KINDS = ['binding', 'runOptions', 'value', 'session', 'arena', 'memory'] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -19,7 +19,7 @@ const SLOTS = 2 ** 15; // a decoder of a large model owns about a thousand
 const KEY = 'gauntlet: native memory';
 const FREE = 0n;
 
-/** Two numbers per slot: who owns what kind (0: the slot is free), and its handle. Worker threads inherit the table. */
+/** Two numbers per slot: the tag of owner and kind (0: the slot is free), and the handle. Worker threads inherit the table. */
 const table =
   (getEnvironmentData(KEY) as BigUint64Array | undefined) ?? new BigUint64Array(new SharedArrayBuffer(SLOTS * 16));
 if (isMainThread) setEnvironmentData(KEY, table);
@@ -73,7 +73,7 @@ function unregister(arena: Handle): void {
   try {
     call('UnregisterAllocator', environment, arena);
   } catch {
-    // two threads made one at the same time, and the other one has ended: the runtime knows one at most
+    // two threads made an arena at the same time, and the other one has ended: the runtime knows at most one
   }
 }
 
@@ -84,7 +84,7 @@ const RELEASE = {
   session: 'ReleaseSession',
 } as const;
 
-/** Whether a thread owns one. */
+/** Whether any thread owns an object of this kind. */
 export function isOwned(kind: Kind): boolean {
   for (let slot = 0; slot < SLOTS; slot++) {
     const tag = Atomics.load(table, 2 * slot);
@@ -93,7 +93,7 @@ export function isOwned(kind: Kind): boolean {
   return false;
 }
 
-/** How much all threads own. */
+/** The number of objects that all threads own. */
 export const countOwned = (): number => {
   let count = 0;
   for (let slot = 0; slot < SLOTS; slot++) if (Atomics.load(table, 2 * slot) !== FREE) count++;

@@ -1,5 +1,5 @@
-// The execution providers of this installation of ONNX Runtime: the CPU, and CUDA after an install step. The project's
-// set-up skips that step, which downloads hundreds of megabytes. CUDA is used only if it passes the self-test.
+// The execution providers of this installation of ONNX Runtime: the CPU, and CUDA after `gauntlet setup cuda`. CUDA is used only
+// if it passes the self-test.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,7 +17,7 @@ const CHECK_LIMIT_MS = 300_000; // the first start may compile kernels
 
 const require = createRequire(import.meta.url);
 
-// nvidia-smi counts cards so. The other variables choose kernels: results would depend on the shell.
+// With this order, CUDA counts cards as nvidia-smi does. The other variables choose kernels: results would depend on the shell.
 process.env.CUDA_DEVICE_ORDER = 'PCI_BUS_ID';
 for (const name of Object.keys(process.env))
   if (/^(ORT_(EN|DIS)ABLE_.*|NVIDIA_TF32_OVERRIDE|CUBLAS_WORKSPACE_CONFIG)$/.test(name)) delete process.env[name];
@@ -41,13 +41,11 @@ export function hasKoffi(): boolean {
 /** CUDA has kernels for Linux on x64 only. */
 export const supportsCuda = (): boolean => PLATFORM === 'linux/x64';
 
-/** The providers that are installed. */
 export const listProviders = (): Provider[] => (hasKoffi() && hasCudaProvider() ? ['cpu', 'cuda'] : ['cpu']);
 
-/** The version of ONNX Runtime. */
 export const runtimeVersion = (): string => env.versions.node ?? env.versions.common;
 
-/** The self-test: why a provider cannot be used, if so. */
+/** Runs the self-test. @returns why the provider cannot be used; undefined if it can */
 export type Check = (provider: Provider) => Promise<string | undefined>;
 
 /**
@@ -73,7 +71,7 @@ export async function resolveDevice(
 
 const checks = new Map<string, Promise<string | undefined>>();
 
-/** Runs the self-test of a provider, once. @param half what is tested in 16 bits; absent: everything in f32 */
+/** Runs the self-test of a provider, once. @param half the type of 16 bits that is tested; absent: f32 */
 export function checkHere(provider: Provider, half?: Half): Promise<string | undefined> {
   const key = `${provider} ${half}`;
   const known = checks.get(key) ?? checkInProcess(half ? [provider, half] : [provider]);
@@ -81,7 +79,7 @@ export function checkHere(provider: Provider, half?: Half): Promise<string | und
   return known;
 }
 
-/** In a separate process, because drivers write to standard error and a broken one can crash the process. */
+/** Runs the self-test in a separate process: drivers write to standard error, and a broken one can crash a process. */
 function checkInProcess(args: string[]): Promise<string | undefined> {
   const script = scriptArguments(new URL('../selfTest/process.js', import.meta.url));
   return new Promise((settle) => {

@@ -1,10 +1,10 @@
-// Operations that a provider of ONNX Runtime computes wrongly, or not at all, in terms of operations that it has. A GPU
-// provider leaves what it does not have to the CPU, which copies all inputs and outputs.
+// Replaces operations that a provider of ONNX Runtime computes wrongly or lacks by operations that it has. What a GPU provider
+// lacks would run on the CPU, with a copy of all inputs and outputs.
 import type { Replacements } from '../ir/replace.js';
 import type { Provider } from './providers.js';
 
 const CUDA: Replacements = {
-  // fails for groups of eight-bit numbers
+  // CUDA's kernel fails for groups of eight-bit numbers
   DequantizeLinear(g, { inputs, attrs }) {
     const [q, scale, zero] = [inputs[0]!, inputs[1]!, inputs[2]!];
     if (q.dtype !== 'uint8') return [g.dequantize(q, scale, zero, attrs.blockSize)];

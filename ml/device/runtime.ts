@@ -3,27 +3,28 @@
 import ort from 'onnxruntime-node';
 import { GauntletError } from '../../core/base/errors.js';
 import { bfloat16Bits, float16Bits } from '../ir/bits16.js';
-import type { Graph } from '../ir/graph.js';
+import { dtypeOf, type Graph } from '../ir/graph.js';
 import type { Half } from '../ir/half.js';
+import type { DType, InlineData } from '../ir/op.js';
 import { type Replacements, replaceOperations } from '../ir/replace.js';
 import { encodeModel } from '../onnx/encode.js';
-import { DeviceSession, DeviceTensor, type Elements, type ElementType, type MemoryKind } from './deviceSession.js';
+import { DeviceSession, DeviceTensor, type Elements, type MemoryKind } from './deviceSession.js';
 import type { Provider } from './providers.js';
 import { replacementsFor } from './replacements.js';
 import { SharedConstants } from './sharedConstants.js';
 import { LOCATION_ROOT } from './weightLocations.js';
 
-ort.env.logLevel = 'error'; // before the first session, whose level is that of the process
+ort.env.logLevel = 'error'; // the first session sets the level of the process
 
 export type Tensor = ort.Tensor;
 export type Feeds = Record<string, Tensor | DeviceTensor>;
-export type TensorArray = Float64Array | Float32Array | Uint16Array | BigInt64Array | Int32Array | Uint8Array;
+export type TensorArray = InlineData | Uint16Array;
 
 /** How a session computes. Nodes that a GPU provider does not support run on the CPU. */
 export interface SessionDevice {
   provider: Provider;
   replacements: Replacements;
-  memory?: MemoryKind | undefined; // of held feeds, with the C API. Absent: onnxruntime-node, which holds nothing
+  memory?: MemoryKind | undefined; // where the C API holds feeds. Absent: onnxruntime-node runs, which holds none
 }
 
 export const CPU: SessionDevice = { provider: 'cpu', replacements: {} };
@@ -38,17 +39,17 @@ export interface SessionOptions {
   device?: SessionDevice; // default: CPU
   threads?: number; // default 1
   /**
-   * How weights in files are used. `mapped`: in place, and recomputed values stay recomputed. `packed`: the runtime may
-   * keep a reordered copy of packed matrices for its kernels. `constantFolded`: the runtime keeps a copy of all of them
+   * How weights in files are used. `mapped`: they stay in place, and recomputed values stay recomputed. `packed`: the runtime
+   * may keep a reordered copy of packed matrices for its kernels. `constantFolded`: the runtime keeps a copy of all weights
    * in f32. Absent: the weights are inputs, or in `memory`.
    */
   weights?: 'mapped' | 'packed' | 'constantFolded';
   /**
-   * For graphs of many nodes that run for seconds. Optimization would take as long as a run, and it would merge a
+   * True for graphs of many nodes that run for seconds: optimization would take as long as a run, and it would merge a
    * recomputation with the value that it replaces.
    */
   optimizationsDisabled?: boolean;
-  memory?: { location: string; data: Float32Array }; // bytes of external constants that are in no file
+  memory?: { location: string; data: Float32Array }; // stands for a file that does not exist
 }
 
 // Folding constants would unpack weights once and keep them; merging common subexpressions would undo recomputation;
@@ -59,8 +60,7 @@ const KEEP_GRAPH = { 'optimization.disable_specified_optimizers': 'ConstantFoldi
 // slow down the running one.
 const SHORT_RUNS = { 'session.force_spinning_stop': '1' };
 
-/** Entries of the configuration of a session. */
-export function configEntries(weights: SessionOptions['weights']): Record<string, string> {
+function configEntries(weights: SessionOptions['weights']): Record<string, string> {
   if (!weights) return SHORT_RUNS;
   const session = {
     'session.model_external_initializers_file_folder_path': LOCATION_ROOT,
@@ -127,14 +127,14 @@ class DeviceGraph {
   private readonly session: DeviceSession;
   private readonly inputs: ReadonlySet<string>;
   private readonly outputs: readonly string[];
-  private readonly constants: SharedConstants | undefined; // that stay in their files, as inputs
+  private readonly constants: SharedConstants | undefined; // inputs that were constants in files
 
   constructor(
     graph: Graph,
     { threads, weights, memory: externalData, optimizationsDisabled }: SessionOptions,
     memory: MemoryKind,
   ) {
-    // on a CPU, other kernels multiply packed matrices that are no constants
+    // packed matrices stay constants on a CPU: it would multiply inputs with other kernels
     const shares = weights === 'mapped' || (weights === 'packed' && memory === 'cuda');
     this.constants = shares ? new SharedConstants(graph, memory) : undefined;
     this.inputs = new Set(graph.inputs.map(({ name }) => name));
@@ -158,7 +158,7 @@ class DeviceGraph {
     const bound = Object.entries({ ...this.constants?.feeds, ...feeds }).flatMap(([name, feed]) => {
       if (!this.inputs.has(name)) return [];
       if (feed instanceof DeviceTensor) return [[name, feed] as const];
-      const host = DeviceTensor.around(feed.type as ElementType, feed.data as Elements, feed.dims);
+      const host = DeviceTensor.around(feed.type as DType, feed.data as Elements, feed.dims);
       hosts.push(host);
       return [[name, host] as const];
     });
@@ -180,7 +180,7 @@ class DeviceGraph {
   }
 }
 
-/** Inputs of many runs. On a GPU they are copied there once. */
+/** Inputs that many runs share. They are copied to a GPU once. */
 export class HeldFeeds {
   readonly feeds: Feeds;
 
@@ -189,7 +189,8 @@ export class HeldFeeds {
     const entries = [...views].map(([name, { data, shape }]) => {
       const half = halfOf(name);
       const numbers = half === undefined ? data : BITS[half](data);
-      return [name, memory ? heldIn(memory, half ?? 'float32', numbers, shape) : tensor(numbers, shape)] as const;
+      const onDevice = () => DeviceTensor.of(half ?? 'float32', numbers, shape, memory);
+      return [name, memory ? onDevice() : tensor(numbers, shape)] as const;
     });
     this.feeds = Object.fromEntries(entries);
   }
@@ -201,20 +202,11 @@ export class HeldFeeds {
 
 const BITS = { float16: float16Bits, bfloat16: bfloat16Bits };
 
-function heldIn(memory: MemoryKind, type: ElementType, data: Elements, shape: readonly number[]): DeviceTensor {
-  const held = DeviceTensor.empty(memory, type, shape);
-  held.write(data);
-  return held;
-}
-
 /** Wraps an array, without a copy, as a tensor. The array must not be in shared memory. */
 export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
-  if (data instanceof Uint8Array) return new ort.Tensor('uint8', data, dims);
-  // as float16, the class makes a Float16Array where there is one (Node 24), and the binding takes no such array
+  // for float16, the class makes a Float16Array where one exists (Node 24), which the binding does not accept
   if (data instanceof Uint16Array) return Object.assign(new ort.Tensor('uint16', data, dims), { type: 'float16' });
-  if (data instanceof Float64Array) return new ort.Tensor('float64', data, dims);
-  const type = data instanceof Float32Array ? 'float32' : data instanceof BigInt64Array ? 'int64' : 'int32';
-  return new ort.Tensor(type, data, dims);
+  return new ort.Tensor(dtypeOf(data) as 'float32', data as Float32Array, dims);
 }
 
 type NamedView = readonly [string, { shape: readonly number[]; data: Float32Array }];

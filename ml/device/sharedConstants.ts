@@ -1,15 +1,15 @@
-// Constants that graphs have in files, on a device: each is copied there once for all graphs of a thread. As constants of a graph
-// they would be copied for every open graph, which a card has no room for.
+// Constants of graphs that are in files. Each is copied to a device once for all graphs of a thread: a card has no room for a copy
+// per open graph.
 import type { Graph } from '../ir/graph.js';
 import { DeviceTensor, type MemoryKind } from './deviceSession.js';
 import { readRange } from './weightLocations.js';
 
 interface Held {
   bytes: DeviceTensor;
-  graphs: number; // that use it
+  graphs: number; // how many graphs use it
 }
 
-const held = new Map<string, Held>(); // of this thread
+const held = new Map<string, Held>(); // what this thread holds
 
 export class SharedConstants {
   readonly feeds: Record<string, DeviceTensor> = {};

@@ -5,12 +5,12 @@ import { locateWeights } from '../device/weightLocations.js';
 import { type ModelFiles, readWeights, type Weights } from '../hf/model.js';
 import type { Quantization } from '../hf/packed.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { parameterLayout } from '../nn/layout.js';
+import { parameterLayout, viewsOf } from '../nn/layout.js';
 import type { WeightLocations } from '../nn/separateWeights.js';
-import { flattenWeights, type SharedWeights } from '../pool/shared.js';
+import { flattenWeights } from '../pool/shared.js';
 import { openQuantized } from './quantizedWeights.js';
 
-/** Larger models are mapped, and trained with as many sequences at a time as their activations allow. */
+/** Models with more parameters are mapped, and trained with as many sequences at a time as their activations allow. */
 const LARGE = 32e6;
 export const isLarge = ({ parameters }: { parameters: number }): boolean => parameters > LARGE;
 
@@ -18,13 +18,20 @@ export const isLarge = ({ parameters }: { parameters: number }): boolean => para
 const L2_PARAMETERS = 2e6;
 export const exceedsL2 = ({ parameters }: { parameters: number }): boolean => parameters > L2_PARAMETERS;
 
-export type Base = { kind: 'fed'; weights: SharedWeights } | { kind: 'mapped'; locations: WeightLocations };
+/** `weights` are flat as parameterLayout, in shared memory. */
+export type Base = { kind: 'fed'; weights: Float32Array } | { kind: 'mapped'; locations: WeightLocations };
 
 /** A model in a session: weights to feed, or the locations of weights to map. */
 export type SessionModel = { config: DecoderConfig } & (
   | { weights: Weights; locations?: undefined }
   | { weights?: undefined; locations: WeightLocations }
 );
+
+/** The model of a session, with a private copy of weights that are fed. */
+export const sessionModel = (config: DecoderConfig, base: Base): SessionModel =>
+  base.kind === 'fed'
+    ? { config, weights: viewsOf(parameterLayout(config), new Float32Array(base.weights)) }
+    : { config, locations: base.locations };
 
 export const isQuantized = ({ locations }: SessionModel): boolean =>
   locations !== undefined && [...locations.values()].some((location) => 'bits' in location);

@@ -20,7 +20,7 @@ const UNITS: Record<string, number> = { '': 1, M: 1e6, G: 1e9, Mi: 2 ** 20, Gi: 
 
 /**
  * The smallest of GAUNTLET_MEMORY, three quarters of the container's memory, and half of the machine's.
- * @param container its limit in bytes; 0 or undefined: none
+ * @param container the limit of the container in bytes; 0 or undefined: it has none
  * @throws {GauntletError} BAD_CONFIG
  */
 export function memoryBudget(
@@ -36,7 +36,7 @@ export function memoryBudget(
   return limits.reduce((smallest, next) => (next.bytes < smallest.bytes ? next : smallest));
 }
 
-/** The memory that this process must not exceed: the smaller of GAUNTLET_MEMORY and the container's; undefined: none. */
+/** The memory that this process must not exceed: the smaller of GAUNTLET_MEMORY and the container's. undefined: no limit. */
 export function memoryLimit(
   set = process.env.GAUNTLET_MEMORY,
   container = process.constrainedMemory(),
@@ -55,14 +55,13 @@ function parseBytes(text: string): number {
   );
 }
 
-/** half of the machine */
 export const sourceOf = ({ from }: MemoryBudget): string =>
   from === 'GAUNTLET_MEMORY' ? from : from === 'machine' ? 'half of the machine' : 'three quarters of the container';
 
-/** The memory that a process has allocated, without mapped files, which the system can drop. Undefined where /proc is missing. */
+/** The memory that a process has allocated. Mapped files do not count: the system can drop them. Undefined where /proc is missing. */
 export const allocatedMemory = (proc = '/proc/self'): number | undefined => procBytes(proc, 'status', 'RssAnon');
 
-/** A field of a file in /proc. Undefined where it is missing. */
+/** The bytes that a field of a file in /proc states. Undefined where the file is missing. */
 export function procBytes(proc: string, file: string, field: string): number | undefined {
   const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readProc(proc, file))?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
@@ -72,19 +71,19 @@ function readProc(proc: string, file: string): string {
   try {
     return readFileSync(`${proc}/${file}`, 'latin1');
   } catch {
-    return ''; // another system, or the process has ended
+    return ''; // the system has no /proc, or the process has ended
   }
 }
 
 /**
- * Values with sizes, the least recently used one first. `set` removes old ones until the sum is within the limit again. A
+ * A cache of values with sizes. `set` removes the least recently used values until the sum of sizes is within the limit. A
  * single value may exceed it: what is in use must be held. Without sizes, the limit is a number of values.
  */
 export class Lru<V> {
   private readonly entries = new Map<string, { value: V; bytes: number }>();
   private sum = 0;
 
-  /** @param removed is told about every value that leaves */
+  /** @param removed is called with every value that leaves */
   constructor(
     readonly limit: number,
     private readonly removed: (value: V, key: string) => void = () => undefined,

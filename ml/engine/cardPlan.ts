@@ -1,5 +1,5 @@
-// The memory of a card that a run needs, from the shapes of its model: nothing is loaded. `npm run check:cuda` compares it with
-// what a CUDA runtime counts. All numbers are bytes.
+// Computes how much memory of a card a run needs, from the shapes of its model: nothing is loaded. `npm run check:cuda` compares
+// the result with what a CUDA runtime counts. All numbers are bytes.
 import { GauntletError } from '../../core/base/errors.js';
 import { DECODER_ROWS, deviceDecoderBytes } from '../decode/deviceDecoder.js';
 import { LESS_MEMORY } from '../device/faults.js';
@@ -12,32 +12,33 @@ import { QUERY_BLOCK } from '../nn/attention.js';
 import { attentionFor } from '../nn/cacheAttention.js';
 import { FusedWeights } from '../nn/fusedWeights.js';
 import { layoutSize, loraLayout, parameterLayout } from '../nn/layout.js';
-import type { WeightLocations } from '../nn/separateWeights.js';
+import type { PackedTensor, StoredTensor, WeightLocations } from '../nn/separateWeights.js';
 import { buildSamplingStep } from '../nn/stepGraph.js';
 import { isLora } from '../nn/tensorNames.js';
 import { fitsOneRun, shouldRecompute } from '../train/activations.js';
+import { ppoGraphLoss } from '../train/batch.js';
 import type { EngineOptions } from './engine.js';
 
 /** The longest rows that the plan is for. */
 export const PLANNED_TOKENS = 2048;
-const TOGETHER = [8, 4, 2, 1]; // sequences of a part
+const TOGETHER = [8, 4, 2, 1]; // how many sequences a part may have
 const LENGTH_STEP = 32;
-/** CUDA's context, its kernels and the work space of cuBLAS: an assumption, since a runtime without a GPU has none. */
+/** CUDA's context, its kernels and the work space of cuBLAS. It is an assumption, because a runtime without a GPU has none. */
 export const CONTEXT = 0.7e9;
-/** Of an arena: gaps into which no tensor fits. */
+/** An arena has gaps into which no tensor fits. */
 const GAPS = { share: 0.05, bytes: 2 ** 28 };
-const REGIONS = { first: 2 ** 28, largest: 2 ** 30 }; // by which an arena grows: each is twice the one before
+const REGIONS = { first: 2 ** 28, largest: 2 ** 30 }; // an arena grows by regions; each is twice the one before
 const STEP_SLACK = 1.2; // the arena of a recorded graph takes what it needs, and little more
-const ADAPTERS = 4; // copies of the adapter: for training, beside the weights, and in f32 while it is written
+const ADAPTERS = 4; // copies of the adapter: training has one, the decoder has others, also in f32 while it writes them
 
 export interface CardUse
   extends Pick<EngineOptions, 'precision' | 'quantization' | 'checkpointing' | 'activationBytes' | 'decoderRows'> {
-  rank: number; // of the adapter
+  rank: number; // the rank of the adapter
 }
 
 export interface CardPlan {
-  weights: number; // once, for decoding and training
-  copy: number; // of weights, for decoding, with the adapter merged in
+  weights: number; // decoding and training share them
+  copy: number; // weights with the adapter merged in, for decoding
   caches: number; // keys and values
   sampling: number; // a step of decoding
   training: number; // the gradient of a part: activations, logits, the output projection in f32
@@ -80,46 +81,33 @@ function trainingBytes(c: ModelConfig, use: CardUse): number {
   return arena(Math.max(...peaks));
 }
 
-/** What is alive at once in the gradient of a part. */
+/** The most bytes that are alive at once while the gradient of a part is computed. */
 export function gradientBytes(c: ModelConfig, use: CardUse, sequences: number, length: number): number {
   const { precision = 'f32', quantization, rank, activationBytes } = use;
   const half = HALF[precision];
   const shape = { sequences, length, branched: true, queryBlock: QUERY_BLOCK.device };
   const checkpointing = use.checkpointing ?? shouldRecompute(c, shape, rank, activationBytes);
-  const loss = {
-    clip: 0.2,
-    clipHigh: 0.2,
-    temperature: 1,
-    average: 'token',
-    entropyBonus: 0,
-    klCoefficient: 0,
-  } as const;
+  const loss = ppoGraphLoss({ clip: 0.2, temperature: 1 });
   const locations = quantization && weightsInFiles(c, quantization);
-  const graph = buildPpoGraph(c, shape, { rank, alpha: rank }, loss, {
-    locations,
-    checkpointing,
-    lossScaled: half !== undefined,
-  });
+  const options = { locations, checkpointing, lossScaled: half !== undefined };
+  const graph = buildPpoGraph(c, shape, { rank, alpha: rank }, loss, options);
   const parameters = new Set(parameterLayout(c).map(({ name }) => name));
   const isHeld = ({ name }: { name: string }): boolean => parameters.has(name) || isLora(name);
   if (half) toHalf(graph, half, new Set(graph.inputs.filter(isHeld).map(({ name }) => name)), c.vocab);
   return peakBytes(graph, isHeld);
 }
 
-/** Parameters at places that do not exist. */
+/** Locations of parameters in a file that does not exist: only their sizes count. */
 function weightsInFiles(c: ModelConfig, quantization: Quantization): WeightLocations {
   const nowhere = { location: '', offset: 0 };
-  const locations: WeightLocations = new Map(
-    parameterLayout(c).map(({ name }) => [name, { ...nowhere, dtype: 'bfloat16' as const }]),
-  );
-  const packed = packedLayout(c, quantization).matrices.map(
-    ({ name, bits }) =>
-      [name, { bits, groupSize: quantization.groupSize, values: nowhere, scales: nowhere, zeros: nowhere }] as const,
-  );
-  return new Map([...locations, ...packed]);
+  const places = { groupSize: quantization.groupSize, values: nowhere, scales: nowhere, zeros: nowhere };
+  const locations = new Map<string, StoredTensor | PackedTensor>();
+  for (const { name } of parameterLayout(c)) locations.set(name, { ...nowhere, dtype: 'bfloat16' });
+  for (const { name, bits } of packedLayout(c, quantization).matrices) locations.set(name, { bits, ...places });
+  return locations;
 }
 
-/** What an arena takes for so many bytes that are alive at once. */
+/** The bytes that an arena takes if `bytes` are alive at once. */
 export function arena(bytes: number): number {
   const needed = bytes * (1 + GAPS.share) + GAPS.bytes;
   let total = 0;
@@ -129,7 +117,7 @@ export function arena(bytes: number): number {
 
 const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-/** needs 16.4 GiB: weights 2.9, keys and values 3.6, training 8.8, other 1.2 */
+/** For example: needs 16.4 GiB: weights 2.9, keys and values 3.6, training 8.8, other 1.2 */
 export function describePlan({ total, weights, copy, caches, training, sampling, other }: CardPlan): string {
   const parts = { weights: weights + copy, 'keys and values': caches, training, other: sampling + other };
   const shown = Object.entries(parts).filter(([, bytes]) => bytes > 0);
@@ -139,13 +127,11 @@ export function describePlan({ total, weights, copy, caches, training, sampling,
 /** @throws {GauntletError} OUT_OF_MEMORY if a card has not enough memory, with the way out */
 export function checkCard(model: string, plan: CardPlan, available: number): void {
   if (plan.total <= available) return;
-  throw new GauntletError(
-    'OUT_OF_MEMORY',
-    `${model}: ${describePlan(plan)}; the GPU has ${gib(available)}: ${LESS_MEMORY}`,
-  );
+  const what = `${model}: ${describePlan(plan)}; the GPU has ${gib(available)}: ${LESS_MEMORY}`;
+  throw new GauntletError('OUT_OF_MEMORY', what);
 }
 
-/** What several models need at the same time. They share CUDA, and compute one after the other. */
+/** What several models need at the same time. They share CUDA's context, and compute one after the other. */
 export function sumOf(plans: readonly CardPlan[]): CardPlan {
   const sum = { ...NOTHING };
   for (const name of Object.keys(sum) as (keyof CardPlan)[])

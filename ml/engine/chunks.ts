@@ -10,7 +10,7 @@ export function split<T>(items: readonly T[], size: number): T[][] {
 }
 
 /**
- * Splits rows into parts of similar length: of `size` rows, or of the largest power of two that fits, at least one.
+ * Splits rows into parts of similar length. A part has `size` rows, or the largest power of two that fits, at least one.
  */
 export function partsByLength<R>(
   rows: readonly R[],

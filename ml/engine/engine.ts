@@ -16,23 +16,23 @@ export type { Adapter };
 export type Device = (typeof DEVICES)[number];
 export type Precision = (typeof PRECISIONS)[number];
 
-/** How a model is opened. Only `quantization`, `precision`, `activationBytes`, `decoderRows` and other hardware (`device`) can change a bit of a result. */
+/** How a model is opened. Only `quantization`, `precision`, `activationBytes`, `decoderRows` and `device` can change a result. */
 export interface EngineOptions {
-  cores?: number; // to use; default: GAUNTLET_THREADS, else all
+  cores?: number; // cores to use; default: GAUNTLET_THREADS, else all
   workers?: number; // worker threads; default: depends on the size of the model and the number of cores
-  threads?: number; // of each worker
+  threads?: number; // threads of each worker
   device?: Device; // default cpu
   quantization?: Quantization;
-  precision?: Precision; // of layers when they score and train policies and, on cuda, when they sample; default f32
+  precision?: Precision; // layers have it when they score and train policies, and on cuda when they sample; default f32
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
-  activationBytes?: number; // of sequences that are trained together, for a GPU; default: what suits a CPU
-  decoderRows?: number; // that the decoder of a GPU samples at the same time; default 64
-  kvCacheBytes?: number; // limit of cached keys and values, with those of the current call; 0: no cache; default: a share of the budget
+  activationBytes?: number; // limit for sequences that are trained together, set for a GPU; default: what suits a CPU
+  decoderRows?: number; // sequences that the decoder of a GPU samples at the same time; default 64
+  kvCacheBytes?: number; // limit of cached keys and values, the current call included; 0: no cache; default: a share of the budget
 }
 
 export interface GenerateRequest {
   prompt: number[]; // token ids, at least one
-  key: readonly [number, number]; // of the random stream: token j of the answer uses number j
+  key: readonly [number, number]; // names a random stream: token j of the answer uses its number j
   /**
    * The ranges [from, to) of the prompt that this engine sampled, in order. Their keys and values come from decoding
    * steps, so an answer is the same to the bit whether they are cached or computed again.
@@ -43,19 +43,19 @@ export interface GenerateRequest {
 export interface GenerateOptions {
   adapter?: Adapter; // absent: the base
   maxNewTokens: number;
-  logprobs?: boolean; // return those of the sampled tokens
+  logprobs?: boolean; // return the log-probs of the sampled tokens
   temperature: number; // 0 = greedy
   topP?: number; // default: 1, off (training rollouts)
   topK?: number; // sample from the k most likely tokens; default: all
   repetitionPenalty?: number; // > 1 lowers the logits of earlier tokens (Keskar et al. 2019); default: 1, off
   stopTokens: number[]; // an answer ends with, and includes, one of these
   signal?: AbortSignal;
-  onProgress?: (tokens: number) => void; // at least once a second while the model runs, also without a new token
+  onProgress?: (tokens: number) => void; // called at least once a second while the model runs, even without a new token
 }
 
 export interface CallOptions {
   signal?: AbortSignal;
-  onProgress?: (amount: number) => void; // after each part of the call; the amount is 0
+  onProgress?: (amount: number) => void; // called after each part of the call; the amount is 0
 }
 
 /** Tokens of all calls of `generate`, by how they were processed. */
@@ -73,13 +73,13 @@ export interface Generated {
 }
 
 export interface LossConfig {
-  supervised?: boolean; // cross entropy, weighted by the advantage, instead of the clipped surrogate: no oldLogprobs, no clip
+  supervised?: boolean; // the loss is cross entropy, weighted by the advantage; it needs no oldLogprobs and no clip
   clip: number; // ε of the clipped surrogate
   clipHigh?: number; // ε above 1 (asymmetric clip); default: clip
   temperature: number; // log-probs are those of softmax(logits / temperature)
   average?: 'token' | 'sequence'; // mean over all trained tokens, or over the means of the sequences
   entropyBonus?: number; // coefficient of the policy's entropy
-  klCoefficient?: number; // of the penalty against referenceLogprobs
+  klCoefficient?: number; // coefficient of the KL penalty against referenceLogprobs
   /**
    * Dropout of the LoRA inputs. The mask is a function of key, index of the sequence in the call, layer, projection,
    * position and feature. It does not depend on shards, workers or padding. Use a new key for every minibatch.
@@ -92,31 +92,31 @@ export interface LossConfig {
  * loss are sums of weighted terms, divided by `divisor`; the statistics are sums over tokens, divided by `tokens`.
  */
 export interface GradientSums {
-  gradients: Float32Array; // of the loss, flat like Adapter.values
-  loss: number; // of all terms
-  /** Trained tokens. For `average: 'sequence'`, the sequences that have one; a token weighs 1 / tokens of its sequence. */
+  gradients: Float32Array; // flat like Adapter.values
+  loss: number; // contains all terms
+  /** The number of trained tokens, or for `average: 'sequence'` of sequences that have one: a token weighs 1 / tokens of its sequence. */
   divisor: number;
   ratio: number;
   approxKl: number;
   clipped: number;
   entropy: number; // Σ −log p of the sampled tokens
   tokens: number;
-  policyLoss?: number; // of the clipped surrogate; only if the loss has other terms
-  exactEntropy?: number; // of the whole distribution; only with an entropy bonus
-  kl?: number; // to the reference; only with a KL penalty
+  policyLoss?: number; // the clipped surrogate; only if the loss has other terms
+  exactEntropy?: number; // entropy of the whole distributions; only with an entropy bonus
+  kl?: number; // divergence from the reference; only with a KL penalty
   ratios?: number[][]; // π / π_old of every trained token, aligned with the tokens of each sequence; not if supervised
 }
 
 /** A part of a minibatch whose gradients are computed in one run of the graph. */
 export interface GradientPart {
-  index: number; // among the parts of the minibatch
+  index: number; // its place among the parts of the minibatch
   sums: GradientSums;
 }
 
 export interface ModelInfo {
   path: string;
-  architecture: string; // 'Qwen2ForCausalLM'
-  digest: string; // of weights, configuration, tokenizer and chat template
+  architecture: string; // for example 'Qwen2ForCausalLM'
+  digest: string; // covers weights, configuration, tokenizer and chat template
   parameters: number;
   vocabSize: number;
   contextLength: number;
@@ -128,19 +128,19 @@ export interface ModelInfo {
 export interface Chat {
   /** The tokens of the opening messages, up to the start of the assistant's answer. */
   openingTokens(messages: ChatMessage[]): number[];
-  /** The tokens between an answer, which `endToken` ended, or which was truncated, and the next answer. */
+  /** The tokens between an answer and the next one. @param endToken ended the answer; undefined: it was truncated */
   continuationTokens(content: Content, endToken?: number): number[];
   /** The tokens that end an answer: those that the model's files name, and the one that the template writes. */
   endTokens(): number[];
   /** The tokens of an answer that is given, with the end token of the template. Text never becomes control tokens. */
   answerTokens(text: string): number[];
-  /** The range of a turn, its prompt and answer together, that the template leaves out once another turn follows. */
+  /** The range of prompt and answer together that the template leaves out once another turn follows. */
   thinkingRange(promptTokens: readonly number[], answerTokens: readonly number[]): [number, number] | undefined;
 }
 
 export interface Engine {
   readonly info: ModelInfo;
-  /** The methods on text use the tokenizer. @throws BAD_MODEL if the folder has none */
+  /** Methods that take or return text use the tokenizer. @throws BAD_MODEL if the folder has none */
   encode(text: string): number[];
   decode(tokens: number[]): string; // keeps special tokens; remove a final eos before parsing
   /** Its methods throw BAD_MODEL if the folder has no chat template. */

@@ -1,4 +1,4 @@
-// The methods of an engine that only read and write data: text as tokens, new adapters, and adapters in files.
+// The methods of an engine that run no graph: they turn text into tokens, make adapters, and read and write them.
 import { basename } from 'node:path';
 import { GauntletError } from '../../core/base/errors.js';
 import { RandomStream } from '../../core/base/random.js';
@@ -16,7 +16,7 @@ const NO_END = 'no eos_token_id in generation_config.json or config.json: add th
 type Text = 'encode' | 'decode' | 'chat';
 type Adapters = 'initAdapter' | 'newOptimizerState' | 'exportAdapter' | 'importAdapter';
 
-/** How others find the base of an adapter: the id of a model of the hub's cache, else the name of the folder. */
+/** The name under which others find the base of an adapter: the id of a model in the hub's cache, else the name of the folder. */
 export function baseName(folder: string): string {
   const [, id] = /[\\/]models--([^\\/]+)[\\/]snapshots[\\/][0-9a-f]{40}$/.exec(folder) ?? [];
   return id?.replace('--', '/') ?? basename(folder);
@@ -24,7 +24,7 @@ export function baseName(folder: string): string {
 
 export class EngineFiles implements Pick<Engine, Text | Adapters> {
   private tokenizer: TextTokenizer | undefined;
-  private readonly chats = new Map<string, Chat>(); // by the arguments of the template
+  private readonly chats = new Map<string, Chat>(); // keys are the arguments of the template
 
   constructor(protected readonly model: ModelFiles) {}
 
@@ -87,10 +87,8 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
   protected checkAdapter(adapter: Adapter): void {
     const { rank, values } = adapter;
     const size = layoutSize(loraLayout(this.model.config, rank));
-    if (values.length !== size)
-      throw new GauntletError(
-        'BAD_ADAPTER',
-        `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`,
-      );
+    if (values.length === size) return;
+    const what = `the adapter has ${values.length} values, rank ${rank} of this model needs ${size}`;
+    throw new GauntletError('BAD_ADAPTER', what);
   }
 }

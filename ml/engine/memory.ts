@@ -21,15 +21,15 @@ import type { EngineOptions } from './engine.js';
 export interface MemoryUse {
   task: 'decode' | 'train';
   sequences: number; // decoded in parallel, or trained
-  parts?: number; // that as many workers train at the same time; default 1
+  parts?: number; // each has a worker that trains it, at the same time; default 1
   length: number; // tokens of a sequence
-  rank: number; // of the adapter; 0: none
+  rank: number; // the rank of the adapter; 0: there is none
   quantization?: Quantization;
-  checkpointing?: boolean; // as EngineOptions
-  activationBytes?: number; // as EngineOptions
-  keptBytes?: number | undefined; // as `keptBytes` below
-  batchBytes?: number; // as `batchBytes` below
-  kvBytes?: number; // of the KV store; default: as much as the sequences that are decoded
+  checkpointing?: boolean; // see EngineOptions
+  activationBytes?: number; // see EngineOptions
+  keptBytes?: number | undefined; // see the function of this name
+  batchBytes?: number; // see the function of this name
+  kvBytes?: number; // size of the KV store; default: as much as the sequences that are decoded need
 }
 
 const F32 = 4;
@@ -39,15 +39,15 @@ const KEPT_GRAPHS = { small: 96e6, large: 256e6 };
 /** Temporal's SDK, the sandbox's client, the store, and what garbage collection and the allocator hold back. */
 const TRAINING_PROCESS = 500e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
-const TABLES = 5; // copies of the tables of rotary positions while a worker opens its graphs of generation
-/** Of the memory budget, for what is kept between calls. */
+const TABLES = 5; // copies of the rotary tables that exist while a worker opens its graphs of generation
+/** Shares of the memory budget that are kept between calls. */
 const SHARE = { kvStore: 1 / 8, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8, batch: 1 / 12 };
 const KV_TOKENS = 200_000;
-const ENOUGH_FOR_BATCH = 1e9; // 32 chains of SmolLM2-135M with 700 tokens
-/** Copies of the adapter and its gradient while a graph runs; for `update`, also of old and new moments. */
+const ENOUGH_FOR_BATCH = 1e9; // bytes of 32 chains of SmolLM2-135M with 700 tokens
+/** Copies of the adapter and its gradient while a graph runs. `update` also has old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
 
-/** Peak of resident memory. */
+/** The peak of resident memory. */
 export function estimateMemory(model: ModelFiles, use: MemoryUse): number {
   const weights = weightBytes(model, use);
   const adapter = use.rank > 0 ? F32 * layoutSize(loraLayout(model.config, use.rank)) : 0;
@@ -67,10 +67,10 @@ export function partsThatFit(model: ModelFiles, use: MemoryUse, parts: number, a
 /** The base model: mapped pages of its files, and copies. */
 function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): number {
   const copies = F32 * model.parameters;
-  const graphs = hasStepGraph(model.config) ? 2 : 1; // of generation
+  const graphs = hasStepGraph(model.config) ? 2 : 1; // the graphs of generation
   if (quantization) {
     const packed = packedLayout(model.config, quantization).bytes;
-    return task === 'decode' ? (1 + graphs) * packed : packed; // plus copies reordered for the kernels
+    return task === 'decode' ? (1 + graphs) * packed : packed; // each graph has a copy reordered for its kernels
   }
   // the shared copy, each worker's copy, and the fused weights for decoding
   if (!isLarge(model)) return (1 + (task === 'decode' ? 2 : 1) * planThreads(model).workers) * copies;
@@ -106,7 +106,7 @@ function decodingBytes(model: ModelFiles, use: MemoryUse): number {
   const logits = 2 * F32 * sequences * c.vocab;
   const workers = isLarge(model) ? 1 : planThreads(model).workers;
   const tables = TABLES * workers * F32 * c.contextLength * c.headDim;
-  const prompt = F32 * 1024 * (4 * c.hidden + 3 * c.ffn); // tokens per read
+  const prompt = F32 * 1024 * (4 * c.hidden + 3 * c.ffn); // a read has at most 1024 tokens
   const casts = !quantization && unpacks(model) && model.parameters > CONSTANT_FOLDED_PARAMETERS;
   const unpacked = casts ? F32 * Math.max(c.vocab * c.hidden, ...projectionSizes(model)) : 0;
   return caches + logits + tables + prompt + unpacked;
@@ -121,10 +121,10 @@ const projectionSizes = ({ config }: ModelFiles): number[] =>
 
 /**
  * The memory that this process has or can get without swapping.
- * @param limit of its container, or a configured one; 0: none
+ * @param limit the limit of its container, or a configured one; 0: there is none
  */
 export function availableMemory(proc = '/proc', limit = memoryLimit()): number {
-  // without mapped files: MemAvailable contains their pages, and every open graph maps the weights
+  // mapped files do not count here: MemAvailable contains their pages, and every open graph maps the weights
   const own = allocatedMemory(join(proc, 'self')) ?? process.memoryUsage.rss();
   // macOS counts pages as used that it would give away
   const free = procBytes(proc, 'meminfo', 'MemAvailable') ?? (platform() === 'darwin' ? totalmem() / 2 : freemem());
@@ -132,9 +132,9 @@ export function availableMemory(proc = '/proc', limit = memoryLimit()): number {
 }
 
 /**
- * How many workers can train at a time, and keep their compiled graphs, if one of them also generates, with usual
- * sizes. 0: graphs for generation and training cannot be open at the same time.
- * @param room for the model, in bytes; default: half of the free memory, and at most a third of the budget
+ * How many workers can train sequences of usual sizes at a time and keep their graphs, while one of them also generates. 0:
+ * graphs for generation and training cannot be open at the same time.
+ * @param room the bytes for the model; default: half of the free memory, and at most a third of the budget
  */
 export function trainersThatFit(
   model: ModelFiles,
@@ -147,8 +147,8 @@ export function trainersThatFit(
 }
 
 /**
- * The activations that training may keep instead of computing them again; undefined: what suits a CPU. The budget decides
- * for large models only: for small ones the choice would change the last bits.
+ * The bytes of activations that training may keep instead of computing them again; undefined: what suits a CPU. The budget
+ * decides for large models only: for small ones the choice would change the last bits.
  */
 export const keptBytes = (
   model: ModelFiles,
@@ -157,19 +157,19 @@ export const keptBytes = (
 ): number | undefined =>
   activationBytes ?? (isLarge(model) ? Math.min(keptOnCpu(model.config), SHARE.kept * budget) : undefined);
 
-/** Keys and values of the sequences that step together in one of `workers` workers. With less, more sequences wait. */
+/** The bytes for keys and values of sequences that step together in one of `workers` workers. With less, more of them wait. */
 export const batchBytes = (budget: number, workers: number): number =>
   Math.max(SHARE.batch * budget, Math.min(2 * SHARE.batch * budget, ENOUGH_FOR_BATCH)) / workers;
 
-/** What one of `workers` workers may hold in compiled graphs. */
+/** The bytes that compiled graphs may take in one of `workers` workers. */
 export const graphBytes = (model: ModelFiles, workers: number, budget: number): number =>
   isLarge(model)
     ? generationBytes(model.config, true) + Math.min(KEPT_GRAPHS.large, SHARE.graphs * budget)
     : generationBytes(model.config) + Math.min(KEPT_GRAPHS.small, (SHARE.graphs * budget) / workers);
 
 /**
- * Peak of a process that samples and trains chains of up to `length` tokens, with everything that it keeps between calls.
- * @param trainers as `trainersThatFit`
+ * The peak of a process that samples and trains chains of up to `length` tokens, with everything that it keeps between calls.
+ * @param trainers the result of `trainersThatFit`
  */
 export function estimateTraining(
   model: ModelFiles,
@@ -186,14 +186,14 @@ export function estimateTraining(
   return TRAINING_PROCESS + workers * graphBytes(model, workers, budget) + work;
 }
 
-/** The default size of the KV store, with what a batch adds: no more than the chains of two batches need. */
+/** The default size of the KV store, with what a batch adds. The chains of two batches need no more. */
 export function kvBytes(model: ModelFiles, budget: number): number {
   const share = isLarge(model) ? SHARE.largeKvStore : SHARE.kvStore;
   return Math.floor(Math.min(share * budget, KV_TOKENS * F32 * cacheWidth(model.config)));
 }
 
 /**
- * @param available the free memory of a device with its own; default: that of this process
+ * @param available the free memory of a device; default: the memory that is available to this process
  * @throws {GauntletError} OUT_OF_MEMORY if `needed` is more than `available`
  */
 export function checkMemory(path: string, needed: number, available = availableMemory()): void {

@@ -6,17 +6,17 @@ import type { Engine, GradientPart, GradientSums, LossConfig } from './engine.js
 
 export type GradientOptions = Parameters<Engine['gradients']>[1];
 
-/** Depends on the sequences and the adapter's rank only. */
+/** How a minibatch is divided. It depends on the sequences and the adapter's rank only. */
 export interface GradientPlan {
   rows: Trajectory[];
-  joined: RowPlan[] | undefined; // if rows have several sequences
+  joined: RowPlan[] | undefined; // undefined: every row has one sequence
   parts: number[][]; // indices of rows that one run of the graph computes
 }
 
 /** Adds the parts of a minibatch in their order. */
 export class TotalOfParts {
   private readonly total: GradientTotal;
-  private readonly ratios: number[][] = []; // of each row
+  private readonly ratios: number[][] = []; // one list per row
 
   constructor(
     private readonly plan: GradientPlan,
@@ -39,7 +39,7 @@ export class TotalOfParts {
   }
 }
 
-/** A dropout mask, and a term of an average over sequences, belong to one sequence. */
+/** Dropout and an average over sequences need rows of one sequence: a mask and a mean belong to one. */
 export const canShareRows = ({ dropout, average }: LossConfig): boolean => !dropout?.rate && average !== 'sequence';
 
 export function joinedRows(sequences: readonly Trajectory[], plans: readonly RowPlan[]): Trajectory[] {

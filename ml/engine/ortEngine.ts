@@ -42,19 +42,7 @@ import type {
   Precision,
 } from './engine.js';
 import { EngineFiles } from './engineFiles.js';
-import {
-  availableMemory,
-  batchBytes,
-  checkMemory,
-  estimateMemory,
-  estimateTraining,
-  graphBytes,
-  keptBytes,
-  kvBytes,
-  type MemoryUse,
-  partsThatFit,
-  trainersThatFit,
-} from './memory.js';
+import * as memory from './memory.js';
 import { canShareRows, type GradientOptions, type GradientPlan, joinedRows, TotalOfParts } from './minibatch.js';
 import { refuseFaults, samplingFault, tokensFault, trajectoryFault } from './validation.js';
 
@@ -70,33 +58,19 @@ interface Tokens {
 type ScoreOptions = Parameters<Engine['logprobs']>[1];
 type ScoreJob = (part: { sequences: Tokens[]; adapter: IdentifiedAdapter | undefined; threads: number }) => Job;
 
-export interface PoolOptions
-  extends Pick<EngineOptions, 'precision' | 'checkpointing' | 'activationBytes' | 'decoderRows'> {
-  batchBytes?: number; // see WorkerInit
-  keptBytes?: number | undefined; // likewise
-  provider?: Provider;
-  graphBytes?: number; // see WorkerInit; default: 256 MB
-  alternates?: boolean; // likewise; default false
-}
-
 export function openPool(
   { config }: Pick<ModelFiles, 'config'>,
   base: Base,
   { workers }: ThreadPlan,
-  { provider = 'cpu', graphBytes = 256e6, alternates = false, ...options }: PoolOptions = {},
+  options: Partial<Omit<WorkerInit, 'config' | 'base'>> = {},
 ): WorkerPool {
-  const { contextLength } = config;
-  const { precision, checkpointing, activationBytes, decoderRows, keptBytes: kept, batchBytes } = options;
-  const init: WorkerInit = {
-    ...{ config, contextLength, base, provider, graphBytes, alternates },
-    ...{ precision, checkpointing, activationBytes, decoderRows, keptBytes: kept, batchBytes },
-  };
+  const init: WorkerInit = { provider: 'cpu', graphBytes: 256e6, alternates: false, ...options, config, base };
   return new WorkerPool(new URL('../pool/worker.js', import.meta.url), init, workers);
 }
 
 /**
  * Opens a model folder.
- * @param devices what is installed, and the self-test; a benchmark that has tested the device does not repeat it
+ * @param devices the installed providers, and the self-test, which a benchmark that has tested the device does not repeat
  * @throws {GauntletError} BAD_MODEL naming what is wrong with it
  */
 export async function openEngine(
@@ -111,21 +85,21 @@ export async function openEngine(
   const available = provider === 'cuda' ? ortApi().cuda().freeMemory() : undefined;
   if (provider === 'cpu') {
     const smallest = { sequences: 1, length: 256, rank: 0, quantization: options.quantization };
-    const needs = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...smallest, task }));
-    checkMemory(path, Math.min(...needs));
+    const needs = (['decode', 'train'] as const).map((task) => memory.estimateMemory(model, { ...smallest, task }));
+    memory.checkMemory(path, Math.min(...needs));
   } else if (available !== undefined) {
     checkCard(path, await expectedOnCard(path, options), available);
   }
   const { base, digest } = await openBase(model, await digestModel(path), options.quantization);
   const budget = memoryBudget().bytes;
   const room = available === undefined ? undefined : available / 2;
-  const trainers = isLarge(model) ? trainersThatFit(model, options.quantization, room) : 1;
+  const trainers = isLarge(model) ? memory.trainersThatFit(model, options.quantization, room) : 1;
   // one worker feeds a GPU
   const plan = planThreads(model, provider === 'cpu' ? { trainers, ...options } : { workers: 1, ...options });
   const kept = {
-    graphBytes: graphBytes(model, plan.workers, budget),
-    keptBytes: keptBytes(model, options, budget),
-    batchBytes: batchBytes(budget, plan.workers),
+    graphBytes: memory.graphBytes(model, plan.workers, budget),
+    keptBytes: memory.keptBytes(model, options, budget),
+    batchBytes: memory.batchBytes(budget, plan.workers),
     alternates: trainers === 0,
   };
   const pool = openPool(model, base, plan, { ...options, provider, ...kept });
@@ -141,24 +115,22 @@ async function checkHalf(provider: Provider, half: Half, precision: Precision, c
   }
   const fault = await check(provider, half);
   if (fault === undefined) return;
-  throw new GauntletError(
-    'DEVICE_UNAVAILABLE',
-    `engine.precision ${precision} cannot be used on device ${provider} (${fault}): use f32`,
-  );
+  const what = `engine.precision ${precision} cannot be used on device ${provider} (${fault}): use f32`;
+  throw new GauntletError('DEVICE_UNAVAILABLE', what);
 }
 
 /** How much memory an engine of this model will use at most for training rows of up to 2,048 tokens. */
 export function expectedMemory(path: string, options: EngineOptions): { bytes: number; length: number } {
   const model = describeModel(path);
   const budget = memoryBudget().bytes;
-  const trainers = isLarge(model) ? trainersThatFit(model, options.quantization) : 1;
+  const trainers = isLarge(model) ? memory.trainersThatFit(model, options.quantization) : 1;
   const { workers } = planThreads(model, { trainers, ...options });
   const length = Math.min(EXPECTED_LENGTH, model.config.contextLength);
   const use = { length, rank: EXPECTED_RANK, workers, trainers, budget };
-  return { bytes: estimateTraining(model, options, use), length };
+  return { bytes: memory.estimateTraining(model, options, use), length };
 }
 
-/** The same for a GPU, of its memory. */
+/** How much memory of a GPU it will use. */
 export const expectedOnCard = (path: string, options: EngineOptions): Promise<CardPlan> =>
   inThread(new URL('./cardPlanThread.js', import.meta.url), {
     config: describeModel(path).config,
@@ -177,11 +149,11 @@ class OrtEngine extends EngineFiles implements Engine {
     private readonly pool: WorkerPool,
     private readonly plan: ThreadPlan,
     private readonly options: EngineOptions,
-    private readonly onCard: number | undefined, // the free memory of a device with its own
+    private readonly onCard: number | undefined, // the free memory of a GPU; undefined: a CPU computes
     private readonly budget: number,
   ) {
     super(model);
-    const { kvCacheBytes = kvBytes(model, budget) } = options;
+    const { kvCacheBytes = memory.kvBytes(model, budget) } = options;
     // a batch returns as much as the store holds, before the store drops what is old
     if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes / 2);
     const { path, parameters, config, eosTokens, generation } = model;
@@ -217,11 +189,8 @@ class OrtEngine extends EngineFiles implements Engine {
         return answers.map((answer, i) => ({ answer, cache: caches[i] }));
       });
     };
-    const parts = split(
-      byLength(withCache, ({ prompt }) => prompt.length),
-      size,
-    );
-    const done = await inParts(withCache, parts, work);
+    const order = byLength(withCache, ({ prompt }) => prompt.length);
+    const done = await inParts(withCache, split(order, size), work);
     return done.map(({ answer, cache }, i) => {
       if (cache) {
         const all = segments[i]!;
@@ -250,7 +219,7 @@ class OrtEngine extends EngineFiles implements Engine {
   }
 
   /**
-   * @param options.shard only the rows of a shard; the results of other sequences are missing
+   * @param options.shard computes only the rows of this shard; the results of other sequences are missing
    * @param separate turns the results of joined rows into those of their sequences
    */
   private async scoreTokens<T>(
@@ -259,7 +228,8 @@ class OrtEngine extends EngineFiles implements Engine {
     options: ScoreOptions & { shard?: Shard },
     separate: (sequences: Required<Tokens>[], plans: RowPlan[], rows: T[]) => T[],
   ): Promise<T[]> {
-    this.refuseTokens(sequences); // before rows are joined: those may be longer than the context
+    // this check precedes the join of rows, because joined rows may be longer than the context
+    refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
     if (!(options.temperature > 0))
       throw new GauntletError('BAD_INPUT', `temperature must be above 0, is ${options.temperature}`);
     const { temperature, shard = { index: 0, of: 1 } } = options;
@@ -367,10 +337,6 @@ class OrtEngine extends EngineFiles implements Engine {
     await this.pool.close();
   }
 
-  private refuseTokens(sequences: readonly Tokens[]): void {
-    refuseFaults(sequences, ({ tokens }) => tokensFault(tokens, this.info));
-  }
-
   /** Sums depend on the parts, so the parts depend on the request, the model and the run's configuration only. */
   private partsOf(sequences: readonly Tokens[], size: number, adapter: Adapter | undefined): number[][] {
     const { config } = this.model;
@@ -385,13 +351,13 @@ class OrtEngine extends EngineFiles implements Engine {
    * @throws {GauntletError} OUT_OF_MEMORY if one part with sequences of these lengths needs more than the available memory
    */
   private checkMemory(
-    task: MemoryUse['task'],
+    task: memory.MemoryUse['task'],
     lengths: readonly number[],
     adapter: Adapter | undefined,
     parts = 1,
   ): number {
-    if (this.onCard !== undefined) return 1; // a card, whose plan was checked; one worker feeds it
-    const available = availableMemory();
+    if (this.onCard !== undefined) return 1; // the plan of the card was checked, and one worker feeds it
+    const available = memory.availableMemory();
     const room = Math.min(available, this.budget);
     const use = {
       ...this.options,
@@ -399,11 +365,11 @@ class OrtEngine extends EngineFiles implements Engine {
       sequences: Math.min(lengths.length, concurrentSequences(this.model, this.plan)),
       length: Math.max(0, ...lengths),
       rank: adapter?.rank ?? 0,
-      keptBytes: keptBytes(this.model, this.options, this.budget),
-      batchBytes: batchBytes(this.budget, this.plan.workers),
+      keptBytes: memory.keptBytes(this.model, this.options, this.budget),
+      batchBytes: memory.batchBytes(this.budget, this.plan.workers),
     };
-    const count = partsThatFit(this.model, use, Math.min(parts, this.plan.workers), room);
-    checkMemory(this.info.path, estimateMemory(this.model, { ...use, parts: count }), available);
+    const count = memory.partsThatFit(this.model, use, Math.min(parts, this.plan.workers), room);
+    memory.checkMemory(this.info.path, memory.estimateMemory(this.model, { ...use, parts: count }), available);
     return count;
   }
 
@@ -420,14 +386,11 @@ class OrtEngine extends EngineFiles implements Engine {
 
 /** The scores of sequences from those of their rows. */
 function separateScores(masked: Required<Tokens>[], plans: RowPlan[], rows: TokenScores[]): TokenScores[] {
-  const part = (name: keyof TokenScores): number[][] =>
-    splitRows(
-      masked,
-      plans,
-      rows.map((row) => row[name]),
-    );
-  const entropies = part('entropies');
-  return part('logprobs').map((logprobs, i) => ({ logprobs, entropies: entropies[i]! }));
+  const [logprobs, entropies] = (['logprobs', 'entropies'] as const).map((name) => {
+    const values = rows.map((row) => row[name]);
+    return splitRows(masked, plans, values);
+  }) as [number[][], number[][]];
+  return logprobs.map((own, i) => ({ logprobs: own, entropies: entropies[i]! }));
 }
 
 const lengthsOf = (sequences: readonly Tokens[]): number[] => sequences.map(({ tokens }) => tokens.length);

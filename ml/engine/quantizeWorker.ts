@@ -11,7 +11,7 @@ export interface QuantizeTask {
   groupSize: number;
   target: string;
 }
-/** The thread's one message. */
+/** The only message of the thread. */
 export type QuantizeAnswer = { error?: { code: string; message: string } };
 
 const { stored, layout, groupSize, target } = workerData as QuantizeTask;

@@ -10,7 +10,7 @@ import type { FileRange, WeightLocations } from '../nn/separateWeights.js';
 import { inThread } from '../pool/inThread.js';
 import type { QuantizeAnswer, QuantizeTask } from './quantizeWorker.js';
 
-/** Quantizes the model unless the file exists. @returns the weights, and the digest of their computation */
+/** Quantizes the model unless the file exists. @returns the weights, and the digest of what is computed with them */
 export async function openQuantized(
   model: ModelFiles,
   digest: string,
@@ -35,14 +35,10 @@ export function locateQuantized(
   const location = locationOf(path);
   const at = (offset: number): FileRange => ({ location, offset });
   const locations = new Map(locateWeights(stored));
-  for (const { name, bits: own, values, scales } of layout.matrices)
-    locations.set(name, {
-      bits: own,
-      groupSize,
-      values: at(values),
-      scales: at(scales),
-      zeros: at(layout.zeros[own].offset),
-    });
+  for (const { name, bits, values, scales } of layout.matrices) {
+    const zeros = at(layout.zeros[bits].offset);
+    locations.set(name, { bits, groupSize, values: at(values), scales: at(scales), zeros });
+  }
   return locations;
 }
 

@@ -1,9 +1,8 @@
-// Checks of inputs. The messages name the field; the engine adds the row.
+// Checks inputs. The messages name the field; the engine adds the row.
 import { GauntletError } from '../../core/base/errors.js';
 import type { Trajectory } from '../../core/schema/trajectory.js';
 import type { SamplingOptions } from '../decode/sampler.js';
 
-/** The limits of a model. */
 interface RowLimits {
   vocabSize: number;
   contextLength: number;

@@ -2,27 +2,26 @@
 // A product of a scale and a code is exact in a double, so every weight is rounded to f32 once, as by ggml.
 import { HALVES, toFloat32 } from '../hf/safetensors.js';
 
-export type BlockType = 'F32' | 'F16' | 'BF16' | 'Q4_0' | 'Q4_1' | 'Q5_0' | 'Q5_1' | 'Q8_0' | 'Q4_K' | 'Q5_K' | 'Q6_K';
-
-/** Weights and bytes of a block. */
-export const BLOCKS: Readonly<Record<BlockType, [weights: number, bytes: number]>> = {
-  F32: [1, 4],
-  F16: [1, 2],
-  BF16: [1, 2],
-  Q4_0: [32, 18],
-  Q4_1: [32, 20],
-  Q5_0: [32, 22],
-  Q5_1: [32, 24],
-  Q8_0: [32, 34],
-  Q4_K: [256, 144],
-  Q5_K: [256, 176],
-  Q6_K: [256, 210],
-};
+/** How many weights and bytes a block of a type has, and ggml's number of the type. */
+export const BLOCKS = {
+  F32: [1, 4, 0],
+  F16: [1, 2, 1],
+  Q4_0: [32, 18, 2],
+  Q4_1: [32, 20, 3],
+  Q5_0: [32, 22, 6],
+  Q5_1: [32, 24, 7],
+  Q8_0: [32, 34, 8],
+  Q4_K: [256, 144, 12],
+  Q5_K: [256, 176, 13],
+  Q6_K: [256, 210, 14],
+  BF16: [1, 2, 30],
+} as const satisfies Record<string, readonly [weights: number, bytes: number, code: number]>;
+export type BlockType = keyof typeof BLOCKS;
 
 /** Writes the weights of the block that starts at byte `at`. `half(i)` is the f16 at byte i. */
 type Decode = (block: Uint8Array, at: number, half: (at: number) => number, out: Float32Array, to: number) => void;
 
-/** @param count of weights, a multiple of the block's */
+/** @param count the number of weights, a multiple of the block's */
 export function dequantize(type: BlockType, data: Uint8Array, count: number): Float32Array {
   if (type === 'F32' || type === 'F16' || type === 'BF16') return toFloat32(data, type, 'a tensor');
   const [weights, bytes] = BLOCKS[type];
@@ -50,7 +49,7 @@ function codesOf32(
   }
 }
 
-/** Six-bit scale and minimum `i` of eight, packed in 12 bytes. */
+/** The scale and the minimum of group `i`: eight pairs of six-bit numbers are packed in 12 bytes. */
 function scaleAndMinimum(data: Uint8Array, at: number, i: number): [number, number] {
   const byte = (j: number): number => data[at + j]!;
   if (i < 4) return [byte(i) & 63, byte(i + 4) & 63];

@@ -7,7 +7,7 @@ export type EncodedType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 const MAX_HALF = 65504;
 const CODES = 32; // a block of Q8_0 has so many
 
-/** @param count of Q8_0 is a multiple of 32. @throws {GauntletError} BAD_INPUT naming `where`, if a number is too large for the type */
+/** @throws {GauntletError} BAD_INPUT naming `where`, if a number is too large for the type */
 export function encode(type: EncodedType, numbers: Float32Array, where: string): Uint8Array {
   if (type === 'F32') return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
   if (type === 'BF16') return new Uint8Array(bfloat16Bits(numbers).buffer);
@@ -17,7 +17,7 @@ export function encode(type: EncodedType, numbers: Float32Array, where: string):
   return type === 'F16' ? new Uint8Array(float16Bits(numbers).buffer) : toQ8(numbers);
 }
 
-/** Blocks of a scale in f16 and 32 codes. */
+/** A block has a scale in f16 and 32 codes. The number of weights is a multiple of 32. */
 function toQ8(numbers: Float32Array): Uint8Array {
   const blocks = numbers.length / CODES;
   const scales = new Float32Array(blocks);
@@ -30,7 +30,7 @@ function toQ8(numbers: Float32Array): Uint8Array {
     scales[block] = scale;
     for (let i = 0; i < CODES; i++) {
       const x = Math.fround(numbers[block * CODES + i]! * inverse);
-      out[block * (2 + CODES) + 2 + i] = Math.sign(x) * Math.floor(Math.abs(x) + 0.5); // as a signed byte
+      out[block * (2 + CODES) + 2 + i] = Math.sign(x) * Math.floor(Math.abs(x) + 0.5); // the array stores it as a signed byte
     }
   }
   const halves = new Uint8Array(float16Bits(scales).buffer);

@@ -4,7 +4,7 @@ import { writeAll, writeAtomically } from '../hf/files.js';
 import type { MergedModel } from '../hf/mergedModel.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';
 import { parameterLayout, rowsOf } from '../nn/layout.js';
-import { ropeFrequencies } from '../nn/rope.js';
+import { ropeDivisors } from '../nn/rope.js';
 import { BLOCKS } from './blocks.js';
 import { encode } from './encode.js';
 import { tokenizerMetadata } from './exportTokenizer.js';
@@ -31,7 +31,7 @@ export function exportGguf(
     ['general.quantization_version', 2] as const,
     ...tokenizerMetadata(merged.model),
   ]);
-  const factors = ropeFactors(merged);
+  const factors = config.ropeScaling && ropeDivisors(config);
   const layout = parameterLayout(config).map(({ name, shape }) => ({ name, shape, type: typeOf(shape, type) }));
   const tensors = layout.map((tensor) => ({ ...tensor, name: ggufName(tensor.name) }));
   const extra = factors ? [{ name: ROPE_FACTORS, shape: [factors.length], type: 'F32' as const }] : [];
@@ -52,12 +52,12 @@ export function exportGguf(
         const rows = merged.rows(name, from, Math.min(count, from + step));
         write(encode(type, turned ? turn(rows, config.headDim, 'gguf') : rows, name));
       }
-      write(padding(at)); // the header ends at a multiple, too
+      write(padding(at)); // the header ends at a multiple of the alignment, and so does each tensor
     }
   });
 }
 
-/** Rows that are no multiple of a block stay in F16. */
+/** Matrices whose rows are no multiple of a block stay in F16. */
 function typeOf(shape: readonly number[], type: ExportType): ExportType {
   if (shape.length === 1) return 'F32';
   return shape.at(-1)! % BLOCKS[type][0] === 0 ? type : 'F16';
@@ -86,12 +86,4 @@ function modelMetadata({ model: { path, config } }: MergedModel, name: string): 
     ['general.name', name],
     ...fields.map(([key, value]): [string, MetadataValue] => [`${modelType}.${key}`, value]),
   ]);
-}
-
-/** What llama.cpp divides the frequencies of Llama 3 by. */
-function ropeFactors({ model: { config } }: MergedModel): Float32Array | undefined {
-  if (!config.ropeScaling) return undefined;
-  const { ropeScaling: _, ...plain } = config;
-  const scaled = ropeFrequencies(config);
-  return ropeFrequencies(plain).map((frequency, i) => frequency / scaled[i]!);
 }

@@ -31,7 +31,8 @@ export function tokenizerMetadata({ path, config, eosTokens }: ModelFiles): Map<
       ([, rule]) =>
         essence(rule.splits) === essence(pre_tokenizer) &&
         essence(rule.normalizer ?? null) === essence(normalizer ?? null),
-    ) ?? fail(`its rule that splits words has no name in llama.cpp, only ${rules.map(([name]) => name).join(', ')} do`);
+    ) ??
+    fail(`llama.cpp has no name for its pre_tokenizer, only for those of ${rules.map(([name]) => name).join(', ')}`);
   const tokens = Array.from({ length: config.vocab }, (_, id) => `[PAD${id}]`);
   const kinds = new Int32Array(config.vocab).fill(TOKEN.unused);
   const set = (content: string, id: number, kind: number): void => {
@@ -56,7 +57,7 @@ export function tokenizerMetadata({ path, config, eosTokens }: ModelFiles): Map<
     const id = tokens.indexOf(tokenText(settings[field]));
     if (id >= 0) metadata.set(`tokenizer.ggml.${name}_token_id`, id);
   }
-  // llama.cpp stops at both
+  // llama.cpp stops at eos and at eot
   const eos = metadata.get('tokenizer.ggml.eos_token_id') ?? eosTokens[0];
   const other = eosTokens.find((id) => id !== eos);
   if (eos !== undefined) metadata.set('tokenizer.ggml.eos_token_id', eos);

@@ -8,18 +8,18 @@ import { BLOCKS, type BlockType, dequantize } from './blocks.js';
 export type GgufValue = number | bigint | boolean | string | GgufValue[];
 
 export interface GgufTensor {
-  shape: number[]; // as in PyTorch: the last dimension is contiguous
+  shape: number[]; // has PyTorch's order: the last dimension is contiguous
   type: BlockType;
-  begin: number; // bytes from the start of the file
+  begin: number; // its first byte in the file
 }
 
-export const MAGIC = 0x46554747; // GGUF
+export const MAGIC = 0x46554747; // spells GGUF
 const VERSIONS = [2, 3];
 const WINDOW = 1 << 20;
-/** Far above every published model. Elements and bytes of texts are counted over the whole file. */
+/** These limits are far above every published model. `elements` and `texts` (bytes) are counted over the whole file. */
 const LIMITS = { entries: 1 << 16, elements: 1 << 22, text: 1 << 22, texts: 1 << 26, dimensions: 4 };
 
-/** Bytes of each scalar type of metadata, and how to read it. 8 is a text, 9 an array. */
+/** The bytes of each scalar type of metadata, and how to read it. */
 const SCALARS: Readonly<Record<number, [bytes: number, read: (view: DataView) => number | bigint | boolean]>> = {
   0: [1, (view) => view.getUint8(0)],
   1: [1, (view) => view.getInt8(0)],
@@ -35,7 +35,7 @@ const SCALARS: Readonly<Record<number, [bytes: number, read: (view: DataView) =>
 };
 export const [TEXT, ARRAY] = [8, 9] as const;
 
-/** Close it. @throws {GauntletError} BAD_MODEL naming the file and what is wrong */
+/** An open file, which must be closed. @throws {GauntletError} BAD_MODEL naming the file and what is wrong */
 export class GgufFile {
   readonly metadata = new Map<string, GgufValue>();
   readonly tensors = new Map<string, GgufTensor>();
@@ -52,7 +52,7 @@ export class GgufFile {
     }
   }
 
-  /** Rows of a tensor, in f32. A row is the last dimension. @throws {GauntletError} BAD_MODEL for another file than at first */
+  /** Rows of a tensor in f32; a row is the last dimension. @throws {GauntletError} BAD_MODEL if the file has become shorter */
   rows(name: string, from: number, to: number): Float32Array {
     const { shape, type, begin } = this.tensors.get(name)!;
     const width = shape.at(-1)!;
@@ -98,31 +98,15 @@ export class GgufFile {
     const shape = Array.from({ length: dimensions }, () => input.number(8)).reverse();
     const code = input.number(4);
     const begin = input.number(8);
-    const type = TYPES[code];
-    if (!type) {
-      const known = Object.values(TYPES).join(', ');
-      throw bad(this.path, `tensor ${name} has type ${code}, which is not supported, only ${known}`);
-    }
+    const types = Object.keys(BLOCKS) as BlockType[];
+    const type = types.find((known) => BLOCKS[known][2] === code);
+    if (!type)
+      throw bad(this.path, `tensor ${name} has type ${code}, which is not supported, only ${types.join(', ')}`);
     if (dimensions === 0 || shape.at(-1)! % BLOCKS[type][0] !== 0)
       throw bad(this.path, `tensor ${name} of type ${type} has shape [${shape}]`);
     return [name, { shape, type, begin }];
   }
 }
-
-/** The numbers of ggml's types. */
-export const TYPES: Readonly<Record<number, BlockType>> = {
-  0: 'F32',
-  1: 'F16',
-  2: 'Q4_0',
-  3: 'Q4_1',
-  6: 'Q5_0',
-  7: 'Q5_1',
-  8: 'Q8_0',
-  12: 'Q4_K',
-  13: 'Q5_K',
-  14: 'Q6_K',
-  30: 'BF16',
-};
 
 /** Reads forward, a window at a time. */
 class Input {
@@ -130,7 +114,7 @@ class Input {
   private window = new Uint8Array(0);
   private windowStart = 0;
   private elements = 0; // counted over all arrays
-  private texts = 0; // bytes, counted over all texts
+  private texts = 0; // bytes of all texts
 
   constructor(
     private readonly fd: number,
@@ -141,7 +125,8 @@ class Input {
   number(bytes: 4 | 8): number {
     const view = this.take(bytes);
     const value = bytes === 4 ? view.getUint32(0, true) : Number(view.getBigUint64(0, true));
-    if (!Number.isSafeInteger(value)) throw bad(this.path, `a number of ${value} at byte ${this.position - bytes}`);
+    if (!Number.isSafeInteger(value))
+      throw bad(this.path, `the number ${value} at byte ${this.position - bytes} is too large`);
     return value;
   }
 

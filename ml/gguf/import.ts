@@ -8,17 +8,18 @@ import { readWhole, withFile, writeAll } from '../hf/files.js';
 import { DTYPE_NAMES, safetensorsHeader } from '../hf/safetensors.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';
 import { parameterLayout, rowsOf } from '../nn/layout.js';
+import { ropeDivisors } from '../nn/rope.js';
 import { encode } from './encode.js';
 import { GgufFile, type GgufValue } from './file.js';
 import { ggufName, isTurned, KEYS, ROPE_FACTORS, turn } from './names.js';
 import { tokenizerOf } from './tokenizer.js';
 
 export interface ImportOptions {
-  dtype: 'F32' | 'BF16'; // type of the written weights; F32 keeps every bit of the quantized ones
+  dtype: 'F32' | 'BF16'; // the type of the written weights; F32 keeps every bit of quantized weights
   tokenizer?: string; // folder whose tokenizer files replace those of the GGUF file
 }
 
-/** Keys after the name of the architecture that change no number, besides those that are read. */
+/** Keys that change no number. The name of the architecture stands before them. */
 const HARMLESS = /^(?:vocab_size|tensor_data_layout|rope\.scaling\.(?:finetuned|original_context_length))$/;
 const UNSCALED = { 'rope.scaling.type': 'none', 'rope.scaling.factor': 1, 'rope.scale_linear': 1 };
 
@@ -29,7 +30,7 @@ const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json', 'chat_templa
  * @throws {GauntletError} BAD_MODEL for an unusable file, BAD_INPUT if the folder exists and is not empty
  */
 export function importGguf(path: string, out: string, options: ImportOptions): { tensors: number; types: string[] } {
-  const folder = resolve(out); // without a slash at the end, so that the temporary folder is its neighbour
+  const folder = resolve(out); // has no slash at its end, so the temporary folder is its neighbour
   if (existsSync(folder) && !(statSync(folder).isDirectory() && readdirSync(folder).length === 0))
     throw new GauntletError('BAD_INPUT', `${out}: exists and is not an empty folder; name a new one`);
   const file = new GgufFile(path);
@@ -127,22 +128,19 @@ function configOf(file: GgufFile): Record<string, unknown> {
   };
 }
 
-/** Factors of Llama 3.1 to 3.3, of which GGUF stores the result only (Grattafiori et al. 2024; llama3 in transformers). */
+/** The settings of Llama 3.1 to 3.3. GGUF stores only the factors that follow from them (llama3 in transformers). */
 function llama3Scaling(factors: Float32Array, theta: number, headDim: number): object | undefined {
   const factor = Math.round(Math.max(...factors));
-  const [low, high, original] = [1, 4, 8192];
-  const isRight = factors.every((given, i) => {
-    const wavelength = 2 * Math.PI * theta ** ((2 * i) / headDim);
-    const smooth = Math.min(1, Math.max(0, (original / wavelength - low) / (high - low)));
-    return Math.abs(given * ((1 - smooth) / factor + smooth) - 1) < 1e-4;
-  });
-  if (!isRight || factors.length !== headDim / 2) return undefined;
+  const ropeScaling = { factor, lowFreqFactor: 1, highFreqFactor: 4, originalContext: 8192 };
+  const expected = ropeDivisors({ headDim, ropeTheta: theta, ropeScaling });
+  const isRight = factors.every((given, i) => Math.abs(given / expected[i]! - 1) < 1e-4);
+  if (!isRight || factors.length !== expected.length) return undefined;
   return {
     rope_type: 'llama3',
     factor,
-    low_freq_factor: low,
-    high_freq_factor: high,
-    original_max_position_embeddings: original,
+    low_freq_factor: ropeScaling.lowFreqFactor,
+    high_freq_factor: ropeScaling.highFreqFactor,
+    original_max_position_embeddings: ropeScaling.originalContext,
   };
 }
 

@@ -1,7 +1,7 @@
-// What import and export share: the names of llama.cpp for the fields of config.json and for tensors, and its order of rows.
+// What import and export share: llama.cpp's names for fields of config.json and for tensors, and its order of rows.
 import type { ModelConfig } from '../hf/config.js';
 
-/** Keys of metadata after the name of the architecture, by field of config.json. */
+/** llama.cpp's keys for fields of config.json. The name of the architecture stands before them. */
 export const KEYS = {
   hidden_size: 'embedding_length',
   num_hidden_layers: 'block_count',
@@ -14,10 +14,10 @@ export const KEYS = {
   rope_theta: 'rope.freq_base',
 } as const;
 
-/** Divisors of the rotary frequencies, of Llama 3. */
+/** The tensor with Llama 3's divisors of the rotary frequencies. */
 export const ROPE_FACTORS = 'rope_freqs.weight';
 
-/** Keys of special tokens, by field of tokenizer_config.json. */
+/** llama.cpp's keys for fields of tokenizer_config.json. */
 export const SPECIAL_TOKENS = {
   bos_token: 'bos',
   eos_token: 'eos',
@@ -25,7 +25,6 @@ export const SPECIAL_TOKENS = {
   pad_token: 'padding',
 } as const;
 
-/** Kinds of tokens. */
 export const TOKEN = { normal: 1, control: 3, userDefined: 4, unused: 5 } as const;
 
 const PARTS: Readonly<Record<string, string>> = {
@@ -42,7 +41,6 @@ const PARTS: Readonly<Record<string, string>> = {
   'mlp.down_proj': 'ffn_down',
 };
 
-/** The name of a parameter in GGUF. */
 export function ggufName(name: string): string {
   const match = /^model\.layers\.(\d+)\.(.+)\.(weight|bias)$/.exec(name);
   if (match) return `blk.${match[1]}.${PARTS[match[2]!]}.${match[3]}`;

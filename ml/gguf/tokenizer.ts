@@ -20,7 +20,7 @@ const sequence = (...pretokenizers: object[]) => ({ type: 'Sequence', pretokeniz
 const words = (digits: string): string =>
   `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${digits}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
 
-/** By `tokenizer.ggml.pre`. `wholeWords`: a word that is a token is not merged from its parts. */
+/** The rules by their names in `tokenizer.ggml.pre`. `wholeWords`: a word that is a token is not merged from its parts. */
 export const RULES: Readonly<Record<string, { splits: object; normalizer?: object; wholeWords?: boolean }>> = {
   'gpt-2': { splits: bytes(true) },
   smollm: { splits: sequence({ type: 'Digits', individual_digits: true }, bytes(true)) },
@@ -57,7 +57,7 @@ export function tokenizerOf({ metadata, path }: GgufFile): TokenizerFiles {
   const merges = list('merges', isText) as string[];
   const kinds = list('token_type', (value) => typeof value === 'number') as number[];
   const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
-  if (Object.keys(vocab).length !== tokens.length) fail('a token of its vocabulary is there twice');
+  if (Object.keys(vocab).length !== tokens.length) fail('its vocabulary has a token twice');
   const idOf = (name: string): number | undefined => {
     const id = Number(field(`${name}_token_id`) ?? -1);
     return tokens[id] === undefined ? undefined : id;

@@ -1,18 +1,18 @@
-// The header of a GGUF file: metadata and the table of tensors. Version 3.
+// Writes the header of a GGUF file of version 3: metadata and the table of tensors.
 import { elements } from '../nn/layout.js';
 import { BLOCKS, type BlockType } from './blocks.js';
-import { ARRAY, MAGIC, TEXT, TYPES } from './file.js';
+import { ARRAY, MAGIC, TEXT } from './file.js';
 
 /** A plain number is stored as u32. */
 export type MetadataValue = number | { f32: number } | boolean | string | readonly string[] | Int32Array;
 
 export interface TensorToWrite {
   name: string;
-  shape: readonly number[]; // as in PyTorch
+  shape: readonly number[]; // has PyTorch's order
   type: BlockType;
 }
 
-const ALIGNMENT = 32; // every tensor begins at a multiple; the default of the format
+const ALIGNMENT = 32; // every tensor begins at a multiple of it; the default of the format
 const [U32, I32, F32, BOOL] = [4, 5, 6, 7] as const;
 
 /** The start of a file, up to the data of the first tensor, for tensors in this order. */
@@ -24,16 +24,15 @@ export function ggufHeader(
   for (const [key, value] of metadata) parts.push(text(key), ...valueParts(value));
   let begin = 0;
   for (const { name, shape, type } of tensors) {
-    const code = Object.keys(TYPES).find((code) => TYPES[Number(code)] === type);
-    parts.push(text(name), u32(shape.length), ...[...shape].reverse().map(u64), u32(Number(code)), u64(begin));
-    const [weights, bytes] = BLOCKS[type];
+    const [weights, bytes, code] = BLOCKS[type];
+    parts.push(text(name), u32(shape.length), ...[...shape].reverse().map(u64), u32(code), u64(begin));
     begin += padded((elements(shape) / weights) * bytes);
   }
   const header = Buffer.concat(parts);
   return Buffer.concat([header, padding(header.length)]);
 }
 
-/** What follows `bytes` bytes of a tensor. */
+/** The zeros that follow `bytes` bytes of a tensor. */
 export const padding = (bytes: number): Uint8Array => new Uint8Array(padded(bytes) - bytes);
 
 const padded = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;

@@ -1,6 +1,6 @@
-// Conversations as tokens, with the model's own chat template. A chain is append-only: the opening, then after each answer
-// the tokens that the template puts between two answers. Earlier tokens are never encoded again; the template
-// may only leave out the thinking of earlier answers.
+// Turns conversations into tokens with the model's own chat template. A chain only grows: it has the opening, and after each
+// answer the tokens that the template puts between two answers. Earlier tokens are never encoded again, but the template may
+// leave out the thinking of earlier answers.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/base/errors.js';
@@ -20,7 +20,7 @@ const ANSWER = '\u2402answer\u2403'; // stands for the answer while the template
 
 const CACHED = 256;
 
-/** Ends the thinking in an answer, in the templates of all known models that think. */
+/** Ends the thinking in an answer. The templates of all known models that think use it. */
 const END_OF_THINKING = '</think>';
 
 export class ChatFormat {
@@ -42,7 +42,6 @@ export class ChatFormat {
     }
   }
 
-  /** The tokens of the opening messages, up to the start of the assistant's answer. */
   openingTokens(messages: ChatMessage[]): number[] {
     return this.tokenizer.encodeProtected(this.render(messages));
   }
@@ -55,15 +54,15 @@ export class ChatFormat {
    */
   continuationTokens(content: Content, endToken?: number): number[] {
     const key = JSON.stringify(content);
-    const known = this.continuations.get(key) ?? this.afterAnswer(content);
+    const known = this.continuations.get(key) ?? this.tokenizer.encodeProtected(this.aroundAnswer(content)[1]);
     if (this.continuations.size >= CACHED) this.continuations.clear();
     this.continuations.set(key, known);
     return known.slice(endToken === undefined ? 0 : this.lengthTo(known, [endToken]));
   }
 
   /**
-   * The tokens that end an answer: those of the model, and the control token that the template writes after an answer. The
-   * two may differ: a base model with the template of its chat model names the end of a document only.
+   * The tokens that end an answer: those of the model, and the control token that the template writes after an answer. They
+   * differ if a base model, which names the end of a document only, has the template of its chat model.
    */
   endTokens(ofModel: readonly number[]): number[] {
     let known: number[] = [];
@@ -85,15 +84,15 @@ export class ChatFormat {
     return [...encodeProtected(protect(text)), end];
   }
 
-  /** The number of tokens up to the first end token, if only spaces are before it; else 0. */
+  /** The number of tokens up to the first end token; 0 if something other than spaces precedes it. */
   private lengthTo(tokens: number[], endTokens: readonly number[]): number {
     const at = tokens.findIndex((token) => endTokens.includes(token));
     return at >= 0 && this.tokenizer.decode(tokens.slice(0, at)).trim() === '' ? at + 1 : 0;
   }
 
   /**
-   * The thinking of a turn: the range of its prompt and answer together that the template leaves out once another turn
-   * follows. undefined if it leaves out nothing.
+   * The thinking of a turn: the range of prompt and answer together that the template leaves out once another turn follows.
+   * undefined: it leaves out nothing.
    */
   thinkingRange(promptTokens: readonly number[], answerTokens: readonly number[]): [number, number] | undefined {
     const { opened } = this.turnParts();
@@ -122,7 +121,7 @@ export class ChatFormat {
     return low;
   }
 
-  /** The text of a finished turn before and after its answer, and the tokens that the prompt of the answer has in addition. */
+  /** The text of a finished turn before and after its answer, and the tokens that only an unfinished turn has after `before`. */
   private turnParts(): { before: string; after: string; opened: number[] } {
     if (this.turn) return this.turn;
     const [before, after] = this.aroundAnswer('question');
@@ -132,12 +131,7 @@ export class ChatFormat {
     return this.turn;
   }
 
-  /** The tokens from the end of an answer, its end token included, to the start of the next answer. */
-  private afterAnswer(content: Content): number[] {
-    return this.tokenizer.encodeProtected(this.aroundAnswer(content)[1]);
-  }
-
-  /** The text before and after an answer that one more user message follows. */
+  /** The rendered text before and after an answer that one more user message follows. */
   private aroundAnswer(content: Content): [string, string] {
     const text = this.renderAnswer(ANSWER, content);
     const at = text.indexOf(ANSWER);
@@ -161,7 +155,7 @@ export class ChatFormat {
     const given = Object.entries(this.given).map(([k, v]) => [k, typeof v === 'string' ? this.written(v) : v]);
     const variables = Object.fromEntries([...given, ...special]) as Record<string, unknown>;
     try {
-      const unused = { tools: null, documents: null }; // as transformers passes them
+      const unused = { tools: null, documents: null }; // transformers passes them, too
       return this.template.render({ ...unused, ...variables, messages, add_generation_prompt: true });
     } catch (cause) {
       throw new GauntletError('BAD_MODEL', `${this.where}: ${(cause as Error).message}`, { cause });
@@ -176,7 +170,7 @@ export class ChatFormat {
 
 /**
  * Reads chat_template.jinja, else tokenizer_config.json.
- * @param given arguments of the template, like `enable_thinking`
+ * @param given the arguments of the template, like `enable_thinking`
  * @throws {GauntletError} BAD_MODEL if there is no template
  */
 export function loadChatFormat(folder: string, tokenizer: TextTokenizer, given?: TemplateArguments): ChatFormat {
@@ -196,7 +190,7 @@ export function templateSource(
   return { source: defaultTemplate(tokenizerConfig.chat_template), where: join(folder, 'tokenizer_config.json') };
 }
 
-/** The field is a text, or a list of named templates; then this is the one named `default`. */
+/** The field is a text, or a list of named templates, of which `default` is used. */
 function defaultTemplate(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return undefined;
@@ -204,7 +198,7 @@ function defaultTemplate(value: unknown): string | undefined {
   return typeof template === 'string' ? template : undefined;
 }
 
-/** A special token of tokenizer_config.json is a text or an object with `content`. */
+/** The text of a special token of tokenizer_config.json, which is a text or an object with `content`. */
 export function tokenText(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? String((value as { content?: unknown }).content ?? '') : '';

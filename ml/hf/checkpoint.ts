@@ -1,13 +1,13 @@
-// Finds every parameter of a model in the safetensors files of its folder. Only headers are read: a tensor that is missing,
+// Finds every parameter of a model in the safetensors files of its folder. It reads only headers, so a tensor that is missing,
 // unknown or of another shape is reported before any weight is read. Weights can then be read or mapped one by one.
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { GauntletError } from '../../core/base/errors.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { parameterLayout } from '../nn/layout.js';
+import { parameterLayout, rowsOf } from '../nn/layout.js';
 import { EMBEDDING, HEAD } from '../nn/tensorNames.js';
 import { readAll, withFile } from './files.js';
-import { SafetensorsFile } from './safetensors.js';
+import { readHeader, toFloat32 } from './safetensors.js';
 import { readJson } from './tokenizer.js';
 
 export const WEIGHT_DTYPES = ['F32', 'F16', 'BF16'] as const;
@@ -17,8 +17,8 @@ export type WeightDtype = (typeof WEIGHT_DTYPES)[number];
 export interface StoredParameter {
   path: string;
   dtype: WeightDtype;
-  offset: number; // bytes from the start of the file
-  length: number; // bytes
+  offset: number; // the first byte in the file
+  length: number; // in bytes
   shape: number[];
 }
 
@@ -52,6 +52,18 @@ export function describeCheckpoint(folder: string, c: DecoderConfig): Map<string
   );
 }
 
+/** Rows `from` to `to` of a parameter in f32; default: all. A vector has rows of one number. */
+export function readRows(
+  name: string,
+  { path, dtype, offset, length, shape }: StoredParameter,
+  from = 0,
+  to = rowsOf(shape).count,
+): Float32Array {
+  const rowBytes = length / rowsOf(shape).count;
+  const bytes = withFile(path, 'r', (fd) => readAll(fd, offset + from * rowBytes, (to - from) * rowBytes, path));
+  return toFloat32(bytes, dtype, `${path}: ${name}`);
+}
+
 /** The names of a folder's weight files: one file, or the shards that the index names. */
 export function weightFiles(folder: string): string[] {
   return weightsName(folder) === SINGLE ? [SINGLE] : [...new Set(readIndex(folder).values())].sort();
@@ -65,25 +77,15 @@ function storedTensors(folder: string): Map<string, StoredTensor> {
   for (const name of weightFiles(folder)) {
     const path = join(folder, name);
     if (!existsSync(path)) fail(join(folder, INDEX), `shard ${name} is not in the folder`);
-    for (const [tensor, entry] of headerOf(path)) {
+    const { entries, dataStart } = readHeader(path);
+    for (const [tensor, { dtype, shape, begin, end }] of entries) {
       if (index && index.get(tensor) !== name) fail(path, `${INDEX} does not list tensor ${tensor} in this file`);
-      tensors.set(tensor, entry);
+      tensors.set(tensor, { path, dtype, shape, offset: dataStart + begin, length: end - begin });
     }
   }
   for (const [tensor, name] of index ?? [])
     if (!tensors.has(tensor)) fail(join(folder, name), `no tensor ${tensor}, which ${INDEX} lists in this file`);
   return tensors;
-}
-
-function headerOf(path: string): Map<string, StoredTensor> {
-  const file = new SafetensorsFile(path);
-  file.close();
-  return new Map(
-    [...file.entries].map(([name, { dtype, shape, begin, end }]) => [
-      name,
-      { path, dtype, shape, offset: file.dataStart + begin, length: end - begin },
-    ]),
-  );
 }
 
 /** The file that lists the tensors. Like transformers, this prefers the single file. */
@@ -117,11 +119,8 @@ function sameBytes(a: StoredTensor, b: StoredTensor): boolean {
     withFile(b.path, 'r', (fileB) => {
       for (let at = 0; at < a.length; at += CHUNK) {
         const size = Math.min(CHUNK, a.length - at);
-        const [left, right] = [
-          readAll(fileA, a.offset + at, size, a.path),
-          readAll(fileB, b.offset + at, size, b.path),
-        ];
-        if (Buffer.compare(left, right) !== 0) return false;
+        const left = readAll(fileA, a.offset + at, size, a.path);
+        if (Buffer.compare(left, readAll(fileB, b.offset + at, size, b.path)) !== 0) return false;
       }
       return true;
     }),

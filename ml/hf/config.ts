@@ -8,20 +8,19 @@ import { ARCHITECTURES } from '../nn/architectures/index.js';
 import { type DecoderConfig, PROJECTIONS, type RopeScaling } from '../nn/config.js';
 import { readJson } from './tokenizer.js';
 
-/** The config.json of a supported model. */
 export interface ModelConfig extends DecoderConfig {
   architecture: string; // a name of ARCHITECTURES
-  contextLength: number; // counts tokens
+  contextLength: number; // in tokens
 }
 
-/** A larger number is a mistake, or an attempt to exhaust the memory: each position is a line of a table. */
+/** Larger numbers are mistakes, or attempts to exhaust the memory: each position is a line of a table. */
 const LIMITS = { layers: 1_000, positions: 2 ** 20, size: 2 ** 31 - 1 };
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** The values that transformers uses for absent fields, in every family. */
 const DEFAULTS: Json = { rms_norm_eps: 1e-6, rope_theta: 10000, hidden_act: 'silu' };
-/** Fields of which the graphs support one value only, in every family. */
+/** Fields for which the graphs support one value only, in every family. */
 const FIXED: Json = { hidden_act: 'silu', quantization_config: undefined, partial_rotary_factor: 1 };
 
 /** @throws {GauntletError} BAD_MODEL naming `where` and the field */
@@ -58,7 +57,7 @@ export function parseModelConfig(json: Json, where: string): ModelConfig {
   };
 }
 
-/** Found by `architectures`, or by `model_type` if that is absent. The two must agree. */
+/** The architecture that `architectures` names, or `model_type` if that is absent. They must agree. */
 function architectureOf(json: Json, where: string): Architecture {
   const { architectures, model_type: type } = json;
   const name: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
@@ -74,7 +73,7 @@ function architectureOf(json: Json, where: string): Architecture {
   return found;
 }
 
-/** Rotary positions: in `rope_parameters` since transformers 5, earlier in `rope_theta` and `rope_scaling`. */
+/** Reads rotary positions from `rope_parameters` (transformers 5) or from `rope_theta` and `rope_scaling` (before). */
 function parseRope(fields: Fields, contextLength: number): { ropeTheta: number; ropeScaling?: RopeScaling } {
   const name = fields.json.rope_scaling ? 'rope_scaling' : 'rope_parameters'; // transformers has the same order
   const rope = fields.inner(name);
@@ -161,7 +160,7 @@ export function readGeneration(folder: string, config: Json): { eosTokens: numbe
   const ends = json.eos_token_id ?? config.eos_token_id ?? [];
   const setting = (field: string, isUsable: (value: number) => boolean): number | undefined => {
     const value = json[field];
-    return typeof value === 'number' && isUsable(value) ? value : undefined; // others, like top_k 0, mean off
+    return typeof value === 'number' && isUsable(value) ? value : undefined; // other values, like top_k 0, switch it off
   };
   return {
     eosTokens: (Array.isArray(ends) ? ends : [ends]).filter((id): id is number => Number.isSafeInteger(id)),

@@ -20,8 +20,8 @@ export const isControl = ({ content }: AddedToken): boolean => content.trim() !=
 
 export class ControlTokens {
   private readonly contents: string[];
-  private readonly spelled: RegExp; // as text may spell them
-  private readonly written: RegExp; // as a template writes them
+  private readonly spelled: RegExp; // finds tokens in text
+  private readonly written: RegExp; // finds tokens, and the blanks that they take, in a rendered template
   private readonly stripping: ReadonlySet<string>; // tokens that take the blanks before them
 
   constructor(added: readonly AddedToken[]) {
@@ -37,7 +37,7 @@ export class ControlTokens {
   protect(text: string): string {
     const clean = text.replaceAll(MARK, REPLACEMENT);
     const marked = clean.replace(this.spelled, (token) => [...token, ''].join(MARK));
-    // a token that spans the border of the text, or that a normalizer makes
+    // a token may span the border of the text, or a normalizer may make one
     const begins = this.contents.some((token) => borders(token, (part) => clean.startsWith(part), -1));
     const ends = this.contents.some((token) => borders(token, (part) => clean.endsWith(part), 1));
     const isMade = marked === clean && clean.normalize('NFKC').search(this.spelled) >= 0;
@@ -48,7 +48,7 @@ export class ControlTokens {
   split(rendered: string): { text: string; isControl: boolean }[] | undefined {
     if (!rendered.includes(MARK)) return undefined;
     const parts = rendered.split(this.written);
-    // Blanks before a token are moved here: a pattern that begins with blanks takes quadratic time.
+    // Blanks before a token become part of it here, because a pattern that begins with blanks takes quadratic time.
     for (let i = 1; i < parts.length; i += 2) {
       const [before, token] = [parts[i - 1]!, parts[i]!];
       if (!this.stripping.has(token.trimEnd())) continue;

@@ -1,4 +1,4 @@
-// Files that are written whole or not at all, and reads and writes that are never short.
+// Writes files whole or not at all. Reads and writes are never short.
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -31,7 +31,7 @@ export function withFile<T>(path: string, flags: string, use: (fd: number) => T)
 }
 
 /**
- * Creates `target` from what `write` puts into an open file: written to a temporary file, synced, renamed. If several
+ * Creates `target` from what `write` puts into an open file: a temporary one, which is synced and renamed. If several
  * processes write at the same time, the last one wins.
  */
 export function writeAtomically(target: string, write: (fd: number) => void): void {
@@ -66,8 +66,8 @@ export function openForReading(path: string, code: ErrorCode = 'BAD_MODEL'): { f
   throw new GauntletError(code, `${path}: not a file`);
 }
 
-/** Far above the files of every published model, except weights. */
-export const MAX_TEXT = 1 << 26; // bytes
+/** In bytes. It is far above the files of every published model, except weights. */
+export const MAX_TEXT = 1 << 26;
 
 /** A whole regular file of at most `most` bytes. @throws {GauntletError} with `code` */
 export function readWhole(path: string, most = MAX_TEXT, code: ErrorCode = 'BAD_MODEL'): Uint8Array {
@@ -91,6 +91,8 @@ export function readText(path: string): string {
   }
 }
 
+const MOST_READ = 2 ** 30; // bytes; Node.js reads less than 2³¹ at once
+
 /** @throws {GauntletError} with `code` if the file ends before `length` bytes */
 export function readAll(
   fd: number,
@@ -101,8 +103,8 @@ export function readAll(
 ): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let done = 0; done < length; ) {
-    const n = readSync(fd, bytes, done, length - done, position + done);
-    if (n === 0) throw new GauntletError(code, `${path}: truncated`);
+    const n = readSync(fd, bytes, done, Math.min(MOST_READ, length - done), position + done);
+    if (n === 0) throw new GauntletError(code, `${path}: truncated; is the download complete?`);
     done += n;
   }
   return bytes;

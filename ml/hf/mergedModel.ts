@@ -1,13 +1,13 @@
-// A model with an adapter merged into its weights: read some rows at a time, or as the files of a model folder.
+// A model with an adapter merged into its weights. It gives some rows at a time, or the files of a model folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { encode } from '../gguf/encode.js';
 import { loraViews, rowsOf, type TensorData } from '../nn/layout.js';
 import { addProduct } from '../nn/mergeLora.js';
-import type { WeightDtype } from './checkpoint.js';
-import { readAll, readWhole, withFile } from './files.js';
+import { readRows, type WeightDtype } from './checkpoint.js';
+import { readWhole } from './files.js';
 import type { ModelFiles } from './model.js';
-import { DTYPE_NAMES, safetensorsHeader, toFloat32 } from './safetensors.js';
+import { DTYPE_NAMES, safetensorsHeader } from './safetensors.js';
 import { readJson } from './tokenizer.js';
 
 /** Files that are copied, if the model has them. */
@@ -31,17 +31,14 @@ export class MergedModel {
     this.scale = adapter.alpha / adapter.rank;
   }
 
-  /** Rows of a parameter, W + (α/r)·B·A in f32. A vector has rows of one number. */
+  /** Rows `from` to `to` of a parameter, W + (α/r)·B·A in f32. A vector has rows of one number. */
   rows(name: string, from: number, to: number): Float32Array {
-    const { path, dtype, offset, length, shape } = this.model.stored.get(name)!;
-    const { width, count } = rowsOf(shape);
-    const rowBytes = length / count;
-    const bytes = withFile(path, 'r', (fd) => readAll(fd, offset + from * rowBytes, (to - from) * rowBytes, path));
-    const numbers = toFloat32(bytes, dtype, `${path}: ${name}`);
+    const parameter = this.model.stored.get(name)!;
+    const numbers = readRows(name, parameter, from, to);
     const [a, b] = ['A', 'B'].map((side) => this.lora.get(loraOf(name, side))?.data);
     if (!a || !b) return numbers;
     const { rank } = this.adapter;
-    return addProduct(numbers, b.subarray(from * rank, to * rank), a, width, rank, this.scale);
+    return addProduct(numbers, b.subarray(from * rank, to * rank), a, parameter.shape[1]!, rank, this.scale);
   }
 }
 
@@ -50,7 +47,7 @@ const loraOf = (name: string, side: string): string =>
 
 type Content = Uint8Array | string | Iterable<Uint8Array>;
 
-/** The files of a model folder. @param dtype of all weights; absent: every tensor keeps that of the base */
+/** The files of a model folder. @param dtype the type of all weights; absent: every tensor keeps the type that it has in the base */
 export function* mergedFolder(merged: MergedModel, dtype?: WeightDtype): Generator<[name: string, content: Content]> {
   const { path, stored } = merged.model;
   const { dtype: _, ...config } = readJson(join(path, 'config.json'));

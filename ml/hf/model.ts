@@ -1,12 +1,10 @@
-// A model folder in Hugging Face layout: described from its config and the headers of its weight files, or read into
-// memory.
+// A model folder in Hugging Face layout. Its config and the headers of its weight files describe the model.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/base/errors.js';
 import { elements, type TensorData } from '../nn/layout.js';
-import { describeCheckpoint, type StoredParameter } from './checkpoint.js';
+import { describeCheckpoint, readRows, type StoredParameter } from './checkpoint.js';
 import { type GenerationDefaults, type ModelConfig, parseModelConfig, readGeneration } from './config.js';
-import { SafetensorsFile } from './safetensors.js';
 import { readJson } from './tokenizer.js';
 
 export type Weights = ReadonlyMap<string, TensorData>;
@@ -18,7 +16,7 @@ export interface ModelFiles {
   eosTokens: number[];
   generation: GenerationDefaults;
   parameters: number; // scalars; a tied embedding counts once
-  stored: ReadonlyMap<string, StoredParameter>; // every name of parameterLayout
+  stored: ReadonlyMap<string, StoredParameter>; // has every name of parameterLayout
 }
 
 /** @throws {GauntletError} BAD_MODEL naming the file, the field or the tensor */
@@ -35,16 +33,5 @@ export function describeModel(folder: string): ModelFiles {
 
 /** All weights in memory, in f32. */
 export function readWeights(stored: ReadonlyMap<string, StoredParameter>): Weights {
-  const files = new Map<string, SafetensorsFile>();
-  try {
-    return new Map(
-      [...stored].map(([name, { path, shape }]) => {
-        const file = files.get(path) ?? new SafetensorsFile(path);
-        files.set(path, file);
-        return [name, { shape, data: file.read(name, shape) }];
-      }),
-    );
-  } finally {
-    for (const file of files.values()) file.close();
-  }
+  return new Map([...stored].map(([name, one]) => [name, { shape: one.shape, data: readRows(name, one) }]));
 }

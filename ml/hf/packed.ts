@@ -1,9 +1,8 @@
 // The file format of quantized weights. The layout follows from the sizes of the model, so a file is checked by its
 // header and its length, and mapped without being read.
 //
-// The seven projections have `bits` bits a weight. The output projection, also that of a tied model, has eight: it decides
-// between tokens, and it is multiplied once a token instead of once a layer. The embedding itself, norms and biases stay
-// in the checkpoint.
+// The seven projections have `bits` bits a weight. The output projection always has eight, also in a tied model: it decides
+// between tokens, and a token needs it once, not once a layer. The embedding itself, norms and biases stay in the checkpoint.
 import { existsSync, fstatSync } from 'node:fs';
 import { GauntletError } from '../../core/base/errors.js';
 import { bytesOf } from '../ir/op.js';
@@ -20,24 +19,24 @@ export interface Quantization {
 }
 export interface PackedMatrix {
   name: string;
-  source: string; // the checkpoint's tensor
+  source: string; // the name of the tensor in the checkpoint
   shape: [number, number];
   bits: 4 | 8;
-  values: number; // offsets in the file, in bytes
-  scales: number;
+  values: number; // the first byte of the codes in the file
+  scales: number; // the first byte of the scales in the file
 }
 export interface PackedLayout {
   matrices: PackedMatrix[];
   zeros: Record<4 | 8, { offset: number; length: number }>; // 2^(bits−1), as often as the largest matrix needs it
-  header: Uint8Array; // starts with its eight bytes of length
+  header: Uint8Array; // its first eight bytes are its length
   bytes: number; // size of the whole file
 }
 
-/** In the bases of runs. */
+/** The group size that runs use. */
 export const GROUP_SIZE = 32;
 
 const VERSION = 1;
-/** Part of a file's name: everything besides the model that its bytes depend on. */
+/** A part of the file's name. It names everything besides the model that the bytes depend on. */
 export const packedFormat = (q: Quantization): string => `int${q.bits}-g${q.groupSize}-v${VERSION}`;
 
 /** @throws {GauntletError} BAD_CONFIG if groups of that size do not fit */
@@ -54,18 +53,14 @@ export function packedLayout(c: DecoderConfig, q: Quantization): PackedLayout {
     }
   matrices.push({ name: HEAD, source: c.tied ? EMBEDDING : HEAD, shape: [c.vocab, c.hidden], bits: 8 });
   const uneven = matrices.find(({ shape }) => shape[1] % groupSize !== 0);
-  if (uneven)
-    throw new GauntletError(
-      'BAD_CONFIG',
-      `quantization.groupSize ${groupSize} does not divide the ${uneven.shape[1]} inputs of ${uneven.name}`,
-    );
-  const zeroBytes = (b: 4 | 8): number =>
-    Math.max(
-      0,
-      ...matrices
-        .filter((m) => m.bits === b)
-        .map((m) => bytesOf(b === 4 ? 'uint4' : 'uint8', elements(m.shape) / groupSize)),
-    );
+  if (uneven) {
+    const inputs = `${uneven.shape[1]} inputs of ${uneven.name}`;
+    throw new GauntletError('BAD_CONFIG', `quantization.groupSize ${groupSize} does not divide the ${inputs}`);
+  }
+  const zeroBytes = (own: 4 | 8): number => {
+    const groups = matrices.filter((m) => m.bits === own).map((m) => elements(m.shape) / groupSize);
+    return bytesOf(own === 4 ? 'uint4' : 'uint8', Math.max(0, ...groups));
+  };
   const zeros = { 4: zeroBytes(4), 8: zeroBytes(8) };
   const { header, offsets, bytes } = safetensorsHeader(
     [
@@ -93,9 +88,7 @@ export function packedLayout(c: DecoderConfig, q: Quantization): PackedLayout {
 /** Whether a file has this layout. Its content belongs to the model in its name, because files are written atomically. */
 export function isPacked(path: string, { header, bytes }: PackedLayout): boolean {
   if (!existsSync(path)) return false;
-  return withFile(
-    path,
-    'r',
-    (fd) => fstatSync(fd).size === bytes && Buffer.compare(readAll(fd, 0, header.length, path), header) === 0,
-  );
+  return withFile(path, 'r', (fd) => {
+    return fstatSync(fd).size === bytes && Buffer.compare(readAll(fd, 0, header.length, path), header) === 0;
+  });
 }

@@ -1,4 +1,4 @@
-// Adapters in PEFT's folder format: peft and vLLM load our adapters, and we load theirs.
+// Reads and writes adapters in PEFT's folder format: peft and vLLM load our adapters, and we load theirs.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeText } from '../../core/base/encoding.js';
@@ -16,10 +16,10 @@ export const ADAPTER_FILES = {
   weights: 'adapter_model.safetensors',
 } as const;
 const { config: CONFIG, weights: TENSORS } = ADAPTER_FILES;
-const MAX_FILE = 2 ** 31; // bytes; Node cannot read a larger file at once
+const MAX_FILE = 2 ** 31; // in bytes; far above every published adapter
 const TARGETS = PROJECTIONS.map((p) => p.split('.')[1]!).sort();
 
-/** The files of an adapter on disk, as far as they are there. @throws {GauntletError} BAD_ADAPTER if one cannot be read */
+/** The files of an adapter folder that exist. @throws {GauntletError} BAD_ADAPTER if one cannot be read */
 export function readAdapterFolder(folder: string): Map<string, Uint8Array> {
   const there = Object.values(ADAPTER_FILES).filter((name) => existsSync(join(folder, name)));
   return new Map(there.map((name) => [name, readWhole(join(folder, name), MAX_FILE, 'BAD_ADAPTER')]));
@@ -116,15 +116,15 @@ export function readPeft(c: DecoderConfig, files: ReadonlyMap<string, Uint8Array
 }
 
 const isA = (tensor: string): boolean => tensor.endsWith('.lora_A.weight');
-/** 'model.layers.0.self_attn.q_proj', as PEFT names it. */
+/** The module of a tensor, like 'model.layers.0.self_attn.q_proj'. */
 const moduleOf = (tensor: string): string =>
   tensor.replace(/^base_model\.model\./, '').replace(/\.lora_[AB]\.weight$/, '');
 
-/** One more than the highest layer index in the names. */
+/** The number of layers that the names imply: the highest index plus one. */
 const layersOf = (names: Iterable<string>): number =>
   1 + [...names].reduce((most, name) => Math.max(most, Number(/\.layers\.(\d+)\./.exec(name)?.[1] ?? -1)), -1);
 
-/** The field of config.json behind each projection's inputs (A's columns) and outputs (B's rows). */
+/** The fields of config.json that decide the inputs of each projection (columns of A) and its outputs (rows of B). */
 const FIELDS: Record<string, readonly [string, string]> = {
   q_proj: ['hidden_size', 'num_attention_heads · head_dim'],
   k_proj: ['hidden_size', 'num_key_value_heads · head_dim'],
@@ -147,25 +147,14 @@ function explainShape(name: string, actual: readonly number[], needed: readonly 
 
 /** Initializations that leave the base unchanged. The others change it, and the adapter's files do not contain that change. */
 const PLAIN_INITS = [true, false, undefined, null, 'gaussian', 'orthogonal', 'eva'];
-/** Fields of other kinds of adapter. They must be absent or empty. */
+/** Fields that other kinds of adapters have. They must be absent or empty. */
 const OTHER_KINDS = [
-  'use_dora',
-  'use_qalora',
-  'use_bdlora',
-  'lora_bias',
-  'modules_to_save',
-  'fan_in_fan_out',
-  'layer_replication',
-  'target_parameters',
-  'trainable_token_indices',
-  'alora_invocation_tokens',
-  'arrow_config',
-  'kasa_config',
-  'monteclora_config',
-  'velora_config',
+  ...['use_dora', 'use_qalora', 'use_bdlora', 'lora_bias', 'modules_to_save', 'fan_in_fan_out', 'layer_replication'],
+  ...['target_parameters', 'trainable_token_indices', 'alora_invocation_tokens'],
+  ...['arrow_config', 'kasa_config', 'monteclora_config', 'velora_config'],
 ];
 
-const MAX_CONFIG = 1 << 20; // bytes; ordinary ones have a thousandth of it
+const MAX_CONFIG = 1 << 20; // in bytes; ordinary files have a thousandth of it
 
 interface AdapterConfig {
   alpha: number; // the scale is alpha / rank
@@ -229,11 +218,11 @@ function readConfig(bytes: Uint8Array, fail: (what: string) => never): AdapterCo
   };
 }
 
-/** As PEFT compares names: the whole name, or its end after a dot. */
+/** PEFT compares names so: with the whole module, or with its end after a dot. */
 const isNamed = (module: string, names: readonly string[]): boolean =>
   names.some((name) => module === name || module.endsWith(`.${name}`));
 
-/** A value by module, as in rank_pattern. The keys may be regular expressions, of which only names are supported. */
+/** The values that a field like rank_pattern has for modules. PEFT's keys may be regular expressions; here they must be names. */
 function patternOf(
   given: unknown,
   field: string,

@@ -7,7 +7,7 @@ import { readAll, withFile, writeAll, writeAtomically } from './files.js';
 import type { PackedLayout, PackedMatrix } from './packed.js';
 import { toFloat32 } from './safetensors.js';
 
-const BLOCK = 1 << 20; // weights per read
+const BLOCK = 1 << 20; // weights that are read at a time
 
 /** Creates the file. @throws {GauntletError} BAD_MODEL if a weight is not finite */
 export function quantizeModel(
@@ -42,7 +42,7 @@ function packMatrix(target: number, source: StoredParameter, matrix: PackedMatri
   });
 }
 
-/** weights [groups·groupSize] → codes and the scale of each group. Of two 4-bit codes, the first is in the low half. */
+/** weights [groups·groupSize] → codes and the scale of each group. The first of two 4-bit codes is in the low half of a byte. */
 export function packGroups(
   weights: Float32Array,
   bits: 4 | 8,

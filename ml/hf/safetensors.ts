@@ -28,7 +28,7 @@ const BYTES: Record<string, number> = {
 };
 /** The names of dtypes in config.json. */
 export const DTYPE_NAMES = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' } as const;
-const MAX_HEADER = 1 << 25; // bytes; the largest known header has a tenth of it
+const MAX_HEADER = 1 << 25; // in bytes; the largest known header has a tenth of it
 
 /**
  * The tensors that a header declares, checked against the size of the data section: every range matches its dtype and
@@ -95,59 +95,26 @@ export function parseSafetensors(
   const start = 8 + headerLength(bytes, bytes.length, where, code);
   const entries = parseHeader(bytes.subarray(8, start), bytes.length - start, where, code);
   const tensors = new Map<string, TensorData>();
-  for (const [name, { dtype, shape, begin, end }] of entries)
-    tensors.set(name, {
-      shape,
-      data: toFloat32(bytes.subarray(start + begin, start + end), dtype, `${where}: ${name}`, code),
-    });
+  for (const [name, { dtype, shape, begin, end }] of entries) {
+    const data = toFloat32(bytes.subarray(start + begin, start + end), dtype, `${where}: ${name}`, code);
+    tensors.set(name, { shape, data });
+  }
   return tensors;
 }
 
-/** A file on disk whose tensors are read one by one. Close it. */
-export class SafetensorsFile {
-  readonly entries: Map<string, TensorEntry>;
-  /** The start of the data section, in bytes. */
-  readonly dataStart: number;
-  private readonly fd: number;
-
-  constructor(readonly path: string) {
-    const { fd, size } = openForReading(path);
-    this.fd = fd;
-    try {
-      this.dataStart = 8 + headerLength(size < 8 ? new Uint8Array(8) : this.bytes(0, 8), size, path, 'BAD_MODEL');
-      this.entries = parseHeader(this.bytes(8, this.dataStart - 8), size - this.dataStart, path);
-    } catch (error) {
-      closeSync(this.fd);
-      throw error;
-    }
-  }
-
-  /** @throws {GauntletError} BAD_MODEL if the tensor is absent or not of shape `expected` */
-  read(name: string, expected?: readonly number[]): Float32Array {
-    const entry = this.entries.get(name);
-    if (!entry) throw new GauntletError('BAD_MODEL', `${this.path}: no tensor ${name}`);
-    if (expected && entry.shape.join() !== expected.join())
-      throw new GauntletError(
-        'BAD_MODEL',
-        `${this.path}: tensor ${name} has shape [${entry.shape}], config.json needs [${expected}]`,
-      );
-    return toFloat32(
-      this.bytes(this.dataStart + entry.begin, entry.end - entry.begin),
-      entry.dtype,
-      `${this.path}: ${name}`,
-    );
-  }
-
-  close(): void {
-    closeSync(this.fd);
-  }
-
-  private bytes(position: number, length: number): Uint8Array {
-    return readAll(this.fd, position, length, this.path);
+/** The tensors of a file on disk, and the byte at which its data section starts. @throws {GauntletError} BAD_MODEL */
+export function readHeader(path: string): { entries: Map<string, TensorEntry>; dataStart: number } {
+  const { fd, size } = openForReading(path);
+  try {
+    const prefix = size < 8 ? new Uint8Array(8) : readAll(fd, 0, 8, path);
+    const dataStart = 8 + headerLength(prefix, size, path, 'BAD_MODEL');
+    return { entries: parseHeader(readAll(fd, 8, dataStart - 8, path), size - dataStart, path), dataStart };
+  } finally {
+    closeSync(fd);
   }
 }
 
-/** The start of a file for tensors in this order, and where each of them goes. */
+/** The start of a file for tensors in this order, the first byte of each tensor in the file, and the size of the file. */
 export function safetensorsHeader(
   tensors: readonly { name: string; dtype: string; shape: readonly number[] }[],
   format = 'pt', // transformers refuses files without a format
@@ -170,11 +137,11 @@ export function safetensorsHeader(
   return { header, offsets, bytes: header.length + end };
 }
 
-/** F32 tensors in order of name. Equal tensors give equal bytes. */
+/** Writes F32 tensors in the order of their names. Equal tensors give equal bytes. */
 export function writeSafetensors(tensors: ReadonlyMap<string, TensorData>): Uint8Array {
   const sorted = [...tensors].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, t]) => ({ name, dtype: 'F32', ...t }));
   for (const { name, shape, data } of sorted)
-    if (elements(shape) !== data.length) throw new RangeError(`${name}: ${data.length} values for [${shape}]`);
+    if (elements(shape) !== data.length) throw new RangeError(`${name}: ${data.length} values do not fill [${shape}]`);
   const { header, offsets, bytes } = safetensorsHeader(sorted);
   const out = new Uint8Array(bytes);
   out.set(header);
@@ -183,14 +150,14 @@ export function writeSafetensors(tensors: ReadonlyMap<string, TensorData>): Uint
   return out;
 }
 
-/** F32, F16 and BF16 as f32, exactly. @throws {GauntletError} for any other dtype */
+/** Converts F32, F16 and BF16 to f32, exactly. @throws {GauntletError} for any other dtype */
 export function toFloat32(
   bytes: Uint8Array,
   dtype: string,
   where: string,
   code: ErrorCode = 'BAD_MODEL',
 ): Float32Array {
-  const copy = new Uint8Array(bytes); // own, aligned buffer (slice of a Buffer would share it)
+  const copy = new Uint8Array(bytes); // an aligned buffer of its own; a slice of a Buffer would share one
   if (dtype === 'F32') return new Float32Array(copy.buffer);
   if (dtype !== 'F16' && dtype !== 'BF16')
     throw new GauntletError(code, `${where} has dtype ${dtype}; F32, F16 or BF16 is needed`);

@@ -1,7 +1,7 @@
 // How tokenizer.json splits text into words. In three points the library differs from the original in Rust; these rules are
 // rewritten before the library sees them. All three occur in SmolLM2.
 
-/** @param rule `pre_tokenizer` of tokenizer.json. @param model `model` of tokenizer.json */
+/** @param rule the field `pre_tokenizer` of tokenizer.json @param model its field `model` */
 export const exactSplitting = (rule: unknown, model: Record<string, unknown>): unknown =>
   withoutMissingBytes(exactRules(rule), model);
 
@@ -22,7 +22,7 @@ function exactRules(rule: unknown): unknown {
   return { type: 'Sequence', pretokenizers: [splitAt(WORDS), { ...rule, use_regex: false }] };
 }
 
-/** The characters that stand for bytes in byte-level BPE: printable ones for themselves, the others from U+0100 on. */
+/** The characters that stand for bytes in byte-level BPE: a printable one stands for itself, characters from U+0100 for the others. */
 function byteCharacters(): string[] {
   const isPrintable = (byte: number) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
   let next = 256;
@@ -31,7 +31,7 @@ function byteCharacters(): string[] {
 
 const codePoint = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Bytes that the vocabulary lacks vanish, as in the original, before their neighbours are merged. */
+/** Bytes that the vocabulary lacks vanish before their neighbours are merged, as in the original. */
 function withoutMissingBytes(rule: unknown, { vocab, unk_token }: Record<string, unknown>): unknown {
   if (!JSON.stringify(rule).includes('"ByteLevel"') || typeof vocab !== 'object' || unk_token) return rule;
   const missing = byteCharacters().filter((character) => !Object.hasOwn(vocab as object, character));

@@ -21,8 +21,8 @@ interface Evaluator {
 /** The parts of a statement that hold statements. */
 interface Statement extends Node {
   body?: Node[];
-  alternate?: Node[]; // the else block of an if
-  defaultBlock?: Node[]; // the else block of a loop
+  alternate?: Node[]; // what `else` of an if holds
+  defaultBlock?: Node[]; // what `else` of a loop holds
 }
 const { Environment, Interpreter, parse, tokenize } = jinja as unknown as {
   Environment: new (parent?: Scope) => Scope;
@@ -31,11 +31,11 @@ const { Environment, Interpreter, parse, tokenize } = jinja as unknown as {
   tokenize(source: string, options: { lstrip_blocks: boolean; trim_blocks: boolean }): unknown;
 };
 
-/** Characters of a template; the longest known ones have a tenth of this. */
+/** The most characters of a template. The longest known ones have a tenth of this. */
 const MAX_LENGTH = 256 * 1024;
 /** The lexer's patterns take quadratic time for consecutive blanks. */
 const BLANKS = /\s{1000}/;
-/** Units of work per rendering: one or two seconds. Ordinary templates use a thousandth of it. */
+/** Units of work per rendering, which take one or two seconds. Ordinary templates use a thousandth of it. */
 const BUDGET = 1 << 26;
 /** Additional units per character of the variables: how often a template may read all of them. */
 const PER_CHARACTER = 256;
@@ -44,7 +44,7 @@ const EVALUATION = 64;
 const ELEMENT = 16;
 /** Units per call, loop iteration and undefined name: each creates a scope or an error. */
 const SLOW = 640;
-/** Maximum width of JSON indentation and separators, which are repeated for every element. */
+/** The largest width of JSON indentation and separators, which are repeated for every element. */
 const MAX_WIDTH = 32;
 
 /** The date in every prompt, so that a run resumed on another day has the same prompts. Llama's templates use this date. */
@@ -139,7 +139,7 @@ class Metered extends Interpreter {
   private readonly loopBodies = new WeakSet<Node[]>();
   private readonly captured = new WeakSet<Node[]>(); // blocks whose output is a value
   private readonly elseBlocks = new WeakSet<Node[]>(); // those of loops
-  private loop: { output: string; scope: Scope }; // the innermost one: the output of its iterations, and the scope around it
+  private loop: { output: string; scope: Scope }; // the output of the innermost loop, and the scope around it
   private readonly widths = new WeakSet<Node>(); // expressions for the width of JSON
   private readonly looped = new WeakSet<Node>(); // expressions that loops iterate over
 
@@ -171,14 +171,14 @@ class Metered extends Interpreter {
       const rest = super.evaluateFor(node, scope).value as string; // what the else block wrote
       return this.text(loop.output + rest, scope);
     } catch (error) {
-      if (error instanceof LoopControl) error.output = loop.output + error.output; // thrown in the else block
+      if (error instanceof LoopControl) error.output = loop.output + error.output; // the else block may have thrown it
       throw error;
     } finally {
       this.loop = outer;
     }
   }
 
-  /** Names that an iteration or a captured block sets end with it. The else block of a loop knows no name of the loop. */
+  /** Names that an iteration or a captured block sets are unknown after it. The else block of a loop knows no name of the loop. */
   override evaluateBlock(statements: Node[], scope: Scope): Value {
     const isIteration = this.loopBodies.has(statements);
     const isCaptured = this.captured.has(statements);

@@ -1,4 +1,4 @@
-// Text to token ids and back, as tokenizer.json says. This wrapper keeps spaces and special tokens, and turns the
+// Turns text into token ids and back, as tokenizer.json says. This wrapper keeps spaces and special tokens, and turns the
 // library's failures into readable errors.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,11 +13,11 @@ import { addedTokens, checkRules, inTime, literalRules, RuleBudget, TooSlow } fr
 export interface TextTokenizer {
   /** Control tokens in the text (`<|im_end|>`) become their ids. No token is added. */
   encode(text: string): number[];
-  /** Text that stays text in `encodeProtected`, whatever it spells. */
+  /** Marks text, so that it stays text in `encodeProtected`, whatever it spells. */
   protect(text: string): string;
   /** Like `encode`, but control tokens that protected text spells are encoded as ordinary text. */
   encodeProtected(text: string): number[];
-  /** Protected text of sampled tokens. The control tokens among them stay control tokens. */
+  /** The protected text of sampled tokens. The control tokens among them stay control tokens. */
   protectSampled(tokens: number[]): string;
   /** True for a token that text cannot spell once it is protected, like `<|im_end|>`. */
   isControl(token: number): boolean;
@@ -36,7 +36,7 @@ export function loadTokenizer(folder: string): TextTokenizer {
   return makeTokenizer(readJson(path), existsSync(configPath) ? readJson(configPath) : {}, path);
 }
 
-/** Characters of one text; more than any model's context holds. */
+/** The most characters of one text: more than any model's context holds. */
 const MAX_CHARACTERS = 1 << 22;
 
 type Trie = { [unit: string]: Trie | undefined };
@@ -44,7 +44,7 @@ type Library = Record<`splitter_${'' | 'un'}normalized`, { trie: Trie }> & { add
 
 const NO_MODEL = { type: 'BPE', vocab: {}, merges: [] };
 
-/** From parsed files. @throws {GauntletError} BAD_MODEL, naming `where` */
+/** Makes a tokenizer from parsed files. @throws {GauntletError} BAD_MODEL, naming `where` */
 export function makeTokenizer(
   json: Record<string, unknown>,
   config: Record<string, unknown>,
@@ -54,7 +54,7 @@ export function makeTokenizer(
     new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
   /** Every call that runs the rules of the folder goes through this, so that they have a time limit. */
   const withLimits = <T>(characters: number, work: () => T): T => {
-    if (tooSlow) throw tooSlow; // at once: a worker that does not answer is counted as lost, and its work is tried again
+    if (tooSlow) throw tooSlow; // a worker that answers late is counted as lost, and its work is tried again
     try {
       return inTime(characters, () => {
         budget.start(characters);
@@ -72,15 +72,9 @@ export function makeTokenizer(
     const model = json.model as Record<string, unknown>;
     // The library requires keys that the format makes optional. A word-level model has its unknown token in `model`.
     // Post-processors only add special tokens, which the chat template writes.
-    const optional = { normalizer: null, pre_tokenizer: null, decoder: null };
-    const rules = literalRules(json);
-    const full = {
-      ...optional,
-      ...rules,
-      post_processor: null,
-      pre_tokenizer: exactSplitting(rules.pre_tokenizer, model),
-      added_tokens: addedTokens,
-    };
+    const rules = literalRules({ normalizer: null, pre_tokenizer: null, decoder: null, ...json });
+    const splitting = exactSplitting(rules.pre_tokenizer, model);
+    const full = { ...rules, post_processor: null, pre_tokenizer: splitting, added_tokens: addedTokens };
     // The constructor normalizes added tokens before its rules have limits, so they are normalized here first.
     const { normalizer } = budget.metered(new Tokenizer({ ...full, model: NO_MODEL, added_tokens: [] }, {}));
     withLimits(0, () => {
@@ -112,20 +106,14 @@ export function makeTokenizer(
   }
   const control = new ControlTokens(added);
   const controlOf = new Map(added.filter(isControl).map(({ id, content }) => [id, content]));
-  const decode = (tokens: number[]): string =>
-    tokens.length === 0
-      ? ''
-      : tokenizer.decode(tokens, { skip_special_tokens: false, clean_up_tokenization_spaces: false });
-  let plain: Tokenizer | undefined; // knows no control token; opened when a text spells one
+  const plainly = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
+  const decode = (tokens: number[]): string => (tokens.length === 0 ? '' : tokenizer.decode(tokens, plainly));
+  let plain: Tokenizer | undefined; // knows no control token; opened when the first text spells one
   const encodeWith = (used: Tokenizer, text: string): number[] => {
     const ids: (number | undefined)[] = used.encode(text, { add_special_tokens: false }).ids;
     const bad = ids.indexOf(undefined);
-    if (bad >= 0)
-      throw new GauntletError(
-        'BAD_INPUT',
-        `${where}: no token for part ${bad} of ${JSON.stringify(text.slice(0, 80))}`,
-      );
-    return ids as number[];
+    if (bad < 0) return ids as number[];
+    throw new GauntletError('BAD_INPUT', `${where}: no token for part ${bad} of ${JSON.stringify(text.slice(0, 80))}`);
   };
   const withText = <T>(text: string, work: () => T): T => {
     if (text.length <= MAX_CHARACTERS) return withLimits(text.length, work);
@@ -171,7 +159,7 @@ export function readJson(path: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    fail('not JSON'); // without the parser's message, which repeats what the file holds
+    fail('not JSON'); // the parser's message would repeat what the file holds
   }
   if (isTooDeep(value)) fail('nested too deep');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) fail('not a JSON object');

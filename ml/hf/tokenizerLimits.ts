@@ -1,17 +1,17 @@
-// A tokenizer.json is untrusted, and brings regular expressions and rules that rewrite text. Their number and what they
-// write is counted; a regular expression that takes exponential time cannot be counted, so time has a limit, too.
+// Limits for an untrusted tokenizer.json, which brings regular expressions and rules that rewrite text. Rules are counted, and
+// what they write. The work of a regular expression cannot be counted and may be exponential, so time has a limit, too.
 import { createContext, Script } from 'node:vm';
 import type { Tokenizer } from '@huggingface/tokenizers';
 import type { AddedToken } from './controlTokens.js';
 
-/** Far above every published tokenizer: Gemma has 6 400 added tokens, and 580 000 merges of pairs. */
+/** These limits are far above every published tokenizer: Gemma has 6 400 added tokens, and 580 000 merges of pairs. */
 const MOST = {
   added: 1 << 14, // added tokens
   content: 1024, // characters that one rule or one added token writes
-  contents: 1 << 18, // characters of all added tokens
+  contents: 1 << 18, // characters of all added tokens together
   rules: 256,
-  pieces: 1 << 21, // pieces of the vocabulary, and merges
-  unigram: 1 << 22, // characters of a vocabulary with scores, each of which becomes a node
+  pieces: 1 << 21, // pieces of the vocabulary; merges have the same limit
+  unigram: 1 << 22, // characters of a vocabulary with scores: each becomes a node
 };
 
 /** Seconds for one text, plus seconds per million characters. Ordinary tokenizers take a second per million. */
@@ -26,7 +26,7 @@ const context = createContext({ work: undefined as (() => unknown) | undefined }
 const script = new Script('work()');
 
 /**
- * Runs `work`, which is ended when it takes too long, also within a regular expression. It may run twice.
+ * Runs `work`, perhaps twice, and ends it when it takes too long, even within a regular expression.
  * @throws TooSlow
  */
 export function inTime<T>(characters: number, work: () => T): T {
@@ -111,7 +111,7 @@ export function literalRules(json: Record<string, unknown>): Record<string, unkn
 
 const RULES = ['normalizer', 'pre_tokenizer', 'decoder'];
 
-/** Fields whose text a rule writes. */
+/** Fields with text that a rule writes. */
 const WRITES = new Set(['content', 'prepend', 'replacement', 'str_rep', 'suffix', 'prefix', 'word_delimiter_token']);
 
 function checkModel(model: unknown): void {
@@ -136,10 +136,10 @@ function checkModel(model: unknown): void {
   if (characters > MOST.unigram) throw new Error(`its vocabulary has more than ${MOST.unigram} characters`);
 }
 
-/** Characters that all rules may write for one text, plus as many times the length of the text. */
+/** All rules together may write this many characters for one text, plus this many per character of the text. */
 const ALWAYS = 1 << 22;
 const PER_CHARACTER = 256;
-const NODE = 16; // units, besides its length, per piece of a scored vocabulary that begins at a place of the text
+const NODE = 16; // units that a piece of a scored vocabulary costs besides its length where the text may continue with it
 
 interface Rule {
   normalizers?: Rule[];

@@ -62,8 +62,8 @@ export class Graph {
     return this.expand(this.scalar(0), shape);
   }
   /**
-   * @param direct the node of the value writes the output itself, which it can do in place; otherwise the output is a copy.
-   * Such a value is one output only.
+   * @param direct the node of the value writes the output itself, perhaps in place; the value cannot be a second output.
+   * Otherwise the output is a copy.
    */
   output(name: string, value: Value, { direct = false } = {}): void {
     if (this.outputs.some((o) => o.name === name)) throw new TypeError(`there are two outputs ${name}`);
@@ -126,7 +126,7 @@ export class Graph {
   cumSum(x: Value, axis: number): Value {
     return this.one('CumSum', [x], { axis });
   }
-  /** [values, positions] of the k largest or smallest numbers of the last axis, the best first. */
+  /** @returns [values, positions] of the k largest or smallest numbers of the last axis, the best first */
   topK(x: Value, k: number, largest = true): [Value, Value] {
     return this.apply('TopK', [x], { k, largest }) as unknown as [Value, Value];
   }
@@ -140,15 +140,11 @@ export class Graph {
     return factor === 1 ? x : this.mul(x, this.scalar(factor));
   }
   fusedMatMul(a: Value, b: Value, o: { transA?: boolean; transB?: boolean; alpha?: number } = {}): Value {
-    return this.one('FusedMatMul', [a, b], {
-      transA: o.transA ?? false,
-      transB: o.transB ?? false,
-      alpha: o.alpha ?? 1,
-    });
+    return this.one('FusedMatMul', [a, b], { transA: false, transB: false, alpha: 1, ...o });
   }
   gemm(a: Value, b: Value, o: { transA?: boolean; transB?: boolean; alpha?: number; c?: Value } = {}): Value {
-    const attrs = { transA: o.transA ?? false, transB: o.transB ?? false, alpha: o.alpha ?? 1 };
-    return this.one('Gemm', o.c ? [a, b, o.c] : [a, b], attrs);
+    const { c, ...attrs } = { transA: false, transB: false, alpha: 1, ...o };
+    return this.one('Gemm', c ? [a, b, c] : [a, b], attrs);
   }
   dequantize(q: Value, scale: Value, zero: Value, blockSize: number): Value {
     return this.one('DequantizeLinear', [q, scale, zero], { blockSize });
@@ -159,18 +155,18 @@ export class Graph {
   rmsNorm(x: Value, scale: Value, epsilon: number): Value {
     return this.one('SimplifiedLayerNormalization', [x, scale], { epsilon });
   }
-  /** [RMSNorm of x + skip, x + skip] */
+  /** @returns [RMSNorm of x + skip, x + skip] */
   skipRmsNorm(x: Value, skip: Value, scale: Value, epsilon: number): [Value, Value] {
     return this.apply('SkipSimplifiedLayerNormalization', [x, skip, scale], { epsilon }) as unknown as [Value, Value];
   }
-  /** [mixed, keys, values]; see op.ts. */
+  /** @returns [mixed, keys, values], see op.ts */
   groupQueryAttention(inputs: readonly Value[], attrs: OpAttributes['GroupQueryAttention']): [Value, Value, Value] {
     return this.apply('GroupQueryAttention', inputs, attrs) as unknown as [Value, Value, Value];
   }
   tensorScatter(cache: Value, fresh: Value, start: Value): Value {
     return this.one('TensorScatter', [cache, fresh, start], {});
   }
-  /** @param filled int64 [B]; absent: all */
+  /** @param o.filled int64 [B], the number of keys that a row has; absent: all */
   attention(q: Value, k: Value, v: Value, scale: number, o: { causal: boolean; filled?: Value }): Value {
     return this.one('Attention', o.filled ? [q, k, v, o.filled] : [q, k, v], { scale, causal: o.causal });
   }
@@ -223,7 +219,8 @@ export class Graph {
   }
 }
 
-function dtypeOf(data: InlineData): DType {
+/** The type that an array holds. Arrays of bytes hold uint8. */
+export function dtypeOf(data: InlineData): DType {
   if (data instanceof Float64Array) return 'float64';
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof BigInt64Array) return 'int64';

@@ -5,7 +5,7 @@ import type { Graph } from './graph.js';
 import type { DType, Node, Op, Value } from './op.js';
 
 export type Half = 'float16' | 'bfloat16';
-/** By the name in configurations. */
+/** The types by their names in configurations. */
 export const HALF = { f32: undefined, f16: 'float16', bf16: 'bfloat16' } as const;
 
 const PRODUCTS: ReadonlySet<Op> = new Set(['MatMul', 'FusedMatMul', 'Gemm']);
@@ -18,7 +18,7 @@ const MOVES: ReadonlySet<Op> = new Set([
   ...(['Reshape', 'Transpose', 'Slice', 'Concat', 'Expand', 'Gather', 'GatherND', 'GatherElements'] as const),
 ]);
 const SIXTEEN: ReadonlySet<DType> = new Set<DType>(['float16', 'bfloat16']);
-const NARROW = 16; // such columns are statistics, and gradients of few numbers
+const NARROW = 16; // columns: fewer are statistics, or gradients of few numbers
 
 /**
  * Changes the graph in place. Its outputs stay in f32.
@@ -78,7 +78,7 @@ export function toHalf(g: Graph, half: Half, inputs: ReadonlySet<string>, vocab:
   g.prune();
 }
 
-/** A scalar, a vector, or few columns. */
+/** Whether it is a scalar, a vector, or a matrix of few columns. */
 const isNarrow = ({ shape }: Value): boolean => shape.length < 2 || Number(shape.at(-1)) <= NARROW;
-/** One row or one column: its product stays in f32. */
+/** Whether it has one row or one column. Such a product stays in f32. */
 const isVector = ({ shape }: Value): boolean => shape.slice(-2).includes(1);

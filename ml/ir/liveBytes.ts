@@ -1,15 +1,15 @@
-// How much memory the tensors of a graph take, without running it: each is alive from the node that makes it to the last one that
-// reads it, in the order in which ONNX Runtime runs the nodes.
+// Computes how much memory the tensors of a graph take, without running it. A tensor is alive from the node that makes it to the last
+// node that reads it, in the order in which ONNX Runtime runs the nodes.
 import type { Graph } from './graph.js';
 import { bytesOf, type Node, type Op, sizeOf, type Value } from './op.js';
 
-const GRAIN = 256; // bytes; the arena rounds up
-/** They write over an input of the same size that nobody reads afterwards. */
+const GRAIN = 256; // bytes; the arena rounds sizes up to a multiple
+/** These operations write over an input of the same size that nobody reads afterwards. */
 const IN_PLACE: ReadonlySet<Op> = new Set(['Add', 'Sub', 'Mul', 'Min', 'Neg', 'Exp', 'Sigmoid', 'QuickGelu', 'Clip']);
 
 /**
- * The largest number of bytes that are alive at once, with the constants in the graph. All shapes must be numbers.
- * @param isHeld inputs that are in memory anyway, such as weights
+ * The largest number of bytes that are alive at once, constants in the graph included. All sizes must be numbers.
+ * @param isHeld whether an input is in memory anyway, such as weights, so that it does not count
  */
 export function peakBytes(graph: Graph, isHeld: (input: Value) => boolean): number {
   const order = executionOrder(graph);
@@ -24,7 +24,7 @@ export function peakBytes(graph: Graph, isHeld: (input: Value) => boolean): numb
     for (const input of inputs) count(input);
   }
   for (const { value } of graph.outputs) count(value); // read at the end
-  const bound = new Set(graph.outputs.flatMap(({ value, direct }) => (direct ? [value] : []))); // to memory of the caller
+  const bound = new Set(graph.outputs.flatMap(({ value, direct }) => (direct ? [value] : []))); // memory of the caller
   let live = 0;
   const lasting = new Set<Value>(graph.constants.keys());
   for (const [value, data] of graph.constants) if (data.kind === 'inline') live += sizeIn(value);
@@ -46,7 +46,7 @@ export function peakBytes(graph: Graph, isHeld: (input: Value) => boolean): numb
     for (const value of made) live += sizeIn(value);
     peak = Math.max(peak, live);
     for (const buffer of ended) live -= sizeIn(buffer);
-    for (const value of made) if (!reads.has(value)) live -= sizeIn(value); // nobody reads it
+    for (const value of made) if (!reads.has(value)) live -= sizeIn(value); // no node reads the result
   }
   return peak;
 }

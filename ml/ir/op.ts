@@ -1,6 +1,6 @@
-// The closed union of primitive operations. Every table over them (shapes, gradients, encoding) is a total
-// `Record<Op, …>`, so an operation without a rule does not compile. Names and meaning follow ONNX (opset 21, or
-// 24 where stated) and the com.microsoft domain; what ONNX takes as a constant input (axes, target shapes, bounds) is an attribute here.
+// All operations. Every table over them (shapes, gradients, encoding) is a total `Record<Op, …>`, so an operation without a rule does
+// not compile. Names and meaning follow ONNX (opset 21, or 24 where stated) and the com.microsoft domain. What ONNX takes as a
+// constant input (axes, target shapes, bounds) is an attribute here.
 
 export type DType = 'float64' | 'float32' | 'bfloat16' | 'float16' | 'int64' | 'int32' | 'uint8' | 'uint4' | 'bool';
 /** A number, or the name of a size that is only known at run time (decoding: batch, past length). `2·B·T` is a product. */
@@ -112,7 +112,6 @@ const BITS: Record<DType, number> = {
   uint4: 4, // two per byte, the first in the low half
   bool: 8,
 };
-/** Bytes of `count` elements. */
 export const bytesOf = (dtype: DType, count: number): number => Math.ceil((count * BITS[dtype]) / 8);
 
 export const isStatic = (shape: Shape): shape is readonly number[] => shape.every((d) => typeof d === 'number');

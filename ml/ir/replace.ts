@@ -1,4 +1,4 @@
-// Replaces operations of a finished graph by other operations that give the same results.
+// Replaces operations of a finished graph with other operations that give the same results.
 import type { Graph } from './graph.js';
 import type { Node, NodeOf, Op, Value } from './op.js';
 import { sameShape } from './op.js';

@@ -35,6 +35,10 @@ function axisOf(axis: number, rank: number): number {
   return positive;
 }
 
+/** Whether two shapes may differ at one axis only. */
+const sameExcept = (axis: number, a: Shape, b: Shape): boolean =>
+  a.length === b.length && a.every((d, i) => i === axis || d === b[i]);
+
 /** NumPy broadcasting; a symbolic size matches itself and 1. */
 function broadcast(a: Shape, b: Shape): Dim[] {
   const rank = Math.max(a.length, b.length);
@@ -47,14 +51,12 @@ function broadcast(a: Shape, b: Shape): Dim[] {
   });
 }
 
-const unary = ([x]: readonly TensorType[]): TensorType[] => {
-  return [{ dtype: floats(x!), shape: x!.shape }];
-};
+const unary = ([x]: readonly TensorType[]): TensorType[] => [{ dtype: floats(x!), shape: x!.shape }];
 const binary = ([a, b]: readonly TensorType[]): TensorType[] => [
   { dtype: floats(a!, b!), shape: broadcast(a!.shape, b!.shape) },
 ];
 
-/** Like `binary`, also for two int32 or two int64. */
+/** Like `binary`, but also takes two int32 or two int64. */
 const arithmetic =
   (dtype?: DType) =>
   ([a, b]: readonly TensorType[]): TensorType[] => {
@@ -105,7 +107,7 @@ function addDims(a: Dim, b: Dim): Dim {
   return `${a}+${b}`;
 }
 
-/** The number of elements: a number, times sizes that are only known at run time. */
+/** The number of elements as text: a number, times sizes that are only known at run time. */
 function countOf(shape: Shape): string {
   const factors = shape.flatMap((d) => String(d).split('·'));
   const isNumber = (factor: string): boolean => /^\d+$/.test(factor);
@@ -175,9 +177,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   LogSoftmax: unary,
   ReduceSum: reduce,
   ReduceMean: reduce,
-  Cast: (inputs, { to }) => {
-    return [{ dtype: to, shape: inputs[0]!.shape }];
-  },
+  Cast: (inputs, { to }) => [{ dtype: to, shape: inputs[0]!.shape }],
   MatMul: (inputs) => {
     const dtype = floats(...inputs);
     const [a, b] = [inputs[0]!.shape, inputs[1]!.shape];
@@ -296,9 +296,8 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
   },
   Transpose: (inputs, { perm }) => {
     const { dtype, shape } = inputs[0]!;
-    if (perm.length !== shape.length || ![...perm].sort((a, b) => a - b).every((p, i) => p === i)) {
+    if (perm.length !== shape.length || ![...perm].sort((a, b) => a - b).every((p, i) => p === i))
       fail(`[${perm.join(', ')}] does not permute ${show(inputs[0]!)}`);
-    }
     return [{ dtype, shape: perm.map((p) => shape[p]!) }];
   },
   Slice: (inputs, { axis, start, end }) => {
@@ -326,15 +325,9 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     if (inputs.length === 0) fail('takes at least one input');
     const { dtype, shape } = inputs[0]!;
     const at = axisOf(axis, shape.length);
-    for (const t of inputs) {
-      if (
-        t.dtype !== dtype ||
-        t.shape.length !== shape.length ||
-        !t.shape.every((d, i) => i === at || d === shape[i])
-      ) {
+    for (const t of inputs)
+      if (t.dtype !== dtype || !sameExcept(at, t.shape, shape))
         fail(`${show(t)} does not join ${show(inputs[0]!)} on axis ${at}`);
-      }
-    }
     const total = inputs.slice(1).reduce<Dim>((sum, t) => addDims(sum, t.shape[at]!), shape[at]!);
     return [{ dtype, shape: shape.map((d, i) => (i === at ? total : d)) }];
   },
@@ -357,9 +350,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     const [data, indices] = inputs as [TensorType, TensorType];
     integers(indices);
     const at = axisOf(axis, data.shape.length);
-    if (indices.shape.length !== data.shape.length || !indices.shape.every((d, i) => i === at || d === data.shape[i])) {
-      fail(`indices ${show(indices)} do not fit ${show(data)}`);
-    }
+    if (!sameExcept(at, indices.shape, data.shape)) fail(`indices ${show(indices)} do not fit ${show(data)}`);
     return [{ dtype: data.dtype, shape: indices.shape }];
   },
   GatherND: (inputs) => {
@@ -371,9 +362,8 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
     const dtype = floats(data, updates);
     integers(indices);
     const at = axisOf(axis, data.shape.length);
-    if (!sameShape(indices.shape, updates.shape) || !indices.shape.every((d, i) => i === at || d === data.shape[i])) {
+    if (!sameShape(indices.shape, updates.shape) || !sameExcept(at, indices.shape, data.shape))
       fail(`updates ${show(updates)} do not fit ${show(data)}`);
-    }
     return [{ dtype, shape: data.shape }];
   },
   ScatterND: (inputs, { add }) => {
@@ -387,7 +377,7 @@ const SHAPE_RULES: { readonly [K in Op]: ShapeRule<K> } = {
 
 export const OPERATIONS = Object.keys(SHAPE_RULES) as Op[];
 
-/** The number of inputs. Operations that are not listed have one. */
+/** The numbers of inputs that operations may have. Operations that are not listed have one. */
 const INPUTS: { readonly [K in Op]?: readonly number[] } = {
   Add: [2],
   Sub: [2],

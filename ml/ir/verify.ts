@@ -17,20 +17,17 @@ export function verify(graph: Graph): void {
   graph.inputs.forEach(define);
   for (const value of graph.constants.keys()) define(value);
   graph.nodes.forEach((node, index) => {
-    for (const input of node.inputs) {
+    for (const input of node.inputs)
       if (!defined.has(input))
         throw new TypeError(`node ${index} (${node.op}) uses ${input.name} before it is defined`);
-    }
     const types = inferTypes(node.op, node.inputs, node.attrs);
     node.outputs.forEach((output, i) => {
       const type = types[i];
-      if (!type || type.dtype !== output.dtype || !sameShape(type.shape, output.shape)) {
+      if (type?.dtype !== output.dtype || !sameShape(type.shape, output.shape))
         throw new TypeError(`node ${index} (${node.op}): ${output.name} does not have the inferred type`);
-      }
       define(output);
     });
   });
-  for (const { name, value } of graph.outputs) {
+  for (const { name, value } of graph.outputs)
     if (!defined.has(value)) throw new TypeError(`the output ${name} is not computed`);
-  }
 }

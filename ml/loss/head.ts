@@ -1,6 +1,6 @@
-// Log-probs of given tokens under the output projection, and their gradient, for a chunk of rows. A row is one position
-// of one sequence. A loss needs only row-wise results of [rows, vocab], so a graph processes its rows in chunks and holds
-// the logits of one chunk at a time. The gradient needs no one-hot matrix.
+// Log-probs of given tokens under the output projection, and their gradient, for a chunk of rows. A row is one position of one
+// sequence. A loss needs only results per row, so a graph processes its rows in chunks and holds the logits of one chunk at a
+// time. The gradient needs no one-hot matrix.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 
@@ -8,7 +8,7 @@ const CHUNK_ELEMENTS = 1 << 20;
 const MIN_CHUNK_ROWS = 256; // smaller chunks cost more time than they save memory
 const LARGE = { vocab: 1 << 16, chunkRows: 96 }; // fewer rows save 400 MB at a vocabulary of 152k
 
-const MIN_PROJECTED = 64; // rows
+const MIN_PROJECTED = 64; // the fewest rows that are projected
 
 interface RowRange {
   start: number;
@@ -43,7 +43,7 @@ export function rowsOf(g: Graph, x: Value, { start, end }: RowRange): Value {
   return start === 0 && end === x.shape[0] ? x : g.slice(x, 0, start, end);
 }
 
-/** One number per row, [rows, 1]. */
+/** Each value has one number per row, [rows, 1]. */
 export interface TokenScores {
   logprob: Value;
   /** −Σ p·log p over the vocabulary, in nats; only with the option `entropy`. */

@@ -8,18 +8,18 @@ import type { TokenScores } from './head.js';
 /** A coefficient of 0 leaves out its term, its inputs and its sums. */
 export interface PpoLoss {
   supervised?: boolean; // cross entropy instead of the clipped surrogate
-  clip: number; // the ratio stays above 1 − clip
-  clipHigh: number; // and below 1 + clipHigh
+  clip: number; // the clipped ratio is at least 1 − clip
+  clipHigh: number; // the clipped ratio is at most 1 + clipHigh
   entropyBonus: number;
   klCoefficient: number;
 }
 
 interface PolicyInputs {
-  old?: Value; // log-probs, unless supervised
+  old?: Value; // log-probs of the sampling policy; absent if supervised
   advantage: Value;
   mask: Value;
   weight: Value;
-  reference?: Value; // log-probs, with a KL penalty
+  reference?: Value; // log-probs of the reference; only with a KL penalty
 }
 
 /** Applies `part` to every input. */
@@ -34,7 +34,7 @@ export const mapInputs = (inputs: PolicyInputs, part: (x: Value) => Value): Poli
 const SUMS = ['loss', 'ratio', 'approxKl', 'clipped', 'entropy', 'tokens'] as const;
 type PolicySum = (typeof SUMS)[number] | 'policyLoss' | 'exactEntropy' | 'kl';
 
-/** Order of the columns of `perToken`. */
+/** The sums in the order of the columns of `perToken`. */
 export function ppoSums(loss: PpoLoss): PolicySum[] {
   const sums: PolicySum[] = [...SUMS];
   if (loss.entropyBonus > 0 || loss.klCoefficient > 0) sums.push('policyLoss');

@@ -1,5 +1,5 @@
-// Whole training programs: the forward pass, the loss, and the backward pass derived from them. The gradients are one flat
-// output, first layer first. That order also lets ONNX Runtime free activations as early as possible.
+// Graphs for training: the forward pass, the loss, and the backward pass derived from them. The gradients are one flat output that
+// starts with the first layer. That order also lets ONNX Runtime free activations as early as possible.
 import { backward } from '../autodiff/backward.js';
 import { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
@@ -15,7 +15,7 @@ import { mapInputs, type PpoLoss, ppoObjective, ppoSums } from './objectives.js'
 interface ProgramOptions {
   locations?: WeightLocations; // parameters that stay in their files; absent: all are inputs
   checkpointing?: boolean; // keep only the inputs of each layer for the backward pass
-  lossScaled?: boolean; // small gradients do not fit into 16 bits: multiply by the input lossScale [1]. So are the outputs.
+  lossScaled?: boolean; // the input lossScale [1] multiplies the gradients, because small ones do not fit into 16 bits
 }
 
 const lossScale = (g: Graph, isScaled: boolean): ((seed: Value) => Value) => {
@@ -44,7 +44,6 @@ function selection(g: Graph, rows: number, projected: number): (x: Value) => Val
   return (x) => g.gather(x, trained);
 }
 
-/** The outputs of the score graph: log-probs at a temperature, with or without entropies. */
 export interface ScoreOutputs {
   temperature: number;
   entropies?: boolean;
@@ -52,7 +51,7 @@ export interface ScoreOutputs {
 
 /**
  * Inputs: those of decoderForward, parameters, adapter; target int64 [N, 1]; if `projected` is less than N, also trained
- * int64 [projected] → logprobs of target and, as `outputs` says, entropies in nats, [N, 1] or [projected, 1].
+ * int64 [projected] → logprobs of target and, if `outputs` asks for them, entropies in nats, [N, 1] or [projected, 1].
  */
 export function buildScoreGraph(
   c: DecoderConfig,

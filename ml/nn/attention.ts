@@ -1,4 +1,4 @@
-// Causal attention over whole sequences, for scoring and training.
+// Causal attention over whole sequences, which scoring and training use.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 
@@ -37,14 +37,14 @@ export function causalAttention(g: Graph, q: Value, k: Value, v: Value, block: n
   return g.concat(blocks, 2);
 }
 
-/** What is added to the scores of queries start..end against keys 0..end: [1 or B, 1, end − start, end], or without 1s. */
+/** Gives what is added to the scores of queries start..end and keys 0..end: [1 or B, 1, end − start, end], perhaps without the ones. */
 type MaskOf = (start: number, end: number) => Value;
 
-/** Parts of a mask [B, 1, T, T] that is an input. */
+/** Takes the parts from a mask [B, 1, T, T] that is an input. */
 export const partsOfMask = (g: Graph, mask: Value): MaskOf =>
   sharedByLayers((start, end) => g.slice(g.slice(mask, 2, start, end), 3, 0, end));
 
-/** Parts of one constant [block, length], so that the masks of a graph grow with the length, not with its square. */
+/** Takes the parts from one constant [block, length], so that the masks of a graph grow with the length, not with its square. */
 export function causalMask(g: Graph, length: number, block: number): MaskOf {
   const rows = Math.min(block, length);
   const width = Math.ceil(length / rows) * rows;

@@ -12,7 +12,7 @@ import { ropeConstants } from './rope.js';
 export type CacheAttention = 'grouped' | 'scattered';
 export type CacheType = 'float32' | 'float16' | 'bfloat16';
 
-/** What a device has, and what is faster. Joining normed q, k and v copies from the host, which CUDA cannot record. */
+/** The fastest attention that a device has. CUDA cannot record the join of normed q, k and v, which copies from the host. */
 export const attentionFor = (c: DecoderConfig, device: 'cpu' | 'cuda', type: CacheType): CacheAttention =>
   device === 'cuda' && (type === 'float32' || c.qkNorm) ? 'scattered' : 'grouped';
 
@@ -22,7 +22,7 @@ interface Heads {
   v: Value; // [rows, KV, tokens, hd]
 }
 
-/** The names of the caches of a graph: k0, v0, k1, … The outputs have `.out` appended. */
+/** The names of the caches of a graph: k0, v0, k1, … The names of outputs end with `.out`. */
 export const cacheNames = ({ layers }: DecoderConfig): string[] =>
   Array.from({ length: layers }, (_, l) => [`k${l}`, `v${l}`]).flat();
 
@@ -40,7 +40,7 @@ export function inPlace(
 export class CachedHeads {
   private readonly tables: [cos: Value, sin: Value];
 
-  /** @param positions of the caches: rows of the rotary tables */
+  /** @param positions the length of the caches, and so the number of rows of the rotary tables */
   constructor(
     private readonly g: Graph,
     private readonly c: DecoderConfig,
@@ -53,8 +53,8 @@ export class CachedHeads {
   }
 
   /**
-   * For GroupQueryAttention: q, k and v side by side, and the tables if the kernel shall rotate.
-   * @param h [n, hidden] @param positions int64 [n, 1] of the tokens, if the kernel cannot rotate (ropeOutsideAttention)
+   * Inputs of GroupQueryAttention: q, k and v side by side, and the tables if the kernel shall rotate.
+   * @param h [n, hidden] @param positions of the tokens, int64 [n, 1], if the kernel cannot rotate (ropeOutsideAttention)
    */
   packed(h: Value, layer: number, positions?: Value): { qkv: Value; tables: Value[] } {
     const { g, c } = this;
@@ -70,7 +70,7 @@ export class CachedHeads {
     return { qkv: g.concat([rotated(q, c.heads), rotated(k, c.kvHeads), v], 1), tables };
   }
 
-  /** For Attention: rotated heads of one token a row. @param h [rows, hidden] @param positions int64 [rows, 1] */
+  /** Inputs of Attention: rotated heads of one token a row. @param h [rows, hidden] @param positions int64 [rows, 1] */
   ofStep(h: Value, layer: number, positions: Value): Heads {
     const { g, c } = this;
     const split = (x: Value, heads: number): Value => g.reshape(x, [h.shape[0]!, heads, 1, c.headDim]);
@@ -86,7 +86,7 @@ export class CachedHeads {
     return { q: g.slice(qk, 1, 0, c.heads), k: g.slice(qk, 1, c.heads, both), v: split(v, c.kvHeads) };
   }
 
-  /** For Attention: rotated heads of sequences from their start. @param batch int64 [3] (rows, length, −1) */
+  /** Inputs of Attention: rotated heads of sequences from their start. @param batch int64 [3] (rows, length, −1) */
   ofSequences(h: Value, layer: number, [rows, length]: readonly [string, string], batch: Value): Heads {
     const { g, c } = this;
     const start = g.indices([0]);

@@ -1,7 +1,7 @@
 // What the graphs need to know about a model: a pre-norm decoder with rotary positions, grouped-query attention and a
 // gated MLP. The files of ml/nn/architectures say how the model families differ.
 
-/** The matrices of a layer, in the order of the forward pass. All of them have LoRA tensors. */
+/** The matrices of a layer in the order of the forward pass. All of them have LoRA tensors. */
 export const PROJECTIONS = [
   'self_attn.q_proj',
   'self_attn.k_proj',
@@ -18,10 +18,9 @@ export interface RopeScaling {
   factor: number;
   lowFreqFactor: number;
   highFreqFactor: number;
-  originalContext: number; // tokens that the frequencies were trained for
+  originalContext: number; // the context length that the frequencies were trained for
 }
 
-/** Sizes and constants of a decoder. */
 export interface DecoderConfig {
   hidden: number;
   layers: number;

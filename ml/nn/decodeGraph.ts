@@ -11,7 +11,7 @@ import { decoderLayers, type LayerOptions, type ModelWeights, QKV } from './laye
 import { ropeConstants } from './rope.js';
 import { headNorm } from './tensorNames.js';
 
-/** What a graph tells about the next token: its logits, softmax(logits·scale), or the index of the largest logit. */
+/** What a graph returns for the next token: its logits, softmax(logits·scale), or the index of the largest logit. */
 export type OutputKind = 'logits' | 'probabilities' | 'greedy';
 
 export interface DecodeGraphOptions {
@@ -68,7 +68,7 @@ export function buildDecodeGraph(c: DecoderConfig, weightsOf: WeightsOf, options
 }
 
 /**
- * Steps only. This is faster for a small model, because the attention kernel of the other graph copies every cache.
+ * A graph for steps only. It is faster for a small model, because the attention kernel of the other graph copies every cache.
  * Inputs: ids int64 [B]; positions int64 [B, 1]; mask [B, 1, 1, 1, S] (0 for a filled position, else MASKED); per layer
  * k{l}, v{l} [B, KV, 1, S, hd], finite everywhere, S a multiple of 16 so that sums do not depend on the room; scale [1]
  * for probabilities → next as above with R = B; kv [2·layers·B·KV, hd].
@@ -110,7 +110,7 @@ export function buildStepGraph(c: DecoderConfig, weightsOf: WeightsOf, options: 
   return finish(g, c, weights, ids, { attention }, presentKv, options.output);
 }
 
-/** q, k and v [N, heads·hd], q and k with Qwen3's norm over each head if the model has it. */
+/** q, k and v [N, heads·hd]. In models that have Qwen3's norm, it is applied to each head of q and k. */
 export function normedQkv(
   g: Graph,
   c: DecoderConfig,

@@ -1,4 +1,4 @@
-// The decoder over whole sequences, for scoring and training.
+// The decoder over whole sequences, which scoring and training use.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import { causalAttention, causalMask, partsOfMask, QUERY_BLOCK } from './attention.js';
@@ -10,23 +10,23 @@ import { SeparateWeights, type WeightLocations } from './separateWeights.js';
 import { headNorm } from './tensorNames.js';
 
 interface DecoderForward {
-  /** After the last norm, [B·T, hidden]. */
+  /** The hidden states after the last norm, [B·T, hidden]. */
   hidden: Value;
   /** The output projection, [vocab, hidden]. */
   head: Value;
   /** The parameters that are inputs, by name. */
   parameters: ReadonlyMap<string, Value>;
-  /** The LoRA tensors by PEFT name; empty without a LoRA. */
+  /** The LoRA tensors by PEFT's names; empty without an adapter. */
   adapter: Map<string, Value>;
   /** The values that enter each layer: enough to compute the layer again. */
   checkpoints: Value[];
 }
 
-/** Sequences × tokens of one compiled graph. */
+/** The sequences of one compiled graph, and their length. */
 export interface BatchShape {
   sequences: number;
   length: number;
-  branched?: boolean; // rows have branches, see train/branches.ts
+  branched?: boolean; // whether rows have branches, see train/branches.ts
   queryBlock?: number; // queries that attention computes together; default: what suits a CPU
 }
 

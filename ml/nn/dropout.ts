@@ -1,5 +1,5 @@
-// Dropout of the LoRA inputs. The mask is computed, not stored: it is a pure function of key, sequence, position, layer,
-// projection and feature, so it is the same wherever and whenever it is computed.
+// Dropout of the LoRA inputs. The mask is not stored. It is a function of key, sequence, position, layer, projection and feature,
+// so it is the same wherever and whenever it is computed.
 import { deriveKey, philox } from '../../core/base/random.js';
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
@@ -8,7 +8,7 @@ import { PROJECTIONS, type Projection } from './config.js';
 const COLUMNS = deriveKey('dropout columns');
 const SITES = deriveKey('dropout sites');
 
-/** Two int32 for each index: any number, and an even number. */
+/** Two int32 for each index: the first is any number, the second is even. */
 function pairs(count: number, first: number, key: readonly [number, number]): [Int32Array, Int32Array] {
   const [a, b] = [new Int32Array(count), new Int32Array(count)];
   for (let i = 0; i < count; i++) {
@@ -20,8 +20,9 @@ function pairs(count: number, first: number, key: readonly [number, number]): [I
 }
 
 /**
- * Inputs: dropoutA and dropoutB int32 [rows, 1], random, the second odd. Numbers of the column and of the site (layer and
- * projection) are added to both. The product of the two sums modulo 2³² is uniform, because x ↦ x·odd is a permutation.
+ * Inputs: random numbers dropoutA and dropoutB int32 [rows, 1]; those of dropoutB are odd. A number of the column and one of
+ * the site (layer and projection) are added to each. The product of the two sums modulo 2³² is uniform, because x ↦ x·odd is a
+ * permutation.
  * An element is kept if the product, as an int32, is at most the (1 − rate) quantile.
  */
 export class LoraDropout {
@@ -39,7 +40,7 @@ export class LoraDropout {
     this.threshold = g.constant('dropout_threshold', [], Int32Array.of(share - 2 ** 31 - 1));
   }
 
-  /** x [rows, width] with a share `rate` of its elements set to 0. The others are not scaled. */
+  /** Sets a share `rate` of the elements of x [rows, width] to 0. The others are not scaled. */
   apply(x: Value, layer: number, projection: Projection): Value {
     const { g } = this;
     const columns = this.columnsOf(x.shape[1] as number);

@@ -1,12 +1,12 @@
-// An adapter for fused weights: the tensors of the projections that are one matrix are one pair of matrices, A side by side
-// and B block by block, so that B·A is the change of the whole matrix.
+// An adapter for fused weights. Projections that are one matrix get one pair of matrices: their As are stacked, and their Bs are
+// the blocks on the diagonal, so that B·A is the change of the whole matrix.
 import { Graph } from '../ir/graph.js';
 import type { DecoderConfig, Projection } from './config.js';
 import { GROUPS, type WeightInputs } from './fusedWeights.js';
 import { type Adapter, loraViews, projectionShape, type TensorData } from './layout.js';
 import { fusedLoraName, loraName, weightOf } from './tensorNames.js';
 
-/** The sizes of the tensors by name, for every layer and group of n projections: A [n·rank, in], B [out, n·rank]. */
+/** The sizes of all tensors by name. A group of n projections has A [n·rank, in] and B [out, n·rank]. */
 export function fusedAdapterShapes(c: DecoderConfig, rank: number): Map<string, [rows: number, columns: number]> {
   const shapes = new Map<string, [number, number]>();
   for (let layer = 0; layer < c.layers; layer++)
@@ -19,7 +19,7 @@ export function fusedAdapterShapes(c: DecoderConfig, rank: number): Map<string, 
   return shapes;
 }
 
-/** All tensors by name. B has the factor α/r. */
+/** All tensors by name. B contains the factor α/r. */
 export function fuseAdapter(c: DecoderConfig, adapter: Adapter): Map<string, TensorData> {
   const { rank, alpha } = adapter;
   const lora = loraViews(c, adapter);
@@ -30,7 +30,7 @@ export function fuseAdapter(c: DecoderConfig, adapter: Adapter): Map<string, Ten
     for (const group of GROUPS) {
       const weight = weightOf(layer, group[0]!);
       const [a, b] = [fused.get(fusedLoraName(weight, 'A'))!.data, fused.get(fusedLoraName(weight, 'B'))!.data];
-      let row = 0; // first row of the projection in B
+      let row = 0; // the first row of the projection in B
       group.forEach((projection, i) => {
         a.set(lora.get(loraName(layer, projection, 'A'))!.data, i * rank * projectionShape(c, projection)[1]);
         const { data } = lora.get(loraName(layer, projection, 'B'))!;

@@ -1,6 +1,6 @@
-// The weights of a small model for generation: in memory, with the adapter merged in. Matrices that multiply the same
-// rows are fused into one, and the runtime reorders them once for its kernels. On a device they are inputs instead, which
-// all graphs share.
+// The weights of a small model for generation. They are in memory, and the adapter is merged in. Matrices that multiply the same
+// rows are fused into one, and the runtime reorders them once for its kernels. On a device, weights are inputs that all graphs
+// share.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import type { DecoderConfig, Projection } from './config.js';
@@ -8,21 +8,21 @@ import { GATE_UP, type ModelWeights, QKV } from './layers.js';
 import { hasBias, type LayoutEntry, layoutSize, parameterLayout, projectionShape } from './layout.js';
 import { biasOf, EMBEDDING, fusedLoraName, HEAD, weightOf } from './tensorNames.js';
 
-/** Stands for a file name: the session gets the bytes of `fuseWeights` under it. */
+/** Stands for the name of a file: the session finds the bytes of `fuseWeights` under it. */
 export const FUSED_WEIGHTS = 'fused-weights';
 
-/** The projections that are one matrix. */
+/** The groups of projections that are one matrix. */
 export const GROUPS: readonly (readonly Projection[])[] = [QKV, ['self_attn.o_proj'], GATE_UP, ['mlp.down_proj']];
 export const fusedLayout = (c: DecoderConfig): LayoutEntry[] => parameterLayout(c, GROUPS);
 
-/** A tensor of graphs whose weights are inputs: the rows of its parts, one after the other. */
+/** A tensor of graphs whose weights are inputs. It has the rows of its parts, one part after the other. */
 export interface FusedInput {
-  name: string; // that of the first part
+  name: string; // the name of the first part
   shape: number[];
   parts: LayoutEntry[];
 }
 
-/** Training can bind the parts as views. So no factor is folded into the queries, unlike in `fuseWeights`. */
+/** Training binds the parts as views, so no factor is folded into the queries as in `fuseWeights`. */
 export function fusedInputs(c: DecoderConfig): FusedInput[] {
   const others = GROUPS.flatMap(([_, ...rest]) => rest.map((projection) => `.${projection}.`));
   const inputs: FusedInput[] = [];
@@ -59,7 +59,7 @@ const scalesQueries = ({ headDim }: DecoderConfig): boolean => Number.isInteger(
 const determinesQueries = ({ qkNorm }: DecoderConfig, name: string): boolean =>
   qkNorm ? name.endsWith('.q_norm.weight') : name.includes('.q_proj.');
 
-/** Weights that are inputs: `fusedInputs`. With a rank, also an adapter beside them: `fuseAdapter`. */
+/** Weights that are inputs (`fusedInputs`). With a rank, there is an adapter beside them (`fuseAdapter`). */
 export interface WeightInputs {
   type: 'float32' | 'float16' | 'bfloat16';
   rank?: number;
@@ -117,7 +117,7 @@ export class FusedWeights implements ModelWeights {
     });
   }
 
-  /** As many numbers as the shape holds, starting with those of `name`; or an input. */
+  /** An input, or a constant of as many numbers as the shape holds, which starts with those of `name`. */
   private constant(name: string, shape: readonly number[]): Value {
     const known = this.constants.get(name);
     if (known) return known;

@@ -17,7 +17,7 @@ export interface ModelWeights {
   scale(name: string, size: number): Value;
   /** x·Wᵀ + b of each projection, x [n, in] → [n, out]. */
   separate(x: Value, layer: number, projections: readonly Projection[]): Value[];
-  /** The same, side by side in one value. */
+  /** What `separate` returns, side by side in one value. */
   fused(x: Value, layer: number, projections: readonly Projection[]): Value;
   /** x [n, hidden] → logits [n, vocab]. */
   logits(x: Value): Value;
@@ -26,15 +26,15 @@ export interface ModelWeights {
 export interface LayerOptions {
   /** The heads of a layer before its output projection: h [n, hidden] → [n, H·hd]. */
   attention(h: Value, layer: number): Value;
-  /** [RMSNorm of x + y, x + y] */
+  /** Returns [RMSNorm of x + y, x + y]. */
   addAndNorm(x: Value, y: Value, scale: Value): [Value, Value];
   /** Indices of the tokens whose output is needed; absent: all. */
   outputs?: Value;
 }
 
 /**
- * ids [n] → the hidden states after the last norm. `checkpoints` are the values that enter each layer and the last norm:
- * enough to compute a layer again.
+ * ids [n] → the hidden states after the last norm. `checkpoints` are the values that enter each layer and the last norm. They
+ * are enough to compute a layer again.
  */
 export function decoderLayers(
   g: Graph,

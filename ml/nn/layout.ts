@@ -1,4 +1,4 @@
-// The order in which tensors follow each other in a flat vector: the parameters of a model, and those of an adapter.
+// The order of tensors in flat vectors: the parameters of a model, and those of an adapter.
 import { type DecoderConfig, PROJECTIONS, type Projection } from './config.js';
 import {
   biasOf,
@@ -16,17 +16,16 @@ import {
 export interface LayoutEntry {
   name: string;
   shape: number[];
-  offset: number; // counts elements
+  offset: number; // the index of its first element
 }
 
-/** The sizes of an adapter. */
 export interface LoraShape {
   rank: number;
   alpha: number;
-  dropout?: number; // rate on the LoRA inputs; only in training
+  dropout?: number; // the rate of dropout on the LoRA inputs; only in training
 }
 
-/** All LoRA tensors as one flat vector in the order of `loraLayout`. */
+/** An adapter. `values` has all LoRA tensors in the order of `loraLayout`. */
 export interface Adapter {
   rank: number;
   alpha: number;
@@ -40,7 +39,7 @@ export interface IdentifiedAdapter extends Adapter {
 
 export const elements = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
-const BLOCK = 1 << 22; // weights in memory at once
+const BLOCK = 1 << 22; // the most weights that are in memory at once
 
 /** How a tensor is read in parts of `step` rows. A vector has rows of one number. */
 export function rowsOf(shape: readonly number[]): { width: number; count: number; step: number } {
@@ -112,7 +111,7 @@ export function loraLayout(c: DecoderConfig, rank: number): LayoutEntry[] {
   return layOut(tensors);
 }
 
-/** Elements of a flat vector of this layout. */
+/** The number of elements of a flat vector. */
 export function layoutSize(layout: readonly LayoutEntry[]): number {
   const last = layout.at(-1);
   return last ? last.offset + elements(last.shape) : 0;
@@ -127,11 +126,11 @@ export interface TensorData {
 /** Views, not copies, of a flat vector's tensors. @throws RangeError if the vector has another length */
 export function viewsOf(layout: readonly LayoutEntry[], flat: Float32Array): Map<string, TensorData> {
   if (flat.length !== layoutSize(layout))
-    throw new RangeError(`${flat.length} values for a layout of ${layoutSize(layout)}`);
+    throw new RangeError(`${flat.length} values do not fit a layout of ${layoutSize(layout)}`);
   const view = ({ shape, offset }: LayoutEntry) => flat.subarray(offset, offset + elements(shape));
   return new Map(layout.map((entry) => [entry.name, { shape: entry.shape, data: view(entry) }]));
 }
 
-/** The LoRA tensors of an adapter. */
+/** The LoRA tensors of an adapter by name. */
 export const loraViews = (c: DecoderConfig, { rank, values }: { rank: number; values: Float32Array }) =>
   viewsOf(loraLayout(c, rank), values);

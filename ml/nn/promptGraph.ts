@@ -1,4 +1,4 @@
-// Reads the starts of new sequences into any rows of the caches of buildSamplingStep.
+// A graph that reads the starts of new sequences into rows of the caches of buildSamplingStep.
 import { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import { type CacheAttention, CachedHeads, type CacheType, cacheNames, inPlace } from './cacheAttention.js';
@@ -7,7 +7,7 @@ import { checkHeadSize, ropeOutsideAttention, type WeightsOf } from './decodeGra
 import { decoderLayers } from './layers.js';
 
 export interface PromptGraphOptions {
-  positions: number; // length of the caches
+  positions: number; // the length of the caches
   attention: CacheAttention;
   type?: CacheType; // weights and caches have it; default float32
 }
@@ -32,7 +32,7 @@ export function buildPromptGraph(c: DecoderConfig, weightsOf: WeightsOf, options
   const batch = g.input('batch', 'int64', [3]);
   const places = g.input('places', 'int64', [`${KV}·${N}`, 3]);
   const heads = new CachedHeads(g, c, weights, type, positions);
-  const fresh: Value[] = []; // k0, v0, k1, … over all layers
+  const fresh: Value[] = []; // the new keys and values, in the order of cacheNames
 
   const grouped = (): ((h: Value, layer: number) => Value) => {
     checkHeadSize(c);
@@ -62,6 +62,6 @@ export function buildPromptGraph(c: DecoderConfig, weightsOf: WeightsOf, options
     const lines = g.reshape(fresh[i]!, [places.shape[0]!, hd]);
     inPlace(g, name, type, ['rows', KV, positions, hd], (cache) => g.replaceND(cache, places, lines));
   });
-  g.prune({ inputs: true }); // what follows the last keys and values; CUDA would copy unused inputs to the host
+  g.prune({ inputs: true }); // drops what follows the last keys and values; CUDA would copy unused inputs to the host
   return g;
 }

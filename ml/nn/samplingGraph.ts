@@ -1,13 +1,13 @@
-// Samples the next token of every row inside a graph, by the same rule as ml/decode/sampler.ts: the token at which the
-// running sum of probabilities, in token order, passes uniform · their sum. Running sums have 64 bits.
+// Samples the next token of every row inside a graph, by the rule of ml/decode/sampler.ts: the token at which the running sum of
+// probabilities, in token order, passes uniform · their sum. Running sums have 64 bits.
 import type { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 
 /** What a graph samples from. Temperature and the value of topP are inputs. */
 export interface GraphSampling {
-  greedy?: boolean; // the largest logit
-  topK?: number; // the k most likely tokens; the lower number wins between equally likely ones
-  topP?: boolean; // the fewest most likely of those k whose probabilities reach topP; needs topK
+  greedy?: boolean; // take the largest logit
+  topK?: number; // keep the k most likely tokens; the lower number wins between equally likely ones
+  topP?: boolean; // keep the fewest most likely of those k whose probabilities reach topP; needs topK
 }
 
 /** Stands for a token if the probabilities of a row are not finite. Only greedy sampling does not notice. */
@@ -36,7 +36,7 @@ interface Located {
   total: Value; // float64 [rows, 1], the sum of the probabilities: about 1
 }
 
-/** In two levels: the block of tokens in which the sum passes the target, then the token in it. */
+/** Locates the token in two levels: the block in which the sum passes the target, then the token in the block. */
 function fromAll(g: Graph, scaled: Value, uniforms: Value): Located {
   const [rows, vocab] = scaled.shape as [number, number];
   const block = greatestCommonDivisor(vocab, BLOCK); // equal blocks need no padding
@@ -47,7 +47,7 @@ function fromAll(g: Graph, scaled: Value, uniforms: Value): Located {
   const total = last(g, running);
   const target = g.mul(uniforms, total);
   const index = countUpTo(g, running, target);
-  // Gather on all blocks of all rows, because GatherND copies sizes from the host, which a recorded CUDA graph must not
+  // Gather reads from all blocks of all rows: GatherND would copy sizes from the host, which a recorded CUDA graph must not do
   const firsts = g.indices(Array.from({ length: rows }, (_, row) => row * blocks));
   const own = g.gather(g.reshape(probabilities, [rows * blocks, block]), g.add(g.reshape(index, [rows]), firsts));
   const before = g.sub(g.gatherElements(running, index, 1), g.gatherElements(sums, index, 1));
@@ -63,7 +63,7 @@ function fromMostLikely(g: Graph, scaled: Value, { topK, topP }: GraphSampling, 
   if (topP) {
     const running = g.cumSum(probabilities, 1);
     const mass = g.mul(last(g, running), g.input('topP', 'float64', [1]));
-    const dropped = g.lessOrEqual(mass, g.sub(running, probabilities)); // the more likely ones reach it
+    const dropped = g.lessOrEqual(mass, g.sub(running, probabilities)); // the more likely tokens reach topP
     probabilities = g.where(dropped, g.constant('zero', [1], new Float64Array(1)), probabilities);
   }
   const [ordered, positions] = g.topK(tokens, topK!, false);
@@ -84,7 +84,7 @@ function locate(g: Graph, running: Value, target: Value): Value {
   return countUpTo(g, running, g.min(target, most));
 }
 
-/** How many numbers of each row are at most the target: int64 [rows, 1]. A sum, because ReduceMax needs cuDNN on CUDA. */
+/** How many numbers of each row are at most the target: int64 [rows, 1]. It sums, because ReduceMax would need cuDNN on CUDA. */
 function countUpTo(g: Graph, x: Value, target: Value): Value {
   return g.cast(g.reduceSum(g.cast(g.lessOrEqual(x, target), 'float32'), [1], true), 'int64');
 }

@@ -1,6 +1,6 @@
-// Every parameter by its own name: an input that each run feeds, so that one compiled graph serves any weights, or a
-// constant that stays in its file. ONNX Runtime maps such files, so all graphs, threads and processes share one copy.
-// LoRA tensors are always inputs.
+// Weights in which every parameter has its own name. It is an input that each run feeds, so that one compiled graph serves any
+// weights, or a constant that stays in its file. ONNX Runtime maps these files, so all graphs, threads and processes share one
+// copy. LoRA tensors are always inputs.
 import type { Graph } from '../ir/graph.js';
 import type { DType, Value } from '../ir/op.js';
 import type { DecoderConfig, Projection } from './config.js';
@@ -9,19 +9,19 @@ import type { ModelWeights } from './layers.js';
 import { type LoraShape, projectionShape } from './layout.js';
 import { biasOf, EMBEDDING, HEAD, loraName, weightOf } from './tensorNames.js';
 
-/** Bytes of a file: little endian, row major. */
+/** The start of bytes in a file, which are little endian and row major. */
 export interface FileRange {
-  location: string; // file name, relative to the folder that the session names
-  offset: number; // bytes
+  location: string; // the name of the file, relative to the folder that the session names
+  offset: number; // the first byte
 }
 export interface StoredTensor extends FileRange {
   dtype: 'float32' | 'bfloat16' | 'float16';
 }
-/** A quantized matrix [out, in]: w = scale·(q − 2^(bits−1)). Groups of `groupSize` weights of a row share a scale. */
-interface PackedTensor {
+/** A quantized matrix [out, in] with w = scale·(q − 2^(bits−1)). Groups of `groupSize` weights of a row share a scale. */
+export interface PackedTensor {
   bits: 4 | 8;
   groupSize: number;
-  values: FileRange; // out·in·bits/8 bytes; the first of two 4-bit weights is in the low half of the byte
+  values: FileRange; // out·in·bits/8 bytes; the first of two 4-bit weights is in the low half of its byte
   scales: FileRange; // f32 [out, in/groupSize]
   zeros: FileRange; // 2^(bits−1) in `bits` bits, one per scale
 }
@@ -46,7 +46,7 @@ export class SeparateWeights implements ModelWeights {
   private readonly locations: WeightLocations;
   private readonly dropout: LoraDropout | undefined;
 
-  /** @param rows of every x; only needed for dropout */
+  /** @param rows the number of rows of every x; only dropout needs it */
   constructor(
     private readonly g: Graph,
     private readonly c: DecoderConfig,
@@ -59,7 +59,7 @@ export class SeparateWeights implements ModelWeights {
   }
 
   embed(ids: Value): Value {
-    // converts the rows that are read, not the whole matrix
+    // the cast converts the rows that are read, not the whole matrix
     return this.g.cast(this.g.gather(this.raw(EMBEDDING, this.embeddingShape), ids), 'float32');
   }
   scale(name: string, size: number): Value {

@@ -1,6 +1,6 @@
-// One step of decoding that needs nothing from the host: every row reads its token, writes its caches, samples the next
-// token and records it. All sizes are constant, so that a row does not depend on how many others there are, and CUDA can
-// replay a recorded graph. The host runs chunks of `steps` such steps.
+// A graph for one step of decoding that needs nothing from the host: every row reads its token, writes its caches, samples the next
+// token and records it. All sizes are constant, so a row does not depend on the number of rows in use, and CUDA can replay a
+// recorded graph. The host runs chunks of `steps` steps.
 import { Graph } from '../ir/graph.js';
 import type { Value } from '../ir/op.js';
 import { type CacheAttention, CachedHeads, type CacheType, inPlace } from './cacheAttention.js';
@@ -11,8 +11,8 @@ import { type GraphSampling, sampleTokens } from './samplingGraph.js';
 
 export interface StepGraphOptions {
   rows: number;
-  positions: number; // length of the caches
-  steps: number; // length of a chunk
+  positions: number; // the length of the caches
+  steps: number; // the length of a chunk
   attention: CacheAttention;
   sampling: GraphSampling;
   type?: CacheType; // weights and caches have it; default float32
@@ -22,7 +22,7 @@ export interface StepGraphOptions {
 export const STATE = ['token', 'position', 'limit', 'step'] as const;
 /** What an ended row records. */
 export const NO_TOKEN = -1;
-/** In `ends`, marks a token that ends an answer: it counts as so many tokens. */
+/** The number in `ends` of a token that ends an answer. It counts as this many steps, so the row reaches its limit. */
 export const STOP = 2 ** 31;
 
 /**

@@ -1,4 +1,4 @@
-// The names of all tensors: Hugging Face's for the model, PEFT's for LoRA.
+// The names of all tensors. Those of a model are Hugging Face's, those of an adapter are PEFT's.
 import type { Projection } from './config.js';
 
 export const EMBEDDING = 'model.embed_tokens.weight';
@@ -19,5 +19,5 @@ export const loraName = (layer: number, projection: Projection, side: 'A' | 'B')
   `${LORA}.model.layers.${layer}.${projection}.lora_${side}.weight`;
 export const isLora = (name: string): boolean => name.startsWith(LORA);
 
-/** Of the matrix that several projections form; `weight` is the first one. */
+/** The LoRA name of a matrix that several projections form. `weight` is the name of the first one. */
 export const fusedLoraName = (weight: string, side: 'A' | 'B'): string => `${weight}.lora_${side}`;

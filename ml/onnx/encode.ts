@@ -1,37 +1,22 @@
 // Encodes a graph of the IR as an ONNX model (opset 21 or 24, com.microsoft 1) with the protobuf schema in schema.ts.
 import type { Graph } from '../ir/graph.js';
-import type { ConstantData, Dim, DType, NodeOf, Op, Shape, Value } from '../ir/op.js';
+import type { ConstantData, Dim, NodeOf, Op, Shape, Value } from '../ir/op.js';
 import { verify } from '../ir/verify.js';
-import { AttributeType, DataLocation, DataType, ModelProto } from './schema.js';
+import { ATTRIBUTE, DATA_TYPE, EXTERNAL, ModelProto } from './schema.js';
 
 const OPSET = 21;
 const NEWER: ReadonlySet<Op> = new Set(['TensorScatter', 'Attention']); // a graph with one of these needs opset 24
 const NEWER_OPSET = 24;
 const IR_VERSION = 10;
 const MICROSOFT = 'com.microsoft';
-const DATA_TYPE: Record<DType, number> = {
-  float64: DataType.DOUBLE,
-  float32: DataType.FLOAT,
-  bfloat16: DataType.BFLOAT16,
-  float16: DataType.FLOAT16,
-  int64: DataType.INT64,
-  int32: DataType.INT32,
-  uint8: DataType.UINT8,
-  uint4: DataType.UINT4,
-  bool: DataType.BOOL,
-};
 
-const int = (name: string, i: number): object => ({ name, type: AttributeType.INT, i });
+const int = (name: string, i: number): object => ({ name, type: ATTRIBUTE.int, i });
 const flag = (name: string, on: boolean): object => int(name, on ? 1 : 0);
-const float = (name: string, f: number): object => ({ name, type: AttributeType.FLOAT, f });
-const ints = (name: string, list: readonly number[]): object => ({
-  name,
-  type: AttributeType.INTS,
-  ints: [...list],
-});
+const float = (name: string, f: number): object => ({ name, type: ATTRIBUTE.float, f });
+const ints = (name: string, list: readonly number[]): object => ({ name, type: ATTRIBUTE.ints, ints: [...list] });
 const text = (name: string, s: string): object => ({
   name,
-  type: AttributeType.STRING,
+  type: ATTRIBUTE.string,
   s: new TextEncoder().encode(s),
 });
 
@@ -40,7 +25,7 @@ interface Encoding {
   domain?: string;
   attributes?: object[];
   operands?: (number | readonly number[])[]; // number: a float32 scalar; list: int64
-  inputs?: (Value | undefined)[]; // if optional ONNX inputs before others are absent
+  inputs?: (Value | undefined)[]; // undefined: an optional input of ONNX that is absent
   outputs?: (Value | undefined)[];
 }
 type EncodeRule<K extends Op> = (node: NodeOf<K>) => Encoding;
@@ -70,7 +55,7 @@ const ENCODE_RULES: { readonly [K in Op]: EncodeRule<K> } = {
   Sigmoid: plain,
   LessOrEqual: plain,
   Where: plain,
-  TensorScatter: plain, // along the second axis from the end
+  TensorScatter: plain, // ONNX scatters along the second axis from the end
   MatMul: plain,
   GatherND: plain,
   Softmax: lastAxis,
@@ -157,7 +142,7 @@ function initializer({ name, dtype, shape }: Value, constant: ConstantData): obj
     key,
     value: String(value),
   }));
-  return { ...tensor, dataLocation: DataLocation.EXTERNAL, externalData };
+  return { ...tensor, dataLocation: EXTERNAL, externalData };
 }
 
 /** Operands that ONNX takes as tensors. Equal operands are stored once. */

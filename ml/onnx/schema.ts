@@ -1,6 +1,7 @@
 // The part of the ONNX model format (IR version 10) that this project writes, as a protobuf schema. Field numbers are those
 // of the specification: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 import protobuf from 'protobufjs';
+import type { DType } from '../ir/op.js';
 
 const SCHEMA = `
 syntax = "proto2";
@@ -11,17 +12,8 @@ message AttributeProto {
   optional float f = 2;
   optional int64 i = 3;
   optional bytes s = 4;
-  repeated float floats = 7;
   repeated int64 ints = 8;
-  enum AttributeType {
-    UNDEFINED = 0;
-    FLOAT = 1;
-    INT = 2;
-    STRING = 3;
-    FLOATS = 6;
-    INTS = 7;
-  }
-  optional AttributeType type = 20;
+  optional int32 type = 20;
 }
 
 message ValueInfoProto {
@@ -59,28 +51,12 @@ message StringStringEntryProto {
 }
 
 message TensorProto {
-  enum DataType {
-    UNDEFINED = 0;
-    FLOAT = 1;
-    UINT8 = 2;
-    INT32 = 6;
-    INT64 = 7;
-    BOOL = 9;
-    FLOAT16 = 10;
-    DOUBLE = 11;
-    BFLOAT16 = 16;
-    UINT4 = 21;
-  }
-  enum DataLocation {
-    DEFAULT = 0;
-    EXTERNAL = 1;
-  }
   repeated int64 dims = 1;
   optional int32 dataType = 2;
   optional string name = 8;
   optional bytes rawData = 9;
   repeated StringStringEntryProto externalData = 13;
-  optional DataLocation dataLocation = 14;
+  optional int32 dataLocation = 14;
 }
 
 message TypeProto {
@@ -110,11 +86,18 @@ message OperatorSetIdProto {
 const { root } = protobuf.parse(SCHEMA);
 
 export const ModelProto = root.lookupType('onnx.ModelProto');
-/** The numbers of an enum by name. */
-const numbers = <K extends string>(name: string): Record<K, number> =>
-  root.lookupEnum(name).values as Record<K, number>;
-export const AttributeType = numbers<'FLOAT' | 'INT' | 'STRING' | 'INTS'>('onnx.AttributeProto.AttributeType');
-export const DataLocation = numbers<'EXTERNAL'>('onnx.TensorProto.DataLocation');
-export const DataType = numbers<
-  'DOUBLE' | 'FLOAT' | 'BFLOAT16' | 'FLOAT16' | 'INT64' | 'INT32' | 'UINT8' | 'UINT4' | 'BOOL'
->('onnx.TensorProto.DataType');
+
+// The values of the specification's enums that are written.
+export const ATTRIBUTE = { float: 1, int: 2, string: 3, ints: 7 } as const;
+export const EXTERNAL = 1; // the value of dataLocation for bytes in another file
+export const DATA_TYPE: Readonly<Record<DType, number>> = {
+  float32: 1,
+  uint8: 2,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+  float16: 10,
+  float64: 11,
+  bfloat16: 16,
+  uint4: 21,
+};

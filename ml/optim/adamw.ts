@@ -1,15 +1,15 @@
-// AdamW with decoupled weight decay (Loshchilov & Hutter 2019, alg. 2), as torch.optim.AdamW computes it: moments in
-// f32, bias correction in f64. Pure: no argument changes.
+// AdamW with decoupled weight decay (Loshchilov & Hutter 2019, alg. 2), as torch.optim.AdamW computes it: moments are in f32,
+// bias correction is in f64. No argument changes.
 
 export interface AdamWConfig {
   learningRate: number;
   betas: readonly [number, number];
   eps: number;
   weightDecay: number;
-  maxGradNorm: number; // of the whole vector; Infinity: no clipping
+  maxGradNorm: number; // limit for the norm of the whole vector; Infinity: no clipping
 }
 
-/** Moments aligned with the parameters. `step` counts applied updates. */
+/** The moments of every parameter. `step` counts applied updates. */
 export interface OptimizerState {
   step: number;
   m: Float32Array;
@@ -22,7 +22,7 @@ export const newOptimizerState = (size: number): OptimizerState => ({
   v: new Float32Array(size),
 });
 
-/** Euclidean norm, summed in index order in f64. */
+/** The Euclidean norm, summed in index order in f64. */
 export function globalNorm(gradients: Float32Array): number {
   let sum = 0;
   for (let i = 0; i < gradients.length; i++) sum += gradients[i]! * gradients[i]!;
@@ -36,11 +36,11 @@ export const clipFactor = (norm: number, max: number): number =>
 interface AdamWResult {
   parameters: Float32Array;
   state: OptimizerState;
-  gradNorm: number; // before clipping
+  gradNorm: number; // the norm before clipping
 }
 
 /**
- * One step. `decays` says which elements decay (norms and biases usually do not); absent: all of them.
+ * One step. `decays` says which elements decay; norms and biases usually do not. Absent: all decay.
  * @throws RangeError if the vectors differ in length or the gradient is not finite
  */
 export function adamwStep(
@@ -52,7 +52,9 @@ export function adamwStep(
 ): AdamWResult {
   const n = parameters.length;
   if (gradients.length !== n || state.m.length !== n || state.v.length !== n) {
-    throw new RangeError(`AdamW: ${n} parameters, ${gradients.length} gradients, ${state.m.length} moments`);
+    throw new RangeError(
+      `AdamW: ${n} parameters, ${gradients.length} gradients and ${state.m.length} moments must be equally many`,
+    );
   }
   const gradNorm = globalNorm(gradients);
   if (!Number.isFinite(gradNorm)) throw new RangeError('AdamW: the gradient is not finite');

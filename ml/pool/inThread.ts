@@ -1,5 +1,4 @@
-// Runs one job in a worker thread of its own, for work that is rare and would block an event loop. For a pool of threads
-// see pool.ts.
+// Runs one job in a thread of its own, for work that is rare and would block an event loop. pool.ts has a pool of threads.
 import { startThread } from '../../infra/scripts.js';
 
 /**
@@ -11,7 +10,7 @@ export function inThread<T>(script: URL, workerData: unknown, signal?: AbortSign
     const worker = startThread(script, workerData, signal);
     worker.once('message', (result: T) => {
       resolve(result);
-      void worker.terminate(); // connections that it keeps would keep it alive
+      void worker.terminate(); // open connections would keep the thread alive
     });
     worker.once('error', reject);
     worker.once('exit', (status) => reject(new Error(`its thread ended without an answer (exit status ${status})`)));

@@ -4,52 +4,48 @@ import type { TokenScores, Trajectory } from '../../core/schema/trajectory.js';
 import type { DecodeOptions, DecodeRequest, DecodeResult } from '../decode/decodeSession.js';
 import type { Provider } from '../device/providers.js';
 import type { Base } from '../engine/base.js';
-import type { AdamWConfig, GradientSums, LossConfig, OptimizerState, Precision } from '../engine/engine.js';
-import type { DecoderConfig } from '../nn/config.js';
+import type { AdamWConfig, EngineOptions, GradientSums, LossConfig, OptimizerState } from '../engine/engine.js';
+import type { ModelConfig } from '../hf/config.js';
 import type { IdentifiedAdapter } from '../nn/layout.js';
 import type { Row } from '../train/branches.js';
 import type { SupervisedSequence, SupervisedSums } from '../train/trainSession.js';
 
-export interface WorkerInit {
-  config: DecoderConfig;
-  contextLength: number;
+export interface WorkerInit
+  extends Pick<EngineOptions, 'precision' | 'checkpointing' | 'activationBytes' | 'decoderRows'> {
+  config: ModelConfig;
   base: Base;
-  precision: Precision | undefined; // as EngineOptions
-  checkpointing: boolean | undefined; // recompute layers in the backward pass; undefined: depends on their size
-  activationBytes: number | undefined; // as EngineOptions
-  batchBytes: number | undefined; // of keys and values of sequences that step together; more sequences wait. Default: any
-  keptBytes: number | undefined; // see TrainSessionOptions
   provider: Provider;
-  decoderRows?: number | undefined; // as EngineOptions
-  graphBytes: number; // of the graphs that a worker keeps open; 0: one at a time
+  batchBytes?: number; // the most that keys and values of sequences which step together take; others wait. Default: any
+  keptBytes?: number; // see TrainSessionOptions
+  graphBytes: number; // the most that the graphs take which a worker keeps open; 0: one at a time
   alternates: boolean; // the graphs of generation close before training, because their weights need much memory
 }
 
-interface Threaded {
-  threads: number; // that one worker uses
-}
-
+/** `threads` is the number of threads that one worker uses. */
 export type Job =
-  | (Threaded & {
+  | {
       kind: 'generate';
+      threads: number;
       adapter?: IdentifiedAdapter;
       requests: DecodeRequest[];
       options: DecodeOptions;
-      cacheBytes: number; // of keys and values to return
-    })
-  | (Threaded & {
-      kind: 'logprobs' | 'scores'; // with entropies
+      cacheBytes: number; // the most bytes of keys and values to return
+    }
+  | {
+      kind: 'logprobs' | 'scores'; // scores have entropies, too
+      threads: number;
       adapter?: IdentifiedAdapter;
       sequences: ({ tokens: number[] } & Partial<Row>)[];
       temperature: number;
-    })
-  | (Threaded & {
+    }
+  | {
       kind: 'gradients';
+      threads: number;
       adapter: IdentifiedAdapter;
       sequences: (Trajectory & Row)[];
       indices: number[];
       loss: LossConfig;
-    })
+    }
   | { kind: 'update'; adapter: IdentifiedAdapter; state: OptimizerState; sums: GradientSums; config: AdamWConfig }
   | { kind: 'supervised'; version: number; sequences: SupervisedSequence[] }; // the main thread rewrites the weights
 

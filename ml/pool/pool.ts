@@ -1,19 +1,19 @@
-// A pool of worker threads. Each runs one job at a time, and the result of a job does not depend on its worker. If a worker
-// dies, its job fails with ENGINE_FAULT and the worker is replaced. An aborted job stops at its next check. A worker whose card is full
-// ends, which gives back all that it holds there, and another one tries its job once more.
+// A pool of worker threads. Each runs one job at a time, and the result of a job does not depend on its worker. If a worker dies,
+// its job fails with ENGINE_FAULT and the worker is replaced. An aborted job stops at its next check. If the memory of a card is
+// full, the worker ends, which frees all that it holds there, and another one tries the job once more.
 import { setMaxListeners } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { startThread } from '../../infra/scripts.js';
 import { releaseOwnedBy } from '../device/owned.js';
 
-/** Main → worker. `stop` holds one number: not 0 means that the job must stop. */
+/** The main thread sends this to a worker. `stop` holds one number: another one than 0 means that the job must stop. */
 export interface JobMessage {
   id: number;
   job: unknown;
   stop: Int32Array;
 }
-/** Worker → main. */
+/** A worker sends this to the main thread. */
 export type WorkerMessage =
   | { id: number; kind: 'progress'; amount: number }
   | { id: number; kind: 'done'; result: unknown }
@@ -48,7 +48,7 @@ export class WorkerPool {
   private nextId = 1;
   private closed = false;
 
-  /** Workers start when there is work. @param workerData the initial data of every worker */
+  /** Workers start when there is work. @param workerData what every worker gets when it starts */
   constructor(
     private readonly script: URL,
     private readonly workerData: unknown,
@@ -157,7 +157,7 @@ export class WorkerPool {
 
   private startWorker(): Member {
     const member: Member = { worker: startThread(this.script, this.workerData) };
-    const { threadId } = member.worker; // unknown after its end
+    const { threadId } = member.worker; // unknown once the worker has ended
     const died = (reason: string): void => {
       const at = this.members.indexOf(member);
       if (at >= 0) this.members.splice(at, 1);
@@ -186,7 +186,7 @@ export class WorkerPool {
       this.members.splice(this.members.indexOf(member), 1);
       void member.worker.terminate();
       if (!task.isRepeated && !task.settled) this.queue.unshift(Object.assign(task, { isRepeated: true }));
-      if (this.queue.includes(task)) return; // until the thread has ended
+      if (this.queue.includes(task)) return; // another worker starts when this thread has ended
     }
     if (!task.settled) task.options.onProgress?.(0); // a job that ended is progress of its batch
     if (message.kind === 'done') task.resolve(message.result);

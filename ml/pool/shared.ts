@@ -1,9 +1,5 @@
-// Vectors in memory that threads share. ONNX Runtime cannot read shared memory, so each worker copies them.
-import type { DecoderConfig } from '../nn/config.js';
-import { type LayoutEntry, layoutSize, parameterLayout, type TensorData, viewsOf } from '../nn/layout.js';
-
-/** All parameters, flat as parameterLayout, in shared memory. */
-export type SharedWeights = Float32Array;
+// Copies vectors into memory that threads share. ONNX Runtime cannot read shared memory, so each worker copies them again.
+import { type LayoutEntry, layoutSize, type TensorData } from '../nn/layout.js';
 
 export function shareVector(values: Float32Array): Float32Array {
   const shared = new Float32Array(new SharedArrayBuffer(values.byteLength));
@@ -11,16 +7,9 @@ export function shareVector(values: Float32Array): Float32Array {
   return shared;
 }
 
-export function flattenWeights(
-  layout: readonly LayoutEntry[],
-  weights: ReadonlyMap<string, TensorData>,
-): SharedWeights {
+/** All tensors of a layout, flat in shared memory. */
+export function flattenWeights(layout: readonly LayoutEntry[], weights: ReadonlyMap<string, TensorData>): Float32Array {
   const flat = new Float32Array(new SharedArrayBuffer(layoutSize(layout) * 4));
   for (const { name, offset } of layout) flat.set(weights.get(name)!.data, offset);
   return flat;
-}
-
-/** The tensors of a private copy. */
-export function copyWeights(config: DecoderConfig, shared: SharedWeights): Map<string, TensorData> {
-  return viewsOf(parameterLayout(config), new Float32Array(shared));
 }

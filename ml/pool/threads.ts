@@ -1,4 +1,4 @@
-// How cores are assigned to workers and threads. It changes no result.
+// Assigns cores to workers and threads. The assignment changes no result.
 import { availableParallelism } from 'node:os';
 import { GauntletError } from '../../core/base/errors.js';
 import { DECODE_SLOTS } from '../decode/decodeSession.js';
@@ -7,7 +7,7 @@ import type { EngineOptions } from '../engine/engine.js';
 
 export interface ThreadPlan {
   workers: number;
-  threads: number; // of each worker's sessions
+  threads: number; // threads of each worker's sessions
 }
 
 /**
@@ -32,12 +32,12 @@ export function planThreads(
 export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): number =>
   Math.max(threads, Math.floor((workers * threads) / Math.max(1, jobs)));
 
-const MEMORY_BOUND = 32; // steps of at most this many sequences take longer to read weights than to compute
+const MEMORY_BOUND = 32; // a step of at most so many sequences takes longer to read weights than to compute
 
 /**
- * How `count` sequences are generated. The workers of a small model share them. One worker with all cores takes all of
- * them if there are few and the weights exceed the L2 cache, because two workers would read the weights twice, and if the
- * model is large, because each worker would also copy the weights.
+ * How `count` sequences are generated: `size` sequences per worker. The workers of a small model share them. One worker with all
+ * cores takes all of them in two cases: they are few and the weights exceed the L2 cache, because two workers would read the
+ * weights twice; or the model is large, because each worker would also copy the weights.
  */
 export function decodePlan(
   model: { parameters: number },
@@ -49,7 +49,7 @@ export function decodePlan(
   return { size: Math.max(1, count), threads: threadsOf(1, plan) };
 }
 
-/** The maximum number of sequences that are generated in parallel. */
+/** The most sequences that are generated in parallel. */
 export const concurrentSequences = (model: { parameters: number }, { workers }: ThreadPlan): number =>
   DECODE_SLOTS * (isLarge(model) ? 1 : workers);
 

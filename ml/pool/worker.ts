@@ -6,7 +6,7 @@ import { DeviceDecoder, generateWithBoth } from '../decode/deviceDecoder.js';
 import { BaseWeights } from '../device/baseWeights.js';
 import { OpenGraphs } from '../device/openGraphs.js';
 import { deviceOf } from '../device/runtime.js';
-import { isQuantized, type SessionModel } from '../engine/base.js';
+import { isQuantized, sessionModel } from '../engine/base.js';
 import type { Adapter, GradientSums } from '../engine/engine.js';
 import { collectGarbage } from '../engine/garbage.js';
 import { HALF } from '../ir/half.js';
@@ -15,29 +15,29 @@ import { adamwStep } from '../optim/adamw.js';
 import { TrainSession } from '../train/trainSession.js';
 import type { Job, JobResults, WorkerInit } from './jobs.js';
 import type { JobMessage, WorkerMessage } from './pool.js';
-import { copyWeights } from './shared.js';
 
-const PROGRESS_TOKENS = 256; // per progress message
-const PROGRESS_MS = 1000; // between messages without tokens
+const PROGRESS_TOKENS = 256; // a message of progress reports at least so many tokens, unless it is the last one
+const PROGRESS_MS = 1000; // the time between messages without tokens
 
 const init = workerData as WorkerInit;
 const device = deviceOf(init.provider);
-const { config } = init;
-const model: SessionModel =
-  init.base.kind === 'fed'
-    ? { config, weights: copyWeights(config, init.base.weights) }
-    : { config, locations: init.base.locations };
+const model = sessionModel(init.config, init.base);
 const { precision = 'f32', checkpointing, activationBytes, keptBytes } = init;
 const half = HALF[precision];
 const graphs = new OpenGraphs(init.graphBytes);
-const decoder = new DecodeSession(model, init.contextLength, device, graphs, init.batchBytes);
+const decoder = new DecodeSession(model, init.config.contextLength, device, graphs, init.batchBytes);
 const base =
   init.provider === 'cuda' && !isQuantized(model)
     ? new BaseWeights(model, init.provider, half ?? 'float32')
     : undefined;
 const onDevice =
   base &&
-  new DeviceDecoder(model, init.contextLength, { memory: base.memory, type: base.type, rows: init.decoderRows, base });
+  new DeviceDecoder(model, init.config.contextLength, {
+    memory: base.memory,
+    type: base.type,
+    rows: init.decoderRows,
+    base,
+  });
 const trainer = new TrainSession(model, { device, half, base, checkpointing, activationBytes, keptBytes, graphs });
 let adapter: { digest: string; local: Adapter } | undefined;
 let parameters = { version: -1, flat: new Float32Array(0) };
@@ -133,7 +133,7 @@ async function perform({ id, job, stop }: JobMessage): Promise<void> {
       if (Atomics.load(stop, 0) !== 0) throw new GauntletError('ENGINE_FAULT', 'stopped');
       if (performance.now() - told < PROGRESS_MS) return;
       told = performance.now();
-      send({ id, kind: 'progress', amount: 0 }); // the last run of the model has ended
+      send({ id, kind: 'progress', amount: 0 }); // says that another run of the model has ended
     },
     progress: (amount) => send({ id, kind: 'progress', amount }),
   };

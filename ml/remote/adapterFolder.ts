@@ -9,7 +9,7 @@ export interface ServedAdapter {
   files: ReadonlyMap<string, Uint8Array>;
 }
 
-/** The folder appears complete or not at all. It is written again, because what lies there may be damaged. */
+/** Writes the folder whole or not at all. An existing one is replaced, because it may be damaged. */
 export async function publishAdapter(parent: string, { name, files }: ServedAdapter): Promise<string> {
   const target = join(parent, name);
   try {
@@ -28,6 +28,3 @@ export async function publishAdapter(parent: string, { name, files }: ServedAdap
     throw new GauntletError('ENDPOINT_FAULT', `rollouts.adapters: cannot write ${target}: ${(error as Error).message}`);
   }
 }
-
-export const removeAdapterFolder = (parent: string, name: string): Promise<void> =>
-  rm(join(parent, name), { recursive: true, force: true });

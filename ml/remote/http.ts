@@ -1,15 +1,15 @@
-// One request to a server that may be slow, broken or hostile: the body of its answer is read up to a limit, and a
-// redirect is not followed, because the request may carry a key.
+// Sends one request to a server that may be slow, broken or hostile. The body of its answer is read up to a limit, and a redirect is
+// not followed, because the request may contain a key.
 
 export interface HttpAnswer {
   status: number;
   body: string;
-  retryAfterMs?: number; // the server asks to wait
+  retryAfterMs?: number; // how long the server asks to wait
 }
 
 interface PostOptions {
   headers: Record<string, string>;
-  maxBytes: number; // of the answer
+  maxBytes: number; // limit for the answer
   signal: AbortSignal;
 }
 
@@ -33,16 +33,12 @@ export async function postJson(
     parts.push(part);
   }
   const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'));
-  return {
-    status: response.status,
-    body: Buffer.concat(parts).toString('utf8'),
-    retryAfterMs,
-  };
+  return { status: response.status, body: Buffer.concat(parts).toString('utf8'), retryAfterMs };
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1; // Node.js ends a longer one at once
+const LONGEST_TIMER_MS = 2 ** 31 - 1; // a longer timer of Node.js ends at once
 
-/** Seconds or a date. */
+/** Reads seconds or a date. */
 function parseRetryAfter(value: string | null): number | undefined {
   if (value === null) return undefined;
   const ms = /^\d+$/.test(value) ? 1000 * Number(value) : Date.parse(value) - Date.now();

@@ -1,38 +1,40 @@
 // Samples on a server with OpenAI's completions API and vLLM's extensions: prompts and answers are token ids, and adapters
 // are loaded while it runs. Every answer is checked. A fault of the server is retried here for a while, and then ends the
 // batch as an infrastructure fault, so nothing that the server says wrongly becomes a sample.
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../../core/base/errors.js';
 import type { RolloutsConfig } from '../../core/schema/config.js';
 import type { Generated, GenerateOptions, GenerateRequest, ModelInfo } from '../engine/engine.js';
-import { publishAdapter, removeAdapterFolder, type ServedAdapter } from './adapterFolder.js';
+import { publishAdapter, type ServedAdapter } from './adapterFolder.js';
 import { type AskedCompletion, BadAnswer, readCompletion } from './answer.js';
 import { excerpt, type HttpAnswer, postJson } from './http.js';
 
 export type { ServedAdapter } from './adapterFolder.js';
 
 export interface RolloutServerOptions extends Pick<RolloutsConfig, 'endpoint' | 'adapters' | 'timeoutSeconds'> {
-  concurrency?: number; // requests at a time; default 32
+  concurrency?: number; // the most requests at a time; default 32
   key?: string | undefined; // sent as a bearer token
-  retryMs?: number; // before the second attempt; doubles
+  retryMs?: number; // the pause before the second attempt, which doubles before each further one
 }
 
 export interface RemoteBatch
   extends Pick<GenerateOptions, 'maxNewTokens' | 'temperature' | 'stopTokens' | 'onProgress'> {
   model: Pick<ModelInfo, 'vocabSize' | 'contextLength'>;
   adapter: ServedAdapter;
-  round: number; // 0, or how often this batch was refused: the seeds differ
+  round: number; // how often this batch was refused: every round has other seeds
   signal?: AbortSignal | undefined;
 }
 
 /** Adapters that stay loaded: two of each role. */
 const KEPT_ADAPTERS = 4;
 const CONCURRENCY = 32;
-const ATTEMPTS = 5; // of a request that fails; a server that says it is busy is asked until the batch's time is over
+const ATTEMPTS = 5; // for a request that fails; a busy server is asked until the batch's time is over
 const RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
 const ANSWER_BYTES = 64 * 1024;
-const TOKEN_BYTES = 1024; // ids, log-probs and texts of a token
+const TOKEN_BYTES = 1024; // what an answer may have per token: ids, log-probs and texts
 
 /** The server asks to wait. */
 class Busy extends Error {
@@ -45,7 +47,7 @@ class Busy extends Error {
 class Refused extends Error {}
 
 export class RolloutServer {
-  /** By name, the least recently used first. */
+  /** The adapters by name, the least recently used first. */
   private readonly loaded = new Map<string, Promise<void>>();
   private readonly base: string;
 
@@ -72,7 +74,7 @@ export class RolloutServer {
     let fault: unknown;
     const stop = (error: unknown): void => {
       fault ??= error;
-      failed.abort(); // the other requests
+      failed.abort(); // ends the other requests
     };
     await Promise.all(Array.from({ length: Math.min(concurrency, requests.length) }, () => work().catch(stop)));
     batch.signal?.throwIfAborted();
@@ -85,7 +87,9 @@ export class RolloutServer {
   /** Unloads an adapter, so that it is loaded again before it is used. */
   async forget(name: string): Promise<void> {
     this.loaded.delete(name);
-    await this.unload(name);
+    const signal = AbortSignal.timeout(MAX_RETRY_MS);
+    await this.post('/v1/unload_lora_adapter', { lora_name: name }, signal);
+    await rm(join(this.options.adapters, name), { recursive: true, force: true });
   }
 
   private async complete(
@@ -120,9 +124,10 @@ export class RolloutServer {
           skip_special_tokens: false,
           seed: (key[0] + batch.round) % 2 ** 31,
         },
-        { maxBytes: ANSWER_BYTES + TOKEN_BYTES * (maxTokens + prompt.length), signal },
+        signal,
+        ANSWER_BYTES + TOKEN_BYTES * (maxTokens + prompt.length),
       );
-      const isLost = answer.status === 404 || answer.status === 500; // it restarted, or cannot read the adapter again
+      const isLost = answer.status === 404 || answer.status === 500; // the server restarted, or cannot read the adapter again
       if (isLost && this.loaded.get(adapter.name) === loading) this.loaded.delete(adapter.name);
       requireSuccess(answer);
       return readCompletion(answer.body, asked);
@@ -148,27 +153,14 @@ export class RolloutServer {
   private async upload(adapter: ServedAdapter, signal: AbortSignal): Promise<void> {
     const { name } = adapter;
     const path = await publishAdapter(this.options.adapters, adapter);
-    const answer = await this.post('/v1/load_lora_adapter', { lora_name: name, lora_path: path }, { signal });
+    const answer = await this.post('/v1/load_lora_adapter', { lora_name: name, lora_path: path }, signal);
     if (!/already been loaded/.test(answer.body)) requireSuccess(answer, 'it did not load the adapter');
   }
 
-  private async unload(name: string): Promise<void> {
-    const signal = AbortSignal.timeout(MAX_RETRY_MS);
-    await this.post('/v1/unload_lora_adapter', { lora_name: name }, { signal });
-    await removeAdapterFolder(this.options.adapters, name);
-  }
-
-  private async post(
-    path: string,
-    body: object,
-    { signal, maxBytes = ANSWER_BYTES }: { signal: AbortSignal; maxBytes?: number },
-  ): Promise<HttpAnswer> {
+  private post(path: string, body: object, signal: AbortSignal, maxBytes = ANSWER_BYTES): Promise<HttpAnswer> {
     const { key } = this.options;
-    return postJson(`${this.base}${path}`, body, {
-      headers: key ? { authorization: `Bearer ${key}` } : {},
-      maxBytes,
-      signal,
-    });
+    const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
+    return postJson(`${this.base}${path}`, body, { headers, maxBytes, signal });
   }
 
   /** Repeats what fails, with growing pauses. */

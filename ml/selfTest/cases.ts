@@ -1,5 +1,5 @@
-// What the self-test computes on a device: matrix products, and each kind of program on a small random model with every
-// feature of the architectures.
+// What the self-test computes on a device: a matrix product, and each kind of graph for a small random model that has every feature
+// of the architectures.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RandomStream } from '../../core/base/random.js';
@@ -36,8 +36,8 @@ const CONFIG: DecoderConfig = {
 };
 const CONTEXT = 64;
 const LENGTH = 45; // more than a block of queries in training
-const TOKENS = 8; // that are sampled
-const ANSWER = 4; // of these tokens are decoded in steps
+const TOKENS = 8; // the number of tokens that are sampled
+const ANSWER = 4; // the last tokens of a row, which are decoded in steps
 const GROUP = 32;
 const RANK = 4;
 const LOSS: LossConfig = {
@@ -50,9 +50,9 @@ const LOSS: LossConfig = {
 };
 
 // How far the numbers of a device may be from those of the CPU, relative to the largest one.
-const PRODUCT = 1e-5; // finds factors that are rounded to ten bits (TF32)
+const PRODUCT = 1e-5; // small enough to notice factors that are rounded to ten bits (TF32)
 const EXACT = 1e-3;
-const SAMPLED = 3e-3; // in f16, log-probs differ by less, so that another token is as likely
+const SAMPLED = 3e-3; // between tokens that are equally likely in f16
 const ROUNDED = 5e-2; // devices round activations to eight or sixteen bits in different ways
 
 type Numbers = ArrayLike<number>;
@@ -60,14 +60,14 @@ type Numbers = ArrayLike<number>;
 export interface Case {
   name: string;
   tolerance: number;
-  half?: number; // the tolerance in 16 bits; absent: it does not run in them
-  rowLength?: number; // of results whose numbers after a difference follow from it
-  varies?: boolean; // adds up in any order, so two runs may differ
-  /** @param half what layers compute in; absent: f32 */
+  half?: number; // the tolerance in 16 bits; absent: the case does not run in 16 bits
+  rowLength?: number; // in a row of this length, numbers after a difference follow from it and do not count
+  varies?: boolean; // two runs may differ, because sums have no fixed order
+  /** @param half the type in which layers compute; absent: f32 */
   run(device: SessionDevice, half?: Half): Promise<Numbers>;
 }
 
-/** @param folder where the weights are written */
+/** @param folder gets the weights */
 export function selfTestCases(folder: string): Case[] {
   const random = new RandomStream('self-test');
   const drawn = (config: DecoderConfig): Float32Array => {
@@ -121,7 +121,7 @@ export function selfTestCases(folder: string): Case[] {
     await session.close();
     return numbers;
   };
-  /** Log-probs and entropies of all rows together, and of one alone. */
+  /** Log-probs and entropies of all rows together, and of one row alone. */
   const scores = (temperature: number) => async (session: TrainSession) => {
     const together = await session.scoreWithEntropies(rows, adapter, temperature);
     const alone = await session.scoreWithEntropies(rows.slice(1), adapter, temperature);
@@ -129,7 +129,7 @@ export function selfTestCases(folder: string): Case[] {
   };
   const ppo = async (session: TrainSession) => (await session.ppo(rows, adapter, LOSS)).gradients;
   const sft = async (session: TrainSession) => (await session.sft(flat, rows)).gradients;
-  /** Keys and values, and the log-probs of the next tokens. The last tokens of the prompts are fed in steps. */
+  /** Keys and values, and log-probs of the next tokens. The last tokens of the prompts are fed in steps. */
   const decoding = (of: SessionModel) => async (device: SessionDevice) => {
     const session = new DecodeSession(of, CONTEXT, device);
     session.use(adapter);
@@ -141,7 +141,7 @@ export function selfTestCases(folder: string): Case[] {
     await session.close();
     return [...caches.flatMap((cache) => [...cache!.kv]), ...answers.flatMap(({ logprobs }) => logprobs!)];
   };
-  /** Each has another kernel of attention over caches. The heads of the last ones are those of Llama 3.2 and Qwen2.5. */
+  /** Each model uses another kernel of attention over caches. The last ones have the head sizes of Llama 3.2 and Qwen2.5. */
   const models: [SessionModel, IdentifiedAdapter?][] = [
     [mapped, adapter],
     [{ ...mapped, config: { ...CONFIG, qkNorm: false } }, adapter],
@@ -153,7 +153,7 @@ export function selfTestCases(folder: string): Case[] {
     const config = { ...CONFIG, ...heads, layers: 1, qkNorm: false };
     models.push([{ config, weights: viewsOf(parameterLayout(config), drawn(config)) }]);
   }
-  /** The log-probs on the CPU of the tokens that a device finds most likely. The decoder that stays there samples them. */
+  /** A CPU's log-probs of the tokens that the decoder of a device finds most likely. */
   const sampling = async (device: SessionDevice, half?: Half): Promise<Numbers> => {
     const requests = rows.map(({ tokens }, i) => ({ prompt: tokens, key: [0, i] as const }));
     const logprobs: number[] = [];

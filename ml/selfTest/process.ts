@@ -1,4 +1,4 @@
-// Started as a process by providers.ts. Prints the result of the self-test as JSON in its last line.
+// A program that providers.ts starts. Its last line is the result of the self-test as JSON.
 import type { Provider } from '../device/providers.js';
 import type { Half } from '../ir/half.js';
 import { selfTest } from './selfTest.js';

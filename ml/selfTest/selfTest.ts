@@ -11,9 +11,9 @@ import type { Replacements } from '../ir/replace.js';
 import { type Case, selfTestCases } from './cases.js';
 
 interface SelfTestOptions {
-  half?: Half | undefined; // compares results in 16 bits with those of the CPU in f32. Absent: both in f32
+  half?: Half | undefined; // the type of 16 bits in which the device computes; absent: f32, as the CPU does
   replacements?: Replacements; // tests make the device wrong with them
-  isRun?: (name: string) => boolean; // which cases; all by default
+  isRun?: (name: string) => boolean; // whether a case runs; default: all run
 }
 
 /** @returns what is wrong; undefined if nothing is */
@@ -55,7 +55,7 @@ async function faultOf(
   return undefined;
 }
 
-/** The largest difference, relative to the largest expected number; infinite if there is a NaN. Only the first one of a row counts. */
+/** The largest difference, relative to the largest expected number; infinite for a NaN. Only the first difference of a row counts. */
 export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>, rowLength = 1): number {
   if (actual.length !== expected.length) return Number.POSITIVE_INFINITY;
   let [worst, scale, next] = [0, 0, 0];

@@ -1,5 +1,5 @@
-// The size of the activations that a backward pass reads: how many rows are trained together, and whether activations are
-// recomputed instead of kept.
+// Computes the size of the activations that a backward pass reads. It decides how many rows are trained together, and whether
+// activations are recomputed instead of kept.
 import { type DecoderConfig, PROJECTIONS } from '../nn/config.js';
 import type { BatchShape } from '../nn/decoder.js';
 import { layoutSize, parameterLayout, projectionShape } from '../nn/layout.js';
@@ -7,14 +7,14 @@ import { paddedLength } from './batch.js';
 
 const F32 = 4;
 const MIN_KEPT_BYTES = 512e6; // up to this size, memory is cheaper than a third more time
-/** On a CPU: bytes of activations and f32 weights, if the model leaves more than the minimum. */
+/** The bytes of activations and f32 weights on a CPU, if the weights leave more than the minimum. */
 const TOTAL_BYTES = { together: 2e9, kept: 3e9 };
 
-/** The bytes that the activations may take on a CPU. They depend on the model only, because the parts of a minibatch, and so sums, depend on them. */
+/** The bytes that activations may take on a CPU. They decide the parts of a minibatch, and so sums: they depend on the model only. */
 const limit = (c: DecoderConfig, total: number): number =>
   Math.max(MIN_KEPT_BYTES, total - F32 * layoutSize(parameterLayout(c)));
 
-/** The bytes of one layer, for an adapter of this rank. */
+/** The bytes of activations in one layer with an adapter of this rank. */
 export function layerActivations(c: DecoderConfig, { sequences, length }: BatchShape, rank: number): number {
   const widths = PROJECTIONS.reduce((sum, p) => sum + 2 * projectionShape(c, p)[0] + rank, 0);
   const attention = c.heads * length; // probabilities over the past, and their gradient
@@ -32,8 +32,8 @@ export const shouldRecompute = (c: DecoderConfig, batch: BatchShape, rank: numbe
   activations(c, batch, rank) > kept;
 
 /**
- * Whether to train rows of this length together: if their activations are small and no row is padding.
- * @param bytes EngineOptions.activationBytes
+ * Whether rows of this length are trained together: their activations must be small, and no row may be padding.
+ * @param bytes the limit, see EngineOptions.activationBytes
  */
 export const fitsOneRun = (
   c: DecoderConfig,

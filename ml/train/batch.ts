@@ -1,4 +1,4 @@
-// Sequences as the tensors of one compiled graph: padded to a few standard sizes, with token-aligned values moved to the
+// Turns sequences into the tensors of one compiled graph: they are padded to a few standard sizes, and values of a token move to the
 // position that predicts the token.
 import { GauntletError } from '../../core/base/errors.js';
 import { philox } from '../../core/base/random.js';
@@ -18,7 +18,7 @@ export const paddedLength = (length: number): number => Math.ceil(length / LENGT
 
 type BatchRow = { readonly tokens: readonly number[] } & Pick<Row, 'branches'>;
 
-/** positions int64 [B, T] and visible [B, 1, T, T]: a token sees the opening, and its branch up to itself. */
+/** The inputs positions int64 [B, T] and visible [B, 1, T, T]: a token sees the opening, and its branch up to itself. */
 function branchLayout(rows: readonly BatchRow[], { sequences, length: T }: BatchShape): Record<string, Tensor> {
   const positions = new BigInt64Array(sequences * T);
   const visible = new Float32Array(sequences * T * T).fill(MASKED);
@@ -40,14 +40,12 @@ function branchLayout(rows: readonly BatchRow[], { sequences, length: T }: Batch
   };
 }
 
-/**
- * Sequences are padded on the right with token 0, which the causal mask hides. Their number is padded to a power of two.
- */
+/** Sequences are padded on the right with token 0, which the causal mask hides. Their number is padded to a power of two. */
 export class Batch {
   readonly shape: BatchShape;
   readonly ids: Tensor; // [N]
   readonly target: Tensor; // [N, 1]: the next token
-  readonly layout: Record<string, Tensor>; // positions and visible tokens, if a row has branches
+  readonly layout: Record<string, Tensor>; // what branchLayout returns; empty if no row has branches
 
   constructor(sequences: readonly BatchRow[], queryBlock?: number) {
     const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
@@ -73,7 +71,7 @@ export class Batch {
     return this.shape.sequences * this.shape.length;
   }
 
-  /** Token-aligned values, moved to the position that predicts the token; 0 elsewhere. */
+  /** Moves the value of each token to the position that predicts the token. Other positions are 0. */
   perToken(values: readonly (readonly number[])[]): Tensor {
     const flat = new Float32Array(this.positions);
     for (const [b, sequence] of values.entries()) flat.set(sequence.slice(1), b * this.shape.length);
@@ -81,8 +79,8 @@ export class Batch {
   }
 
   /**
-   * The inverse of perToken; entry 0 is 0.
-   * @param at the positions of the output's rows; default: all
+   * The inverse of perToken. Entry 0 is 0.
+   * @param at the positions that the rows of the output have; default: all positions
    */
   aligned(sequences: readonly { tokens: readonly number[] }[], output: Tensor, at?: Tensor): number[][] {
     let data = output.data as Float32Array;
@@ -98,8 +96,8 @@ export class Batch {
 }
 
 /**
- * The positions that predict a trained token, in order, and other positions up to `count`. undefined if these are all
- * positions of the batch.
+ * The positions that predict a trained token, in their order, and then other positions, until there are `count`. undefined: these
+ * are all positions of the batch.
  */
 export function trainedPositions(
   batch: Batch,
@@ -114,21 +112,19 @@ export function trainedPositions(
   return tensor(BigInt64Array.from([...trained, ...others], BigInt), [size]);
 }
 
-/** The loss with its defaults. */
+/** Fills in the defaults of a loss. */
 export function ppoGraphLoss(loss: LossConfig): PpoGraphLoss {
-  const { clip, temperature } = loss;
+  const { supervised, clip, temperature } = loss;
   return {
-    supervised: loss.supervised,
-    clip,
+    ...{ supervised, clip, temperature },
     clipHigh: loss.clipHigh ?? clip,
-    temperature,
     average: loss.average ?? 'token',
     entropyBonus: loss.entropyBonus ?? 0,
     klCoefficient: loss.klCoefficient ?? 0,
   };
 }
 
-/** The number of trained tokens; the first token is never trained. */
+/** The number of trained tokens. The first token is never trained. */
 export const countTrained = (mask: readonly number[]): number => mask.reduce((n, m, t) => (t === 0 ? n : n + m), 0);
 
 /**
@@ -162,8 +158,8 @@ export function ppoFeeds(batch: Batch, sequences: readonly Trajectory[], loss: P
 }
 
 /**
- * The outputs of the PPO graph as the port names them.
- * @param trained the positions that went through the output projection; default: all
+ * Turns the outputs of the PPO graph into GradientSums.
+ * @param trained the positions that went through the output projection; default: all positions
  */
 export function ppoResult(
   batch: Batch,
@@ -185,8 +181,8 @@ export function ppoResult(
 }
 
 /**
- * The random numbers of a dropout mask: two int32 [N, 1], the second odd. They are a function of the key, the index of the
- * sequence in its minibatch, and the position.
+ * The random numbers of a dropout mask, two int32 [N, 1]. Those of dropoutB are odd. They are a function of the key, the index of
+ * the sequence in its minibatch, and the position.
  */
 export function dropoutFeeds(
   { shape, positions: n }: Batch,

@@ -1,28 +1,28 @@
-// Rows of scoring and training. Sequences with the same opening, like the samples of one problem, share a row: the opening
-// once, then a branch for each sequence. Attention hides the other branches, and positions continue from the opening. So
-// the results are those of separate rows up to rounding, and the opening is computed once.
+// The rows of scoring and training. Sequences with the same opening, like the samples of one problem, share a row. It has the
+// opening once, then a branch for each sequence. Attention hides the other branches, and positions continue from the opening. So
+// the results equal those of separate rows up to rounding, and the opening is computed once.
 
 /** Arrays are aligned with tokens. Entry 0 is never trained. */
 export interface Masked {
   tokens: number[];
-  mask: number[]; // 1 = trained, or scored
+  mask: number[]; // 1: the token is trained, or scored
 }
 
-/** One sequence, or several of them: the opening, then their branches. */
+/** One sequence, or the opening of several sequences followed by their branches. */
 export interface Row extends Masked {
-  branches?: number[]; // index of the first token of each branch
+  branches?: number[]; // the index of the first token of each branch
 }
 
-/** Which sequences share a row. `opening` is the number of tokens that they share. */
+/** Names the sequences that share a row. `opening` is the number of tokens that they share. */
 export interface RowPlan {
-  members: number[]; // indices of sequences
+  members: number[]; // the indices of the sequences
   opening: number;
 }
 
 export const MAX_ROW_TOKENS = 1024; // attention computes what it hides, so longer rows would cost more than they save
 
 /**
- * Rows in the order of their first sequences. A branch starts with the token that predicts the first trained one: every
+ * Plans rows in the order of their first sequences. A branch starts with the token that predicts the first trained one, so every
  * position that predicts a trained token belongs to one branch. A short opening is not shared.
  */
 export function planRows(sequences: readonly Masked[]): RowPlan[] {
@@ -45,7 +45,7 @@ export function planRows(sequences: readonly Masked[]): RowPlan[] {
   return rows;
 }
 
-/** The row of a plan. Every array that all its sequences have becomes that of the row. */
+/** Makes the row of a plan. It has every array that all its sequences have. */
 export function joinRow<S extends Masked>(sequences: readonly S[], { members, opening }: RowPlan): S & Row {
   const parts = members.map((i) => sequences[i]!);
   const first = parts[0]!;
@@ -65,7 +65,7 @@ export function joinRow<S extends Masked>(sequences: readonly S[], { members, op
   return { ...first, ...Object.fromEntries(joined), branches };
 }
 
-/** Token-aligned results of rows as those of their sequences, in the order of the sequences. */
+/** Divides the results of rows, one number per token, among the sequences. @returns results in the order of the sequences */
 export function splitRows(
   sequences: readonly Masked[],
   plans: readonly RowPlan[],
@@ -80,7 +80,7 @@ export function splitRows(
   return results;
 }
 
-/** Token-aligned results of a row as those of its sequences; 0 up to the first token of the branch. */
+/** Divides the results of one row. They are 0 up to the first token of the branch. */
 function splitRow(sequences: readonly Masked[], { members, opening }: RowPlan, values: readonly number[]): number[][] {
   if (members.length === 1) return [[...values]];
   let at = opening;

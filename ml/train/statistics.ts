@@ -4,7 +4,7 @@ import type { GradientSums } from '../engine/engine.js';
 
 type Numbers = Omit<GradientSums, 'gradients' | 'ratios'>;
 
-/** Adds parts in the given order, in f64; the gradients are rounded once. */
+/** Adds parts in the given order with 64 bits. The gradients are rounded once. */
 export class GradientTotal {
   private readonly gradients: Float64Array;
   private readonly numbers: Numbers = {
@@ -21,7 +21,7 @@ export class GradientTotal {
     this.gradients = new Float64Array(size);
   }
 
-  /** All parts must have the same statistics. Ratios are not added: they belong to single tokens. */
+  /** All parts must have the same statistics. Ratios are not added, because they belong to single tokens. */
   add({ gradients, ratios: _, ...numbers }: GradientSums): void {
     const total = this.gradients;
     for (let i = 0; i < total.length; i++) total[i]! += gradients[i]!;

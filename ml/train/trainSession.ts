@@ -33,11 +33,11 @@ import { GradientTotal } from './statistics.js';
 export interface TrainSessionOptions {
   device?: SessionDevice; // default: CPU
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
-  activationBytes?: number; // as EngineOptions
-  keptBytes?: number; // of activations that are kept instead of recomputed
-  base?: BaseWeights | undefined; // on a device, in the type of `half`; default: graphs get the weights from the model
-  half?: Half | undefined; // what layers compute in when they score and train policies; default: f32
-  graphs?: OpenGraphs; // that stay open; default: all
+  activationBytes?: number; // see EngineOptions
+  keptBytes?: number; // the most activations that are kept instead of recomputed
+  base?: BaseWeights | undefined; // weights on a device, in the type of `half`; default: graphs get the weights of the model
+  half?: Half | undefined; // the type of layers when they score and train policies; default: f32
+  graphs?: OpenGraphs; // keeps graphs open; default: all stay open
 }
 /** A sequence of full-parameter training. mask 1: the token is trained; without a mask, all but the first are. */
 export interface SupervisedSequence {
@@ -45,22 +45,22 @@ export interface SupervisedSequence {
   mask?: readonly number[];
 }
 export interface SupervisedSums {
-  gradients: Float32Array; // of −Σ log p over trained tokens, flat as parameterLayout
+  gradients: Float32Array; // derivatives of −Σ log p over trained tokens, flat as parameterLayout
   lossSum: number;
   tokens: number;
 }
 
-/** Of a compiled graph, for each of its nodes. Measured: 5 to 12 kB. */
+/** The memory of a compiled graph for each of its nodes. Measured: 5 to 12 kB. */
 const NODE_BYTES = 8e3;
-const OWN = 'train '; // starts the names of these graphs
+const OWN = 'train '; // the names of these graphs start with it
 
 type Tokens = { tokens: readonly number[] } & Pick<Row, 'branches'>;
 type Scored = Tokens & { mask?: readonly number[] };
 
 export class TrainSession {
   private readonly graphs: OpenGraphs;
-  private readonly weights: HeldFeeds; // that are inputs of all graphs
-  private adapter: { values: Float32Array; held: HeldFeeds } | undefined; // the latest one
+  private readonly weights: HeldFeeds; // the weights that are inputs of all graphs
+  private adapter: { values: Float32Array; held: HeldFeeds } | undefined; // the latest adapter
   private readonly config: DecoderConfig;
   private readonly device: SessionDevice;
   private threads = 1;
@@ -86,7 +86,7 @@ export class TrainSession {
     return (await this.runScore(sequences, adapter, { temperature })).logprobs!;
   }
 
-  /** Also the entropy of the distribution that each token is drawn from, in nats, aligned likewise. */
+  /** Like `score`, with the entropy in nats of the distribution that each token is drawn from. */
   async scoreWithEntropies(
     sequences: readonly Scored[],
     adapter: Adapter | undefined,
@@ -157,7 +157,7 @@ export class TrainSession {
     this.adapter = undefined;
   }
 
-  /** All outputs, aligned with the tokens. */
+  /** All outputs, with one number per token. */
   private async runScore(
     sequences: readonly Scored[],
     adapter: Adapter | undefined,
@@ -188,7 +188,7 @@ export class TrainSession {
     );
   }
 
-  /** The positions that go through the output projection; undefined: all. */
+  /** The positions that go through the output projection; undefined: all positions. */
   private projected(batch: Batch, sequences: readonly { mask: readonly number[] }[]): Tensor | undefined {
     return trainedPositions(batch, sequences, (needed, all) => projectedRows(needed, all, this.config.vocab));
   }
@@ -198,7 +198,7 @@ export class TrainSession {
     return this.options.base ? undefined : this.model.locations;
   }
   private get weightFeeds(): Feeds {
-    return this.options.base?.parts ?? this.weights.feeds;
+    return this.options.base?.tensors.parts ?? this.weights.feeds;
   }
 
   private adapterFeeds(adapter: Adapter | undefined): Feeds {
@@ -214,7 +214,7 @@ export class TrainSession {
     return this.adapter.held.feeds;
   }
 
-  /** Weights and LoRA tensors. */
+  /** The names of inputs that are weights or LoRA tensors. */
   private halfInputs({ inputs }: Graph): ReadonlySet<string> {
     const names = inputs.map(({ name }) => name);
     return new Set(names.filter((name) => name in this.weightFeeds || isLora(name)));

@@ -14,14 +14,14 @@ import { ropeTables } from '../../ml/nn/rope.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 
 const FOLDER = process.env.GAUNTLET_ARCHITECTURES ?? join(ROOT, 'test', 'ml', 'parity', 'architectures');
-const TOLERANCE = 1e-4; // of a log-prob
+const TOLERANCE = 1e-4; // the largest difference of a log-prob
 const GREEDY = { maxNewTokens: 40, temperature: 0, stopTokens: [] };
 
 interface Row {
   prompt: number[];
   tokens: number[];
-  logprobs: number[]; // of prompt and tokens, without the first
-  tuned?: number[]; // the same under the adapter
+  logprobs: number[]; // one for each token of prompt and answer except the first
+  tuned?: number[]; // the log-probs under the adapter
 }
 interface Rope {
   headDim: number;
@@ -32,7 +32,7 @@ interface Rope {
 }
 const read = (...path: string[]) => JSON.parse(readFileSync(join(FOLDER, ...path), 'utf8'));
 
-/** Largest difference of a log-prob; ours has one entry more, for the first token. */
+/** The largest difference of a log-prob. Ours have one entry more, for the first token. */
 function worst(ours: number[][], theirs: readonly number[][]): number {
   const gaps = theirs.flatMap((row, r) => {
     assert.equal(ours[r]!.length, row.length + 1);

@@ -14,7 +14,7 @@ import { cached } from '../../lab/wheels.js';
 import { temporaryFolder } from '../infra/support.js';
 
 const GIGABYTE = 2 ** 30;
-const [TO_DEVICE, TO_HOST, ANY] = [1, 2, 4]; // directions of a copy
+const [TO_DEVICE, TO_HOST, ANY] = [1, 2, 4]; // the directions of a copy
 
 describe('CUDA without a GPU', function () {
   this.timeout(600_000);
@@ -43,7 +43,7 @@ describe('CUDA without a GPU', function () {
     return { status, results: JSON.parse(stdout) };
   }
 
-  it('holds all limits', () => {
+  it('meets all limits', () => {
     const { status, results } = check();
     assert.deepEqual(
       results.filter(({ holds }) => !holds),
@@ -53,7 +53,7 @@ describe('CUDA without a GPU', function () {
     const counted = (check: string, what: string): unknown =>
       results.find((result) => result.check.startsWith(check) && result.what === what)!.counted;
     const missing = ['GroupQueryAttention(float32, int32) → float32'];
-    assert.deepEqual(counted('operations', 'without a CUDA kernel'), missing); // so a missing kernel is noticed
+    assert.deepEqual(counted('operations', 'without a CUDA kernel'), missing); // so the test notices a missing kernel
     assert.equal(counted('a decoding step', 'copies to the host'), 2, 'the tokens, and the new keys and values');
     assert.ok((counted('a recorded decoding step', 'launches of a step') as number) > 200, 'a graph was recorded');
     const launches = counted('a PPO gradient', 'launches') as number;
@@ -96,7 +96,7 @@ describe('CUDA without a GPU', function () {
     });
     beforeEach(() => call('fakeCudaReset', 'void', []));
 
-    it('copies, and counts copies from the host apart while a graph is recorded', () => {
+    it('copies, and counts copies from the host separately while a graph is recorded', () => {
       const device = allocate(1024);
       const [sent, received] = [Buffer.alloc(1024, 7), Buffer.alloc(1024)];
       copy(device, sent, 1024, TO_DEVICE);
@@ -115,7 +115,7 @@ describe('CUDA without a GPU', function () {
       free(more);
     });
 
-    it('knows the memory that is allocated, its peak, and the end of the memory', () => {
+    it('knows how much memory is allocated, the peak, and when the memory is full', () => {
       const [first, second] = [allocate(50 * GIGABYTE), allocate(GIGABYTE)];
       assert.equal(free(second), 0);
       const outOfMemory = call('cudaMalloc', 'int', ['_Out_ void **', 'size_t'], [null], 31 * GIGABYTE);

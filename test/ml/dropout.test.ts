@@ -1,5 +1,5 @@
-// Dropout of the LoRA inputs: its masks pass tests of randomness in every direction and depend only on
-// the key, the row and the position.
+// Tests dropout of the LoRA inputs: its masks pass tests of randomness in every direction, and depend only on the key, the row and
+// the position.
 import assert from 'node:assert/strict';
 import { deriveKey, philox, uniformAt } from '../../core/base/random.js';
 import { backward } from '../../ml/autodiff/backward.js';
@@ -25,7 +25,7 @@ const SITES: readonly [number, Projection][] = [
   [1, 'self_attn.q_proj'],
 ];
 
-/** Masks of each site from ONNX Runtime: 1 if an element stays. */
+/** The masks that ONNX Runtime computes for each site: 1 if an element stays. */
 async function masks(rate: number, name = 'key'): Promise<Float32Array[]> {
   const g = new Graph();
   const x = g.input('x', 'float32', [ROWS, WIDTH]);
@@ -43,7 +43,7 @@ async function masks(rate: number, name = 'key'): Promise<Float32Array[]> {
   return SITES.map((_, i) => out[`y${i}`]!.data as Float32Array);
 }
 
-/** Standardized sums of products of standardized masks over pairs; the variance is 1 if they are independent. */
+/** Sums of products of two masks, standardized so that their variance is 1 if the masks are independent. */
 function deviations(left: number[][], right: number[][], rate: number): number[] {
   const z = (m: number): number => (m - (1 - rate)) / Math.sqrt(rate * (1 - rate));
   return left.map((a, i) => a.reduce((sum, m, k) => sum + z(m) * z(right[i]![k]!), 0) / Math.sqrt(a.length));
@@ -77,7 +77,7 @@ describe('dropout masks', () => {
     const pairs: Record<string, number[]> = {
       rows: deviations(rows.slice(1), rows, rate),
       columns: deviations(columns.slice(1), columns, rate),
-      sequences: deviations(rows.slice(ROWS / 4), rows, rate), // the same position of the next row of the minibatch
+      sequences: deviations(rows.slice(ROWS / 4), rows, rate), // the same position in the next row of the minibatch
     };
     all.slice(1).forEach((other, i) => {
       pairs[`site ${i}`] = deviations(

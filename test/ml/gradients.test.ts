@@ -11,7 +11,7 @@ import { interpret, interpretAll, type NdArray, ndarray } from './reference/inte
 import { type BuiltCase, buildCases, OPS } from './reference/opCases.js';
 
 const STEP = 1e-5;
-const TOLERANCE = 1e-6; // f64: central differences lose about STEP² and rounding / STEP
+const TOLERANCE = 1e-6; // in f64, central differences are off by about STEP² plus rounding / STEP
 
 /** Compares the graph's gradient of Σ seed·y0 with central differences for every element of every float input. */
 function checkGradients({ graph, feeds, floats }: Pick<BuiltCase, 'graph' | 'feeds' | 'floats'>): void {
@@ -63,7 +63,7 @@ describe('gradient rules agree with finite differences', () => {
     }
   });
 
-  it('refuse Gather on another axis than 0', () => {
+  it('refuse Gather on an axis other than 0', () => {
     const g = new Graph();
     const data = g.input('data', 'float32', [2, 3]);
     const y = g.gather(data, g.indices([1]), 1);

@@ -1,4 +1,4 @@
-// Building and verifying graphs, and the errors of encoder and interpreter.
+// Tests how graphs are built and verified, and the errors of encoder and interpreter.
 import assert from 'node:assert/strict';
 import { Graph } from '../../ml/ir/graph.js';
 import type { Node, Op, OpAttributes, Shape, Value } from '../../ml/ir/op.js';
@@ -6,7 +6,7 @@ import { END, sizeOf, staticShape } from '../../ml/ir/op.js';
 import { replaceOperations } from '../../ml/ir/replace.js';
 import { verify } from '../../ml/ir/verify.js';
 import { encodeModel } from '../../ml/onnx/encode.js';
-import { DataLocation, ModelProto } from '../../ml/onnx/schema.js';
+import { EXTERNAL, ModelProto } from '../../ml/onnx/schema.js';
 import { pluck } from '../support/pluck.js';
 import { interpret, ndarray } from './reference/interpret.js';
 
@@ -28,7 +28,7 @@ function apply<K extends Op>(op: K, inputs: Type[], attrs: OpAttributes[K]): rea
 
 const ATTENTION = { scale: 1, causal: false };
 
-/** Invalid calls, and a part of the expected error. */
+/** Invalid calls, each with a pattern of the expected error. */
 const REFUSED: [why: RegExp, op: Op, inputs: Type[], attrs: OpAttributes[Op]][] = [
   [/cannot broadcast \[2, 3\] with \[2\]/, 'Add', [f(2, 3), f(2)], {}],
   [/takes 2 inputs, got 1/, 'Mul', [f(2)], {}],
@@ -110,7 +110,7 @@ describe('shape rules', () => {
     });
   }
 
-  it('carry symbolic sizes through', () => {
+  it('keep symbolic sizes', () => {
     assert.deepEqual(apply('Gather', [f(9, 4), ['int64', ['B']]], { axis: 0 })[0]!.shape, ['B', 4]);
     assert.deepEqual(apply('Add', [f('B', 1), f(1, 3)], {})[0]!.shape, ['B', 3]);
     assert.deepEqual(apply('Concat', [f('B', 'P'), f('B', 1)], { axis: 1 })[0]!.shape, ['B', 'P+1']);
@@ -146,7 +146,7 @@ describe('a graph', () => {
     assert.equal(g.scale(x, 1), x);
   });
 
-  it('gets operations replaced in place', () => {
+  it('is changed in place when operations are replaced', () => {
     const { g, x } = small();
     g.output('twice', g.exp(g.exp(x)));
     replaceOperations(g, { Exp: (h, { inputs }) => [h.sigmoid(h.neg(inputs[0]!))] });
@@ -164,14 +164,14 @@ describe('a graph', () => {
     assert.throws(() => g.output('y', y), /two outputs y/);
   });
 
-  it('verification finds a changed shape', () => {
+  it('is refused by the verifier if a shape has changed', () => {
     const { g } = small();
     const node = g.nodes[0]!;
     g.nodes[0] = { ...node, outputs: [{ ...node.outputs[0]!, shape: [3, 2] }] } as Node;
     assert.throws(() => verify(g), /Add_\d does not have the inferred type/);
   });
 
-  it('verification finds a use before definition, a double definition and an output that is not computed', () => {
+  it('is refused by the verifier for a use before definition, a double definition or an output that is not computed', () => {
     const early = small();
     early.g.nodes.reverse().unshift(...new Graph().nodes);
     early.g.output('z', early.g.exp(early.y));
@@ -195,7 +195,7 @@ describe('a graph', () => {
       ['offset', '100'],
       ['length', '12'],
     ]);
-    assert.equal(tensor!.dataLocation, DataLocation.EXTERNAL);
+    assert.equal(tensor!.dataLocation, EXTERNAL);
     assert.equal(tensor!.rawData?.length ?? 0, 0);
     assert.deepEqual([irVersion, opsetImport.map((o) => [o.domain, o.version])].map(String), [
       '10',
@@ -203,7 +203,7 @@ describe('a graph', () => {
     ]);
   });
 
-  it('needs opset 24 only for the operations that are new in it', () => {
+  it('needs opset 24 only for operations that opset 21 lacks', () => {
     const opsetOf = (build: (g: Graph) => Value): string => {
       const g = new Graph();
       g.output('y', build(g));
@@ -242,7 +242,7 @@ describe('a graph', () => {
     assert.throws(() => g.output('again', x, { direct: true }), /x is an input or a constant/);
   });
 
-  it('is not encoded with two unknown sizes in a Reshape', () => {
+  it('is not encoded if a Reshape has two unknown sizes', () => {
     const g = new Graph();
     g.output('y', g.reshape(g.input('x', 'float32', ['B', 2, 'P']), ['P', 2, 'B']));
     assert.throws(() => encodeModel(g), /two unknown sizes/);

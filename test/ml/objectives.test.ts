@@ -17,7 +17,7 @@ const VALUE_TOLERANCE = 1e-5;
 const { rank, alpha, temperature, rows: B, length: T } = RECORDED;
 const FIXTURE = process.env.GAUNTLET_OBJECTIVES ?? join(ROOT, 'test/ml/parity/objectives.safetensors');
 
-/** The constants of record_objectives.py. Its value loss is no part of the engine any more. */
+/** The constants of record_objectives.py. The engine has no value loss, which that file also records. */
 const RANGE = { clip: 0.2, clipHigh: 0.35, temperature };
 const TERMS = { average: 'sequence', entropyBonus: 0.05, klCoefficient: 0.3 } as const;
 const CASES: Record<string, LossConfig> = {
@@ -40,11 +40,7 @@ describe('terms of the loss', () => {
     for (const { name, offset } of layout) values.set(tensors.get(name)!.data, offset);
     adapter = { rank, alpha, values };
   });
-  after(async () => {
-    await train.close();
-    base.close();
-    recorded.close();
-  });
+  after(() => train.close());
 
   const row = (file: Recorded, name: string, b: number): number[] => [...file.get(name).subarray(b * T, (b + 1) * T)];
   const trajectories = () =>
@@ -52,13 +48,13 @@ describe('terms of the loss', () => {
       tokens: row(base, 'ids', b),
       mask: row(base, 'mask', b),
       oldLogprobs: row(base, 'old', b),
-      advantage: Number.NaN, // token advantages replace it
+      advantage: Number.NaN, // the advantages of tokens replace it
       advantages: row(recorded, 'advantages', b),
       referenceLogprobs: row(recorded, 'reference', b),
     }));
 
   for (const [name, loss] of Object.entries(CASES))
-    it(`${name}: loss, statistics and the gradient of every tensor equal those of torch`, async () => {
+    it(`have the loss, the statistics and the gradients that torch computes: ${name}`, async () => {
       const sums = await train.ppo(trajectories(), adapter, loss);
       const stats = policyStats(sums, 0);
       const [total, , policyLoss, exactEntropy, kl, , , clipped] = recorded.get(`${name}.statistics`);
@@ -83,7 +79,7 @@ describe('terms of the loss', () => {
       }
     });
 
-  it('supervised: the loss is the cross entropy, and the gradient is that of the surrogate at ratio 1', async () => {
+  it('a supervised loss is the cross entropy, and its gradient is that of the surrogate at ratio 1', async () => {
     const rows = trajectories().map(({ tokens, mask }) => ({ tokens, mask, oldLogprobs: mask, advantage: 1 }));
     const logprobs = await train.score(rows, adapter, temperature);
     const supervised = await train.ppo(rows, adapter, { clip: 0.2, temperature, supervised: true });
@@ -148,7 +144,7 @@ describe('terms of the loss', () => {
   });
 
   it('a position without loss changes nothing, however small its probability', async () => {
-    const cold = 1e-3; // gives log-probs below −88, and the exp of their difference to 0 overflows
+    const cold = 1e-3; // log-probs are below −88, so the exp of their difference from 0 overflows
     const old = await train.score(trajectories(), adapter, cold);
     assert.ok(Math.min(...old.flat()) < -89);
     const rows = trajectories().map((row, i) => ({
@@ -163,11 +159,10 @@ describe('terms of the loss', () => {
 });
 
 describe('schedules of the learning rate', () => {
-  const [STEPS, warmupSteps, LOWEST] = [12, 4, 0.1]; // the recorded rates decay to LOWEST, ours to 0
+  const [STEPS, warmupSteps, LOWEST] = [12, 4, 0.1]; // the recorded rates decay to LOWEST, and ours to 0
   const recorded = new Recorded(FIXTURE);
-  after(() => recorded.close());
   for (const schedule of ['constant', 'linear', 'cosine'] as const)
-    it(`${schedule} with warm-up is the product of torch's schedulers`, () => {
+    it(`the ${schedule} schedule with warm-up is the product of torch's schedulers`, () => {
       const expected = recorded.get(`rates.${schedule}`);
       const factor = (name: typeof schedule, i: number): number =>
         learningRateFactor(i + 1, STEPS, { schedule: name, warmupSteps });

@@ -10,8 +10,8 @@ import { testDevice } from '../support/testDevice.js';
 import { interpret, type NdArray, ndarray } from './reference/interpret.js';
 import { buildCases, OPS } from './reference/opCases.js';
 
-const TOLERANCE = 2e-6; // f32 against f64 on values of order one
-const DEVICE_TOLERANCE = 2e-5; // GPUs have faster and less exact functions
+const TOLERANCE = 2e-6; // f32 differs so much from f64 for values of order one
+const DEVICE_TOLERANCE = 2e-5; // the functions of GPUs are less exact
 
 const ARRAYS: Partial<Record<DType, (data: Float64Array) => TensorArray>> = {
   float64: (data) => data,
@@ -102,7 +102,7 @@ describe('what replaces operations on CUDA agrees with the reference interpreter
 });
 
 describe('a device agrees with the reference interpreter', () => {
-  it('in every case of every operation (GAUNTLET_TEST_DEVICE)', async function () {
+  it('computes every case of every operation (GAUNTLET_TEST_DEVICE)', async function () {
     this.timeout(120_000);
     const device = deviceOf(testDevice(this));
     for (const op of OPS)

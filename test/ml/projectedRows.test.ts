@@ -1,4 +1,4 @@
-// Only rows with a trained token go through the output projection, without a change of any result.
+// Tests that only rows with a trained token go through the output projection, and that this changes no result.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../core/base/random.js';
 import { GraphSession, tensor } from '../../ml/device/runtime.js';

@@ -43,7 +43,7 @@ function differentiate(keep?: (c: ReturnType<typeof chain>) => Set<Value>): {
 describe('a backward pass', () => {
   const feeds = { x: ndarray([2, 2], [0.1, -0.4, 0.7, 0.2]) };
 
-  it('reads only the checkpoints from the forward pass if there are any, and gives the same gradient', () => {
+  it('reads only checkpoints from the forward pass if there are some, and gives the same gradient', () => {
     const plain = differentiate();
     const sparse = differentiate(({ entering }) => new Set(entering));
     assert.ok(plain.read.size > STEPS);
@@ -70,7 +70,7 @@ describe('a backward pass', () => {
     assert.equal(g.nodes.filter((node) => node.op === 'Cast').length, 2 * casts);
   });
 
-  it('pruning removes exactly the nodes that no output needs', () => {
+  it('loses exactly the nodes that no output needs when its graph is pruned', () => {
     const { g, y, x } = chain();
     g.output('y', y);
     const needed = g.nodes.length;

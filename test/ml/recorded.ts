@@ -1,8 +1,10 @@
 // Reads the results of torch, transformers and peft (parity/record.py) as plain arrays.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../infra/root.mjs';
-import { SafetensorsFile } from '../../ml/hf/safetensors.js';
+import { parseSafetensors } from '../../ml/hf/safetensors.js';
 import type { DecoderConfig } from '../../ml/nn/config.js';
+import type { TensorData } from '../../ml/nn/layout.js';
 
 /** The sizes of record.py. */
 export const RECORDED_CONFIG: DecoderConfig = {
@@ -25,22 +27,19 @@ export const RECORDED = { rank: 4, alpha: 8, clip: 0.2, temperature: 0.8, rows: 
 const DEFAULT_PATH = join(ROOT, 'test/ml/parity/recorded.safetensors');
 
 export class Recorded {
-  private readonly file: SafetensorsFile;
+  private readonly tensors: Map<string, TensorData>;
   constructor(path = process.env.GAUNTLET_PARITY ?? DEFAULT_PATH) {
-    this.file = new SafetensorsFile(path);
+    this.tensors = parseSafetensors(readFileSync(path), path);
   }
   get(name: string): Float32Array {
-    return this.file.read(name);
+    return this.tensors.get(name)!.data;
   }
   shape(name: string): number[] {
-    return this.file.entries.get(name)!.shape;
+    return this.tensors.get(name)!.shape;
   }
   /** Tensors whose name starts with a prefix, by the rest of their name. */
-  all(prefix: string): Map<string, { shape: number[]; data: Float32Array }> {
-    const names = [...this.file.entries.keys()].filter((name) => name.startsWith(prefix));
-    return new Map(names.map((name) => [name.slice(prefix.length), { shape: this.shape(name), data: this.get(name) }]));
-  }
-  close(): void {
-    this.file.close();
+  all(prefix: string): Map<string, TensorData> {
+    const chosen = [...this.tensors].filter(([name]) => name.startsWith(prefix));
+    return new Map(chosen.map(([name, tensor]) => [name.slice(prefix.length), tensor]));
   }
 }

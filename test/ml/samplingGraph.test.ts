@@ -1,4 +1,4 @@
-// Sampling inside a graph against the sampler on the host.
+// Tests that sampling inside a graph gives the tokens of the sampler on the host.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/base/random.js';
 import { graphSampling, Sampler, type SamplingOptions } from '../../ml/decode/sampler.js';
@@ -11,7 +11,7 @@ import { NOT_FINITE, sampleTokens } from '../../ml/nn/samplingGraph.js';
 const LOWEST = 0.5 / 2 ** 32; // the first and the last number that uniformAt returns
 const HIGHEST = 1 - LOWEST;
 
-/** The tokens of a graph for logits [uniforms.length, vocab]. */
+/** The tokens that a graph samples for logits [uniforms.length, vocab]. */
 async function tokensOf(logits: Float32Array, vocab: number, uniforms: number[], options: SamplingOptions) {
   const rows = uniforms.length;
   const g = new Graph();
@@ -35,7 +35,7 @@ async function tokensOf(logits: Float32Array, vocab: number, uniforms: number[],
   return Array.from(out.tokens!.data as BigInt64Array, Number);
 }
 
-/** The tokens of the host's sampler. It takes logits if there is a topK, so this is one of all tokens. */
+/** The tokens of the host's sampler. It takes logits only if there is a topK, which is the whole vocabulary by default. */
 function expectedOf(logits: Float32Array, vocab: number, uniforms: number[], options: SamplingOptions): number[] {
   const sampler = new Sampler(vocab);
   return uniforms.map((uniform, row) => {
@@ -62,7 +62,7 @@ describe('sampling inside a graph', () => {
     'topK of more than all tokens': { temperature: 1, topK: 5000 },
   };
   for (const [name, options] of Object.entries(KINDS))
-    it(`${name}: the tokens of the sampler, for vocabularies of any size`, async () => {
+    it(`gives the tokens of the host's sampler for vocabularies of any size: ${name}`, async () => {
       for (const vocab of [61, 394, 512, 1000]) {
         const uniforms = uniformsOf(40);
         const logits = logitsOf(40, vocab, 2);
@@ -74,7 +74,7 @@ describe('sampling inside a graph', () => {
       }
     });
 
-  it('of equally likely tokens at the border, the lower ones are kept', async () => {
+  it('keeps the lower numbers among equally likely tokens at the border', async () => {
     const logits = Float32Array.from({ length: 20 * 16 }, (_, i) => [0, 1, 1, 2][i % 4]!);
     const uniforms = uniformsOf(20);
     for (const options of [

@@ -7,7 +7,7 @@ import { ROOT } from '../../infra/root.mjs';
 import type { AdamWConfig, Adapter } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
-import { SafetensorsFile, writeSafetensors } from '../../ml/hf/safetensors.js';
+import { parseSafetensors, writeSafetensors } from '../../ml/hf/safetensors.js';
 import { loraLayout, parameterLayout, viewsOf } from '../../ml/nn/layout.js';
 import { temporaryFolder } from '../infra/support.js';
 import { filled, uniform } from '../support/streams.js';
@@ -61,7 +61,7 @@ function trajectories({ seed, config, lengths, advantages, oldLogprobs }: Case) 
 }
 
 export const largest = (values: Float32Array): number => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
-/** Largest difference over some entries, relative to the largest expected value of all. */
+/** The largest difference of some entries, relative to the largest expected value of all entries. */
 function errorOf(actual: Float32Array, expected: Float32Array, counts = (_: number): boolean => true): number {
   const gap = actual.reduce((most, x, i) => (counts(i) ? Math.max(most, Math.abs(x - expected[i]!)) : most), 0);
   return gap / largest(expected);
@@ -69,17 +69,11 @@ function errorOf(actual: Float32Array, expected: Float32Array, counts = (_: numb
 export const near = (actual: number, expected: number, tolerance: number, what: string): void =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${what} ${actual} is not ${expected}`);
 
-/** @param isTested whether to test this one of the recorded cases, after those before it */
+/** @param isTested whether to test a recorded case, which follows the cases in `before` */
 export function testUpdates(isTested: (recorded: Case, before: readonly Case[]) => boolean): void {
   const { cases } = JSON.parse(readFileSync(join(FOLDER, 'updates.json'), 'utf8')) as { cases: Case[] };
   const root = temporaryFolder();
-  let recorded: SafetensorsFile;
-  before(() => {
-    recorded = new SafetensorsFile(join(FOLDER, 'updates.safetensors'));
-  });
-  after(() => {
-    recorded.close();
-  });
+  const recorded = parseSafetensors(readFileSync(join(FOLDER, 'updates.safetensors')), 'updates.safetensors');
 
   it('is recorded for at least 24 shapes, eight per architecture', () => {
     const types = cases.map(({ config }) => config.model_type);
@@ -118,11 +112,11 @@ export function testUpdates(isTested: (recorded: Case, before: readonly Case[]) 
           sums.gradients.map((g) => g / stats.tokens),
         );
         const step = moved.values.map((x, i) => x - adapter.values[i]!);
-        const gradients = viewsOf(layout, recorded.read(`${seed}.gradient`));
-        const expected = viewsOf(layout, recorded.read(`${seed}.step`));
+        const gradients = viewsOf(layout, recorded.get(`${seed}.gradient`)!.data);
+        const expected = viewsOf(layout, recorded.get(`${seed}.step`)!.data);
         for (const [name, { data }] of viewsOf(layout, step)) {
           const gradient = gradients.get(name)!.data;
-          const gap = errorOf(mean.get(name)!.data, gradient); // the first step does not depend on its size
+          const gap = errorOf(mean.get(name)!.data, gradient); // the first step does not depend on the size of the gradient
           assert.ok(gap <= 1e-3, `${name}: error ${gap} of the largest gradient`);
           const threshold = 1e-3 * largest(gradient);
           // Adam's first step depends on the sign of the gradient, so a comparison means little near zero

@@ -4,14 +4,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RandomStream } from '../../core/base/random.js';
 import { ROOT } from '../../infra/root.mjs';
-import { openBase, type SessionModel } from '../../ml/engine/base.js';
+import { openBase, sessionModel } from '../../ml/engine/base.js';
 import type { Adapter } from '../../ml/engine/engine.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { digestModel } from '../../ml/hf/digest.js';
 import { describeModel } from '../../ml/hf/model.js';
 import type { Quantization } from '../../ml/hf/packed.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
-import { copyWeights } from '../../ml/pool/shared.js';
 import { TrainSession } from '../../ml/train/trainSession.js';
 
 export const LOSS = { clip: 0.2, temperature: 1 } as const;
@@ -22,10 +21,7 @@ export async function openModel(path: string, quantization?: Quantization) {
   const files = describeModel(path);
   const { config } = files;
   const { base } = await openBase(files, await digestModel(path), quantization);
-  const model: SessionModel =
-    base.kind === 'fed'
-      ? { config, weights: copyWeights(config, base.weights) }
-      : { config, locations: base.locations };
+  const model = sessionModel(config, base);
   const shape = { rank: 8, alpha: 16 };
   const random = new RandomStream('half');
   const values = Float32Array.from(

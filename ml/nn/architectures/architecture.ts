@@ -1,14 +1,15 @@
 // The differences between families of decoders, as data: one file per family and one line in index.ts.
 import { PROJECTIONS, type Projection } from '../config.js';
 
-type Fields = Readonly<Record<string, unknown>>; // fields of config.json
+/** Values of fields of config.json. */
+type Fields = Readonly<Record<string, unknown>>;
 
 export interface Architecture {
-  name: string; // as `architectures` has it
-  modelType: string; // as `model_type` has it
+  name: string; // the name in the field `architectures`
+  modelType: string; // the name in the field `model_type`
   /** The values that transformers uses for fields that config.json leaves out. */
   defaults: Fields;
-  /** Fields of which the graphs support one value only. */
+  /** Fields for which the graphs support one value only. */
   fixed: Fields;
   /** Projections that always add a bias. */
   biases: readonly Projection[];

@@ -1,4 +1,4 @@
-// The decoder of a GPU, on the host: which requests it takes, and what it does with adapters and kinds of weights.
+// Tests the decoder of a GPU on the host: which requests it takes, and what it does with adapters and kinds of weights.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/base/random.js';

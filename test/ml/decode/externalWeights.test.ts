@@ -1,4 +1,4 @@
-// Generation with mapped or quantized weights and a separate adapter.
+// Tests generation with mapped or quantized weights and a separate adapter.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -80,7 +80,7 @@ async function logitsAfter(c: DecoderConfig, session: GraphSession, rows: number
   return Array.from((out.next!.data as Float32Array).subarray(0, c.vocab));
 }
 
-/** Keys and values of the longest row of 13 with its answer. */
+/** The bytes of keys and values of the longest of 13 rows, answer included. */
 const rowBytes = (c: DecoderConfig): number => 4 * (5 + 9 * 12 + sample.maxNewTokens) * cacheWidth(c);
 
 describe('generation', () => {

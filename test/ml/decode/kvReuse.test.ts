@@ -1,4 +1,4 @@
-// Cached keys and values never change a result: tokens and recomputed keys and values stay equal bit for bit.
+// Tests that cached keys and values never change a result: tokens and recomputed keys and values are equal bit for bit.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/base/random.js';

@@ -25,7 +25,7 @@ function counts(logits: Float32Array, options: SamplingOptions, n = 10_000, toke
   return out;
 }
 
-/** The distribution by its definition: penalty, temperature, top-k, top-p, in that order. */
+/** The distribution by its definition. It applies penalty, temperature, top-k and top-p, in this order. */
 function defined(logits: Float32Array, options: SamplingOptions, tokens: number[] = []): number[] {
   const { temperature, topK = logits.length, topP = 1, repetitionPenalty = 1 } = options;
   const penalised = logits.map((x, i) => {

@@ -20,7 +20,7 @@ const QUESTIONS = [
   'Why?',
 ];
 
-it('SmolLM2: slots give the tokens of the engine', async function () {
+it('slots give the tokens of the engine for SmolLM2', async function () {
   this.timeout(600_000);
   const folder = provideSmolLM2();
   if (folder === undefined) {
@@ -34,7 +34,7 @@ it('SmolLM2: slots give the tokens of the engine', async function () {
     return { prompt: chat.openingTokens([{ role: 'user', content }]), key: deriveKey('smollm2', i) };
   });
   const session = { memory: 'cpu', threads: 2 } as const;
-  // beside an adapter of zeros, because merged weights would be in memory twice
+  // the adapter of zeros is beside the weights, because merged weights would be in memory twice
   const base = new BaseWeights({ config: c, weights }, 'cpu', 'float32');
   const shared = new DeviceWeights(c, base, { beside: 1 });
   for (const options of [{ temperature: 0 }, { temperature: 0.8 }, { temperature: 1, topK: 50, topP: 0.9 }]) {

@@ -1,4 +1,4 @@
-// Slots against the engine: the same tokens for every row, whatever the device does at a time.
+// Slots give every row the same tokens as the engine, whatever else the device computes.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { deriveKey, RandomStream } from '../../../core/base/random.js';
@@ -30,7 +30,7 @@ function randomRequests(count: number, longest: number, vocab: number): Generate
     prompt: Array.from({ length: random.int(1, longest) }, () => random.int(2, vocab - 1)),
     key: deriveKey('slots', i),
   }));
-  requests[1]!.prompt = [2]; // nothing to read before the first step
+  requests[1]!.prompt = [2]; // a prompt of one token needs no read before the first step
   return requests;
 }
 
@@ -71,7 +71,7 @@ function noisy(engine: Engine): Adapter {
   return { ...adapter, values: adapter.values.map((x) => x + 0.05 * random.normal()) };
 }
 
-/** Asserts that slots give the answers of the engine. @param weights of the base, or with the adapter merged in */
+/** Asserts that slots give the answers of the engine. @param weights those of the base, or with the adapter merged in */
 async function assertEqualsEngine(
   engine: Engine,
   weights: Weights,
@@ -109,14 +109,14 @@ describe('slots on bound memory', () => {
       topP: { temperature: 0.8, topP: 0.8 },
     };
     for (const attention of ATTENTIONS)
-      it(`${attention} attention: the tokens of the engine, with stop tokens, limits and refill`, async () => {
+      it(`gets the tokens of the engine from ${attention} attention, with stop tokens, limits and refilled rows`, async () => {
         const device = openDevice(c, flat, attention);
         for (const options of Object.values(KINDS))
           await assertEqualsEngine(engine, weights, device, requests, { ...options, maxNewTokens: 24, stopTokens });
         device.close();
       });
 
-    it('with an adapter, merged or beside the weights, and then without it: the tokens of the engine', async () => {
+    it('gets the tokens of the engine with an adapter, merged or beside the weights, and then without it', async () => {
       const adapter = noisy(engine);
       for (const place of ['merged', { beside: adapter.rank }] as const)
         for (const attention of ATTENTIONS) {
@@ -132,8 +132,8 @@ describe('slots on bound memory', () => {
         }
     });
 
-    it('rows end differently only after a token that rounding decides', async () => {
-      const random = new RandomStream('b2'); // two rows of these differ on an Intel Xeon
+    it('has rows that differ only after a token that rounding decides', async () => {
+      const random = new RandomStream('b2'); // two of these rows differ on an Intel Xeon
       const many = Array.from({ length: 256 }, (_, i) => {
         return { prompt: Array.from({ length: 64 }, () => random.int(2, 389)), key: deriveKey('d', 2, i) };
       });
@@ -147,15 +147,15 @@ describe('slots on bound memory', () => {
       await assert.rejects(compared, /row 3, token 9: 7 instead of/);
     });
 
-    it('an adapter beside the weights has the rank of the graphs', () => {
+    it('refuses an adapter beside the weights that has another rank than the graphs', () => {
       const { device, shared, base } = openShared(c, weights, 'grouped', { beside: 8 });
-      assert.throws(() => shared.use(noisy(engine)), /the rank is 4, the graphs have 8/);
+      assert.throws(() => shared.use(noisy(engine)), /the adapter has rank 4, the graphs have rank 8/);
       device.close();
       shared.close();
       base.close();
     });
 
-    it('with 16 bits, most greedy answers are those of the engine', async () => {
+    it('most greedy answers in 16 bits are those of the engine', async () => {
       const options = { temperature: 0, maxNewTokens: 20, stopTokens };
       const expected = await engine.generate(requests, options);
       for (const attention of ATTENTIONS) {
@@ -180,7 +180,7 @@ describe('slots on bound memory', () => {
       }
     });
 
-    it('a prompt that does not fit into a row, and penalties, are refused', async () => {
+    it('refuses a prompt that does not fit into a row, and penalties', async () => {
       const device = openDevice(c, flat, 'grouped');
       const slots = new Slots(device, 512);
       const long = [{ prompt: new Array<number>(150).fill(5), key: deriveKey('long') }];
@@ -188,7 +188,7 @@ describe('slots on bound memory', () => {
       await assert.rejects(slots.generate(long, options), /a prompt of 150 and 11 tokens need more than 160 positions/);
       await assert.rejects(
         slots.generate(requests, { ...options, repetitionPenalty: 2 }),
-        /does not sample with these/,
+        /cannot sample with a repetition penalty/,
       );
       device.close();
     });
@@ -212,19 +212,19 @@ describe('slots on bound memory', () => {
       device.close();
     });
 
-    it('heads of a size that the kernel does not support are refused', () => {
+    it('refuses heads of a size that the kernel does not support', () => {
       const open = () => openDevice({ ...c, headDim: 12 }, flat, 'grouped');
       assert.throws(open, /head_dim must be a multiple of 8 to generate, is 12/);
     });
 
-    it('a device without room for the caches is an error, and gets everything back', () => {
+    it('fails on a device without room for the caches, and frees everything that it allocated', () => {
       assert.throws(() => openDevice(c, flat, 'grouped', { ...SIZES, rows: 1e9 }), /allocation failed/);
       assert.equal(countOwned(), 0);
     });
 
-    it('damaged weights are an error', async () => {
+    it('fails with damaged weights', async () => {
       const damaged = flat.slice();
-      damaged[c.hidden * 5] = Number.NaN; // of the embedding of token 5
+      damaged[c.hidden * 5] = Number.NaN; // a number in the embedding of token 5
       const device = openDevice(c, damaged, 'scattered');
       const options = { temperature: 1, maxNewTokens: 4, stopTokens: [] };
       await assert.rejects(new Slots(device, 512).generate(requests, options), {
@@ -235,7 +235,7 @@ describe('slots on bound memory', () => {
     });
   });
 
-  // heads of 8 to 128, which the kernel rotates or not; norms of q and k; biases; untied
+  // heads of 8 to 128, which the kernel rotates or not; norms of q and k; biases; an untied output projection
   for (const name of [
     'llama-untied-bf16',
     'llama-tied-f32-biases',
@@ -243,7 +243,7 @@ describe('slots on bound memory', () => {
     'qwen3-untied-f32-sharded',
     'qwen3-tied-f16',
   ])
-    it(`${name}: the tokens of the engine`, async () => {
+    it(`gives the tokens of the engine: ${name}`, async () => {
       const folder = join(ROOT, 'test', 'ml', 'parity', 'architectures', name);
       const { config: c, weights } = loadModel(folder);
       const engine = await openEngine(folder, { workers: 1, kvCacheBytes: 0 });
@@ -257,7 +257,7 @@ describe('slots on bound memory', () => {
     });
 });
 
-/** Token n of a sequence is its key and n; steps and reads are counted. */
+/** A device that computes each token from the last one and the position. It records reads and chunks. */
 class CountingDevice implements SlotDevice {
   readonly rows = 3;
   readonly positions = 300;
@@ -289,7 +289,7 @@ it('attention is grouped, unless CUDA has no kernel for the type', () => {
 });
 
 describe('slots', () => {
-  it('refill rows between chunks, read prompts of one padded length together, and run no step in vain', async () => {
+  it('refill rows between chunks, read prompts of one padded length together, and run no needless step', async () => {
     const device = new CountingDevice();
     const lengths = [11, 66, 21, 65, 200, 9];
     const requests = lengths.map((length) => ({ prompt: new Array<number>(length).fill(0), key: [0, 0] as const }));

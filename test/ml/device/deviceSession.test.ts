@@ -36,7 +36,7 @@ describe('sessions of the C API', () => {
     }
   });
 
-  it('update a tensor in place that is input and output, also a part of its rows', () => {
+  it('update a tensor, or some of its rows, in place if it is input and output', () => {
     const session = open();
     const numbers = Float32Array.from({ length: 12 }, (_, i) => i);
     const whole = DeviceTensor.of('float32', numbers, [6, 2]);
@@ -51,7 +51,7 @@ describe('sessions of the C API', () => {
     part.dispose();
     whole.dispose();
     session.close();
-    session.close(); // releases nothing twice
+    session.close(); // a second release does nothing
     assert.equal(countOwned(), 0);
   });
 
@@ -88,7 +88,7 @@ describe('sessions of the C API', () => {
     assert.throws(() => loadKoffi(notInstalled), { code: 'DEVICE_UNAVAILABLE', message });
   });
 
-  it('give their memory back: 200 sessions, and threads that end in their turn', async () => {
+  it('free their memory: 200 sessions do, and threads that end while they call CUDA', async () => {
     const openAndClose = (): void => {
       const session = open();
       const [x, y] = [0, 1].map(() => DeviceTensor.empty('cpu', 'float32', [4, 2])) as [DeviceTensor, DeviceTensor];

@@ -1,5 +1,5 @@
-// Devices: which ones are installed, which one is selected, and the errors for a missing or failing one. A GPU is not
-// needed: the tests provide the installations and the starts.
+// Tests which devices are installed, which one is selected, and the errors for a missing or failing one. No GPU is needed: the tests
+// say what is installed and how the self-test ends.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,14 +14,14 @@ const fails: Check = async () => 'no driver';
 describe('devices', function () {
   this.timeout(60_000);
 
-  it('the CPU is always available, is the default, and is not checked', async () => {
+  it('include the CPU, which is the default and is not checked', async () => {
     const untouched = async (): Promise<never> => assert.fail('it was checked');
     assert.ok(listProviders().includes('cpu'));
     assert.equal(await resolveDevice(undefined, [], untouched), 'cpu');
     assert.equal(await resolveDevice('cpu', [], untouched), 'cpu');
   });
 
-  it('auto is CUDA if it is installed and passes the check, else the CPU', async () => {
+  it('are CUDA for auto if it is installed and passes the check, else the CPU', async () => {
     assert.equal(await resolveDevice('auto', ['cpu', 'cuda'], works), 'cuda');
     assert.equal(await resolveDevice('auto', ['cpu', 'cuda'], fails), 'cpu');
     assert.equal(await resolveDevice('auto', ['cpu'], works), 'cpu');

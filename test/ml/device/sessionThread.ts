@@ -11,4 +11,4 @@ const session = DeviceSession.open(encodeModel(g), { memory: 'cpu' });
 const [x, y] = [0, 1].map(() => DeviceTensor.empty('cpu', 'float32', [ROWS, N])) as [DeviceTensor, DeviceTensor];
 const binding = session.bind({ x }, { y });
 for (let i = 0; i < 3; i++) binding.run();
-exclusively(() => process.exit(3)); // of this thread
+exclusively(() => process.exit(3)); // the thread ends while it calls CUDA

@@ -1,4 +1,4 @@
-// Weights that are once on a device, for all graphs: the same results as with weights of their own, here in the memory of the host.
+// Tests that graphs which share the weights on a device give the results of graphs with weights of their own, in host memory here.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ describe('weights that are once on a device', function () {
   const device: SessionDevice = { ...CPU, memory: 'cpu' };
   afterEach(() => assert.equal(countOwned(), 0));
 
-  /** Log-probs and a gradient. */
+  /** The log-probs and the gradient of a session. */
   async function trained(session: TrainSession): Promise<number[]> {
     const scores = await session.score(
       rows.map((tokens) => ({ tokens })),
@@ -76,13 +76,13 @@ describe('weights that are once on a device', function () {
       }
     });
 
-  it('have all parts of a model, as views of the matrices that decoding multiplies', () => {
+  it('have all parts of a model as views of the matrices that decoding multiplies', () => {
     const base = new BaseWeights(mapped, 'cpu', 'float32');
     for (const { name, shape } of parameterLayout(config)) {
-      assert.deepEqual(base.parts[name]!.dims, shape);
-      assert.deepEqual(base.parts[name]!.read(), fed.weights!.get(name)!.data, name);
+      assert.deepEqual(base.tensors.parts[name]!.dims, shape);
+      assert.deepEqual(base.tensors.parts[name]!.read(), fed.weights!.get(name)!.data, name);
     }
-    assert.ok(Object.keys(base.fused).length < Object.keys(base.parts).length);
+    assert.ok(Object.keys(base.tensors.fused).length < Object.keys(base.tensors.parts).length);
     base.close();
   });
 
@@ -109,7 +109,7 @@ describe('weights that are once on a device', function () {
     );
     first.constants.release();
     second.constants.release();
-    second.constants.release(); // releases nothing twice
+    second.constants.release(); // a second release does nothing
     const third = open();
     assert.deepEqual(third.numbers, new Array(4).fill(2));
     third.constants.release();

@@ -25,7 +25,7 @@ describe('an engine with a memory budget', () => {
   });
 
   it('stays within it, and has the same results as without one', async function () {
-    this.timeout(300_000); // two processes
+    this.timeout(300_000); // it starts two processes
     const small = await train('500MB');
     const free = await train('');
     assert.equal(small.digest, free.digest);

@@ -37,7 +37,7 @@ describe('the memory budget', () => {
       });
   });
 
-  it('has a limit that must not be exceeded, without half of the machine', () => {
+  it('has a hard limit, which does not depend on the machine', () => {
     assert.equal(memoryLimit('', 0), undefined);
     assert.equal(memoryLimit('', 4 * GIB), 4 * GIB);
     assert.equal(memoryLimit('1GiB', 4 * GIB), GIB);
@@ -60,7 +60,7 @@ describe('Lru', () => {
     assert.equal(lru.get('a'), 1);
     lru.set('c', 3, 4);
     assert.deepEqual([removed, lru.used, lru.size], [['b'], 8, 2]);
-    lru.set('a', 5, 6); // replaced: its old size does not count
+    lru.set('a', 5, 6); // the old size of a replaced value does not count
     assert.deepEqual([removed, lru.used, lru.get('a')], [['b', 'a'], 10, 5]);
     lru.deleteWhere((_, key) => key === 'a');
     assert.deepEqual([lru.used, lru.get('a')], [4, undefined]);
@@ -97,13 +97,13 @@ describe('the open graphs of a thread', () => {
     assert.deepEqual(events.slice(4).sort(), ['close a', 'close c']);
   });
 
-  it('are one at a time without any room', async () => {
+  it('are open one at a time if there is no room', async () => {
     const graphs = new OpenGraphs(0);
     for (const name of ['a', 'a', 'b', 'a']) await graphs.open(name, () => graph(name));
     assert.deepEqual(events, ['open a', 'close a', 'open b', 'close b', 'open a']);
   });
 
-  it('close by the start of their names', async () => {
+  it('close together if their names have the same start', async () => {
     const graphs = new OpenGraphs(10);
     for (const name of ['train 1', 'generate 1', 'train 2']) await graphs.open(name, () => graph(name));
     await graphs.close('train');
@@ -132,7 +132,7 @@ describe('the KV store', () => {
     const store = new KvStore(1e6);
     for (const weights of ['base', 'a', 'b']) store.add(weights, [1, 2, 3], segments, cacheOf(400));
     assert.equal(store.used, 1200);
-    assert.ok(holds(store, 'base')); // now used after a
+    assert.ok(holds(store, 'base')); // makes base the weights that were used last
     store.add('c', [1, 2, 3], segments, cacheOf(400));
     assert.equal(store.used, 1200);
     assert.deepEqual([holds(store, 'b'), holds(store, 'base'), holds(store, 'c')], [true, true, true]);

@@ -1,5 +1,5 @@
-// The memory that a run needs on a card. lab/fakeCuda compares the plan with what a CUDA runtime counts; here are its parts, the
-// settings of the presets, and the table in docs/how-to/use-another-model.md.
+// Tests the plan for the memory of a card. lab/fakeCuda compares it with what a CUDA runtime counts. The tests here cover its parts,
+// the settings of the presets, and the table in docs/how-to/use-another-model.md.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { peakBytes } from '../../../ml/ir/liveBytes.js';
 import { engineOptions } from '../../../workers/deps/deps.js';
 
 const GIB = 2 ** 30;
-const USABLE = 0.92; // of a card: a screen and other programs need the rest
+const USABLE = 0.92; // bytes of a card: a screen and other programs need the rest
 const MODELS = {
   'qwen-0.5b': parseModelConfig(shapeConfig(PUBLISHED['0.5B']), '0.5B'),
   'qwen-1.5b': parseModelConfig(shapeConfig(PUBLISHED['1.5B']), '1.5B'),
@@ -35,13 +35,13 @@ const settings = Object.entries(CARDS).flatMap(([preset, sizes]) =>
 );
 
 describe('the memory of a card', () => {
-  it('suffices for the settings of every preset, also with a screen', () => {
+  it('suffices for the settings of every preset, even if the card drives a screen', () => {
     assert.equal(settings.length, 10);
     for (const { preset, size, plan } of settings)
       assert.ok(plan.total <= USABLE * size * GIB, `${preset} needs ${plan.total / GIB} of ${size} GiB`);
   });
 
-  it('is in the table of the guide', () => {
+  it('is what the table of the guide says', () => {
     const text = readFileSync(join(ROOT, 'docs', 'how-to', 'use-another-model.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `(qwen-[\d.]+b)` \| (\d+ GB) \| (.*) \|$/gm)].map(([, preset, size, cells]) =>
       [preset, size, ...cells!.split(' | ')].join(' · '),
@@ -97,7 +97,7 @@ describe('the memory of a card', () => {
     });
   });
 
-  it('grows in regions', () => {
+  it('is taken in regions that grow', () => {
     assert.deepEqual(
       [0, 0.4 * GIB, 0.6 * GIB, 2 * GIB].map((bytes) => arena(bytes) / GIB),
       [0.25, 0.75, 1.75, 2.75],
@@ -109,17 +109,17 @@ describe('the bytes that are alive in a graph', () => {
   const MIB = 2 ** 20;
   const square = [512, 512]; // 1 MiB in f32
 
-  it('are those of the widest moment, without what is held anyway', () => {
+  it('are counted at the moment when they are most, without inputs that are held anyway', () => {
     const g = new Graph();
     const [x, w] = [g.input('x', 'float32', square), g.input('w', 'float32', square)];
     const a = g.matMul(x, w);
     const b = g.matMul(a, w);
-    g.output('y', g.matMul(a, b)); // a, b and y
+    g.output('y', g.matMul(a, b)); // a, b and y are alive
     const held = (names: string[]) => peakBytes(g, ({ name }) => names.includes(name)) / MIB;
     assert.deepEqual([held(['x', 'w']), held(['w']), held([])], [3, 4, 5]);
   });
 
-  it('do not count views twice, nor what is written over an input that nobody reads again', () => {
+  it('do not count views twice, nor a result that replaces an input which nobody reads again', () => {
     const g = new Graph();
     const x = g.input('x', 'float32', square);
     const flat = g.reshape(g.exp(x), [512 * 512]);

@@ -24,7 +24,7 @@ describe('a mapped model', () => {
     model = writeSmallModel(join(folder, 'f32'));
   });
 
-  /** Log-probs and gradients. */
+  /** The log-probs and gradients of a session. */
   async function results(session: TrainSession, of: ModelFiles) {
     const adapter = randomAdapter(of);
     const scores = await session.score(rows, adapter, 1);
@@ -53,7 +53,7 @@ describe('a mapped model', () => {
       }
   });
 
-  it('may consist of symbolic links, as in the Hugging Face cache', async () => {
+  it('may consist of symbolic links, like a model in the Hugging Face cache', async () => {
     const snapshot = join(folder, 'snapshot');
     mkdirSync(snapshot);
     mkdirSync(join(folder, 'blobs'));
@@ -140,7 +140,7 @@ describe('threads', () => {
     assert.deepEqual(planThreads(small, { workers: 2, threads: 4 }), { workers: 2, threads: 4 });
   });
 
-  it('generate few sequences, or those of a large model, on one worker', () => {
+  it('work for one worker if there are few sequences or the model is large', () => {
     const plan = { workers: 6, threads: 1 };
     const outgrown = { parameters: 3e6 };
     assert.deepEqual(

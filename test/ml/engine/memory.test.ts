@@ -62,8 +62,8 @@ describe('the memory estimate', () => {
     assert.ok(of({ rank: 64 }) > base);
     assert.ok(of({ checkpointing: false }) > of({ checkpointing: true }));
     assert.equal(of({ checkpointing: true }), base); // keeping layers needs much memory here
-    assert.equal(of({ checkpointing: false, length: 32 }), of({ length: 32 })); // and little here
-    assert.equal(of({ sequences: 64 }), base); // one by one
+    assert.equal(of({ checkpointing: false, length: 32 }), of({ length: 32 })); // keeping layers needs little memory here
+    assert.equal(of({ sequences: 64 }), base); // sequences are trained one by one
     assert.ok(of({ task: 'decode', sequences: 64 }) > of({ task: 'decode', sequences: 2 }));
     assert.ok(of({ quantization: { bits: 8, groupSize: 32 } }) > base);
   });

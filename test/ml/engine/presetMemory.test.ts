@@ -37,7 +37,7 @@ function modelOf(id: string): ModelFiles {
   return { path: id, config, eosTokens: [], generation: {}, parameters, stored: new Map(stored) };
 }
 
-/** For 32 rows decoded at once and one row trained, of 512 tokens, with the LoRA rank of the presets. */
+/** The estimate for 32 rows of 512 tokens that are decoded at once, or one that is trained, with the presets' LoRA rank. */
 function gigabytes(model: ModelFiles, bits?: 8 | 4): string {
   const use = { sequences: 32, length: 512, rank: 16, ...(bits && { quantization: { bits, groupSize: 32 } }) };
   const bytes = (['decode', 'train'] as const).map((task) => estimateMemory(model, { ...use, task }));
@@ -45,7 +45,7 @@ function gigabytes(model: ModelFiles, bits?: 8 | 4): string {
 }
 
 describe('the presets of public models', () => {
-  it('are documented with their memory', () => {
+  it('are documented with the memory that they need', () => {
     const text = readFileSync(join(ROOT, 'docs', 'how-to', 'use-another-model.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `([a-z\d.-]+)` \| (\S+\/.*) \|$/gm)].map(([, name, cells]) => [
       name,

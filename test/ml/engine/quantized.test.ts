@@ -1,4 +1,4 @@
-// A quantized base: its file, and training, which must equal training on the unpacked weights.
+// Tests a quantized base: its file, and training, which must equal training on the unpacked weights.
 import assert from 'node:assert/strict';
 import { closeSync, openSync, readdirSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { temporaryFolder } from '../../infra/support.js';
 import { randomAdapter, randomRows, SMALL, writeSmallModel } from '../../support/smallModel.js';
 
 const LOSS = { clip: 0.2, temperature: 0.9 };
-const rows = randomRows([21, 30]); // in the order that an engine expects
+const rows = randomRows([21, 30]); // an engine expects this order
 
 describe('a quantized base', () => {
   let folder: string;
@@ -90,7 +90,7 @@ describe('a quantized base', () => {
           return y!.data as Float32Array;
         }),
       );
-      assert.ok(relativeError(packed!, exact!) < 0.02, 'activations are rounded to eight bits'); // ±½/127 of the largest
+      assert.ok(relativeError(packed!, exact!) < 0.02, 'activations are rounded to eight bits'); // by up to ½/127 of the largest one
     }
   });
 

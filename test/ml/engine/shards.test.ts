@@ -1,4 +1,4 @@
-// Shards give the bits of the whole: a small model in memory, and one that is large enough for rows with several sequences.
+// Tests that shards give the bits of the whole, for a small model in memory and for one that is large enough to share rows.
 import assert from 'node:assert/strict';
 import { shardsOf } from '../../../core/run/shards.js';
 import type { TokenScores } from '../../../core/schema/trajectory.js';
@@ -9,9 +9,9 @@ import { temporaryFolder } from '../../infra/support.js';
 import { randomAdapter, randomRows, writeSmallModel } from '../../support/smallModel.js';
 
 const LOSS = { clip: 0.2, temperature: 0.9, entropyBonus: 0.01 };
-const LARGE_VOCABULARY = 520_000; // more than 32 M parameters
+const LARGE_VOCABULARY = 520_000; // it has more than 32 M parameters
 
-/** Two samples of each of nine problems: 10 tokens of prompt in common, then answers of different lengths. */
+/** Two samples for each of nine problems: they share a prompt of 10 tokens, and their answers have different lengths. */
 function samples() {
   const rows = randomRows(Array.from({ length: 18 }, (_, i) => 18 + ((i * 7) % 30)));
   return rows.map((row, i) => {

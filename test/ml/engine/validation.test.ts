@@ -1,4 +1,4 @@
-// The validation errors of rows.
+// Tests the errors of rows that are not valid.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Trajectory } from '../../../core/schema/trajectory.js';

@@ -1,5 +1,5 @@
-// A model with a merged adapter as a GGUF file: our importer reads the same model back, and the gguf package of llama.cpp
-// finds the same bytes. GAUNTLET_PYTHON names a Python that has it.
+// A model with a merged adapter is written as a GGUF file. Our importer reads the same model back, and the gguf package of
+// llama.cpp finds the same bytes. GAUNTLET_PYTHON names a Python that has the package.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -84,7 +84,7 @@ describe('exporting a GGUF file', () => {
     exportGguf(new MergedModel(describeModel(folder), adapter), file, { type, name: 'run/checkpoint' });
 
   for (const [title, fields] of Object.entries(MODELS))
-    it(`${title}: the import is the merged model, with the same tokenizer`, () => {
+    it(`the import of the export is the merged model with the same tokenizer: ${title}`, () => {
       const { config, adapter, merged } = randomModel(fields);
       write(adapter, 'F32');
       const back = join(place, 'back');
@@ -112,7 +112,7 @@ describe('exporting a GGUF file', () => {
         const exact = merged.get(name)!.data;
         const largest = exact.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
         const worst = data.reduce((most, x, i) => Math.max(most, Math.abs(x - exact[i]!)), 0);
-        // half a step of the code, and the rounding of the scale to f16
+        // half a step of the code, plus the rounding of the scale to f16
         const bound = type === 'F16' ? largest * 2 ** -11 : largest * (0.5 / 127 + 2 ** -11);
         assert.ok(shape.length === 1 ? worst === 0 : worst > 0 && worst <= bound, `${name} ${worst}`);
       }
@@ -121,7 +121,7 @@ describe('exporting a GGUF file', () => {
   it('rounds every number to the nearest f16', () => {
     const halves = dequantize('F16', new Uint8Array(Uint16Array.from({ length: 0x7c00 }, (_, h) => h).buffer), 0x7c00);
     assert.deepEqual(dequantize('F16', encode('F16', halves, 'a tensor'), 0x7c00), halves);
-    const between = Float32Array.from(halves.subarray(1), (x, i) => (x + halves[i]!) / 2); // exact in f32
+    const between = Float32Array.from(halves.subarray(1), (x, i) => (x + halves[i]!) / 2); // the quotient is exact in f32
     const rounded = new Uint16Array(encode('F16', between, 'a tensor').buffer);
     assert.equal(
       rounded.findIndex((h, i) => h !== i + (i & 1)),
@@ -130,7 +130,7 @@ describe('exporting a GGUF file', () => {
     );
   });
 
-  it('transformers computes the log-probs of base and adapter from the file and from a folder', async function () {
+  it('gives transformers the log-probs of base and adapter, from the file and from a folder', async function () {
     this.timeout(120_000);
     if (spawnSync(NATIVE_PYTHON, ['-c', 'import torch, transformers, gguf, accelerate']).status !== 0) {
       const packages = 'torch, transformers, gguf and accelerate';
@@ -173,7 +173,7 @@ describe('exporting a GGUF file', () => {
       same: number;
       different: string[];
     };
-    assert.deepEqual([same, different], [2 * 34, []]); // tensors of F16 and Q8_0
+    assert.deepEqual([same, different], [2 * 34, []]); // 34 tensors in F16, and as many in Q8_0
     assert.deepEqual(fields, {
       'general.architecture': 'llama',
       'general.name': 'run/checkpoint',
@@ -207,7 +207,7 @@ describe('exporting a GGUF file', () => {
         'an unknown rule for words',
         {},
         tokenizer((json) => ({ ...json, pre_tokenizer: { type: 'Whitespace' } })),
-        /its rule that splits words has no name in llama.cpp, only gpt-2, smollm/,
+        /llama.cpp has no name for its pre_tokenizer, only for those of gpt-2, smollm/,
       ],
       ['a vocabulary beyond vocab_size', { vocab_size: 261 }, () => undefined, /has id 261, .* vocab_size 261/],
       ['Qwen3 with biases', { model_type: 'qwen3', attention_bias: true }, () => undefined, /no Qwen3 with biases/],
@@ -221,7 +221,7 @@ describe('exporting a GGUF file', () => {
       });
 
     for (const type of ['F16', 'Q8_0'] as EncodedType[])
-      it(`a weight beyond ${type}`, () => {
+      it(`refuses a weight beyond ${type}`, () => {
         const { adapter } = randomModel({ model_type: 'llama', tie_word_embeddings: true }, 1e6);
         const message = /^model.embed_tokens.weight: a weight of -?\d.* does not fit \S+; choose --type F32$/;
         assert.throws(() => write(adapter, type as ExportType), { code: 'BAD_INPUT', message });

@@ -37,10 +37,10 @@ describe('blocks of GGUF tensors', () => {
     { bytes: string; values: string }
   >;
   for (const [type, { bytes, values }] of Object.entries(recorded))
-    it(`${type}: every weight has the bits that the gguf package reads`, () => {
+    it(`every weight of type ${type} has the bits that the gguf package reads`, () => {
       const expected = new Uint32Array(new Uint8Array(Buffer.from(values, 'base64')).buffer);
       const found = dequantize(type as BlockType, Buffer.from(bytes, 'base64'), expected.length);
-      const isZero = (bits: number): boolean => bits << 1 === 0; // 0 and −0 are the same weight
+      const isZero = (bits: number): boolean => bits << 1 === 0; // 0 and −0 are equal weights
       const same = new Uint32Array(found.buffer).map((bits, i) =>
         bits === expected[i] || (isZero(bits) && isZero(expected[i]!)) ? 1 : 0,
       );
@@ -84,7 +84,7 @@ describe('importing a GGUF file', () => {
   it('writes bf16 weights, rounded to the nearest', () => {
     importGguf(SMALL, folder, { dtype: 'BF16' });
     const { data } = loadModel(folder).weights.get('model.embed_tokens.weight')!;
-    assert.deepEqual([data[1], data[7]], [0.010009765625, 0.06982421875]); // of 0.01 and 0.07
+    assert.deepEqual([data[1], data[7]], [0.010009765625, 0.06982421875]); // 0.01 and 0.07, rounded
     const worst = data.reduce((most, x, i) => {
       const exact = Math.floor(i / 32) + (i % 32) / 100;
       return exact === 0 ? most : Math.max(most, Math.abs(x - exact) / exact);
@@ -120,7 +120,7 @@ describe('importing a GGUF file', () => {
     );
   });
 
-  it('reads keys that say what is so anyway', () => {
+  it('accepts keys that state a default', () => {
     const path = join(place, 'more.gguf');
     writeFileSync(path, neutral!.reduce<Buffer>(withEntry, readFileSync(SMALL)));
     for (const [from, to] of [
@@ -132,7 +132,7 @@ describe('importing a GGUF file', () => {
       assert.deepEqual(readFileSync(join(`${folder}2`, name)), readFileSync(join(folder, name)), name);
   });
 
-  it('never replaces files', () => {
+  it('never replaces existing files', () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'mine'), '');
     for (const out of [folder, join(folder, 'mine')])
@@ -143,7 +143,7 @@ describe('importing a GGUF file', () => {
     assert.deepEqual(readdirSync(folder), ['mine']);
   });
 
-  it('fills an empty folder, also with a slash at the end of its name', () => {
+  it('fills an empty folder, even if its name ends with a slash', () => {
     for (const name of ['new', 'empty']) {
       if (name === 'empty') mkdirSync(join(place, name));
       importGguf(SMALL, `${join(place, name)}/`, { dtype: 'F32' });
@@ -154,7 +154,7 @@ describe('importing a GGUF file', () => {
 
   describe('refuses with one line and leaves nothing', () => {
     const bytes = readFileSync(SMALL);
-    /** The file with the text `from`, all occurrences, replaced by one of the same length. */
+    /** The file in which every `from` is replaced by a text of the same length. */
     const with_ = (from: string, to: string): Buffer => {
       assert.equal(from.length, to.length);
       return Buffer.from(bytes.toString('latin1').replaceAll(from, to), 'latin1');
@@ -173,7 +173,7 @@ describe('importing a GGUF file', () => {
       ['an incomplete header', bytes.subarray(0, 3000), /ends within its header: is the download complete/],
       ['an incomplete tensor', bytes.subarray(0, bytes.length - 100), /tensor \S+ ends beyond the file/],
       ['too many tensors', number(8, 2n ** 40n), /1099511627776 tensors, at most 65536/],
-      ['too many entries', number(16, 2n ** 63n), /a number of 9\d+ at byte 16/],
+      ['too many entries', number(16, 2n ** 63n), /the number 9\d+ at byte 16/],
       ['another architecture', with_('llama', 'mamba'), /general.architecture is mamba, only qwen2, qwen3, llama/],
       ['another tokenizer', with_('gpt2', 'bert'), /tokenizer.ggml.model is bert.*; use --tokenizer with a folder/],
       ['an unknown rule', with_('smollm', 'jaisss'), /tokenizer.ggml.pre is jaisss, only gpt-2, smollm/],
@@ -198,10 +198,10 @@ describe('importing a GGUF file', () => {
         assert.deepEqual(readdirSync(place), ['bad.gguf']);
       });
 
-    it('random damage, or reads the file', () => {
+    it('refuses a file with random damage, or reads it', () => {
       const random = new RandomStream('gguf');
       const path = join(place, 'bad.gguf');
-      const size = 9_000; // the header
+      const size = 9_000; // covers the header
       for (let i = 0; i < 300; i++) {
         const copy = Buffer.from(bytes);
         for (let n = 0; n < 3; n++) copy[random.int(0, size - 1)] = random.int(0, 255);

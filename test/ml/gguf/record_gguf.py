@@ -12,12 +12,12 @@ import numpy as np
 
 HERE = Path(__file__).parent
 TYPES = ["F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"]
-HALVES = {"Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "Q4_1": [0, 2], "Q5_1": [0, 2]}  # f16 numbers in a block
+HALVES = {"Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "Q4_1": [0, 2], "Q5_1": [0, 2]}  # where a block has f16 numbers
 ROWS, COLUMNS = 2, 512
 
 
 def random_blocks(kind: gguf.GGMLQuantizationType, random: np.random.Generator) -> np.ndarray:
-    """Random codes and scales, with finite f16 numbers."""
+    """Blocks of random codes and scales; their f16 numbers are finite."""
     weights, size = gguf.GGML_QUANT_SIZES[kind]
     if kind.name == "BF16":
         numbers = random.normal(size=(ROWS, COLUMNS)).astype(np.float32)

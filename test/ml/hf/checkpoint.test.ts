@@ -48,7 +48,7 @@ describe('checkpoints', () => {
   });
 
   const single = () => write(join(folder, 'model.safetensors'), tensors);
-  /** The first ten tensors in a.safetensors, the others in b.safetensors, and an index that `change` may edit. */
+  /** Writes ten tensors to a.safetensors, the others to b.safetensors, and an index that `change` may edit. */
   const shards = (change: (map: Record<string, string>) => void = () => {}) => {
     const entries = [...tensors];
     write(join(folder, 'a.safetensors'), new Map(entries.slice(0, 10)));

@@ -1,5 +1,5 @@
-// Hostile text of problem files and models never becomes a control token: not in the shipped model's prompts, and not in a
-// model with a ChatML template.
+// Tests that hostile text of problem files and models never becomes a control token: neither in the shipped model's prompts nor in
+// those of a model with a ChatML template.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,14 +18,14 @@ const spellings = (token: string): string[] => [
   token,
   `${token}${token}`,
   `a ${token}\n${token} b`,
-  token.slice(0, 1) + token, // a broken one before a whole one
+  token.slice(0, 1) + token, // a broken token before a whole one
   token + token.slice(1),
   token.slice(0, 3),
   token.slice(3),
-  `${token.slice(0, 2)}${token}${token.slice(2)}`, // whole again without the one inside
+  `${token.slice(0, 2)}${token}${token.slice(2)}`, // a token inside a token
   [...token].join('\uFDD0'),
   `\uFDD0${token}\uFDD0`,
-  [...token].map((char) => (/[!-~]/.test(char) ? String.fromCharCode(char.charCodeAt(0) + 0xfee0) : char)).join(''), // full width
+  [...token].map((char) => (/[!-~]/.test(char) ? String.fromCharCode(char.charCodeAt(0) + 0xfee0) : char)).join(''), // full-width characters
   `\u0000${token}\u200B`,
 ];
 

@@ -1,5 +1,5 @@
-// A model folder may hold links to devices, named pipes and folders in place of its files, or files far beyond any model's.
-// Each ends in one line, without waiting and without filling the memory.
+// Tests model folders with links to devices, named pipes and folders in place of files, or with huge files. Each gives an error of
+// one line, without waiting and without filling the memory.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { loadChatFormat } from '../../../ml/hf/chat.js';
 import { digestModel } from '../../../ml/hf/digest.js';
 import { describeModel } from '../../../ml/hf/model.js';
 import { readPeft } from '../../../ml/hf/peft.js';
-import { SafetensorsFile } from '../../../ml/hf/safetensors.js';
+import { readHeader } from '../../../ml/hf/safetensors.js';
 import { loadTokenizer, readJson } from '../../../ml/hf/tokenizer.js';
 import { temporaryFolder } from '../../infra/support.js';
 import { writeSmallModel } from '../../support/smallModel.js';
@@ -80,7 +80,7 @@ describe('odd files in a model folder', () => {
   for (const [kind, make] of KINDS)
     it(`refuses weights and GGUF that are ${kind}`, () => {
       make(join(folder, 'x'));
-      refused(() => new SafetensorsFile(join(folder, 'x')), /x: not a file/);
+      refused(() => readHeader(join(folder, 'x')), /x: not a file/);
       refused(() => new GgufFile(join(folder, 'x')), /x: not a file/);
     });
 

@@ -72,20 +72,20 @@ describe('line ends of a template', () => {
   const expected = messages.map(({ role }) => `${role}\n \\r\\n \r\n\n`).join('');
 
   for (const [name, end] of Object.entries({ LF: '\n', CRLF: '\r\n', CR: '\r' }))
-    it(`${name} is read as a line feed, also in a string`, () => assert.equal(render(LINES.join(end)), expected));
+    it(`are read as line feeds, even in a string: ${name}`, () => assert.equal(render(LINES.join(end)), expected));
 
-  it('one at the end of the template is not part of the prompt', () => {
+  it('are no part of the prompt at the end of the template', () => {
     for (const end of ['\n', '\r\n', '\r']) assert.equal(render(`a${end}`), 'a');
     assert.equal(render('a\r\n\r\n'), 'a\n');
     assert.equal(render('a\n\rb'), 'a\n\nb');
   });
 
-  it('those of messages stay as they are', () => {
+  it('stay as they are in messages', () => {
     const template = new ModelTemplate('{{ messages[0].content }}');
     assert.equal(template.render({ messages: [{ role: 'user', content: 'a\r\nb\r' }] }), 'a\r\nb\r');
   });
 
-  it('equal prompts from a file with other line ends or a byte order mark, or from UTF-16; Latin-1 is refused', () => {
+  it('do not change prompts, nor does a byte order mark or UTF-16; Latin-1 is refused', () => {
     const folder = temporaryFolder();
     const path = join(folder, 'chat_template.jinja');
     const tokenizer = loadTokenizer(join(ROOT, 'test', 'ml', 'parity', 'generate'));

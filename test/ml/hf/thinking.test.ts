@@ -1,4 +1,4 @@
-// Arguments of chat templates, and thinking that a template leaves out of earlier turns.
+// Tests arguments of chat templates, and thinking that a template leaves out of earlier turns.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A tokenizer.json that would never end, or fill the memory: it is refused, or its work ends at a limit.
+// Tests tokenizer.json files that would never end or would fill the memory: they are refused, or their work ends at a limit.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';

@@ -31,7 +31,7 @@ def base(tied):
             tie_word_embeddings=tied, rms_norm_eps=1e-6,
         )
     ).float()
-    with torch.no_grad():  # far from the initial values, so that no term vanishes
+    with torch.no_grad():  # the values are far from the initial ones, so that no term vanishes
         for name, p in model.named_parameters():
             p.copy_(torch.randn_like(p) * 0.2 + (1.0 if "norm" in name else 0.0))
     return model
@@ -63,7 +63,7 @@ supervised(untied, ids, mask, "untied.sft.")
 model = base(True)
 for name, p in model.named_parameters():
     tensors["base." + name] = p.detach().clone()
-with torch.no_grad():  # the untied model differs in its projection alone
+with torch.no_grad():  # the untied model differs only in its output projection
     for name, p in untied.named_parameters():
         if name != "lm_head.weight":
             assert torch.equal(p, tensors["base." + name]), name
@@ -104,7 +104,7 @@ for name, p in lora.items():
     tensors["ppo.grad." + name] = p.grad.clone()
 
 optimizer = torch.optim.AdamW(lora.values(), lr=LR, betas=BETAS, eps=EPS, weight_decay=DECAY)
-for step in (1, 2):  # the same gradient twice: the second step sees moments that are not zero
+for step in (1, 2):  # the gradient is the same in both steps: the second one sees moments that are not zero
     for name, p in lora.items():
         p.grad = tensors["ppo.grad." + name] / m.sum()
     norm = torch.nn.utils.clip_grad_norm_(lora.values(), MAX_NORM)

@@ -18,19 +18,19 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Qw
 OUT = sys.argv[1]
 VOCAB, NEW_TOKENS, CONTEXT = 67, 40, 256
 PROMPTS = [1, 2, 5, 31, 32, 33, 63, 64, 65, 90]
-LONG_CONTEXT, LONG_PROMPTS = 640, [31, 257, 300, 530]  # read in several blocks
-CLEAR = 1e-3  # a greedy choice must win by so much that f32 cannot turn it
+LONG_CONTEXT, LONG_PROMPTS = 640, [31, 257, 300, 530]  # these prompts are read in several blocks
+CLEAR = 1e-3  # a greedy choice must win by so much that rounding to f32 does not change it
 SIZES = {
     "vocab_size": VOCAB, "hidden_size": 48, "intermediate_size": 56, "num_hidden_layers": 2, "num_attention_heads": 6,
     "num_key_value_heads": 2, "max_position_embeddings": CONTEXT, "bos_token_id": None, "eos_token_id": 2, "pad_token_id": 0,
 }
-# the original context is short, so that frequencies fall on all three sides of the rule
+# the original context is short, so that all three cases of the rule have frequencies
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 64}
 PLAIN = {"rope_type": "default", "rope_theta": 1000000.0}
 WHOLE = "5GB"
 LONG = {"max_position_embeddings": LONG_CONTEXT}
-CASES = [  # name, class, config, fields, dtype of the file, shard size, dtype of the adapter
+CASES = [  # each has name, class, config, fields, dtype of the file, shard size, dtype of the adapter
     ("qwen2-tied-f32", Qwen2ForCausalLM, Qwen2Config, {"tie_word_embeddings": True, "rope_parameters": PLAIN}, "float32", WHOLE, "bfloat16"),
     ("qwen2-untied-bf16-sharded", Qwen2ForCausalLM, Qwen2Config, {"rms_norm_eps": 1e-5}, "bfloat16", "40KB", "float32"),
     ("qwen3-untied-f32-sharded", Qwen3ForCausalLM, Qwen3Config, {"head_dim": 24, "rope_parameters": PLAIN}, "float32", "90KB", "float16"),
@@ -38,7 +38,7 @@ CASES = [  # name, class, config, fields, dtype of the file, shard size, dtype o
     ("llama-untied-bf16", LlamaForCausalLM, LlamaConfig, {"head_dim": 16, "rope_parameters": LLAMA3}, "bfloat16", WHOLE, "float32"),
     ("llama-tied-f32-biases", LlamaForCausalLM, LlamaConfig, {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True,
      "num_key_value_heads": 6, "rope_parameters": LLAMA3}, "float32", WHOLE, "float32"),
-    # the head sizes of public models
+    # these have the head sizes of public models
     ("llama-head64", LlamaForCausalLM, LlamaConfig, LONG | {"hidden_size": 32, "num_attention_heads": 4,
      "head_dim": 64, "tie_word_embeddings": True}, "bfloat16", WHOLE, "float32"),
     ("qwen2-head128", Qwen2ForCausalLM, Qwen2Config, LONG | {"hidden_size": 128, "num_attention_heads": 1, "num_key_value_heads": 1,
@@ -57,7 +57,7 @@ POSITIONS = [0, 1, 2, 63, 1023, 4095]
 
 
 def logprobs(model, tokens):
-    """Of each token after the first."""
+    """Log-probs of each token after the first."""
     ids = torch.tensor([tokens])
     with torch.no_grad():
         lp = torch.log_softmax(model(input_ids=ids).logits[0, :-1].double(), -1)
@@ -87,8 +87,8 @@ def record(index, name, model_class, config_class, fields, dtype, shard, adapter
     shutil.rmtree(folder, ignore_errors=True)
     torch.manual_seed(100 + index)
     model = model_class(config_class(**(SIZES | fields)))
-    deviation = min(0.25, 1.75 / model.config.hidden_size**0.5)  # wider sums would lose digits in f32
-    with torch.no_grad():  # far from the initial values, so that no term vanishes
+    deviation = min(0.25, 1.75 / model.config.hidden_size**0.5)  # larger weights would lose digits in f32
+    with torch.no_grad():  # the values are far from the initial ones, so that no term vanishes
         for parameter_name, p in model.named_parameters():
             p.copy_(torch.randn_like(p) * deviation + (1.0 if "norm" in parameter_name else 0.0))
     model.to(getattr(torch, dtype)).save_pretrained(folder, max_shard_size=shard)
@@ -123,7 +123,7 @@ def record(index, name, model_class, config_class, fields, dtype, shard, adapter
     os.remove(os.path.join(adapter, "README.md"))
     with open(os.path.join(adapter, "adapter_config.json"), "r+") as f:
         config = json.load(f)
-        config["target_modules"].sort()  # a set: its order changes from run to run
+        config["target_modules"].sort()  # PEFT writes a set, whose order changes from run to run
         config["base_model_name_or_path"] = name
         f.seek(0)
         f.truncate()

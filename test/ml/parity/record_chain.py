@@ -20,11 +20,11 @@ OUT = sys.argv[1]
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "architectures", "qwen2-tied-f32")
 CONFIG = {"learningRate": 0.003, "weightDecay": 0.05, "clip": 0.2, "maxGradNorm": 0.5, "betas": [0.9, 0.99], "eps": 1e-5}
 LENGTHS = [[3, 17, 40, 9], [33, 34, 2], [64, 5, 5, 21, 12]]
-AWAY = 1e-3  # a ratio so close to where the clip begins could fall on either side in f32
+AWAY = 1e-3  # f32 could move a ratio this close to the clip range to its other side
 
 
 def draw(model, length, rng):
-    """A row around the policy as it is, some of its ratios outside of the clip."""
+    """A row with log-probs near those of the policy; some of its ratios are outside of the clip range."""
     tokens = torch.randint(0, model.config.vocab_size, (length,), generator=rng)
     mask = [0] + [int(x) for x in torch.rand(length - 1, generator=rng) < 0.7]
     mask[-1] = 1
@@ -66,7 +66,7 @@ def step(model, optimizer, rows):
 
 torch.set_num_threads(1)
 base = transformers.AutoModelForCausalLM.from_pretrained(MODEL, dtype=torch.float32)
-model = peft.PeftModel.from_pretrained(base, os.path.join(MODEL, "adapter"), is_trainable=True).float().eval()  # no dropout
+model = peft.PeftModel.from_pretrained(base, os.path.join(MODEL, "adapter"), is_trainable=True).float().eval()  # eval() switches dropout off
 lora = {name.replace(".default", ""): p for name, p in model.named_parameters() if "lora_" in name}
 optimizer = torch.optim.AdamW(
     lora.values(), lr=CONFIG["learningRate"], betas=CONFIG["betas"], eps=CONFIG["eps"], weight_decay=CONFIG["weightDecay"]

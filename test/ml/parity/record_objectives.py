@@ -82,7 +82,7 @@ m = mask[:, 1:]
 
 
 def mean(x, average):
-    """Over all trained tokens, or over sequences of their means."""
+    """The mean over all trained tokens, or over the means of sequences."""
     if average == "token":
         return (x * m).sum() / m.sum()
     return ((x * m).sum(1) / m.sum(1)).mean()

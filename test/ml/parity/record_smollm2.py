@@ -88,7 +88,7 @@ optimizer.step()
 tensors = {}
 for name, p in lora.items():
     g, step = gradients[name], p.detach().reshape(-1) - before[name]
-    at = g.abs().topk(ENTRIES).indices.sort().values.tolist()  # where the sign, and so the step, does not depend on rounding
+    at = g.abs().topk(ENTRIES).indices.sort().values.tolist()  # rounding changes no sign, and so no step, of the largest entries
     tensors[name] = {"norm": g.norm().item(), "at": at, "gradient": g[at].tolist(), "step": step[at].tolist()}
 versions = {m.__name__: m.__version__ for m in (torch, transformers, peft)}
 record = {"rank": RANK, "alpha": ALPHA, "clip": CLIP, "learningRate": RATE, "versions": versions, "rows": rows,

@@ -13,9 +13,9 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-THINK = ["<think>", "</think>"]  # ordinary added tokens, as in Qwen3
+THINK = ["<think>", "</think>"]  # these are ordinary added tokens, as in Qwen3
 
-# Like Qwen3: the prompt of an answer may contain an empty block of thinking, and earlier answers lose theirs.
+# This template is like that of Qwen3: the prompt of an answer may contain an empty block of thinking, and earlier answers lose theirs.
 SWITCHED = """
 {%- set ns = namespace(last=-1) %}
 {%- for message in messages %}
@@ -47,7 +47,7 @@ OPENED = """
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>\\n' }}{% endif %}
 """
 
-# Keeps everything.
+# This template keeps everything.
 PLAIN = """
 {%- for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{% endfor %}
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}

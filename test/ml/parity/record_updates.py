@@ -22,7 +22,7 @@ from streams import uniform
 OUT, SEED, CASES = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1, int(sys.argv[3]) if len(sys.argv) > 3 else 30
 FAMILIES = ["Qwen2", "Qwen3", "Llama"]
 TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-AWAY = 1e-3  # a ratio so close to where the clip begins could fall on either side in f32
+AWAY = 1e-3  # f32 could move a ratio this close to the clip range to its other side
 
 
 def draw(index):
@@ -56,7 +56,7 @@ def draw(index):
             "betas": [round(r.uniform(0.8, 0.95), 3), round(r.uniform(0.9, 0.999), 4)],
             "eps": r.choice([1e-8, 1e-6, 1e-5]), "weightDecay": r.choice([0, 0.01, 0.1]), "maxGradNorm": r.choice([0.05, 0.5, 1000]),
         },
-        "steps": r.choice([0, 0, 7]),  # updates that the optimizer has behind it
+        "steps": r.choice([0, 0, 7]),  # the number of updates that the optimizer has made before
     }
 
 
@@ -87,7 +87,7 @@ def rows_of(case):
         stream = lambda name: uniform(case["seed"], f"row {b} {name}", length)
         tokens = numpy.floor((stream("tokens") + 0.5) * case["config"]["vocab_size"]).astype(int)
         mask = (stream("mask") < 0.2).astype(int)
-        mask[-1] = 1  # at least one is trained
+        mask[-1] = 1  # at least one token is trained
         advantages = 4 * stream("advantages")
         if case["advantages"] == "row":
             advantages[:] = advantages[0]

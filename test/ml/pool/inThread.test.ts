@@ -13,7 +13,7 @@ describe('a thread for one job', () => {
     await assert.rejects(run({ act: 'throw' }), (error) => error instanceof RangeError && error.message === 'boom');
   });
 
-  it('throws if the thread ends without a message, whatever its status', async () => {
+  it('throws if the thread ends without a message, with any exit status', async () => {
     await assert.rejects(run({ act: 'exit' }), /ended without an answer \(exit status 3\)/);
     await assert.rejects(run({ act: 'end' }), /ended without an answer \(exit status 0\)/);
   });

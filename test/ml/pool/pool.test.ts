@@ -68,7 +68,7 @@ describe('worker pool', () => {
     assert.deepEqual(await pool.runAll([1, 2, 3].map((value) => ({ act: 'echo', value }))), [1, 2, 3]);
   });
 
-  it('a coded error of a job keeps its code, an unknown one becomes ENGINE_FAULT', async () => {
+  it('an error of a job keeps its code, and gets ENGINE_FAULT if it has none', async () => {
     await assert.rejects(pool.run({ act: 'fail', value: 'BAD_ADAPTER' }), coded('BAD_ADAPTER', /said so/));
     await assert.rejects(pool.run({ act: 'fail', value: 'odd' }), coded('ENGINE_FAULT', /said so/));
   });
@@ -88,7 +88,7 @@ describe('worker pool', () => {
     assert.equal(await pool.run({ act: 'echo', value: 6 }), 6);
   });
 
-  it('a job whose card is full is tried once more, by a new worker', async () => {
+  it('a new worker tries a job once more if the memory of the card was full', async () => {
     await assert.rejects(pool.run({ act: 'fail', value: 'OUT_OF_MEMORY' }), coded('OUT_OF_MEMORY', /said so/));
     assert.equal(workers, 2);
   });

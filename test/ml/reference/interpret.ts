@@ -12,7 +12,7 @@ function fits(declared: Shape, actual: readonly number[]): boolean {
   return declared.length === actual.length && declared.every((d, i) => typeof d === 'string' || d === actual[i]);
 }
 
-/** Runs a graph. `feeds` by input name; the result by output name. Only inline constants can be read. */
+/** Runs a graph. Feeds and results have the names of inputs and outputs. Constants must be inline. */
 export function interpret(graph: Graph, feeds: Readonly<Record<string, NdArray>>): Record<string, NdArray> {
   const computed = interpretAll(graph, feeds);
   return Object.fromEntries(graph.outputs.map(({ name, value }) => [name, computed.get(value)!]));

@@ -1,14 +1,14 @@
-// One f64 kernel per operation, as it is defined. See interpret.ts.
+// One f64 kernel per operation, written as the operation is defined. interpret.ts runs them.
 import type { DType, Op, OpAttributes } from '../../../ml/ir/op.js';
 import type { NdArray } from './ndarray.js';
 
-/** @param dtype of the first output */
+/** @param dtype the type of the first output */
 type Kernel<K extends Op> = (inputs: readonly NdArray[], attrs: OpAttributes[K], dtype: DType) => NdArray[];
 
 const product = (list: readonly number[]): number => list.reduce((a, b) => a * b, 1);
 const wrap = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
 
-/** Multi-index of a flat position. */
+/** The multi-index of a flat position. */
 function unravel(flat: number, shape: readonly number[]): number[] {
   const index = new Array<number>(shape.length);
   for (let i = shape.length - 1; i >= 0; i--) {
@@ -20,7 +20,7 @@ function unravel(flat: number, shape: readonly number[]): number[] {
 const ravel = (index: readonly number[], shape: readonly number[]): number =>
   index.reduce((flat, i, axis) => flat * shape[axis]! + i, 0);
 
-/** Element of `x` that broadcasting puts at `index` of a larger shape. */
+/** The element of `x` that broadcasting puts at `index` of a larger shape. */
 function broadcastAt(x: NdArray, index: readonly number[]): number {
   const skip = index.length - x.shape.length;
   return x.data[
@@ -158,7 +158,7 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
     return [{ shape: q!.shape, data }];
   },
   MatMulNBits: ([x, q, scale], { bits, blockSize }) => {
-    const perByte = 8 / bits; // the first weight in the low bits
+    const perByte = 8 / bits; // the low bits hold the first weight
     const weight = build([q!.shape[0]!, x!.shape.at(-1)!], ([n, k]) => {
       const i = n! * x!.shape.at(-1)! + k!;
       const packed = q!.data[Math.floor(i / perByte)]! >> (bits * (i % perByte));
@@ -188,7 +188,7 @@ export const KERNELS: { readonly [K in Op]: Kernel<K> } = {
     const [pastK, pastV, last, places, cos, sin] = hasPast ? others : [none, none, ...others];
     const [, , S, size] = pastK!.shape as [number, number, number, number];
     const total = places!.data[0]!;
-    const first = (b: number): number => (length === total ? 0 : last!.data[b]! + 1 - length); // place of the row's first token
+    const first = (b: number): number => (length === total ? 0 : last!.data[b]! + 1 - length); // where the first token of the row is
     const part = (from: number, n: number): NdArray =>
       build(
         [rows, n, length, size],

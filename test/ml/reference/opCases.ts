@@ -6,14 +6,14 @@ import { sizeOf } from '../../../ml/ir/op.js';
 
 export interface CaseInput {
   shape: number[];
-  dtype?: DType; // bool: the data are float32 that are cast
-  data?: number[]; // absent: random in ±1
-  constant?: boolean; // not differentiated
+  dtype?: DType; // for bool, the data are float32 numbers that a Cast converts
+  data?: number[]; // absent: random numbers in ±1
+  constant?: boolean; // the test does not differentiate by it
 }
 export interface OpCase<K extends Op> {
   inputs: CaseInput[];
   attrs: OpAttributes[K];
-  outputs?: number; // how many of the first outputs are defined everywhere; default: all
+  outputs?: number; // how many outputs, from the first one, are defined everywhere; default: all
 }
 
 const f = (...shape: number[]): CaseInput => ({ shape });
@@ -59,7 +59,7 @@ const unary = (input: CaseInput = f(2, 3)): { inputs: CaseInput[]; attrs: Record
 ];
 
 const int32 = (shape: number[], data: number[]): CaseInput => ({ shape, dtype: 'int32', data });
-/** Four query heads and two key heads of 16. */
+/** Four query heads and two key heads of size 16. */
 const attention = (rows: number, length: number, past: number, last: number[], places: number): CaseInput[] => [
   f(rows, length, 8 * 16),
   f(rows, 2, past, 16),
@@ -133,7 +133,7 @@ const OP_CASES: { readonly [K in Op]: readonly OpCase<K>[] } = {
   ],
   SkipSimplifiedLayerNormalization: [{ inputs: [f(3, 6), f(3, 6), f(6)], attrs: { epsilon: 1e-2 } }],
   GroupQueryAttention: [
-    // steps of two rows after pasts of 2 and 4
+    // one step of two rows whose pasts have 2 and 4 positions
     { inputs: attention(2, 1, 5, [2, 4], 5), attrs: { heads: 4, kvHeads: 2, scale: 0.25 }, outputs: 1 },
     {
       inputs: [...attention(2, 1, 5, [2, 4], 5), table(9, 8), table(9, 8)],
@@ -219,9 +219,9 @@ export const OPS = Object.keys(OP_CASES) as Op[];
 export interface BuiltCase {
   title: string;
   op: Op;
-  graph: Graph; // as many outputs y0, y1, … as are defined everywhere
+  graph: Graph; // the outputs y0, y1, … are those that are defined everywhere
   feeds: Record<string, { shape: readonly number[]; data: Float64Array }>;
-  /** Inputs to differentiate by. */
+  /** The inputs to differentiate by. */
   floats: string[];
 }
 
@@ -235,7 +235,7 @@ export function buildCases(op: Op): BuiltCase[] {
     const random = new RandomStream(op, n);
     const feeds: BuiltCase['feeds'] = {};
     const values = inputs.map(({ shape, dtype = 'float32', data }, k) => {
-      if (dtype === 'uint4') return graph.constant(`x${k}`, shape, pack(data!), true); // sessions refuse it as a feed
+      if (dtype === 'uint4') return graph.constant(`x${k}`, shape, pack(data!), true); // sessions refuse such a feed
       const draw = (): number => Math.fround(2 * random.uniform() - 1);
       feeds[`x${k}`] = { shape, data: Float64Array.from(data ?? Array.from({ length: sizeOf(shape) }, draw)) };
       if (dtype === 'bool') return graph.cast(graph.input(`x${k}`, 'float32', shape), 'bool');

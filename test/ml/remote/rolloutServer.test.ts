@@ -1,4 +1,4 @@
-// A server on loopback that is killed, slow, busy or wrong. What it says wrongly never becomes an answer.
+// Tests a server on loopback that is killed, slow, busy or wrong. A wrong answer of it never becomes a sample.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
@@ -98,7 +98,7 @@ describe('RolloutServer', () => {
     assert.equal((await open().generate(requests(1), batch())).length, 1);
   });
 
-  it('takes an end token that is also the last token allowed, which old versions of vLLM report as cut', async () => {
+  it('accepts an end token as the last allowed token, which old versions of vLLM report as a truncated answer', async () => {
     const [whole] = await open().generate(requests(1), batch());
     const fault = edited((one) => {
       one.finish_reason = 'length';
@@ -182,7 +182,7 @@ describe('RolloutServer', () => {
     ['an impossible log-prob', edited((one) => one.logprobs.token_logprobs.splice(0, 1, -9999)), /no sampled token/],
     [
       'a log-prob that is no number',
-      edited((one) => one.logprobs.token_logprobs.splice(0, 1, Number.NaN)), // JSON: null
+      edited((one) => one.logprobs.token_logprobs.splice(0, 1, Number.NaN)), // JSON has null for it
       /unexpected form: choices.0.logprobs/,
     ],
     [
@@ -224,7 +224,7 @@ describe('RolloutServer', () => {
     });
   }
 
-  it('asks a busy server more often than one that fails', async () => {
+  it('asks a busy server more often than a server that fails', async () => {
     let count = 0;
     double.fault = (answer, response) => {
       if (count++ >= 8) return answer;
@@ -235,7 +235,7 @@ describe('RolloutServer', () => {
   });
 
   for (const seconds of ['60', '9999999']) // the second is longer than a timer of Node.js can be
-    it(`waits for as long as a busy server says: ${seconds} s`, async () => {
+    it(`waits as long as a busy server asks it to: ${seconds} s`, async () => {
       double.fault = sent(429, '', { 'retry-after': seconds });
       const server = open({ concurrency: 1, timeoutSeconds: 1 });
       await assert.rejects(server.generate(requests(2), batch()), /0 of 2 answers/);
@@ -259,12 +259,12 @@ describe('RolloutServer', () => {
 
   it('gives up a batch at its deadline, and says how far it came', async () => {
     let count = 0;
-    double.fault = (answer) => (count++ < 2 ? answer : undefined); // then it never answers
+    double.fault = (answer) => (count++ < 2 ? answer : undefined); // the server never answers a third request
     const server = open({ concurrency: 1, timeoutSeconds: 0.5 });
     await assert.rejects(server.generate(requests(4), batch()), /2 of 4 answers after rollouts.timeoutSeconds: 0.5/);
   });
 
-  it('stops at a cancellation', async () => {
+  it('stops when it is cancelled', async () => {
     const cancel = new AbortController();
     double.fault = () => {
       cancel.abort();
@@ -273,7 +273,7 @@ describe('RolloutServer', () => {
     await assert.rejects(open().generate(requests(4), batch({ signal: cancel.signal })), { name: 'AbortError' });
   });
 
-  it('says that it cannot write the folder of adapters', async () => {
+  it('fails with one line if it cannot write the folder of adapters', async () => {
     await writeFile(join(folder, 'file'), '');
     const server = open({ adapters: join(folder, 'file', 'adapters') });
     await assert.rejects(server.generate(requests(1), batch()), /rollouts.adapters: cannot write .*ENOTDIR/);

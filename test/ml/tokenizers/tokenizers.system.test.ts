@@ -43,9 +43,9 @@ function provide(path: string): boolean {
 }
 
 describe('tokenizers of public models', function () {
-  this.timeout(600_000); // includes downloads
+  this.timeout(600_000); // the limit includes downloads
 
-  it('are four, each with a digest for every hundred strings', () => {
+  it('are four, and have a digest for every hundred strings', () => {
     assert.deepEqual(Object.keys(recorded).sort(), Object.keys(PATHS).sort());
     for (const digests of Object.values(recorded)) assert.equal(digests.length, COUNT / BLOCK);
   });
@@ -54,7 +54,7 @@ describe('tokenizers of public models', function () {
     it(`${name} encodes and decodes ${COUNT} strings like the tokenizers library`, function () {
       if (!provide(path)) {
         if (process.env.CI) assert.fail(`${path} could not be installed`);
-        this.skip(); // not downloaded
+        this.skip(); // nothing was downloaded
       }
       const tokenizer = makeTokenizer(readJson(path), {});
       const texts = strings();
@@ -70,7 +70,7 @@ describe('tokenizers of public models', function () {
     });
 
     it(`${name} reads no control token in protected text`, function () {
-      if (!existsSync(path)) this.skip(); // not downloaded
+      if (!existsSync(path)) this.skip(); // nothing was downloaded
       const json = readJson(path);
       const tokenizer = makeTokenizer(json, {});
       const added = json.added_tokens as { id: number; content: string }[];

@@ -9,7 +9,7 @@ describe('the activations of sequences that are trained together', () => {
   const cuda = CUDA_ACTIVATION_MEGABYTES * 2 ** 20;
   const chains = (sequences: number) => ({ sequences, length: 700 });
 
-  it('limit a CPU to one chain of SmolLM2-135M, and a GPU to eight', () => {
+  it('limit a CPU to one chain of SmolLM2-135M at a time, and a GPU to eight', () => {
     const most = (bytes?: number) => [8, 4, 2].find((n) => fitsOneRun(config, chains(n), 8, bytes)) ?? 1;
     assert.deepEqual([most(), most(cuda)], [1, 8]);
   });

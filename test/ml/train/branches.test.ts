@@ -1,4 +1,4 @@
-// Sequences with the same opening share a row. The results change by rounding only.
+// Tests that sequences with the same opening share a row, and that the results change by rounding only.
 import assert from 'node:assert/strict';
 import { deriveKey, uniformAt } from '../../../core/base/random.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
@@ -76,7 +76,7 @@ describe('rows of sequences with the same opening', () => {
     assert.equal(rows[2], group[5]);
   });
 
-  it('share no opening that is shorter than the rest, none without a trained token, and stay within the limit of tokens', () => {
+  it('share no short opening and none without a trained token, and stay within the limit of tokens', () => {
     const short = [sequence(4, 0, 10, 20), sequence(4, 1, 10, 20)];
     assert.deepEqual(pluck(planRows(short), 'members'), [[0], [1]]);
     const untrained = group.map((row) => ({ ...row, mask: row.mask.map(() => 0) }));
@@ -85,7 +85,7 @@ describe('rows of sequences with the same opening', () => {
     assert.deepEqual(pluck(planRows(long), 'members'), [[0, 1], [2]]);
   });
 
-  it('drop an array that one of the sequences lacks', () => {
+  it('lack an array that one of the sequences lacks', () => {
     const [first, second] = [
       { ...group[0]!, referenceLogprobs: group[0]!.tokens.map(() => -1) },
       { ...group[2]!, referenceLogprobs: undefined },

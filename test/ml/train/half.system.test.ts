@@ -1,4 +1,4 @@
-// Layers in 16 bits with the weights of a public model.
+// Tests layers in 16 bits with the weights of a public model.
 import { assertClose, openModel } from '../../support/halfPrecision.js';
 import { provideSmolLM2 } from '../../support/smollm2.js';
 

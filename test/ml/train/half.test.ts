@@ -1,4 +1,4 @@
-// Layers in 16 bits: scores and gradients against those in f32, on real text.
+// Tests that layers in 16 bits give nearly the scores and gradients of f32, on real text.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { ROOT } from '../../../infra/root.mjs';
@@ -21,7 +21,7 @@ describe('layers in 16 bits', function () {
     await assertClose(await openModel(TINY, { bits: 8, groupSize: 32 }));
   });
 
-  it('lower the loss scale where a gradient overflows, and lose nothing where it is small', async () => {
+  it('have a lower loss scale if a gradient overflows, and keep small gradients', async () => {
     const one = { ...tiny, rows: tiny.rows.slice(0, 1) };
     const [small, usual, large] = [
       await compute(one, 'float16', 1e-5),

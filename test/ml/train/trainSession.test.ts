@@ -71,7 +71,7 @@ describe('a training session', () => {
     await one.close();
   });
 
-  it('gives the entropy of the distribution before each token, and the log-probs without entropies', async () => {
+  it('gives the entropy of the distribution of each token, and the same log-probs as without entropies', async () => {
     const adapter = adapterOf(2);
     const { tokens } = rowOf(7, 'a');
     const temperature = 0.7;
