@@ -24,15 +24,8 @@ import { updatePolicy } from '../chains/train/updatePolicy.js';
 import { applyGradients, computeGradients } from '../chains/train/updateShards.js';
 import { answerFreshInputs, scoreExamples, writeExamples } from '../chains/train/warmStart.js';
 import { compose } from '../core/base/compose.js';
-import { ACTIVITIES, type Activities, callOf } from '../method/activities.js';
+import * as method from '../method/activities.js';
 import type { Activity, Call } from '../method/activity.js';
-import * as evaluate from '../method/evaluate.js';
-import * as judge from '../method/judge.js';
-import * as prepare from '../method/prepare.js';
-import * as records from '../method/records.js';
-import * as sample from '../method/sample.js';
-import * as train from '../method/train.js';
-import * as warmStart from '../method/warmStart.js';
 import { type Attempt, type Layer, openAttempt, type Work } from './attempt.js';
 import { delivered, type Implementation, openLeaves } from './layers.js';
 
@@ -40,39 +33,39 @@ import { delivered, type Implementation, openLeaves } from './layers.js';
 const implement = <I, O>(activity: Activity<I, O>, run: Implementation<I, O>) => ({ activity, run });
 
 const IMPLEMENTATIONS = [
-  implement(prepare.prepareRun, prepareRun),
-  implement(prepare.quarantineProblems, quarantineProblems),
-  implement(prepare.reviseRun, reviseRun),
-  implement(prepare.prepareSolving, prepareSolving),
-  implement(sample.generateReasoning, generateReasoning),
-  implement(sample.generateTests, generateTests),
-  implement(sample.countAnswers, countAnswers),
-  implement(judge.selectChains, selectChains),
-  implement(judge.executeSuite, executeSuite),
-  implement(judge.collectSolutions, collectSolutions),
-  implement(train.computeRewards, computeRewards),
-  implement(train.measureStep, measureStep),
-  implement(train.scoreShard, scoreShard),
-  implement(train.scoreOldPolicy, scoreOldPolicy),
-  implement(train.computeGradients, computeGradients),
-  implement(train.applyGradients, applyGradients),
-  implement(train.updatePolicy, updatePolicy),
-  implement(train.removeUpdateFiles, removeUpdateFiles),
-  implement(warmStart.answerFreshInputs, answerFreshInputs),
-  implement(warmStart.writeExamples, writeExamples),
-  implement(warmStart.scoreExamples, scoreExamples),
-  implement(evaluate.summariseEvaluation, summariseEvaluation),
-  implement(evaluate.commitCheckpoint, commitCheckpoint),
-  implement(evaluate.measureEvaluation, measureEvaluation),
-  implement(records.recordMetrics, recordMetrics),
-  implement(records.renderReport, renderReport),
+  implement(method.prepareRun, prepareRun),
+  implement(method.quarantineProblems, quarantineProblems),
+  implement(method.reviseRun, reviseRun),
+  implement(method.prepareSolving, prepareSolving),
+  implement(method.generateReasoning, generateReasoning),
+  implement(method.generateTests, generateTests),
+  implement(method.countAnswers, countAnswers),
+  implement(method.selectChains, selectChains),
+  implement(method.executeSuite, executeSuite),
+  implement(method.collectSolutions, collectSolutions),
+  implement(method.computeRewards, computeRewards),
+  implement(method.measureStep, measureStep),
+  implement(method.scoreShard, scoreShard),
+  implement(method.scoreOldPolicy, scoreOldPolicy),
+  implement(method.computeGradients, computeGradients),
+  implement(method.applyGradients, applyGradients),
+  implement(method.updatePolicy, updatePolicy),
+  implement(method.removeUpdateFiles, removeUpdateFiles),
+  implement(method.answerFreshInputs, answerFreshInputs),
+  implement(method.writeExamples, writeExamples),
+  implement(method.scoreExamples, scoreExamples),
+  implement(method.summariseEvaluation, summariseEvaluation),
+  implement(method.commitCheckpoint, commitCheckpoint),
+  implement(method.measureEvaluation, measureEvaluation),
+  implement(method.recordMetrics, recordMetrics),
+  implement(method.renderReport, renderReport),
 ] as { activity: Activity<unknown, object>; run: Implementation<unknown, object> }[];
 
 /**
  * The activities that a worker registers. They throw Temporal failures.
  * @param outer layers around an activity that Temporal called, but not around those that a sequence calls
  */
-export function createActivities(deps: Deps, ...outer: Layer[]): Activities {
+export function createActivities(deps: Deps, ...outer: Layer[]): method.Activities {
   const leaf = openLeaves(deps);
   const work = new Map<string, Work>();
   const callWithin =
@@ -81,20 +74,17 @@ export function createActivities(deps: Deps, ...outer: Layer[]): Activities {
       work.get(activity.name)!({ ...attempt, activity, input }) as Promise<O>;
   for (const { activity, run } of IMPLEMENTATIONS) work.set(activity.name, leaf(activity, run));
   const registered: Record<string, (input: unknown) => Promise<object>> = {};
-  for (const [name, activity] of Object.entries<Activity<unknown, object>>(ACTIVITIES)) {
+  for (const [name, activity] of Object.entries<Activity<unknown, object>>(method.ACTIVITIES)) {
     const { run } = activity;
-    if (run)
-      work.set(
-        name,
-        delivered((attempt) => run(callWithin(attempt), attempt.input)),
-      );
-    const own = work.get(name);
+    const sequence = run && delivered((attempt) => run(callWithin(attempt), attempt.input));
+    const own = sequence ?? work.get(name);
     if (own === undefined) throw new TypeError(`IMPLEMENTATIONS has no function for the activity ${name}`);
+    work.set(name, own);
     const called = compose(...outer)(own);
     registered[name] = (input) => called(openAttempt(deps, activity, input));
   }
-  return registered as Activities;
+  return registered as method.Activities;
 }
 
 /** Calls the activities in this process. */
-export const createCall = (deps: Deps): Call => callOf(createActivities(deps));
+export const createCall = (deps: Deps): Call => method.callOf(createActivities(deps));

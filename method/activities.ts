@@ -8,6 +8,14 @@ import * as sample from './sample.js';
 import * as train from './train.js';
 import * as warmStart from './warmStart.js';
 
+export * from './evaluate.js';
+export * from './judge.js';
+export * from './prepare.js';
+export * from './records.js';
+export * from './sample.js';
+export * from './train.js';
+export * from './warmStart.js';
+
 export const ACTIVITIES = { ...prepare, ...sample, ...judge, ...train, ...warmStart, ...evaluate, ...records };
 
 type Table = typeof ACTIVITIES;
