@@ -68,8 +68,8 @@ export const patience = (bodyMs: number): ServerOptions => ({
 });
 
 /**
- * Holds at most `limit` connections. Another one ends the oldest of those without a request in work, so that silent ones
- * shut nobody out: a client sends its request at once, and one without a token is answered at once.
+ * Holds at most `limit` connections. A further connection ends the oldest one without a request in work, so that silent clients
+ * shut nobody out: a client sends its request at once, and a client without a token is answered at once.
  */
 export function limitConnections(server: Server, limit: number): void {
   const open = new Set<Socket>();

@@ -1,5 +1,5 @@
 // Limits how much of the answers the host keeps. A program may return megabytes for every input, so each answer is reduced
-// as soon as it is read. Answers that must be kept whole have a limit of memory.
+// as soon as it is read. Answers that must be kept whole may use a limited amount of memory.
 import type { CallResult, ExecutionJob } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 

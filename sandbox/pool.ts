@@ -32,7 +32,7 @@ interface PoolOptions<Job, Run> {
   patienceMs?: number; // how long the pool waits during an outage; default: it makes three attempts without a pause
 }
 
-/** When a job has ended two guests, a fresh guest runs the canary. If its answer is right, the job is to blame. */
+/** When a job has ended two guests, a new guest runs a known program (the canary). If its answer is right, the job is to blame. */
 export interface BlamePolicy<Job, Run> {
   canary(like: Job): Job;
   isCanaryAnswer(run: Run): boolean;

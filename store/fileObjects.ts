@@ -54,7 +54,7 @@ export class FileObjects implements Objects {
     return guard('looking at', this.locate(key), undefined, () => this.useOf(this.locate(key)));
   }
 
-  /** In a read-only store, it changes no time. */
+  /** Changes no time in a read-only store. */
   touch(key: string): Promise<Use | undefined> {
     const target = this.locate(key);
     return guard('touching', target, undefined, async () => {

@@ -51,7 +51,7 @@ export function addStatus(program: Command): void {
   });
 }
 
-/** Returns none if a record is damaged: `gauntlet store verify` reports that. */
+/** Returns no warnings if a record is damaged: `gauntlet store verify` reports that. */
 async function storedWarnings(store: Store, id: string): Promise<RecordedWarning[]> {
   try {
     return recordedWarnings(await readMetrics(store, id));

@@ -55,7 +55,7 @@ const survivors = ({ candidates, suite, verdicts }: SuiteVerdicts): number[] =>
     return empty || unparsed || !passes ? [] : [c];
   });
 
-/** Takes the test that catches most of what is left, until nothing is left. */
+/** Takes the test that catches the most of the remaining programs, until no program remains. */
 function fewest(tests: { test: TestCase; caught: Set<string> }[]): TestCase[] {
   const left = new Set(tests.flatMap(({ caught }) => [...caught]));
   const taken: TestCase[] = [];

@@ -1,4 +1,4 @@
-// A run on the GPU of this machine: its settings are those for this card from its start on, and what it needs is printed first.
+// Prepares a run on the GPU of this machine: chooses the settings for its card, and prints how much memory the run needs.
 import { join } from 'node:path';
 import { CARDS, DEFAULT_GIGABYTES, type PresetName, resolveConfig } from '../../core/config/presets.js';
 import { modelOf, type RunConfigInput } from '../../core/schema/config.js';

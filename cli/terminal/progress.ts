@@ -68,7 +68,7 @@ export class Pace {
     this.seen = step;
   }
 
-  /** Seconds; undefined until two steps have ended, and once a stop was requested. */
+  /** The seconds left; undefined until two steps have ended, and once a stop was requested. */
   left({ totalSteps, state }: RunProgress, now: number): number | undefined {
     const [first, last] = [this.marks[0], this.marks.at(-1)];
     if (first === undefined || last === undefined || last.step === first.step) return undefined;

@@ -18,7 +18,7 @@ export interface StatusLine {
 
 /**
  * @param text its lines must be shorter than the terminal is wide
- * @param lines how many it has at most
+ * @param lines the most lines that the text has
  */
 export function openStatusLine(text: () => string, stream: NodeJS.WriteStream, lines = 1): StatusLine {
   let bars: MultiBar | undefined;

@@ -9,7 +9,7 @@ export interface VjpContext<K extends Op> {
   readonly node: NodeOf<K>;
   /** Gradient of the first output. */
   readonly dy: Value;
-  /** Whether the gradient of input i is needed; others may be undefined. */
+  /** Whether the gradient of input i is needed. Gradients that are not needed may be undefined. */
   readonly needs: (i: number) => boolean;
 }
 /** Gradients aligned with the node's inputs. */

@@ -21,7 +21,7 @@ export interface BoundDeviceOptions {
   positions: number; // length of a row, at most the model's context
   steps: number; // length of a chunk
   attention?: CacheAttention; // default: what suits the device
-  type?: CacheType; // weights and caches have it; default float32
+  type?: CacheType; // the type of weights and caches; default float32
   session: DeviceSessionOptions; // `recorded` applies to steps only: the lengths of prompts vary
   weights?: Tensors; // needed if weights are inputs; the caller disposes of them
 }
@@ -38,12 +38,12 @@ export class BoundDevice implements SlotDevice {
   private readonly promptWeights: Tensors;
   private readonly opened = new Map<string, Steps>();
   private current: Steps | undefined;
-  private readonly caches: Tensors = {}; // have a spare row, which takes padding
+  private readonly caches: Tensors = {}; // the caches with a spare row, to which padding is written
   private readonly views: Tensors = {}; // the caches without the spare row
   private readonly state: [Tensors, Tensors];
-  private readonly inputs: Tensors; // every step has them
+  private readonly inputs: Tensors; // the inputs that are the same in every step of a call
   private readonly emitted: DeviceTensor;
-  private readonly releases: (() => void)[] = []; // they free everything above
+  private readonly releases: (() => void)[] = []; // functions that free everything above
 
   /** @throws {GauntletError} ENGINE_FAULT, DEVICE_UNAVAILABLE */
   constructor(

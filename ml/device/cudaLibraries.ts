@@ -1,4 +1,4 @@
-// NVIDIA's libraries that the CUDA provider is linked to. `gauntlet setup cuda` puts those into a folder that the machine lacks.
+// NVIDIA's libraries that the CUDA provider is linked to. `gauntlet setup cuda` installs those that are missing.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as Koffi from 'koffi';

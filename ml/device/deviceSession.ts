@@ -156,8 +156,8 @@ export interface DeviceSessionOptions {
   config?: Readonly<Record<string, string>>; // entries of the session's configuration
   /** CUDA records the kernels of the first run of a binding and starts them as one afterwards. */
   recorded?: boolean;
-  externalData?: { location: string; data: Float32Array }; // stands for a file that does not exist
-  profile?: string; // the path of a JSON file with the time of every operation starts so; it appears when the session closes
+  externalData?: { location: string; data: Float32Array }; // takes the place of a file that does not exist
+  profile?: string; // start of the path of a JSON file with the time of every operation, which is written when the session closes
 }
 
 // The arena of a recorded graph takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32

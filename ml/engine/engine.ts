@@ -23,7 +23,7 @@ export interface EngineOptions {
   threads?: number; // threads of each worker
   device?: Device; // default cpu
   quantization?: Quantization;
-  precision?: Precision; // layers have it when they score and train policies, and on cuda when they sample; default f32
+  precision?: Precision; // of layers when they score and train policies, and on cuda also when they sample; default f32
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // limit for sequences that are trained together, set for a GPU; default: what suits a CPU
   decoderRows?: number; // sequences that the decoder of a GPU samples at the same time; default 64

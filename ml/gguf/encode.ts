@@ -5,7 +5,7 @@ import { bfloat16Bits, float16Bits } from '../ir/bits16.js';
 export type EncodedType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
 const MAX_HALF = 65504;
-const CODES = 32; // a block of Q8_0 has so many
+const CODES = 32; // the number of codes in a block of Q8_0
 
 /** @throws {GauntletError} BAD_INPUT naming `where`, if a number is too large for the type */
 export function encode(type: EncodedType, numbers: Float32Array, where: string): Uint8Array {

@@ -102,7 +102,7 @@ function configOf(file: GgufFile): Record<string, unknown> {
   for (const [key, value] of metadata) {
     const name = key.replace(new RegExp(`^${type}\\.`), '');
     if (name === key || HARMLESS.test(name) || Object.values<string>(KEYS).includes(name)) continue;
-    const right = neutral[name] ?? 0; // zero switches off what a key stands for that nobody here knows
+    const right = neutral[name] ?? 0; // zero switches off the feature of an unknown key
     if (value !== right && Number(value) !== right) fail(`${key} must be ${right}: other values are not supported`);
   }
   const factors = tensors.has(ROPE_FACTORS) ? file.rows(ROPE_FACTORS, 0, 1) : undefined;

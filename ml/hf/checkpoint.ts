@@ -106,7 +106,7 @@ function readIndex(folder: string): Map<string, string> {
   return index;
 }
 
-/** A tied model needs no output projection. Ignoring one that differs from the embedding would change the model. */
+/** A tied model needs no output projection. Ignoring a projection that differs from the embedding would change the model. */
 function checkTied(stored: ReadonlyMap<string, StoredTensor>): void {
   const [head, embedding] = [stored.get(HEAD)!, stored.get(EMBEDDING)];
   if (embedding && (head.dtype !== embedding.dtype || !sameBytes(head, embedding)))

@@ -78,7 +78,7 @@ export function toHalf(g: Graph, half: Half, inputs: ReadonlySet<string>, vocab:
   g.prune();
 }
 
-/** Whether it is a scalar, a vector, or a matrix of few columns. */
+/** Whether a value is a scalar, a vector, or a matrix of few columns. */
 const isNarrow = ({ shape }: Value): boolean => shape.length < 2 || Number(shape.at(-1)) <= NARROW;
-/** Whether it has one row or one column. Such a product stays in f32. */
+/** Whether a value has one row or one column. A product with such a value stays in f32. */
 const isVector = ({ shape }: Value): boolean => shape.slice(-2).includes(1);

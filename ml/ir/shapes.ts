@@ -35,7 +35,7 @@ function axisOf(axis: number, rank: number): number {
   return positive;
 }
 
-/** Whether two shapes may differ at one axis only. */
+/** Whether two shapes are equal, except perhaps at one axis. */
 const sameExcept = (axis: number, a: Shape, b: Shape): boolean =>
   a.length === b.length && a.every((d, i) => i === axis || d === b[i]);
 

@@ -7,7 +7,7 @@ import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/erro
 import { startThread } from '../../infra/scripts.js';
 import { releaseOwnedBy } from '../device/owned.js';
 
-/** The main thread sends this to a worker. `stop` holds one number: another one than 0 means that the job must stop. */
+/** The main thread sends this to a worker. `stop` holds one number. Any number except 0 tells the job to stop. */
 export interface JobMessage {
   id: number;
   job: unknown;

@@ -134,7 +134,7 @@ export class RolloutServer {
     });
   }
 
-  /** Loads an adapter once, and unloads those that were not used for the longest time. */
+  /** Loads an adapter once, and unloads the least recently used ones. */
   private load(adapter: ServedAdapter, signal: AbortSignal): Promise<void> {
     const { name } = adapter;
     const loading = this.loaded.get(name) ?? this.upload(adapter, signal);

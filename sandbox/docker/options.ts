@@ -8,7 +8,7 @@ import { SECCOMP_PROFILE } from './seccomp.js';
 export interface ContainerSpec {
   image: string;
   isolation: Isolation;
-  memoryMb: number; // a program may use so much
+  memoryMb: number; // the most memory that a program may use
   runtime?: string | null;
   seccomp?: boolean; // the daemon can filter system calls
   remapped?: boolean; // containers have only few uids

@@ -148,7 +148,7 @@ describe('command-line validation', () => {
     await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
   });
   it('refuses a checkpoint together with a base model', () =>
-    refuses(['show', 'made/best', '--base', 'tiny', ...store], /--base tiny: goes without a checkpoint/));
+    refuses(['show', 'made/best', '--base', 'tiny', ...store], /--base tiny: cannot be used with a checkpoint/));
   it('refuses a run that does not exist', async () => {
     const empty = await temporaryFolder({ 'runs/note': '' });
     await refuses(['report', 'none', '--store', empty], /no run 'none' in \/.*; there are: none/);
@@ -169,7 +169,7 @@ describe('command-line validation', () => {
       );
       assert.equal(existsSync(place), false);
     });
-  it('refuses an invalid change before it contacts the server', async () => {
+  it('refuses invalid settings for a run before it contacts the server (set)', async () => {
     const { folder: place } = await madeRun();
     const set = (...fields: string[]) => ['set', 'made', ...fields, '--store', place];
     await refuses(

@@ -124,7 +124,7 @@ describe('the self-test of a device', function () {
   ];
   for (const [kernel, replacements, fault] of wrong)
     it(`refuses a device that ${kernel}`, async () => {
-      // the case that the fault names: the others pass or are like it
+      // runs only the case that the fault names: the other cases pass, or fail in the same way
       const isNamed = (name: string): boolean => fault.source.startsWith(`^${name} `);
       assert.match((await selfTest('cpu', { replacements, isRun: isNamed })) ?? 'none', fault);
     });

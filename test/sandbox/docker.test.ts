@@ -50,7 +50,7 @@ for (const isolation of ['uid', 'strict'] as const) {
       );
     });
 
-    it('counts the CPU time of child processes, and reports memory beyond the limit of the container', async () => {
+    it('counts the CPU time of child processes, and gives the verdict `memory` beyond the limit of the container', async () => {
       const forking = 'import os\ndef f(x):\n  if os.fork() == 0:\n    while True: pass\n  os.wait()';
       const mapping = `
 import os

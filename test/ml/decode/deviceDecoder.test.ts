@@ -67,7 +67,7 @@ describe('the decoder of a device', function () {
     await exact.close();
   });
 
-  it('gives the tokens of the decoder of a CPU in f32, with and without an adapter', async () => {
+  it('gives in f32 the tokens that the decoder for a CPU gives, with and without an adapter', async () => {
     const [decoder, session] = [open(fed, 128, 'float32'), new DecodeSession(fed, 128)];
     for (const adapter of [undefined, adapterOf('a', 4)]) {
       session.use(adapter);

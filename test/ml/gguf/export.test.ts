@@ -191,7 +191,7 @@ describe('exporting a GGUF file', () => {
     });
   });
 
-  describe('refuses with one line and leaves nothing', () => {
+  describe('refuses what it cannot write with one line, and leaves no file', () => {
     const tokenizer = (change: (json: Record<string, never>) => object) => () => {
       const path = join(folder, 'tokenizer.json');
       writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')))));

@@ -109,7 +109,7 @@ describe('a training session', () => {
     await other.close();
   });
 
-  it('the first ratio is 1 if old log-probs come from its own scoring', async () => {
+  it('every ratio is 1 if the session itself scored the old log-probs with the same adapter', async () => {
     const adapter = adapterOf(2);
     const scored = await session.score(rows, adapter, LOSS.temperature);
     const sums = await session.ppo(
