@@ -3,7 +3,7 @@
 import type { CallResult, ExecutionJob } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 
-/** How much memory the whole answers of one program, and of all programs in a batch, may need by an estimate. */
+/** The most memory, by an estimate, that whole answers of one program, and of all programs in a batch, may take. */
 export const PROGRAM_BYTES = 32 << 20;
 export const BATCH_BYTES = 256 << 20;
 

@@ -198,7 +198,7 @@ async function faultOfSource(
       { signal },
     )
     .catch((error: unknown) => {
-      if (error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE') return error; // it lacks this style
+      if (error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE') return error; // no such style here
       throw error;
     });
   if (runs instanceof GauntletError) return runs.message;

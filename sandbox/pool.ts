@@ -41,7 +41,7 @@ export interface BlamePolicy<Job, Run> {
 
 interface Task<Job, Run> {
   job: Job;
-  alone: boolean; // it runs while no other job is running
+  alone: boolean; // the task runs while no other job is running
   losses: number; // the number of guests that ended while they ran this job
   moves: number; // the number of guests that ended while this job waited in them
   cancelled: boolean;

@@ -98,7 +98,7 @@ export async function readMemoRecord(store: Store, key: string): Promise<MemoRec
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Undefined if an artifact or a row is missing or damaged. */
+/** Runs `work`. Undefined if an artifact or a row is missing or damaged. */
 export async function unlessLost<T>(
   work: () => Promise<T>,
   onDamage?: (error: GauntletError) => void,

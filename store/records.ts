@@ -40,7 +40,7 @@ export async function createRecord(store: Store, runId: string, path: string, te
   return created;
 }
 
-/** Undefined if there is none and never was. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+/** Reads a record. Undefined if there is none and never was one. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readRecord(store: Store, runId: string, path: string): Promise<Uint8Array | undefined> {
   for (let attempt = 1; ; attempt++) {
     const { bytes, problem } = await checkRecord(store, runId, path);

@@ -9,7 +9,7 @@ import { readJson } from '../../ml/hf/tokenizer.js';
 import { engineOptions } from '../../workers/deps/deps.js';
 import { provideModel } from '../input/provideModel.js';
 
-/** The size by which a card is known: 24 for one of 24,564 MiB, also for one of 23,028 MiB, which has kept up to 8 % for ECC. */
+/** The nominal size of a card in GB: 24 for 24,564 MiB, and also for 23,028 MiB, because ECC takes up to 8 %. */
 export function gigabytesOf({ bytes }: Gpu): number {
   const gib = bytes / 2 ** 30;
   const sizes = Object.values(CARDS).flatMap((card) => Object.keys(card).map(Number));

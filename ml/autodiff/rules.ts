@@ -62,7 +62,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const [a, b] = inputs as [Value, Value];
     return lazily(needs, [() => unbroadcast(g, g.mul(dy, b), a.shape), () => unbroadcast(g, g.mul(dy, a), b.shape)]);
   },
-  // if both inputs are equal, the gradient goes to the first one
+  // if both inputs are equal, the gradient goes to the first input
   Min: ({ g, node: { inputs }, dy, needs }) => {
     const [a, b] = inputs as [Value, Value];
     const first = float(g, g.lessOrEqual(a, b));

@@ -26,7 +26,7 @@ export interface BoundDeviceOptions {
   weights?: Tensors; // needed if weights are inputs; the caller disposes of them
 }
 
-/** The session for one kind of sampling, bound in two ways. Step k of a chunk runs the one at k mod 2. */
+/** The session for one kind of sampling, bound in two ways. Step k of a chunk runs binding k mod 2. */
 type Steps = [Binding, Binding];
 
 export class BoundDevice implements SlotDevice {
@@ -142,7 +142,7 @@ export class BoundDevice implements SlotDevice {
   }
 }
 
-/** The caches of positions that nobody wrote must be numbers: attention multiplies them by 0. */
+/** Fills a cache with zeros: attention multiplies positions that nobody wrote by 0, so they must be numbers. */
 function zeroed(tensor: DeviceTensor): DeviceTensor {
   const Type = tensor.type === 'float32' ? Float32Array : Uint16Array;
   tensor.write(new Type(tensor.size));

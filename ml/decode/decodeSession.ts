@@ -76,7 +76,7 @@ const GRAPH_BYTES = 3e6; // what a graph takes without weights
 const OWN = 'generate '; // the names of the graphs of generation start with it
 /** The weights of larger models are not converted to f32 when the session opens. */
 export const CONSTANT_FOLDED_PARAMETERS = 2e9;
-/** The graph for steps of a larger model is the one for prompts, which copies caches: two graphs have their own weights. */
+/** Larger models have one graph for prompts and steps, although it copies caches: each graph has a copy of the weights. */
 const STEP_GRAPH_PARAMETERS = 2.5e8;
 
 export class DecodeSession {
@@ -187,7 +187,7 @@ export class DecodeSession {
     const { from, to } = promptSegmentAt(firsts[0]!)!;
     batch.reserve(to);
     const rows = firsts.length;
-    const length = Math.max(2, to - from); // a single token would be a step and round like one
+    const length = Math.max(2, to - from); // a single token would be rounded as in a step
     const ids = new BigInt64Array(rows * length);
     const kvIndices = new BigInt64Array(rows * config.kvHeads * (to - from) * 3);
     let at = 0;

@@ -148,7 +148,7 @@ export class DeviceDecoder {
   }
 }
 
-/** Each request goes to the decoder that can generate it, whatever the other requests are. */
+/** Passes each request to the decoder that can generate it, whatever the other requests are. */
 export async function generateWithBoth(
   device: DeviceDecoder,
   session: DecodeSession,

@@ -1,7 +1,7 @@
 // Keys and values of finished sequences. A prompt that continues a sequence (the next stage of a chain), or starts with the
 // same tokens, reuses them. The main thread holds them in shared memory, so any worker can continue a chain. The cache changes no
 // result: an entry serves only a sequence that would fill those positions in the same segments (segments.ts).
-// Every update makes new weights, and no chain continues with old ones. So only the latest weights keep their entries.
+// Every update makes new weights, and no chain continues with old weights. So only the latest weights keep their entries.
 import { createHash } from 'node:crypto';
 import { Lru } from '../engine/budget.js';
 import { dropShared } from '../engine/garbage.js';
@@ -37,7 +37,7 @@ export class KvStore {
     for (let s = ends.length - 1; s >= 0; s--) {
       const [entry] = this.holders.get(ends[s]!) ?? [];
       if (!entry) continue;
-      this.entries.get(entry.keys.at(-1)!); // makes it the entry that was used last
+      this.entries.get(entry.keys.at(-1)!); // marks the entry as the one that was used last
       return { ...entry.cache, length: segments[s]!.to };
     }
     return undefined;

@@ -73,7 +73,7 @@ export class BaseWeights {
   }
 }
 
-/** Writes numbers of 32 bits into vectors and matrices of a type. */
+/** Writes f32 numbers into vectors and matrices of the given type. */
 export class TensorWriter {
   private readonly casts: readonly DeviceSession[]; // the first one casts vectors, the second one matrices
 

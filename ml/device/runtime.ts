@@ -211,6 +211,6 @@ export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
 
 type NamedView = readonly [string, { shape: readonly number[]; data: Float32Array }];
 
-/** Views of named tensors as the inputs of a graph. */
+/** Wraps views of named tensors as inputs of a graph. */
 export const tensors = (views: Iterable<NamedView>): Record<string, Tensor> =>
   Object.fromEntries([...views].map(([name, { data, shape }]) => [name, tensor(data, shape)]));

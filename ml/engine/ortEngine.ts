@@ -384,7 +384,7 @@ class OrtEngine extends EngineFiles implements Engine {
   }
 }
 
-/** The scores of sequences from those of their rows. */
+/** Divides the scores of rows among the sequences in each row. */
 function separateScores(masked: Required<Tokens>[], plans: RowPlan[], rows: TokenScores[]): TokenScores[] {
   const [logprobs, entropies] = (['logprobs', 'entropies'] as const).map((name) => {
     const values = rows.map((row) => row[name]);

@@ -17,7 +17,7 @@ export function encode(type: EncodedType, numbers: Float32Array, where: string):
   return type === 'F16' ? new Uint8Array(float16Bits(numbers).buffer) : toQ8(numbers);
 }
 
-/** A block has a scale in f16 and 32 codes. The number of weights is a multiple of 32. */
+/** Writes blocks of a scale in f16 and 32 codes. The number of weights must be a multiple of 32. */
 function toQ8(numbers: Float32Array): Uint8Array {
   const blocks = numbers.length / CODES;
   const scales = new Float32Array(blocks);

@@ -71,7 +71,7 @@ function writeTokenizer(file: GgufFile, folder: string, from: string | undefined
   return eos === undefined ? {} : { eos_token_id: [Number(eos)] };
 }
 
-/** config.json. @throws {GauntletError} BAD_MODEL naming the field */
+/** Makes the content of config.json. @throws {GauntletError} BAD_MODEL naming the field */
 function configOf(file: GgufFile): Record<string, unknown> {
   const { metadata, tensors, path } = file;
   const fail = (what: string): never => {
@@ -128,7 +128,7 @@ function configOf(file: GgufFile): Record<string, unknown> {
   };
 }
 
-/** The settings of Llama 3.1 to 3.3. GGUF stores only the factors that follow from them (llama3 in transformers). */
+/** Finds the settings of Llama 3.1 to 3.3. GGUF stores only the factors that follow from them (llama3 in transformers). */
 function llama3Scaling(factors: Float32Array, theta: number, headDim: number): object | undefined {
   const factor = Math.round(Math.max(...factors));
   const ropeScaling = { factor, lowFreqFactor: 1, highFreqFactor: 4, originalContext: 8192 };

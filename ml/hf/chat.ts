@@ -190,7 +190,7 @@ export function templateSource(
   return { source: defaultTemplate(tokenizerConfig.chat_template), where: join(folder, 'tokenizer_config.json') };
 }
 
-/** The field is a text, or a list of named templates, of which `default` is used. */
+/** Reads a field that is a text, or a list of named templates, of which `default` is used. */
 function defaultTemplate(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return undefined;

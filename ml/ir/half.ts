@@ -60,7 +60,7 @@ export function toHalf(g: Graph, half: Half, inputs: ReadonlySet<string>, vocab:
   for (const node of g.nodes.splice(0)) {
     const [input, output] = [node.inputs[0]!, node.outputs[0]!];
     if (node.op === 'Cast' && output.dtype === 'float32' && isHalf(input)) {
-      converted.set(output, current(input)); // converted again where it is used, to what is needed there
+      converted.set(output, current(input)); // converted again where the output is used, to the type that is needed there
       continue;
     }
     if (node.op === 'Expand' && isNarrow(input)) fills.add(output);

@@ -145,7 +145,7 @@ export class RolloutServer {
     });
     while (this.loaded.size > KEPT_ADAPTERS) {
       const [oldest] = this.loaded.keys();
-      this.forget(oldest!).catch(() => undefined); // a server that keeps it loses memory, nothing else
+      this.forget(oldest!).catch(() => undefined); // a server that keeps the adapter loses memory, nothing else
     }
     return loading;
   }

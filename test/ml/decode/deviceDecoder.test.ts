@@ -81,7 +81,7 @@ describe('the decoder of a device', function () {
     await session.close();
   });
 
-  it('leaves to the other decoder what its graphs cannot do', () => {
+  it('leaves requests that its graphs cannot compute to the other decoder', () => {
     const [request] = requests;
     const can = (options: Partial<DecodeOptions>, decoder = open(fed)) =>
       decoder.canGenerate(request!, { ...OPTIONS, ...options });

@@ -41,7 +41,7 @@ describe('the memory of a card', () => {
       assert.ok(plan.total <= USABLE * size * GIB, `${preset} needs ${plan.total / GIB} of ${size} GiB`);
   });
 
-  it('is what the table of the guide says', () => {
+  it('equals the figures in the table of docs/how-to/use-another-model.md', () => {
     const text = readFileSync(join(ROOT, 'docs', 'how-to', 'use-another-model.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `(qwen-[\d.]+b)` \| (\d+ GB) \| (.*) \|$/gm)].map(([, preset, size, cells]) =>
       [preset, size, ...cells!.split(' | ')].join(' · '),
