@@ -120,11 +120,11 @@ function isForeign({ headers }: IncomingMessage): boolean {
   return isOfAnother && headers['sec-fetch-mode'] !== 'navigate';
 }
 
-/** The name has the port, because a browser sends the cookies of one port to all ports of a host. */
+/** The name of the cookie contains the port, because a browser sends the cookies of one port to all ports of a host. */
 export const cookieName = ({ headers }: IncomingMessage): string =>
   `gauntlet-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? 80}`;
 
-/** A request has the token in its query, in a cookie or in the header Authorization. */
+/** Whether a request has the token: in its query, in a cookie or in the header Authorization. */
 function hasToken(request: IncomingMessage, token: string): boolean {
   const cookies = (request.headers.cookie ?? '').split(/;\s*/);
   const cookie = cookies.find((each) => each.startsWith(`${cookieName(request)}=`))?.split('=')[1];
@@ -138,6 +138,6 @@ export function urlOf({ url = '/' }: IncomingMessage): URL {
   throw new GauntletError('BAD_INPUT', 'the address of the request is not valid');
 }
 
-/** Digests have one length, which timingSafeEqual requires. */
+/** Hashes a text. Digests have one length, which timingSafeEqual requires. */
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 const isEqual = (given: string, token: string): boolean => timingSafeEqual(digestOf(given), digestOf(token));

@@ -28,7 +28,7 @@ export function differingKeys(a: object, b: object): string[] {
   return keys.filter((key) => canonicalJson(left[key] ?? null) !== canonicalJson(right[key] ?? null));
 }
 
-/** Undefined if the bytes are not JSON. */
+/** Parses bytes as JSON. Undefined if they are not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));

@@ -206,7 +206,7 @@ async function checkPointer(
   }
 }
 
-/** Repeats until the pointers match the list: another writer may have added a checkpoint since it was read. */
+/** Moves the pointers until they match the list: another writer may have added a checkpoint since it was read. */
 export async function movePointers(store: Store, runId: string): Promise<void> {
   for (let moved = true; moved; ) {
     moved = false;
@@ -225,7 +225,7 @@ export async function movePointers(store: Store, runId: string): Promise<void> {
   }
 }
 
-/** Undefined if the checkpoint is not committed; a string says what is wrong with it. */
+/** Reads the metadata. Undefined if the checkpoint is not committed; a string says what is wrong with it. */
 async function readMetadata(store: Store, runId: string, name: string) {
   const bytes = await store.readRunFile(runId, at(name, METADATA)).catch((error: unknown) => {
     if (isInTheWay(error)) return `${METADATA} is not a file`;

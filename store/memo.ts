@@ -120,7 +120,7 @@ async function readRow<T>({ store, onDamage }: MemoContext, key: string): Promis
   }, onDamage);
 }
 
-/** Undefined if the record is lost. */
+/** Reads how long the computation took. Undefined if the record is lost. */
 async function secondsOf({ store, onDamage }: MemoContext, key: string): Promise<number | undefined> {
   return (await unlessLost(() => readMemoRecord(store, key), onDamage))?.seconds;
 }

@@ -119,7 +119,7 @@ class Verifier {
     });
   }
 
-  /** A failure of this run is a finding; the others are checked, too. */
+  /** Runs `work`. A failure of this run is a finding, so that the other runs are checked, too. */
   private async reporting(runId: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -126,7 +126,7 @@ async function examineEntry(
   return { id: problem.id, health: await examineProblem(problem, sandbox, { limits, signal }) };
 }
 
-/** Both files are written completely or not at all. */
+/** Opens both output files, which are written completely or not at all. */
 async function openFiles(out: string): Promise<{ problems: Results; quarantine: Results }> {
   const problems = await openResults(out, '--out');
   try {

@@ -60,7 +60,7 @@ export const asker =
   (): Promise<unknown> =>
     connection.withDeadline(Date.now() + PACE.answerMs, () => workflowService.getSystemInfo({}));
 
-/** Repeats a call that an outage ended; by default for as long as `watchServer` tolerates the outage. */
+/** Repeats a call that fails in an outage, by default for as long as `watchServer` tolerates an outage. */
 export async function throughOutages<T>(call: () => Promise<T>, attempts = 6): Promise<T> {
   for (let left = attempts; ; left--) {
     try {

@@ -100,7 +100,7 @@ async function resumeOpen(
   return { joined, said: names === '' ? 'is running' : `continues: ${names} was paused on the server` };
 }
 
-/** A running execution that the current workflow code cannot replay never makes progress. */
+/** Ends a running execution that the current workflow code cannot replay. Starts the run again, unless it is aborted. */
 async function replaceStuck(client: Client, id: string, decision: Decision, mismatch: string): Promise<Resumed> {
   if (decision === 'skip') {
     throw new GauntletError('BAD_INPUT', `run '${id}' cannot process requests (${mismatch}): resume it without --skip`);

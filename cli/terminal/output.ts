@@ -155,7 +155,7 @@ export function isUnanswered(error: unknown): boolean {
   return isGrpcServiceError(root) && UNANSWERED.includes(root.code);
 }
 
-/** Temporal wraps an activity's failure several times; the innermost error names the cause. */
+/** Finds the innermost error, which names the cause: Temporal wraps the failure of an activity several times. */
 function deepestCause(error: unknown): unknown {
   let current = error;
   while (current instanceof Error && !(current instanceof GauntletError) && current.cause instanceof Error) {

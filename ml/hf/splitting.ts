@@ -31,7 +31,7 @@ function byteCharacters(): string[] {
 
 const codePoint = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Bytes that the vocabulary lacks vanish before their neighbours are merged, as in the original. */
+/** Drops bytes that the vocabulary lacks before their neighbours are merged, as in the original. */
 function withoutMissingBytes(rule: unknown, { vocab, unk_token }: Record<string, unknown>): unknown {
   if (!JSON.stringify(rule).includes('"ByteLevel"') || typeof vocab !== 'object' || unk_token) return rule;
   const missing = byteCharacters().filter((character) => !Object.hasOwn(vocab as object, character));

@@ -52,7 +52,7 @@ export function makeTokenizer(
 ): TextTokenizer {
   const unusable = (cause: unknown): GauntletError =>
     new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
-  /** Every call that runs the rules of the folder goes through this, so that they have a time limit. */
+  /** Runs `work` with a time limit. Every call that runs the rules of the folder goes through this. */
   const withLimits = <T>(characters: number, work: () => T): T => {
     if (tooSlow) throw tooSlow; // a worker that answers late is counted as lost, and its work is tried again
     try {

@@ -17,7 +17,7 @@ const show = (t: TensorType): string => `${t.dtype}[${t.shape.join(', ')}]`;
 
 const FLOATS: readonly DType[] = ['float64', 'float32', 'float16', 'bfloat16'];
 
-/** The type that all inputs have. */
+/** The type of all inputs, which must be floats of one type. */
 function floats(...inputs: readonly TensorType[]): DType {
   const { dtype } = inputs[0]!;
   for (const t of inputs)
