@@ -90,7 +90,7 @@ export async function memoised<T>(
   );
 }
 
-/** The record of the row with this key. */
+/** Reads the record of the row with this key. */
 export async function readMemoRecord(store: Store, key: string): Promise<MemoRecord | undefined> {
   const digest = await store.getMemo(recordKey(key));
   if (digest === undefined || !(await store.hasBlob(digest))) return undefined;

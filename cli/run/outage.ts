@@ -54,7 +54,7 @@ async function answers(ask: () => Promise<unknown>, withinMs: number): Promise<b
   return Promise.race([answered, limit]).finally(() => late.abort());
 }
 
-/** A cheap call; the deadline also ends the client's retries. */
+/** Asks the server something cheap. The deadline also ends the client's retries. */
 export const asker =
   ({ connection, workflowService }: Client) =>
   (): Promise<unknown> =>

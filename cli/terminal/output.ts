@@ -166,7 +166,7 @@ function deepestCause(error: unknown): unknown {
 
 /** Renders rows below a header. */
 export function tableText(head: string[], rows: (string | number)[][]): string {
-  const cyan = (title: string): string => styleText('cyan', title, { stream: process.stdout }); // its width is measured
+  const cyan = (title: string): string => styleText('cyan', title, { stream: process.stdout }); // the table measures its width
   const table = new Table({ head: head.map(cyan), style: { head: [], border: [] } });
   table.push(...rows.map((cells) => cells.map((cell) => visible(String(cell)).replace(/[\n\t]/g, ' '))));
   return table.toString().replaceAll(ESCAPE, COLOUR);

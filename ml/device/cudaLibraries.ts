@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type * as Koffi from 'koffi';
 import { cacheFolder } from '../hf/files.js';
 
-/** They load in this order: the provider finds what is loaded already. */
+/** The libraries in the order in which they load. The provider finds what is loaded already. */
 export const CUDA_LIBRARIES = ['libcudart.so.13', 'libcublasLt.so.13', 'libcublas.so.13', 'libcurand.so.10'] as const;
 
 export const cudaFolder = (): string => join(cacheFolder(), 'cuda-13');

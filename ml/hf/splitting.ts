@@ -1,4 +1,4 @@
-// How tokenizer.json splits text into words. In three points the library differs from the original in Rust; these rules are
+// How tokenizer.json splits text into words. The library differs in three rules from the original in Rust; these rules are
 // rewritten before the library sees them. All three occur in SmolLM2.
 
 /** @param rule the field `pre_tokenizer` of tokenizer.json @param model its field `model` */

@@ -81,7 +81,7 @@ export function makeTokenizer(
       for (const { content } of addedTokens) normalizer?.normalize(content);
     });
     const opened = budget.metered(new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token }));
-    // A token that is found becomes an object, so that text which spells it, perhaps once normalized, is not read as one.
+    // A token that is found becomes an object. So text that spells the token, perhaps once normalized, is not read as the token.
     const { added_tokens_map: read, splitter_normalized, splitter_unnormalized } = opened as unknown as Library;
     for (const [text, token] of [...read] as [string, unknown][]) {
       read.delete(text);

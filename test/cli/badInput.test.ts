@@ -56,7 +56,7 @@ describe('command-line validation', () => {
     refuses(['train', '--config', file('broken.json'), ...store], /broken\.json: not JSON: .*\[BAD_INPUT\]/));
   it('refuses a configuration that is not an object', () =>
     refuses(['train', '--config', file('list.json'), ...store], /list\.json: must hold an object/));
-  it('refuses rollout settings that its workers would refuse, and starts nothing', async () => {
+  it('refuses rollout settings that the workers of the run would refuse, and starts nothing', async () => {
     const rollouts = (adapters: string) =>
       `rollouts={"endpoint":"http://gpu:8000","adapters":${JSON.stringify(adapters)}}`;
     const train = (adapters: string) => ['train', '--preset', 'tiny', '--set', rollouts(adapters), ...store];

@@ -123,7 +123,7 @@ describe('containers of the Docker sandbox', function () {
 
   const own = () => listContainers(docker, `gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`);
 
-  it('belong to the sandbox that auto selects if a daemon answers, which is logged', async () => {
+  it('belong to the sandbox that `auto` selects and logs if a daemon answers', async () => {
     const lines: string[] = [];
     const chosen = await openSandbox('auto', { log: (line) => lines.push(line), size: 1 });
     assert.equal(chosen.info.kind, 'docker');

@@ -96,7 +96,7 @@ describe('the memory estimate', () => {
     assert.deepEqual([one - 1, two - 1, two, of(4), Infinity].map(fit), [1, 1, 2, 4, 4]);
   });
 
-  it('finds the memory that is free or allocated here, without mapped files, within the limit of a container', () => {
+  it('finds the memory that is free or allocated by this process, without mapped files, within the limit of a container', () => {
     const proc = join(folder, 'proc');
     mkdirSync(join(proc, 'self'), { recursive: true });
     writeFileSync(join(proc, 'meminfo'), 'MemTotal: 900 kB\nMemFree: 100 kB\nMemAvailable: 500 kB\n');
