@@ -14,7 +14,7 @@ export { readAdapterFolder } from '../ml/hf/peft.js';
 const part = z.string().or(z.strictObject({ control: z.string() }));
 const content = z.union([z.string(), z.array(part)], 'must be a text');
 const messages = z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content })).min(1);
-/** A program in JavaScript has no types. @throws GauntletError BAD_INPUT that names the place in the argument */
+/** Checks an argument, since JavaScript has no types. @throws GauntletError BAD_INPUT that names the place in the argument */
 const checked = <T>(schema: z.ZodType<T>, argument: object): T => parseAs(schema, argument, 'BAD_INPUT');
 
 /**

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute } from 'node:path';
 
-const LINGER_MS = 3000; // after the command, open handles keep the process alive for so long
+const LINGER_MS = 3000; // how long open handles keep the process alive after the command
 
 // after `gauntlet … | head` nobody reads the rest of the output, so it is dropped and the command goes on
 process.stderr.on('error', () => {});

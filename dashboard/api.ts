@@ -244,7 +244,7 @@ export interface RewardDifference {
 /** The resource `runs/ID/steps/N/groups/INDEX/tokens`. */
 export interface TokensView {
   hasText: boolean; // false if the tokenizer of the model is not on this machine
-  hasLogprobs: boolean; // false if they were removed from the store
+  hasLogprobs: boolean; // false if the log-probs were removed from the store
   clip?: [low: number, high: number]; // the range of the ratio; absent if the store has no ratios
   samples: { sample: number; rows: TokenRow[] }[];
 }

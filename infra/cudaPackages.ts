@@ -16,7 +16,7 @@ export const PROVIDER: Wheel = {
   pip: ['--python-version=311', '--abi=cp311', '--platform=manylinux_2_28_x86_64'],
   folder: 'onnxruntime/capi',
 };
-/** Compute capabilities (times ten) with machine code in the provider. The code also runs on later ones of a generation. */
+/** Compute capabilities (times ten) with machine code in the provider. The code also runs on later cards of a generation. */
 const CODE = [75, 80, 86, 89, 90, 120];
 /** The oldest driver for CUDA 13. */
 const DRIVER = 580;

@@ -68,8 +68,8 @@ export const patience = (bodyMs: number): ServerOptions => ({
 });
 
 /**
- * Holds at most `limit` connections. Another one ends the oldest of those without a request in work, so that silent ones
- * shut nobody out: a client sends its request at once, and one without a token is answered at once.
+ * Holds at most `limit` connections. A further connection ends the oldest one without a request in work, so that silent clients
+ * shut nobody out: a client sends its request at once, and a client without a token is answered at once.
  */
 export function limitConnections(server: Server, limit: number): void {
   const open = new Set<Socket>();
@@ -120,11 +120,11 @@ function isForeign({ headers }: IncomingMessage): boolean {
   return isOfAnother && headers['sec-fetch-mode'] !== 'navigate';
 }
 
-/** The name has the port, because a browser sends the cookies of one port to all ports of a host. */
+/** The name of the cookie contains the port, because a browser sends the cookies of one port to all ports of a host. */
 export const cookieName = ({ headers }: IncomingMessage): string =>
   `gauntlet-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? 80}`;
 
-/** A request has the token in its query, in a cookie or in the header Authorization. */
+/** Whether a request has the token: in its query, in a cookie or in the header Authorization. */
 function hasToken(request: IncomingMessage, token: string): boolean {
   const cookies = (request.headers.cookie ?? '').split(/;\s*/);
   const cookie = cookies.find((each) => each.startsWith(`${cookieName(request)}=`))?.split('=')[1];
@@ -138,6 +138,6 @@ export function urlOf({ url = '/' }: IncomingMessage): URL {
   throw new GauntletError('BAD_INPUT', 'the address of the request is not valid');
 }
 
-/** Digests have one length, which timingSafeEqual requires. */
+/** Hashes a text. Digests have one length, which timingSafeEqual requires. */
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 const isEqual = (given: string, token: string): boolean => timingSafeEqual(digestOf(given), digestOf(token));

@@ -25,6 +25,6 @@ function attempt(read) {
   try {
     return read();
   } catch {
-    return undefined; // this system does not have it
+    return undefined; // this system does not have the file or the command
   }
 }

@@ -18,7 +18,7 @@ export const BLOCKED_BY_BROWSERS = [
 ] as const;
 const SERVER_PORTS = [20_000, 32_768] as const; // Linux gives the ports from 32,768 on to outgoing connections
 
-/** A requested port that is taken is an error; the default moves to the next free one. @throws GauntletError PORT_TAKEN */
+/** Chooses ports. A requested port must be free; the default moves to the next free port. @throws GauntletError PORT_TAKEN */
 export async function choosePorts(port: number | undefined, uiPort: number | undefined) {
   const chosen = await choose(port, DEFAULT_PORT, 'port');
   return { port: chosen, uiPort: await choose(uiPort, chosen + UI_OFFSET, 'Web UI port', chosen) };

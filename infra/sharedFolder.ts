@@ -47,7 +47,7 @@ export interface FolderClaim {
 
 /**
  * Claims a folder for this machine, and with `server` for this pid namespace.
- * @throws GauntletError BAD_CONFIG if another one is using it
+ * @throws GauntletError BAD_CONFIG if another machine or namespace is using it
  */
 export async function claimFolder(
   folder: string,

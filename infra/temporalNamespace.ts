@@ -65,7 +65,7 @@ export async function prepareNamespace(
   }
 }
 
-/** A new dev server accepts connections before its namespace exists. */
+/** Describes a namespace. Waits for it, since a new dev server accepts connections before its namespace exists. */
 async function describe(connection: Connection, namespace: string) {
   const NOT_FOUND = 5; // gRPC
   for (let attempt = 0; ; attempt++) {

@@ -34,7 +34,7 @@ export interface TemporalServer {
   connection: ConnectionSettings; // address and credentials
   namespace: string;
   uiUrl: string | null; // null if no Web UI of an external server was found
-  owned: boolean; // this process started it and ends it
+  owned: boolean; // whether this process started the server and ends it
   pid?: number; // set if the server is embedded
   exited?: Promise<void>; // owned servers: settles when the server process exits
   close(): Promise<void>; // ends the server if this process owns it
@@ -148,7 +148,7 @@ async function findRunning(storeDir: string, namespace: string): Promise<Tempora
   let connection: Connection | undefined;
   while (connection === undefined) {
     if (await accepts(address)) connection = await connect({ address }, 2_000).catch(() => undefined);
-    if (!isOurs(state)) return undefined; // it has exited
+    if (!isOurs(state)) return undefined; // the server has exited
     if (connection === undefined && Date.now() > deadline) {
       const who = `the Temporal server of this store (process ${state.pid}, ${address})`;
       throw new GauntletError('SERVER_UNAVAILABLE', `${who} does not answer: end that process and try again`);

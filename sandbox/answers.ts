@@ -1,9 +1,9 @@
 // Limits how much of the answers the host keeps. A program may return megabytes for every input, so each answer is reduced
-// as soon as it is read. Answers that must be kept whole have a limit of memory.
+// as soon as it is read. Answers that must be kept whole may use a limited amount of memory.
 import type { CallResult, ExecutionJob } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 
-/** How much memory the whole answers of one program, and of all programs in a batch, may need by an estimate. */
+/** The most memory, by an estimate, that whole answers of one program, and of all programs in a batch, may take. */
 export const PROGRAM_BYTES = 32 << 20;
 export const BATCH_BYTES = 256 << 20;
 

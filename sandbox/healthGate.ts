@@ -49,7 +49,7 @@ export async function examineProblem(problem: Problem, sandbox: Sandbox, options
 
 const PACKAGED = ['numpy', 'sortedcontainers'];
 
-/** Says how a module can be provided that a reference or its tests import. */
+/** Says how to provide a missing module that a reference or its tests import. */
 function packageHint(reason: string): string {
   const found = /No module named '(\w+)|attempted relative import/.exec(reason);
   if (found === null) return '';
@@ -198,7 +198,7 @@ async function faultOfSource(
       { signal },
     )
     .catch((error: unknown) => {
-      if (error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE') return error; // it lacks this style
+      if (error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE') return error; // no such style here
       throw error;
     });
   if (runs instanceof GauntletError) return runs.message;

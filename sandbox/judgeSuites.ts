@@ -65,7 +65,7 @@ async function judgeGroup(sandbox: Sandbox, jobs: readonly SuiteJob[], options: 
   });
 }
 
-/** Runs the tests of values. A call has a ruling (true or false), or the answer itself if a checker will judge it. */
+/** Runs tests with values. Returns a ruling (true or false) for each call, or its answer if a checker will judge that. */
 async function answersOf(
   sandbox: Sandbox,
   jobs: readonly SuiteJob[],

@@ -32,7 +32,7 @@ interface PoolOptions<Job, Run> {
   patienceMs?: number; // how long the pool waits during an outage; default: it makes three attempts without a pause
 }
 
-/** When a job has ended two guests, a fresh guest runs the canary. If its answer is right, the job is to blame. */
+/** When a job has ended two guests, a new guest runs a known program (the canary). If its answer is right, the job is to blame. */
 export interface BlamePolicy<Job, Run> {
   canary(like: Job): Job;
   isCanaryAnswer(run: Run): boolean;
@@ -41,7 +41,7 @@ export interface BlamePolicy<Job, Run> {
 
 interface Task<Job, Run> {
   job: Job;
-  alone: boolean; // it runs while no other job is running
+  alone: boolean; // the task runs while no other job is running
   losses: number; // the number of guests that ended while they ran this job
   moves: number; // the number of guests that ended while this job waited in them
   cancelled: boolean;

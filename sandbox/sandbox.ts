@@ -9,7 +9,7 @@ export interface SandboxInfo {
   description: string; // one line for people, e.g. 'docker 28.2 · fork server · 2 containers'
   facts?: Texts; // properties that can change a result and must be the same on every machine
   details?: Texts; // properties that may differ, such as the digest of an image that each machine builds
-  boundary: boolean; // whether it is a security boundary; WebAssembly, and Docker without seccomp, are not
+  boundary: boolean; // whether the sandbox is a security boundary; WebAssembly, and Docker without seccomp, are not
 }
 
 export interface RunOptions {

@@ -48,7 +48,7 @@ export class BlobCache {
     });
   }
 
-  /** Removes the copies that were not read for the longest time. */
+  /** Removes the least recently read copies. */
   private async shrink(): Promise<void> {
     const names = await readdir(this.folder);
     const files = await Promise.all(

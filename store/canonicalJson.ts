@@ -1,4 +1,4 @@
-// One text per value, so that equal values have equal digests on every machine and in every process.
+// Writes equal values as the same text, so that they have equal digests on every machine and in every process.
 import { createHash } from 'node:crypto';
 import { GauntletError } from '../core/base/errors.js';
 import type { Digest } from './store.js';
@@ -21,14 +21,14 @@ export const renderedJson = (value: unknown): string => `${canonicalJson(value, 
 
 export const digestJson = (value: unknown): Digest => digestBytes(canonicalJson(value));
 
-/** The fields in which two objects differ, sorted; one that is absent equals null. */
+/** The fields in which two objects differ, sorted. An absent field equals null. */
 export function differingKeys(a: object, b: object): string[] {
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
   const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
   return keys.filter((key) => canonicalJson(left[key] ?? null) !== canonicalJson(right[key] ?? null));
 }
 
-/** Undefined if the bytes are not JSON. */
+/** Parses bytes as JSON. Undefined if they are not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));

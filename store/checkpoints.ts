@@ -47,8 +47,8 @@ export interface Checkpoint {
 
 /**
  * Writes a checkpoint and moves the pointers. Writing the same checkpoint again changes nothing. Another one under the
- * same name (the run was repeated with changed parameters, or the checkpoint was damaged) is replaced: between the two
- * there is none.
+ * same name (the run was repeated with changed parameters, or the checkpoint was damaged) is replaced.
+ * While it is replaced, there is no checkpoint of this name.
  */
 export async function commitCheckpoint(
   store: Store,
@@ -128,7 +128,7 @@ export async function loadCheckpoint(store: Store, runId: string, which: string)
   throw refused(runId, name, problems);
 }
 
-/** True if the checkpoint was never written. One that was lost has left the digest of its metadata. */
+/** True if the checkpoint was never written. A checkpoint that was lost has left the digest of its metadata. */
 async function isNone(store: Store, runId: string, name: string): Promise<boolean> {
   return (await checkRecord(store, runId, at(name, METADATA))).problem === undefined;
 }
@@ -206,7 +206,7 @@ async function checkPointer(
   }
 }
 
-/** Repeats until the pointers match the list: another writer may have added a checkpoint since it was read. */
+/** Moves the pointers until they match the list: another writer may have added a checkpoint since it was read. */
 export async function movePointers(store: Store, runId: string): Promise<void> {
   for (let moved = true; moved; ) {
     moved = false;
@@ -225,7 +225,7 @@ export async function movePointers(store: Store, runId: string): Promise<void> {
   }
 }
 
-/** Undefined if the checkpoint is not committed; a string says what is wrong with it. */
+/** Reads the metadata. Undefined if the checkpoint is not committed; a string says what is wrong with it. */
 async function readMetadata(store: Store, runId: string, name: string) {
   const bytes = await store.readRunFile(runId, at(name, METADATA)).catch((error: unknown) => {
     if (isInTheWay(error)) return `${METADATA} is not a file`;

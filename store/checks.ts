@@ -15,7 +15,7 @@ export function checkRunId(runId: string): void {
   }
 }
 
-/** A relative path without '.', '..' or empty segments, backslashes or control characters. */
+/** Whether a path is relative, and has no '.', '..' or empty segment, backslash or control character. */
 export function isRunPath(path: string): boolean {
   return !path.split('/').some((part) => {
     const odd = [...part].some((char) => char < ' ' || char === '\\' || char === '\u007f');
@@ -59,7 +59,7 @@ const WHY: Readonly<Record<string, string>> = {
   EMFILE: 'too many open files',
 };
 
-/** An error of the file system as a GauntletError: STORE_FAULT is retried, BAD_INPUT is not. */
+/** Turns an error of the file system into a GauntletError: STORE_FAULT is retried, BAD_INPUT is not. */
 export function faultOf(error: unknown, doing: string, path: string): Error {
   if (error instanceof GauntletError) return error;
   const code = errnoOf(error);

@@ -106,7 +106,7 @@ async function refuseOther(from: ObjectStore, to: ObjectStore, run: string): Pro
   throw new GauntletError('RUN_EXISTS', `${to.locate('')} has another run ${run}: copy into another store`);
 }
 
-/** The paths of a run in groups: each group may name files of the ones before it. */
+/** Divides the paths of a run into groups: the files of a group may name files of earlier groups. */
 function inOrder(paths: readonly string[]): string[][] {
   const rank = (path: string): number => {
     if (path === MANIFEST) return 4;

@@ -54,7 +54,7 @@ export class FileObjects implements Objects {
     return guard('looking at', this.locate(key), undefined, () => this.useOf(this.locate(key)));
   }
 
-  /** In a read-only store, it changes no time. */
+  /** Changes no time in a read-only store. */
   touch(key: string): Promise<Use | undefined> {
     const target = this.locate(key);
     return guard('touching', target, undefined, async () => {
@@ -102,7 +102,7 @@ export class FileObjects implements Objects {
     });
   }
 
-  /** Skips links. */
+  /** Lists the files. Skips links. */
   async names(folder: string): Promise<string[]> {
     if (isRunKey(folder) && !(await this.isInsideAll(folder, this.locate(folder)))) return [];
     return this.filesBelow(this.locate(folder));
@@ -117,7 +117,7 @@ export class FileObjects implements Objects {
     return found;
   }
 
-  /** Includes links to folders inside the store. */
+  /** Lists the folders. Includes links to folders inside the store. */
   async folders(folder: string): Promise<string[]> {
     const names: string[] = [];
     for (const entry of await this.entries(this.locate(folder))) {
@@ -198,7 +198,7 @@ export class FileObjects implements Objects {
     });
   }
 
-  /** Undefined if there is no regular file; links are not followed. */
+  /** The size and last use of a file. Undefined if it is no regular file; links are not followed. */
   private async useOf(path: string): Promise<Use | undefined> {
     const entry = await lstat(path);
     return entry.isFile() ? { bytes: entry.size, usedAt: entry.mtimeMs } : undefined;

@@ -10,7 +10,7 @@ export interface StoredFile {
   name: string; // the digest of a blob, or the key of a memo row
   path: string; // relative to the store
   bytes: number;
-  usedAt: number; // ms since 1970: when it was written or last relied on
+  usedAt: number; // ms since 1970: when the file was written or last relied on
 }
 
 /** Files below a folder of the store, named by their path in it. */
@@ -47,7 +47,7 @@ export async function inspectMemo(
   return typeof bytes === 'string' ? bytes : (parseMemo(key, bytes) ?? 'damaged');
 }
 
-/** Damaged: a link, a folder or a pipe in the place of the file, or one that is larger than any of a store. */
+/** Reads a file. Damaged is a link, a folder or a pipe in its place, and a file that is larger than any of a store. */
 async function readFile({ objects }: ObjectStore, path: string): Promise<Inspected<Uint8Array>> {
   try {
     return (await objects.read(path)) ?? 'missing';

@@ -35,7 +35,7 @@ export function memoText(key: string, digest: Digest, kind: MemoKind): string {
   return `${body} ${digestBytes(`memo ${key} ${body}`).slice(7, 23)}\n`;
 }
 
-/** Undefined if the row is damaged. */
+/** Parses a memo row. Undefined if the row is damaged. */
 export function parseMemo(key: string, bytes: Uint8Array): { digest: Digest; kind: MemoKind } | undefined {
   const text = Buffer.from(bytes).toString('utf8');
   const [digest = '', word] = text.split(' ');

@@ -90,7 +90,7 @@ export async function memoised<T>(
   );
 }
 
-/** The record of the row with this key. */
+/** Reads the record of the row with this key. */
 export async function readMemoRecord(store: Store, key: string): Promise<MemoRecord | undefined> {
   const digest = await store.getMemo(recordKey(key));
   if (digest === undefined || !(await store.hasBlob(digest))) return undefined;
@@ -98,7 +98,7 @@ export async function readMemoRecord(store: Store, key: string): Promise<MemoRec
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Undefined if an artifact or a row is missing or damaged. */
+/** Runs `work`. Undefined if an artifact or a row is missing or damaged. */
 export async function unlessLost<T>(
   work: () => Promise<T>,
   onDamage?: (error: GauntletError) => void,
@@ -120,7 +120,7 @@ async function readRow<T>({ store, onDamage }: MemoContext, key: string): Promis
   }, onDamage);
 }
 
-/** Undefined if the record is lost. */
+/** Reads how long the computation took. Undefined if the record is lost. */
 async function secondsOf({ store, onDamage }: MemoContext, key: string): Promise<number | undefined> {
   return (await unlessLost(() => readMemoRecord(store, key), onDamage))?.seconds;
 }

@@ -40,7 +40,7 @@ export async function createRecord(store: Store, runId: string, path: string, te
   return created;
 }
 
-/** Undefined if there is none and never was. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
+/** Reads a record. Undefined if there is none and never was one. @throws GauntletError CORRUPT_ARTIFACT naming the file. */
 export async function readRecord(store: Store, runId: string, path: string): Promise<Uint8Array | undefined> {
   for (let attempt = 1; ; attempt++) {
     const { bytes, problem } = await checkRecord(store, runId, path);
@@ -51,7 +51,7 @@ export async function readRecord(store: Store, runId: string, path: string): Pro
   }
 }
 
-/** Records in a folder ('' for all): those that exist, and missing ones that have a digest. */
+/** Lists the records in a folder ('' for all): existing records, and missing records that have a digest. */
 export async function listRecords(store: Store, runId: string, folder: string): Promise<string[]> {
   const present = (await store.listRunFiles(runId, folder)).filter((path) => !path.startsWith(`${DIGESTS}/`));
   const digests = await store.listRunFiles(runId, folder === '' ? DIGESTS : `${DIGESTS}/${folder}`);
@@ -82,7 +82,7 @@ export async function checkRecord(store: Store, runId: string, path: string): Pr
 const nameDigests = (store: Store, runId: string, path: string, digests: readonly Digest[]): Promise<void> =>
   store.writeRunFile(runId, `${DIGESTS}/${path}`, digestLine(runId, path, digests));
 
-/** Undefined if the file does not exist. @throws GauntletError CORRUPT_ARTIFACT */
+/** Reads the digests of a record. Undefined if the file does not exist. @throws GauntletError CORRUPT_ARTIFACT */
 async function readDigests(store: Store, runId: string, path: string): Promise<Digest[] | undefined> {
   const bytes = await store.readRunFile(runId, `${DIGESTS}/${path}`);
   if (bytes === undefined) return undefined;

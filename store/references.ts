@@ -12,9 +12,9 @@ export function digestsIn(value: unknown): Digest[] {
   return Object.entries(value).flatMap(([key, item]) => (NOT_ARTIFACTS.has(key) ? [] : digestsIn(item)));
 }
 
-/** The same for the bytes of an artifact; one that is not JSON refers to nothing. */
+/** Finds the digests in the bytes of an artifact. An artifact that is not JSON refers to nothing. */
 export function digestsInBytes(bytes: Uint8Array): Digest[] {
-  if (bytes[0] !== 0x7b && bytes[0] !== 0x5b) return []; // { or [
+  if (bytes[0] !== 0x7b && bytes[0] !== 0x5b) return []; // JSON with references begins with { or [
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   if (!text.includes('"sha256:')) return [];
   try {

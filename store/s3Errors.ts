@@ -12,14 +12,14 @@ interface S3Error {
 
 const statusOf = (error: unknown): number | undefined => (error as S3Error).$metadata?.httpStatusCode;
 
-/** A missing object; a missing bucket is a fault. */
+/** Whether an object is missing. A missing bucket is a fault. */
 export const isMissing = (error: unknown): boolean =>
   statusOf(error) === 404 && (error as S3Error).name !== 'NoSuchBucket';
 
-/** The condition of a request does not hold: the object exists, or it is not the one that was meant. */
+/** Whether the condition of a request does not hold: the object exists, or it is not the one that was meant. */
 export const isRefused = (error: unknown): boolean => statusOf(error) === 412;
 
-/** Another conditional request was under way, so the server did not decide. */
+/** Whether another conditional request was under way, so that the server did not decide. */
 export const isConflict = (error: unknown): boolean => statusOf(error) === 409;
 
 /** A fault of a single operation. Credentials and permissions may change, so it is retried like a full disk. */

@@ -38,7 +38,7 @@ export function encodeTensors(tensors: Record<string, Float32Array>, meta: Recor
   return out;
 }
 
-/** The tensors do not share memory with `bytes`. @throws GauntletError CORRUPT_ARTIFACT */
+/** Reads a tensor file. The tensors do not share memory with `bytes`. @throws GauntletError CORRUPT_ARTIFACT */
 export function decodeTensors(bytes: Uint8Array): TensorFile {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.length < PREFIX || view.toString('latin1', 0, MAGIC.length) !== MAGIC) throw corrupt('wrong magic number');

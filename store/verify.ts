@@ -119,7 +119,7 @@ class Verifier {
     });
   }
 
-  /** A failure of this run is a finding; the others are checked, too. */
+  /** Runs `work`. A failure of this run is a finding, so that the other runs are checked, too. */
   private async reporting(runId: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -148,7 +148,7 @@ class Verifier {
     }
   }
 
-  /** The record of a row: name, version and inputs must give the key of the row. */
+  /** Checks the record of a row: its name, version and inputs must give the key of the row. */
   private async memoRecord(key: string, path: string, digest: Digest, hasRow: boolean): Promise<void> {
     await this.blob(digest, path);
     const blob = await inspectBlob(this.store, digest).catch(damagedIfUnreadable);

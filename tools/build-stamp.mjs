@@ -44,7 +44,7 @@ function replace(file, text) {
   renameSync(part, file);
 }
 
-/** Undefined without git or outside a repository. Ignores a repository that only surrounds an unpacked archive. */
+/** The git commit. Undefined without git or outside a repository. Ignores a repository that only surrounds an unpacked archive. */
 function commit(root) {
   if (!existsSync(join(root, '.git'))) return undefined;
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];

@@ -29,7 +29,7 @@ export function keepOurs(from, to) {
   rmSync(from, { recursive: true, force: true });
 }
 
-/** The arguments of Node that report the coverage in `folder` with c8 and fail below the minimum. */
+/** The arguments with which Node runs c8: it reports the coverage in `folder`, and fails below the minimum. */
 export function coverageReport(folder, reports, html) {
   return [
     join(ROOT, 'node_modules/c8/bin/c8.js'),

@@ -1,4 +1,4 @@
-// Prints the lines of code of each folder. Fails if one exceeds its limit in tools/sizes.json, or if a limit exceeds that of the last
+// Prints the lines of code of each folder. Fails if a folder exceeds its limit in tools/sizes.json, or a limit that of the last
 // release, so that limits only fall. A clone may have no tags and no history, so tools/sizes.json has the limits of the release, too;
 // the first commit after a release copies them.
 import { spawnSync } from 'node:child_process';

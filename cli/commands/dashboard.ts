@@ -44,7 +44,7 @@ export function addDashboard(program: Command): void {
   });
 }
 
-/** A link to another protocol could run a script. */
+/** Checks an address of a page: a link with another protocol than HTTP could run a script. */
 function webAddress(text: string): string {
   if (/^https?:/.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError('It is not an address such as http://localhost:8233.');

@@ -63,7 +63,7 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
       }
       const exists = existsSync(store);
       const folder = exists ? resolve(store) : nearestFolder(resolve(store));
-      await access(`${folder}/`, constants.W_OK); // with the slash, it fails for a file
+      await access(`${folder}/`, constants.W_OK); // the slash makes this fail for a file
       const disk = await statfs(folder);
       const state = exists ? '' : ' (does not exist yet, the first run creates it)';
       return { required: true, detail: `${store}${state}, ${gib(disk.bavail * disk.bsize)} GiB free` };

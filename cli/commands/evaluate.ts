@@ -141,7 +141,7 @@ async function inputOf(
   };
 }
 
-/** The default is the test split of the run's own problems, because it trained on the others. A worker has other defaults. */
+/** By default, the test split of the run's own problems, because it trained on the other splits. Workers have other defaults. */
 export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
   const source = sourceWith(named, {});
   const chosen = split ?? (source === sourceWith(trainedOn, {}) ? 'test' : undefined);

@@ -36,7 +36,7 @@ interface Quarantined {
   reason: string;
 }
 
-const WINDOW = 8; // so few problems are examined at a time, because the tests of one may be megabytes
+const WINDOW = 8; // how many problems are examined at a time; few, because the tests of one may be megabytes
 /** The suites of data sets are much larger than those of a training step, so references get more time. */
 const LIMITS: LimitFlags = { cpuSeconds: 60, caseCpuSeconds: 30, wallSeconds: 180, memoryMb: 1024 };
 
@@ -126,7 +126,7 @@ async function examineEntry(
   return { id: problem.id, health: await examineProblem(problem, sandbox, { limits, signal }) };
 }
 
-/** Both files are written completely or not at all. */
+/** Opens both output files, which are written completely or not at all. */
 async function openFiles(out: string): Promise<{ problems: Results; quarantine: Results }> {
   const problems = await openResults(out, '--out');
   try {

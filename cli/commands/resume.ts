@@ -1,4 +1,4 @@
-// `gauntlet resume ID`: does the right thing whatever the state of the run is, and says what it did.
+// `gauntlet resume ID`: continues a run, whatever its state is, and says what it did.
 import { type Command, Option } from 'commander';
 import type { Decision } from '../../core/run/control.js';
 import { openStore } from '../../store/openStore.js';

@@ -26,7 +26,7 @@ interface Flags extends Partial<Limits> {
   json?: boolean;
 }
 
-const WINDOW = 64; // so many rows are judged at a time, more than any pool runs at once
+const WINDOW = 64; // how many rows are judged at a time: more than any pool runs at once
 
 export function addSandbox(program: Command): void {
   const command = program

@@ -83,7 +83,7 @@ function installKoffi(say: Say): void {
   if (status !== 0) throw new GauntletError('DEVICE_UNAVAILABLE', 'npm cannot install koffi: see the lines above');
 }
 
-/** Each file appears when it is complete. The last one appears last. */
+/** Copies files. Each file appears when it is complete. The last file appears last. */
 async function copyFiles(wheel: Wheel, files: readonly string[], folder: string, say: Say): Promise<void> {
   say(`fetching ${wheel.name} ${wheel.version} with pip`);
   mkdirSync(folder, { recursive: true });

@@ -30,7 +30,7 @@ export function addSolve(program: Command): void {
 async function solve(source: string, named: string | undefined, flags: Flags): Promise<void> {
   const output = createOutput(flags.json);
   const { samples, select, tests } = flags;
-  if (select === 'tests' && !tests) throw new GauntletError('BAD_INPUT', '--select tests: goes without --no-tests');
+  if (select === 'tests' && !tests) throw new GauntletError('BAD_INPUT', '--select tests: contradicts --no-tests');
   const tasks = await readSource(source, flags, (id, reason) => output.note(`skipped ${id}: ${reason}`));
   const programs: ProgramEvent[] = [];
   const [stages, written] = [

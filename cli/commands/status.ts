@@ -51,7 +51,7 @@ export function addStatus(program: Command): void {
   });
 }
 
-/** Returns none if a record is damaged: `gauntlet store verify` reports that. */
+/** Returns no warnings if a record is damaged: `gauntlet store verify` reports that. */
 async function storedWarnings(store: Store, id: string): Promise<RecordedWarning[]> {
   try {
     return recordedWarnings(await readMetrics(store, id));
@@ -65,7 +65,7 @@ async function environmentsOf(store: Store, id: string): Promise<EnvironmentReco
   return [...(await readEnvironments(store, id, 'sandbox')), ...(await readEnvironments(store, id, 'engine'))];
 }
 
-/** Such as 'sandbox: backend docker, packages none, python 3.11.2; code 0.2.0+1d909da12345, image sha256:80a8…'. */
+/** For example 'sandbox: backend docker, packages none, python 3.11.2; code 0.2.0+1d909da12345, image sha256:80a8…'. */
 function environmentLine({ part, facts, details, accepted }: EnvironmentRecord): string {
   const listed = (texts: Record<string, string>) =>
     Object.entries(texts)

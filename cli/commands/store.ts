@@ -58,7 +58,7 @@ function addCopy(group: Command): void {
     });
 }
 
-/** The findings with what to do about each, then what was checked. */
+/** Lists the findings with what to do about each, then what was checked. */
 function verifiedText({ ok, findings, checked, notes }: Verified): string {
   const line = (text: string): string => text.replaceAll('\n', '\\n'); // names of files may have line breaks
   const finding = ({ name, problem, help }: Finding): string => `✗ ${line(`${name}: ${problem}`)}\n    ${line(help)}`;

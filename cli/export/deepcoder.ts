@@ -25,7 +25,7 @@ export async function* deepcoderProblems(run: ExportedRun): ExportedFiles {
   yield ['problems.jsonl', rows.map((row) => `${JSON.stringify(row)}\n`).join('')];
 }
 
-/** Steps whose artifacts were removed from the store add nothing. */
+/** Collects the tests of all steps, except steps whose artifacts were removed from the store. */
 async function testsOf({ store, records }: ExportedRun): Promise<Map<string, Found>> {
   const found = new Map<string, Found>();
   for (const { step, artifacts } of stepsOf(records)) {
@@ -55,7 +55,7 @@ const survivors = ({ candidates, suite, verdicts }: SuiteVerdicts): number[] =>
     return empty || unparsed || !passes ? [] : [c];
   });
 
-/** Takes the test that catches most of what is left, until nothing is left. */
+/** Takes the test that catches the most of the remaining programs, until no program remains. */
 function fewest(tests: { test: TestCase; caught: Set<string> }[]): TestCase[] {
   const left = new Set(tests.flatMap(({ caught }) => [...caught]));
   const taken: TestCase[] = [];
@@ -75,7 +75,7 @@ interface PrintedTest {
   metadata: { func_name: string | null };
 }
 
-/** Tests with values that JSON lacks, such as tuples, are left out. */
+/** Prints tests as text. Leaves out tests with values that JSON lacks, such as tuples. */
 function printedTests({ calling, entry }: Problem, tests: readonly TestCase[]): PrintedTest[] {
   if (calling?.style === 'operations') return [];
   return tests.flatMap(({ args, expected, truth }): PrintedTest[] => {
@@ -103,7 +103,7 @@ function rowOf(problem: Problem, tests: PrintedTest[]): object {
   };
 }
 
-/** Undefined if JSON has no such value. */
+/** Writes a value as JSON. Undefined if JSON has no such value. */
 function jsonText(value: Value): string | undefined {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return joined(value.map(jsonText), (items) => `[${items.join(', ')}]`);

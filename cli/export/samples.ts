@@ -6,7 +6,7 @@ import type { EvaluateCheckpointResult } from '../../workflows/evaluateCheckpoin
 
 type Artifacts = Pick<EvaluateCheckpointResult['artifacts'], 'config' | 'problems' | 'chains'>;
 
-/** A chain without a program has an empty solution, which EvalPlus counts as wrong. */
+/** Makes the lines. A chain without a program has an empty solution, which EvalPlus counts as wrong. */
 export async function samplesOf(store: Store, artifacts: Artifacts): Promise<{ task_id: string; solution: string }[]> {
   const config = await readConfig(store, artifacts);
   const { byId } = await readProblems(store, artifacts.problems);

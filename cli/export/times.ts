@@ -2,7 +2,7 @@
 // plus the seconds of all activities up to the step.
 import type { ExportedRun } from './exporter.js';
 
-/** The time of a step in seconds since 1970. A step without a record has the time of the last one. */
+/** The time of a step in seconds since 1970. A step without a record has the time of the last recorded step. */
 export function stepTimes({
   records,
   startedAt,

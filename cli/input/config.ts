@@ -38,7 +38,7 @@ export async function readConfig(flags: ConfigFlags): Promise<RunConfigInput> {
 const isReading = ({ format, map, references }: ReadingFlags): boolean =>
   [format, map, references].some((value) => value !== undefined);
 
-/** The fields that the flags of a command set; --set comes last. */
+/** The fields that the flags of a command set; --set overrides the others. */
 export function fieldsOf({ preset, seed, model, problems, sandbox, device, set }: FieldFlags): Record<string, unknown> {
   const engine = device && { device };
   return [{ preset, seed, model, problems, sandbox, engine }, parseAssignments(set)].reduce(merged, {});

@@ -102,7 +102,7 @@ function withValues(json: unknown, line: string, field: string | undefined): unk
   return { ...json, [field]: taggedOfJson((parseExactJson(line) as Record<string, unknown>)[field]) };
 }
 
-/** Python writes NaN and Infinity as bare words, which JSON does not have. @returns undefined if there are none */
+/** Finds NaN and Infinity, which Python writes as bare words and JSON does not have. @returns undefined if there are none */
 function bareWord(value: unknown, path: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (MARK in value) return `${path || 'the row'} is ${value[MARK]}, a finite number is needed`;

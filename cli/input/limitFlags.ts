@@ -22,7 +22,7 @@ export function withLimits(command: Command, defaults: LimitFlags = {}): Command
   return command;
 }
 
-/** Only the limits that were given; the command chooses the others. */
+/** Takes from the flags only the limits that were given; the command chooses the other limits. */
 export function limitsOf(flags: LimitFlags): LimitFlags {
   const named = (Object.keys(FLAGS) as LimitFlag[]).filter((key) => flags[key] !== undefined);
   return Object.fromEntries(named.map((key) => [key, flags[key]]));

@@ -23,7 +23,7 @@ export interface ReadingFlags {
   references?: string;
 }
 
-/** What a command with problems reads, in the words of its help. */
+/** The sources from which commands read problems, as the help of these commands describes them. */
 export const PROBLEM_SOURCE =
   'a problem file (JSON, JSON lines, Parquet; also with gzip or zstd), a folder of such files, or hf:OWNER/NAME of the hub';
 
@@ -41,14 +41,14 @@ export const withReading = (command: Command): Command =>
 export function sourceWith(text: string, { format, map, references }: ReadingFlags): string {
   const [flag] = Object.entries({ format, map, references }).find(([, value]) => value !== undefined) ?? [];
   if (flag !== undefined && isBuiltIn(text))
-    throw new GauntletError('BAD_INPUT', `--${flag}: goes with --problems that are not built in`);
+    throw new GauntletError('BAD_INPUT', `--${flag}: needs --problems that are not built in`);
   return absoluteSource(text, { format, map, references });
 }
 
 export interface ProvidedProblems {
   files: string[];
   options: ReadingOptions;
-  /** The source with the commit of a data set of the hub. */
+  /** The source; for a data set of the hub, also with its commit. */
   source: string;
 }
 
@@ -71,7 +71,7 @@ export async function withProblems<T>(
   });
 }
 
-/** @param skip is told of every record that cannot be used. @throws GauntletError BAD_INPUT */
+/** @param skip is called with every record that cannot be used. @throws GauntletError BAD_INPUT */
 export async function readSource(
   source: string,
   flags: ReadingFlags,
@@ -85,12 +85,12 @@ export async function readSource(
   });
 }
 
-const MOST_NOTED = 20; // so many records that cannot be used are noted
+const MOST_NOTED = 20; // how many records that cannot be used are noted
 
 /**
  * Checks the problems of a run, and notes which of them cannot be used or measured.
- * @param needsReferences a problem without a reference solution cannot be used
- * @returns the source with the commit of a data set of the hub
+ * @param needsReferences whether a problem without a reference solution cannot be used
+ * @returns the source; for a data set of the hub, also with its commit
  * @throws GauntletError BAD_INPUT
  */
 export async function noteProblems(text: string, note: Output['note'], needsReferences = false): Promise<string> {

@@ -1,4 +1,4 @@
-// A run on the GPU of this machine: its settings are those for this card from its start on, and what it needs is printed first.
+// Prepares a run on the GPU of this machine: chooses the settings for its card, and prints how much memory the run needs.
 import { join } from 'node:path';
 import { CARDS, DEFAULT_GIGABYTES, type PresetName, resolveConfig } from '../../core/config/presets.js';
 import { modelOf, type RunConfigInput } from '../../core/schema/config.js';
@@ -9,7 +9,7 @@ import { readJson } from '../../ml/hf/tokenizer.js';
 import { engineOptions } from '../../workers/deps/deps.js';
 import { provideModel } from '../input/provideModel.js';
 
-/** The size by which a card is known: 24 for one of 24,564 MiB, also for one of 23,028 MiB, which has kept up to 8 % for ECC. */
+/** The nominal size of a card in GB: 24 for 24,564 MiB, and also for 23,028 MiB, because ECC takes up to 8 %. */
 export function gigabytesOf({ bytes }: Gpu): number {
   const gib = bytes / 2 ** 30;
   const sizes = Object.values(CARDS).flatMap((card) => Object.keys(card).map(Number));

@@ -54,13 +54,13 @@ async function answers(ask: () => Promise<unknown>, withinMs: number): Promise<b
   return Promise.race([answered, limit]).finally(() => late.abort());
 }
 
-/** A cheap call; the deadline also ends the client's retries. */
+/** Asks the server something cheap. The deadline also ends the client's retries. */
 export const asker =
   ({ connection, workflowService }: Client) =>
   (): Promise<unknown> =>
     connection.withDeadline(Date.now() + PACE.answerMs, () => workflowService.getSystemInfo({}));
 
-/** Repeats a call that an outage ended; by default for as long as `watchServer` tolerates the outage. */
+/** Repeats a call that fails in an outage, by default for as long as `watchServer` tolerates an outage. */
 export async function throughOutages<T>(call: () => Promise<T>, attempts = 6): Promise<T> {
   for (let left = attempts; ; left--) {
     try {

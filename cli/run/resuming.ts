@@ -91,7 +91,7 @@ async function resumeOpen(
     const done = { retry: `runs ${activity} again`, skip: `skips the step of ${activity}`, abort: 'ends' };
     return { joined, said: done[decision] };
   }
-  if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' needs no decision`);
+  if (decision !== 'retry') throw new GauntletError('BAD_INPUT', `run '${id}' needs no decision: nothing failed`);
   if (progress?.state === 'paused') {
     await sendUpdate(handle, { name: 'resume' });
     return { joined, said: 'continues after its pause' };
@@ -100,7 +100,7 @@ async function resumeOpen(
   return { joined, said: names === '' ? 'is running' : `continues: ${names} was paused on the server` };
 }
 
-/** A running execution that the current workflow code cannot replay never makes progress. */
+/** Ends a running execution that the current workflow code cannot replay. Starts the run again, unless it is aborted. */
 async function replaceStuck(client: Client, id: string, decision: Decision, mismatch: string): Promise<Resumed> {
   if (decision === 'skip') {
     throw new GauntletError('BAD_INPUT', `run '${id}' cannot process requests (${mismatch}): resume it without --skip`);
@@ -108,7 +108,7 @@ async function replaceStuck(client: Client, id: string, decision: Decision, mism
   const handle = client.workflow.getHandle(id);
   const input = await inputOf(client, id);
   await handle.terminate(`gauntlet resume: ${mismatch}`).catch((error: unknown) => {
-    if (!(error instanceof WorkflowNotFoundError)) throw error; // it has just ended
+    if (!(error instanceof WorkflowNotFoundError)) throw error; // the run has just ended
   });
   if (decision === 'abort') return { joined: { handle, how: 'joined' }, said: `ends: ${mismatch}` };
   const joined = await startOrJoin(client, id, input);

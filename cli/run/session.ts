@@ -58,8 +58,8 @@ export interface Session {
 
 /**
  * Who may use a store that does not exist yet. 'creates': commands that write to it. 'server': commands that ask a
- * server, so only an external server makes up for the store. 'reads': commands that read it. Without this check a
- * mistyped folder would be created, or reported as healthy.
+ * server, so an external server is enough. 'reads': commands that read it. Without this check a mistyped folder would be
+ * created, or reported as healthy.
  */
 type StoreUse = 'creates' | 'server' | 'reads';
 

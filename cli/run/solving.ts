@@ -79,7 +79,7 @@ async function choosePolicy(
 ): Promise<{ store: ObjectStore; policy: PolicyInput; name: string }> {
   const { base, model = base } = flags;
   if (base !== undefined && checkpointId !== undefined)
-    throw new GauntletError('BAD_INPUT', `--base ${base}: goes without a checkpoint, which is '${checkpointId}'`);
+    throw new GauntletError('BAD_INPUT', `--base ${base}: cannot be used with a checkpoint ('${checkpointId}')`);
   const templateArguments = readTemplateArguments(flags.templateArgument);
   if (model !== undefined) await checkModel(model, templateArguments);
   const store = await openStore(flags.store);

@@ -34,7 +34,7 @@ export function heldState({ status, searchAttributes }: WorkflowExecutionInfo): 
   return status.name === 'RUNNING' && (state === 'paused' || state === 'waiting') ? state : undefined;
 }
 
-/** @param watch follow a running one first. @returns undefined if Ctrl-C ended the watch */
+/** @param watch follows a running run first. @returns undefined if Ctrl-C ended the watch */
 export async function statusOfRun(
   id: string,
   store: Store,

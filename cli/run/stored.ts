@@ -10,7 +10,7 @@ export interface StoredRun {
   input?: RunConfig;
 }
 
-/** Undefined if the store has no such run. @throws GauntletError CORRUPT_ARTIFACT */
+/** Reads a run. Undefined if the store has no such run. @throws GauntletError CORRUPT_ARTIFACT */
 export async function storedRun(store: Store, id: string): Promise<StoredRun | undefined> {
   if (!(await store.listRuns()).includes(id)) return undefined;
   const { result } = await readResult(store, id);

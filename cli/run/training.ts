@@ -173,7 +173,7 @@ export async function concludeEnding(session: Session, joined: Joined, output: O
     const again = commandLine(`status ${runId}`);
     const result = await follow(session, handle, output, again, { quiet: true }).catch(unlessEnded);
     if (result === undefined) return; // Ctrl-C
-    if (result !== 'ended') return output.result(result, () => resultTable(result)); // it had finished before
+    if (result !== 'ended') return output.result(result, () => resultTable(result)); // the run had finished before
   }
   const way = commandLine(`resume ${runId} --watch`);
   output.result({ runId, how }, () => `its finished work stays in the store; continue after all with: ${way}`);

@@ -5,7 +5,7 @@ import { DEFAULT_STORE, storePlace } from '../../store/openStore.js';
 let store = ''; // the option --store of the running command; empty for the default store
 let folder = ''; // the place of its store; empty if the command has no store
 
-/** Called when a command has read its --store, and without a folder when it has ended. */
+/** Sets the store of the running command. Called without a place when the command has ended. */
 export function useStore(place = ''): void {
   folder = place;
   const isDefault = place === '' || place === storePlace(process.env.GAUNTLET_STORE || DEFAULT_STORE);

@@ -155,7 +155,7 @@ export function isUnanswered(error: unknown): boolean {
   return isGrpcServiceError(root) && UNANSWERED.includes(root.code);
 }
 
-/** Temporal wraps an activity's failure several times; the innermost error names the cause. */
+/** Finds the innermost error, which names the cause: Temporal wraps the failure of an activity several times. */
 function deepestCause(error: unknown): unknown {
   let current = error;
   while (current instanceof Error && !(current instanceof GauntletError) && current.cause instanceof Error) {
@@ -166,7 +166,7 @@ function deepestCause(error: unknown): unknown {
 
 /** Renders rows below a header. */
 export function tableText(head: string[], rows: (string | number)[][]): string {
-  const cyan = (title: string): string => styleText('cyan', title, { stream: process.stdout }); // its width is measured
+  const cyan = (title: string): string => styleText('cyan', title, { stream: process.stdout }); // the table measures its width
   const table = new Table({ head: head.map(cyan), style: { head: [], border: [] } });
   table.push(...rows.map((cells) => cells.map((cell) => visible(String(cell)).replace(/[\n\t]/g, ' '))));
   return table.toString().replaceAll(ESCAPE, COLOUR);

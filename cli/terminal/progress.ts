@@ -4,7 +4,7 @@ import type { RunProgress } from '../../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';
 
-const WINDOW = 12; // the estimate uses so many recent steps: later stages are slower, and replayed steps take no time
+const WINDOW = 12; // the number of recent steps that the estimate uses: later stages are slower, and replayed steps take no time
 
 /** Says what a run waits for and how to continue it; undefined if it waits for nobody. */
 export function attentionOf({ runId, state, failure, requested }: RunProgress): string | undefined {
@@ -68,7 +68,7 @@ export class Pace {
     this.seen = step;
   }
 
-  /** Seconds; undefined until two steps have ended, and once a stop was requested. */
+  /** The seconds left; undefined until two steps have ended, and once a stop was requested. */
   left({ totalSteps, state }: RunProgress, now: number): number | undefined {
     const [first, last] = [this.marks[0], this.marks.at(-1)];
     if (first === undefined || last === undefined || last.step === first.step) return undefined;

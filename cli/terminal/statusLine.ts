@@ -4,7 +4,7 @@ import { holdLine, print, printable } from './output.js';
 
 const REDRAWS_PER_SECOND = 4;
 
-/** A bar of `width` characters. @param share 0 to 1 */
+/** Draws a bar of `width` characters. @param share 0 to 1 */
 export function barText(share: number, width: number): string {
   const filled = Math.round(share * width);
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
@@ -18,7 +18,7 @@ export interface StatusLine {
 
 /**
  * @param text its lines must be shorter than the terminal is wide
- * @param lines how many it has at most
+ * @param lines the most lines that the text has
  */
 export function openStatusLine(text: () => string, stream: NodeJS.WriteStream, lines = 1): StatusLine {
   let bars: MultiBar | undefined;
@@ -45,7 +45,7 @@ export function openStatusLine(text: () => string, stream: NodeJS.WriteStream, l
   };
 }
 
-/** A bar for each line; it draws itself again and again. */
+/** Opens a bar for each line. The bars draw themselves again and again. */
 function openBars(text: () => string, stream: NodeJS.WriteStream, lines: number): MultiBar {
   const bars = new MultiBar({
     stream,

@@ -89,7 +89,7 @@ async function firstTokens(store: Store, steps: readonly Pair<StepMetrics>[]): P
   return undefined;
 }
 
-/** Undefined if the artifacts are equal or a run has none. */
+/** Compares an artifact of two runs. Undefined if the artifacts are equal or a run has none. */
 async function artifactDifference<T>(
   store: Store,
   [one, other]: Pair<Ref<T> | undefined>,

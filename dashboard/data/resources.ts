@@ -61,6 +61,6 @@ export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new GauntletError('BAD_INPUT', `'${part}' is not a part of a path`);
+    throw new GauntletError('BAD_INPUT', `'${part}' is not a valid part of a path`);
   }
 }

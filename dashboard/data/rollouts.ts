@@ -200,7 +200,7 @@ export function writtenTest({ valid, verdict, ...test }: ShownTest): WrittenTest
   return { ...test, outcome: verdict === undefined || verdict === 'pass' ? 'valid' : 'caught', verdict };
 }
 
-/** Undefined if an artifact was removed from the store. */
+/** Runs `work`. Undefined if an artifact was removed from the store. */
 export async function unlessRemoved<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

@@ -66,7 +66,7 @@ export async function readTokens(
   };
 }
 
-/** Includes the credit, because samples with equal tokens up to the last trained one may continue in different ways. */
+/** The key includes the credit, because samples with equal tokens up to the last trained one may continue in different ways. */
 const keyOf = (tokens: readonly number[], credit: number): string => `${tokens.join()} ${credit}`;
 
 /**
@@ -121,7 +121,7 @@ const isClipped = (ratio: number, advantage: number, [low, high]: readonly [numb
 
 const decoders = new Map<string, Decode>(); // kept because opening a tokenizer is slow
 
-/** Undefined if the tokenizer of the model is not on this machine. */
+/** Opens the tokenizer of a model. Undefined if it is not on this machine. */
 function decoderOf(model: string): Decode | undefined {
   const open = decoders.get(model);
   if (open) return open;

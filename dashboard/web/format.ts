@@ -10,7 +10,7 @@ export function decimal(value: number | undefined, digits = 3): string {
 
 const trimmed = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 
-/** Always shows the sign: '+0.5' or '−0.5'. */
+/** Formats a number with its sign: '+0.5' or '−0.5'. */
 export const signed = (value: number): string => (value > 0 ? `+${decimal(value)}` : decimal(value));
 
 export const percent = (rate: number | undefined): string =>

@@ -38,9 +38,9 @@ start() { # containers of the sandbox have no network: neither a bridge nor pack
   kill "$pid" 2>/dev/null
   return 1
 }
-# A daemon that was killed in the middle of a start forgets that container: the next one neither ends nor lists it. As a
-# service manager would, this ends what is left of such a one.
-forgotten() { # prints the pids of shims of this daemon's whose container it does not know
+# A daemon that is killed while it starts a container forgets it: the next daemon neither ends nor lists the container. As a
+# service manager would, this ends what is left of such a container.
+forgotten() { # prints the pids of this daemon's shims whose containers it does not know
   for folder in /proc/[0-9]*; do
     mapfile -d '' -t words 2>/dev/null <"$folder/cmdline" || continue
     [[ ${words[0]-} == *containerd-shim-runc-v2 && " ${words[*]} " == *" -address $run/containerd/containerd.sock "* ]] || continue
@@ -51,7 +51,7 @@ forgotten() { # prints the pids of shims of this daemon's whose container it doe
 }
 end_forgotten() {
   if [ -z "$(forgotten)" ]; then return; fi
-  sleep 1 # one that is just being removed ends by itself
+  sleep 1 # a container that is just being removed ends by itself
   for shim in $(forgotten); do
     echo "docker-engine: ends what a killed daemon forgot (shim $shim)" >&2
     kill -9 $(cat "/proc/$shim"/task/*/children 2>/dev/null) "$shim" 2>/dev/null || true

@@ -25,7 +25,7 @@ export class Recomputation {
     this.fromConstants = constant;
   }
 
-  /** The value for the backward pass: itself if it is kept, else its recomputation, which is created once. */
+  /** The value that the backward pass reads: `original` if it is kept, else its recomputation, which is created once. */
   value(original: Value): Value {
     const node = this.producer.get(original);
     if (!node || this.isKept(original)) return original;
@@ -42,7 +42,7 @@ export class Recomputation {
     return this.recomputed.get(original)!;
   }
 
-  /** The node with its values replaced by these. */
+  /** A copy of the node whose inputs and outputs are those that the backward pass reads. */
   node(original: Node): Node {
     const inputs = original.inputs.map((v) => this.value(v));
     const outputs = original.outputs.map((v) => this.value(v));

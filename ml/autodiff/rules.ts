@@ -9,7 +9,7 @@ export interface VjpContext<K extends Op> {
   readonly node: NodeOf<K>;
   /** Gradient of the first output. */
   readonly dy: Value;
-  /** Whether the gradient of input i is needed; others may be undefined. */
+  /** Whether the gradient of input i is needed. Gradients that are not needed may be undefined. */
   readonly needs: (i: number) => boolean;
 }
 /** Gradients aligned with the node's inputs. */
@@ -62,7 +62,7 @@ export const VJP_RULES: { readonly [K in Op]: VjpRule<K> | 'nondifferentiable' }
     const [a, b] = inputs as [Value, Value];
     return lazily(needs, [() => unbroadcast(g, g.mul(dy, b), a.shape), () => unbroadcast(g, g.mul(dy, a), b.shape)]);
   },
-  // if both inputs are equal, the gradient goes to the first one
+  // if both inputs are equal, the gradient goes to the first input
   Min: ({ g, node: { inputs }, dy, needs }) => {
     const [a, b] = inputs as [Value, Value];
     const first = float(g, g.lessOrEqual(a, b));

@@ -21,12 +21,12 @@ export interface BoundDeviceOptions {
   positions: number; // length of a row, at most the model's context
   steps: number; // length of a chunk
   attention?: CacheAttention; // default: what suits the device
-  type?: CacheType; // weights and caches have it; default float32
+  type?: CacheType; // the type of weights and caches; default float32
   session: DeviceSessionOptions; // `recorded` applies to steps only: the lengths of prompts vary
   weights?: Tensors; // needed if weights are inputs; the caller disposes of them
 }
 
-/** The session for one kind of sampling, bound in two ways. Step k of a chunk runs the one at k mod 2. */
+/** The session for one kind of sampling, bound in two ways. Step k of a chunk runs binding k mod 2. */
 type Steps = [Binding, Binding];
 
 export class BoundDevice implements SlotDevice {
@@ -38,12 +38,12 @@ export class BoundDevice implements SlotDevice {
   private readonly promptWeights: Tensors;
   private readonly opened = new Map<string, Steps>();
   private current: Steps | undefined;
-  private readonly caches: Tensors = {}; // have a spare row, which takes padding
+  private readonly caches: Tensors = {}; // the caches with a spare row, to which padding is written
   private readonly views: Tensors = {}; // the caches without the spare row
   private readonly state: [Tensors, Tensors];
-  private readonly inputs: Tensors; // every step has them
+  private readonly inputs: Tensors; // the inputs that are the same in every step of a call
   private readonly emitted: DeviceTensor;
-  private readonly releases: (() => void)[] = []; // they free everything above
+  private readonly releases: (() => void)[] = []; // functions that free everything above
 
   /** @throws {GauntletError} ENGINE_FAULT, DEVICE_UNAVAILABLE */
   constructor(
@@ -142,7 +142,7 @@ export class BoundDevice implements SlotDevice {
   }
 }
 
-/** The caches of positions that nobody wrote must be numbers: attention multiplies them by 0. */
+/** Fills a cache with zeros: attention multiplies positions that nobody wrote by 0, so they must be numbers. */
 function zeroed(tensor: DeviceTensor): DeviceTensor {
   const Type = tensor.type === 'float32' ? Float32Array : Uint16Array;
   tensor.write(new Type(tensor.size));

@@ -18,7 +18,7 @@ export interface Sequence {
   key: readonly [number, number];
   tokens: number[]; // the prompt, then the sampled tokens
   promptLength: number;
-  segments: readonly Segment[]; // they cover the prompt
+  segments: readonly Segment[]; // the segments of the prompt
   filled: number; // positions of the cache that are in use
   limit: number; // tokens that may be sampled
 }
@@ -163,7 +163,7 @@ export class DecodeBatch {
 /** Lists of batch rows. The sequences of one list start with the same tokens, so one of them is read for all. */
 export type PromptGroup = number[][];
 
-/** The sequences whose next segment is a prompt segment, in groups that are read together. */
+/** Groups the sequences whose next segment is a prompt segment. The sequences of a group are read together. */
 export function promptGroups(sequences: readonly Sequence[]): PromptGroup[] {
   const waiting = new Map<string, number[]>();
   sequences.forEach((sequence, b) => {

@@ -50,11 +50,11 @@ export interface DecodeRequest extends GenerateRequest {
 
 export interface DecodeResult {
   answers: Generated[];
-  caches: (CachedPrefix | undefined)[]; // one per request; undefined: it is empty, or there was no room
+  caches: (CachedPrefix | undefined)[]; // one per request; undefined: nothing was computed for it, or there was no room
   counts: GenerateCounts;
 }
 
-/** Both are the same graph if a second copy of the weights would be too large. */
+/** Prompts and steps have the same graph if a second copy of the weights would be too large. */
 interface Graphs {
   prompts: GraphSession;
   steps: GraphSession;
@@ -68,15 +68,15 @@ interface Opened extends Omit<Graphs, 'close'> {
   fixed: Record<string, Tensor>;
 }
 
-/** Sequences that step together; others wait for their slots. More would not fit into the processor's cache. */
+/** The most sequences that step together; others wait for a slot. More would not fit into the processor's cache. */
 export const DECODE_SLOTS = 32;
 /** Bytes per parameter of a small model that the graphs of one adapter take: our fused weights, and a reordered copy in both graphs. */
 const FUSED_PARAMETER_BYTES = 12;
 const GRAPH_BYTES = 3e6; // what a graph takes without weights
-const OWN = 'generate '; // the names of these graphs start with it
+const OWN = 'generate '; // the names of the graphs of generation start with it
 /** The weights of larger models are not converted to f32 when the session opens. */
 export const CONSTANT_FOLDED_PARAMETERS = 2e9;
-/** The graph for steps of a larger model is the one for prompts, which copies caches: two graphs have their own weights. */
+/** Larger models have one graph for prompts and steps, although it copies caches: each graph has a copy of the weights. */
 const STEP_GRAPH_PARAMETERS = 2.5e8;
 
 export class DecodeSession {
@@ -180,14 +180,14 @@ export class DecodeSession {
     await this.graphs.close(OWN);
   }
 
-  /** Reads the next segments of some sequences, which have one length. @returns the number of tokens read */
+  /** Reads the next segment of each sequence in the group. These segments have equal lengths. @returns the number of tokens read */
   private async readPrompts(opened: Opened, batch: DecodeBatch, group: PromptGroup): Promise<number> {
     const { config } = this.model;
     const firsts = group.map((same) => batch.sequences[same[0]!]!);
     const { from, to } = promptSegmentAt(firsts[0]!)!;
     batch.reserve(to);
     const rows = firsts.length;
-    const length = Math.max(2, to - from); // a single token would be a step and round like one
+    const length = Math.max(2, to - from); // a single token would be rounded as in a step
     const ids = new BigInt64Array(rows * length);
     const kvIndices = new BigInt64Array(rows * config.kvHeads * (to - from) * 3);
     let at = 0;

@@ -24,7 +24,7 @@ const MERGED_PARAMETERS = 1e9; // a second copy of larger models takes more memo
 
 export interface DeviceDecoderOptions {
   memory: MemoryKind;
-  type: CacheType; // weights and caches have it
+  type: CacheType; // the type of weights and caches
   rows?: number; // default: DECODER_ROWS
   base?: BaseWeights; // shared with training; default: its own
 }
@@ -56,7 +56,7 @@ export function deviceDecoderBytes(
 interface Opened {
   weights: DeviceWeights;
   device: BoundDevice;
-  rank: number; // the adapter beside the weights has it; 0: the adapter is merged
+  rank: number; // the rank of an adapter that stays beside the weights; 0: the adapter is merged
 }
 
 export class DeviceDecoder {
@@ -76,7 +76,7 @@ export class DeviceDecoder {
     this.base = base ?? (isQuantized(model) ? undefined : new BaseWeights(model, memory, type));
   }
 
-  /** Whether it can generate this. DecodeSession can generate everything, and keeps quantized weights packed. */
+  /** Whether this decoder can answer the request. DecodeSession can generate everything, and keeps quantized weights packed. */
   canGenerate({ prompt }: GenerateRequest, options: DecodeOptions): boolean {
     const { config } = this.model;
     if (!this.base) return false;
@@ -89,7 +89,7 @@ export class DeviceDecoder {
     this.adapter = adapter;
   }
 
-  /** Answers in the order of the requests. It returns no keys and values: a GPU reads a prompt faster than it copies them. */
+  /** Answers in the order of the requests. Returns no keys and values: a GPU reads a prompt faster than it copies them. */
   async generate(
     requests: readonly GenerateRequest[],
     options: DecodeOptions,
@@ -148,7 +148,7 @@ export class DeviceDecoder {
   }
 }
 
-/** Each request goes to the decoder that can generate it, whatever the other requests are. */
+/** Passes each request to the decoder that can generate it, whatever the other requests are. */
 export async function generateWithBoth(
   device: DeviceDecoder,
   session: DecodeSession,

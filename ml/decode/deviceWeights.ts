@@ -15,7 +15,7 @@ import { encodeModel } from '../onnx/encode.js';
 export type AdapterPlace = 'merged' | { beside: number };
 
 export class DeviceWeights {
-  /** The tensors by the names of the inputs of FusedWeights. */
+  /** The tensors. Each has the name of the input of FusedWeights to which it is bound. */
   readonly tensors: Tensors;
   private readonly own: Tensors = {}; // the tensors that do not belong to the base
   private readonly writer: TensorWriter;

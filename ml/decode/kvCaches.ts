@@ -10,7 +10,7 @@ const ALLOCATION = 1 << 28; // numbers in one allocation, unless a layer has mor
 /** Numbers that the cache holds for one token. */
 export const cacheWidth = ({ layers, kvHeads, headDim }: DecoderConfig): number => 2 * layers * kvHeads * headDim;
 
-/** A step masks and reads all slots, so their number grows by an eighth, not by a factor of two. */
+/** The number of slots. It grows by an eighth, not by a factor of two, because a step masks and reads all slots. */
 function slotsFor(positions: number): number {
   const step = Math.max(16, Math.ceil(positions / 128) * 16);
   return Math.ceil(positions / step) * step;

@@ -1,7 +1,7 @@
-// Keys and values of finished sequences. Prompts reuse them that continue a sequence (the next stage of a chain) or start with
-// the same tokens. The main thread holds them in shared memory, so any worker can continue a chain. The cache changes no
+// Keys and values of finished sequences. A prompt that continues a sequence (the next stage of a chain), or starts with the
+// same tokens, reuses them. The main thread holds them in shared memory, so any worker can continue a chain. The cache changes no
 // result: an entry serves only a sequence that would fill those positions in the same segments (segments.ts).
-// Every update makes new weights, and no chain continues with old ones. So only the latest weights keep their entries.
+// Every update makes new weights, and no chain continues with old weights. So only the latest weights keep their entries.
 import { createHash } from 'node:crypto';
 import { Lru } from '../engine/budget.js';
 import { dropShared } from '../engine/garbage.js';
@@ -17,9 +17,9 @@ interface Entry {
 }
 
 export class KvStore {
-  private readonly entries: Lru<Entry>; // the key is the last one of the entry
-  private readonly holders = new Map<string, Set<Entry>>(); // the entries that have a key
-  private weights: string[] = []; // the ones that were used last, the latest first
+  private readonly entries: Lru<Entry>; // by the last of the keys of an entry
+  private readonly holders = new Map<string, Set<Entry>>(); // for each key, the entries that have it
+  private weights: string[] = []; // the weights that were used last, the latest first
 
   constructor(readonly limit: number) {
     this.entries = new Lru(limit, (entry) => this.forget(entry));
@@ -37,7 +37,7 @@ export class KvStore {
     for (let s = ends.length - 1; s >= 0; s--) {
       const [entry] = this.holders.get(ends[s]!) ?? [];
       if (!entry) continue;
-      this.entries.get(entry.keys.at(-1)!); // makes it the entry that was used last
+      this.entries.get(entry.keys.at(-1)!); // marks the entry as the one that was used last
       return { ...entry.cache, length: segments[s]!.to };
     }
     return undefined;
@@ -53,7 +53,7 @@ export class KvStore {
     for (const key of entry.keys) this.holders.set(key, (this.holders.get(key) ?? new Set()).add(entry));
   }
 
-  /** Removes the entries of weights that were not used for the longest time. */
+  /** Notes that `weights` are used now. Drops the entries of all but the KEPT_WEIGHTS weights that were used last. */
   private use(weights: string): void {
     if (this.weights[0] === weights) return;
     this.weights = [weights, ...this.weights.filter((other) => other !== weights)].slice(0, KEPT_WEIGHTS);

@@ -169,7 +169,7 @@ function argMax(values: ArrayLike<number>): number {
   return best;
 }
 
-/** The repetition penalty of Keskar et al. 2019, as in transformers. */
+/** Applies the repetition penalty of Keskar et al. 2019, as in transformers. */
 function penalized(logits: Float32Array, tokens: readonly number[], penalty: number): Float32Array {
   const out = logits.slice();
   for (const token of tokens) {

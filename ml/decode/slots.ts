@@ -133,7 +133,7 @@ export class Slots {
   }
 }
 
-/** Fills free slots with waiting ones. @returns what must be read for them: all tokens of a prompt but the last */
+/** Moves waiting sequences into free slots. @returns what must be read for them: all tokens of a prompt but the last */
 function refill(slots: (Slot | undefined)[], waiting: Slot[]): RowStart[] {
   const starts: RowStart[] = [];
   for (let row = 0; row < slots.length && waiting.length > 0; row++) {
@@ -146,7 +146,7 @@ function refill(slots: (Slot | undefined)[], waiting: Slot[]): RowStart[] {
   return starts;
 }
 
-/** Sequences that are read together: they are padded to the same length, which does not depend on the others. */
+/** Groups sequences that are read together. Each is padded to a length that does not depend on the other sequences. */
 function readGroups(starts: readonly RowStart[], positions: number): { length: number; starts: RowStart[] }[] {
   const groups: { length: number; starts: RowStart[] }[] = [];
   for (const start of starts) {

@@ -1,5 +1,5 @@
-// The weights of a base model, which are once in the memory of a device. Decoding takes matrices that multiply the same rows as
-// one matrix (FusedWeights). Training takes their parts, which are views of rows.
+// Holds one copy of the weights of a base model in the memory of a device. Decoding joins matrices that multiply the same rows
+// into one matrix (FusedWeights). Training takes the single matrices, which are views of rows of the joined one.
 import { GauntletError } from '../../core/base/errors.js';
 import { isQuantized, type SessionModel } from '../engine/base.js';
 import { Graph } from '../ir/graph.js';
@@ -73,7 +73,7 @@ export class BaseWeights {
   }
 }
 
-/** Writes numbers of 32 bits into vectors and matrices of a type. */
+/** Writes f32 numbers into vectors and matrices of the given type. */
 export class TensorWriter {
   private readonly casts: readonly DeviceSession[]; // the first one casts vectors, the second one matrices
 

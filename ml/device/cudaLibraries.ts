@@ -1,10 +1,10 @@
-// NVIDIA's libraries that the CUDA provider is linked to. `gauntlet setup cuda` puts those into a folder that the machine lacks.
+// NVIDIA's libraries that the CUDA provider is linked to. `gauntlet setup cuda` installs those that are missing.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as Koffi from 'koffi';
 import { cacheFolder } from '../hf/files.js';
 
-/** They load in this order: the provider finds what is loaded already. */
+/** The libraries in the order in which they load. The provider finds what is loaded already. */
 export const CUDA_LIBRARIES = ['libcudart.so.13', 'libcublasLt.so.13', 'libcublas.so.13', 'libcurand.so.10'] as const;
 
 export const cudaFolder = (): string => join(cacheFolder(), 'cuda-13');

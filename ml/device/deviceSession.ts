@@ -28,7 +28,7 @@ export interface HostTensor {
   data: Elements;
 }
 
-const OUTSIDE_OF_HEAP = 4096; // bytes: larger arrays stay where they are
+const OUTSIDE_OF_HEAP = 4096; // bytes; larger arrays are outside of the heap of V8, so they never move
 
 const memoryInfos = new Map<MemoryKind, Handle>();
 function memoryInfo(kind: MemoryKind): Handle {
@@ -154,10 +154,10 @@ export interface DeviceSessionOptions {
   threads?: number; // CPU threads; default 1
   optimizationsDisabled?: boolean; // see SessionOptions in runtime.ts
   config?: Readonly<Record<string, string>>; // entries of the session's configuration
-  /** CUDA records the kernels of the first run of a binding and starts them as one afterwards. */
+  /** CUDA records the kernels of the first run of a binding and starts them together afterwards. */
   recorded?: boolean;
-  externalData?: { location: string; data: Float32Array }; // stands for a file that does not exist
-  profile?: string; // the path of a JSON file with the time of every operation starts so; it appears when the session closes
+  externalData?: { location: string; data: Float32Array }; // takes the place of a file that does not exist
+  profile?: string; // start of the path of a JSON file with the time of every operation, which is written when the session closes
 }
 
 // The arena of a recorded graph takes what it needs instead of the next power of two. Factors of f32 products keep all bits (TF32

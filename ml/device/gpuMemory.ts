@@ -11,7 +11,7 @@ export interface Gpu {
   capability: string; // for example 9.0
 }
 
-/** Undefined if the driver does not answer. */
+/** Finds the first GPU. Undefined if the driver does not answer. */
 export async function findGpu(): Promise<Gpu | undefined> {
   const [name, mebibytes, driver, capability] = (await queryGpu('name,memory.total,driver_version,compute_cap')) ?? [];
   return name && driver && capability ? { name, bytes: Number(mebibytes) * 2 ** 20, driver, capability } : undefined;

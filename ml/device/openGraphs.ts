@@ -13,7 +13,7 @@ export class OpenGraphs {
   /** @param limit the most bytes that graphs take; 0: one graph is open at a time */
   constructor(limit: number) {
     this.opened = new Lru(limit, (graph) => {
-      // a graph that did not open has nothing to close, and its caller knows
+      // a graph that did not open has nothing to close, and its caller gets the error
       const closed = graph.then(
         (one) => one.close(),
         () => undefined,
@@ -28,9 +28,9 @@ export class OpenGraphs {
     if (known) return known;
     const { bytes, open } = prepare();
     this.opened.makeRoom(bytes);
-    const opening = this.closed().then(open); // opens after the others have closed, because it needs their memory
+    const opening = this.closed().then(open); // opens after the others have closed, because the new graph needs their memory
     this.opened.set(key, opening, bytes);
-    opening.catch(() => this.opened.delete(key)); // a retry opens it again
+    opening.catch(() => this.opened.delete(key)); // a retry opens the graph again
     return opening;
   }
 

@@ -85,7 +85,7 @@ export interface OrtApi {
 
 let opened: OrtApi | undefined;
 
-/** @throws {GauntletError} DEVICE_UNAVAILABLE if koffi is not installed or the library is another version */
+/** @throws {GauntletError} DEVICE_UNAVAILABLE if koffi is not installed or the library has another version */
 export const ortApi = (): OrtApi => (opened ??= open());
 
 const require = createRequire(import.meta.url);

@@ -55,7 +55,7 @@ export function releaseOwnedBy(thread: number): void {
       if (Atomics.load(table, 2 * slot) !== tag) continue;
       const handle = Atomics.load(table, 2 * slot + 1);
       if (handle === FREE)
-        Atomics.store(table, 2 * slot, FREE); // it ended between the two writes
+        Atomics.store(table, 2 * slot, FREE); // the thread ended between its two writes
       else releaseOwned({ kind, handle, slot });
     }
   }

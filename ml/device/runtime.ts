@@ -24,7 +24,7 @@ export type TensorArray = InlineData | Uint16Array;
 export interface SessionDevice {
   provider: Provider;
   replacements: Replacements;
-  memory?: MemoryKind | undefined; // where the C API holds feeds. Absent: onnxruntime-node runs, which holds none
+  memory?: MemoryKind | undefined; // where the C API holds feeds; absent: onnxruntime-node runs the graph, and holds none
 }
 
 export const CPU: SessionDevice = { provider: 'cpu', replacements: {} };
@@ -49,7 +49,7 @@ export interface SessionOptions {
    * recomputation with the value that it replaces.
    */
   optimizationsDisabled?: boolean;
-  memory?: { location: string; data: Float32Array }; // stands for a file that does not exist
+  memory?: { location: string; data: Float32Array }; // takes the place of a file that does not exist
 }
 
 // Folding constants would unpack weights once and keep them; merging common subexpressions would undo recomputation;
@@ -211,6 +211,6 @@ export function tensor(data: TensorArray, dims: readonly number[]): Tensor {
 
 type NamedView = readonly [string, { shape: readonly number[]; data: Float32Array }];
 
-/** Views of named tensors as the inputs of a graph. */
+/** Wraps views of named tensors as inputs of a graph. */
 export const tensors = (views: Iterable<NamedView>): Record<string, Tensor> =>
   Object.fromEntries([...views].map(([name, { data, shape }]) => [name, tensor(data, shape)]));

@@ -13,7 +13,7 @@ export const LOCATION_ROOT = parse(process.cwd()).root;
 /** The location of a file. Symbolic links are resolved. */
 export const locationOf = (path: string): string => relative(LOCATION_ROOT, realpathSync(path)).split(sep).join('/');
 
-/** Every parameter at its place in the checkpoint. */
+/** Locates every parameter in the checkpoint. */
 export function locateWeights(stored: ReadonlyMap<string, StoredParameter>): WeightLocations {
   return new Map(
     [...stored].map(([name, { path, dtype, offset }]) => [
@@ -25,7 +25,7 @@ export function locateWeights(stored: ReadonlyMap<string, StoredParameter>): Wei
 
 const STORED = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' };
 
-/** The numbers of a parameter that is not quantized. */
+/** Reads the numbers of a parameter that is not quantized. */
 export function readLocated({ dtype, ...range }: StoredTensor, count: number): Float32Array {
   return toFloat32(readRange(range, bytesOf(dtype, count)), STORED[dtype], range.location);
 }

@@ -13,7 +13,7 @@ export interface MemoryBudget {
 const SHARE_OF_CONTAINER = 0.75;
 /** Other programs need memory, too, and the system caches files in what is free. */
 const SHARE_OF_MACHINE = 0.5;
-/** Node.js, the code, and the graphs of one small model. */
+/** The smallest budget has room for Node.js, the code, and the graphs of one small model. */
 const LEAST = 500e6;
 
 const UNITS: Record<string, number> = { '': 1, M: 1e6, G: 1e9, Mi: 2 ** 20, Gi: 2 ** 30 };

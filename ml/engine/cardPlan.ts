@@ -27,7 +27,7 @@ const LENGTH_STEP = 32;
 export const CONTEXT = 0.7e9;
 /** An arena has gaps into which no tensor fits. */
 const GAPS = { share: 0.05, bytes: 2 ** 28 };
-const REGIONS = { first: 2 ** 28, largest: 2 ** 30 }; // an arena grows by regions; each is twice the one before
+const REGIONS = { first: 2 ** 28, largest: 2 ** 30 }; // an arena grows by regions; each is twice as large as the one before
 const STEP_SLACK = 1.2; // the arena of a recorded graph takes what it needs, and little more
 const ADAPTERS = 4; // copies of the adapter: training has one, the decoder has others, also in f32 while it writes them
 
@@ -37,7 +37,7 @@ export interface CardUse
 }
 
 export interface CardPlan {
-  weights: number; // decoding and training share them
+  weights: number; // the weights of the base, which decoding and training share
   copy: number; // weights with the adapter merged in, for decoding
   caches: number; // keys and values
   sampling: number; // a step of decoding

@@ -23,7 +23,7 @@ export interface EngineOptions {
   threads?: number; // threads of each worker
   device?: Device; // default cpu
   quantization?: Quantization;
-  precision?: Precision; // layers have it when they score and train policies, and on cuda when they sample; default f32
+  precision?: Precision; // of layers when they score and train policies, and on cuda also when they sample; default f32
   checkpointing?: boolean; // recompute layers in the backward pass; default: if keeping them takes much memory
   activationBytes?: number; // limit for sequences that are trained together, set for a GPU; default: what suits a CPU
   decoderRows?: number; // sequences that the decoder of a GPU samples at the same time; default 64
@@ -94,7 +94,7 @@ export interface LossConfig {
 export interface GradientSums {
   gradients: Float32Array; // flat like Adapter.values
   loss: number; // contains all terms
-  /** The number of trained tokens, or for `average: 'sequence'` of sequences that have one: a token weighs 1 / tokens of its sequence. */
+  /** The number of trained tokens; for `average: 'sequence'`, of sequences with a trained token, which have weight 1 each. */
   divisor: number;
   ratio: number;
   approxKl: number;
@@ -128,7 +128,7 @@ export interface ModelInfo {
 export interface Chat {
   /** The tokens of the opening messages, up to the start of the assistant's answer. */
   openingTokens(messages: ChatMessage[]): number[];
-  /** The tokens between an answer and the next one. @param endToken ended the answer; undefined: it was truncated */
+  /** The tokens between an answer and the next one. @param endToken the last token of the answer; undefined: it was truncated */
   continuationTokens(content: Content, endToken?: number): number[];
   /** The tokens that end an answer: those that the model's files name, and the one that the template writes. */
   endTokens(): number[];

@@ -47,7 +47,7 @@ const ENOUGH_FOR_BATCH = 1e9; // bytes of 32 chains of SmolLM2-135M with 700 tok
 /** Copies of the adapter and its gradient while a graph runs. `update` also has old and new moments. */
 const ADAPTERS = { decode: 4, train: 6, update: 11 };
 
-/** The peak of resident memory. */
+/** Estimates the peak of resident memory. */
 export function estimateMemory(model: ModelFiles, use: MemoryUse): number {
   const weights = weightBytes(model, use);
   const adapter = use.rank > 0 ? F32 * layoutSize(loraLayout(model.config, use.rank)) : 0;
@@ -64,7 +64,7 @@ export function partsThatFit(model: ModelFiles, use: MemoryUse, parts: number, a
   return count;
 }
 
-/** The base model: mapped pages of its files, and copies. */
+/** The bytes of the base model: mapped pages of its files, and copies. */
 function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): number {
   const copies = F32 * model.parameters;
   const graphs = hasStepGraph(model.config) ? 2 : 1; // the graphs of generation
@@ -157,7 +157,7 @@ export const keptBytes = (
 ): number | undefined =>
   activationBytes ?? (isLarge(model) ? Math.min(keptOnCpu(model.config), SHARE.kept * budget) : undefined);
 
-/** The bytes for keys and values of sequences that step together in one of `workers` workers. With less, more of them wait. */
+/** The bytes for keys and values of sequences that step together in one of `workers` workers. With fewer bytes, more wait. */
 export const batchBytes = (budget: number, workers: number): number =>
   Math.max(SHARE.batch * budget, Math.min(2 * SHARE.batch * budget, ENOUGH_FOR_BATCH)) / workers;
 

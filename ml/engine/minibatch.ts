@@ -39,7 +39,7 @@ export class TotalOfParts {
   }
 }
 
-/** Dropout and an average over sequences need rows of one sequence: a mask and a mean belong to one. */
+/** Dropout and an average over sequences need rows of one sequence: a mask and a mean belong to one sequence. */
 export const canShareRows = ({ dropout, average }: LossConfig): boolean => !dropout?.rate && average !== 'sequence';
 
 export function joinedRows(sequences: readonly Trajectory[], plans: readonly RowPlan[]): Trajectory[] {

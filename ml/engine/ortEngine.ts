@@ -70,7 +70,7 @@ export function openPool(
 
 /**
  * Opens a model folder.
- * @param devices the installed providers, and the self-test, which a benchmark that has tested the device does not repeat
+ * @param devices the installed providers and the self-test; a benchmark that has tested the device replaces the self-test
  * @throws {GauntletError} BAD_MODEL naming what is wrong with it
  */
 export async function openEngine(
@@ -154,7 +154,7 @@ class OrtEngine extends EngineFiles implements Engine {
   ) {
     super(model);
     const { kvCacheBytes = memory.kvBytes(model, budget) } = options;
-    // a batch returns as much as the store holds, before the store drops what is old
+    // half, because a batch may return as many bytes as the store holds before the store drops old entries
     if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes / 2);
     const { path, parameters, config, eosTokens, generation } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
@@ -384,7 +384,7 @@ class OrtEngine extends EngineFiles implements Engine {
   }
 }
 
-/** The scores of sequences from those of their rows. */
+/** Divides the scores of rows among the sequences in each row. */
 function separateScores(masked: Required<Tokens>[], plans: RowPlan[], rows: TokenScores[]): TokenScores[] {
   const [logprobs, entropies] = (['logprobs', 'entropies'] as const).map((name) => {
     const values = rows.map((row) => row[name]);

@@ -25,7 +25,7 @@ export async function openQuantized(
   return { locations, digest: createHash('sha256').update(`${digest} ${format} ${bits}`).digest('hex') };
 }
 
-/** The quantized matrices in their file, and the other parameters in the checkpoint. */
+/** Locates the quantized matrices in their file, and the other parameters in the checkpoint. */
 export function locateQuantized(
   stored: ModelFiles['stored'],
   layout: PackedLayout,

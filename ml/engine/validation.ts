@@ -27,7 +27,7 @@ export function tokensFault(tokens: readonly number[], { vocabSize, contextLengt
   return at < 0 ? undefined : `token ${tokens[at]} is outside 0..${vocabSize - 1}, the vocabulary (tokens[${at}])`;
 }
 
-/** Every array must have one finite number per token; entry 0 is not checked. @returns what is wrong */
+/** Checks that every array has one finite number per token, except for entry 0. @returns what is wrong */
 export function trajectoryFault(row: Trajectory, limits: RowLimits): string | undefined {
   const fault = tokensFault(row.tokens, limits);
   if (fault !== undefined) return fault;

@@ -33,7 +33,7 @@ export function dequantize(type: BlockType, data: Uint8Array, count: number): Fl
   return out;
 }
 
-/** 32 codes of four bits in 16 bytes, the first half of them in the low bits; a fifth bit of each in `high`, if given. */
+/** Reads 32 codes of four bits from 16 bytes, the first half from the low bits. `high`, if given, has a fifth bit of each. */
 function codesOf32(
   data: Uint8Array,
   at: number,
@@ -56,7 +56,7 @@ function scaleAndMinimum(data: Uint8Array, at: number, i: number): [number, numb
   return [(byte(i + 4) & 15) | ((byte(i - 4) >> 6) << 4), (byte(i + 4) >> 4) | ((byte(i) >> 6) << 4)];
 }
 
-/** 256 codes in 128 bytes: 64 at a time, the first half of them in the low bits; a fifth bit of each in `high`, if given. */
+/** Reads 256 codes from 128 bytes: 64 at a time, the first half from the low bits. `high`, if given, has a fifth bit of each. */
 function kBlock(
   data: Uint8Array,
   { scales, codes, high }: { scales: number; codes: number; high?: number },

@@ -5,7 +5,7 @@ import { bfloat16Bits, float16Bits } from '../ir/bits16.js';
 export type EncodedType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
 const MAX_HALF = 65504;
-const CODES = 32; // a block of Q8_0 has so many
+const CODES = 32; // the number of codes in a block of Q8_0
 
 /** @throws {GauntletError} BAD_INPUT naming `where`, if a number is too large for the type */
 export function encode(type: EncodedType, numbers: Float32Array, where: string): Uint8Array {
@@ -17,7 +17,7 @@ export function encode(type: EncodedType, numbers: Float32Array, where: string):
   return type === 'F16' ? new Uint8Array(float16Bits(numbers).buffer) : toQ8(numbers);
 }
 
-/** A block has a scale in f16 and 32 codes. The number of weights is a multiple of 32. */
+/** Writes blocks of a scale in f16 and 32 codes. The number of weights must be a multiple of 32. */
 function toQ8(numbers: Float32Array): Uint8Array {
   const blocks = numbers.length / CODES;
   const scales = new Float32Array(blocks);

@@ -57,7 +57,7 @@ export function exportGguf(
   });
 }
 
-/** Matrices whose rows are no multiple of a block stay in F16. */
+/** The type of a tensor. Matrices whose rows are no multiple of a block stay in F16. */
 function typeOf(shape: readonly number[], type: ExportType): ExportType {
   if (shape.length === 1) return 'F32';
   return shape.at(-1)! % BLOCKS[type][0] === 0 ? type : 'F16';

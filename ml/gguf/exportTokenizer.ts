@@ -68,7 +68,7 @@ export function tokenizerMetadata({ path, config, eosTokens }: ModelFiles): Map<
   return metadata;
 }
 
-/** A rule without fields that do not affect where it splits, and with keys in one order. */
+/** A rule in a comparable form: with sorted keys, and only with fields that affect where it splits. */
 function essence(rule: unknown): string {
   return JSON.stringify(rule, (key, value) => {
     if (key === 'trim_offsets') return undefined; // it trims positions, not tokens

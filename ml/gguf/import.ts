@@ -71,7 +71,7 @@ function writeTokenizer(file: GgufFile, folder: string, from: string | undefined
   return eos === undefined ? {} : { eos_token_id: [Number(eos)] };
 }
 
-/** config.json. @throws {GauntletError} BAD_MODEL naming the field */
+/** Makes the content of config.json. @throws {GauntletError} BAD_MODEL naming the field */
 function configOf(file: GgufFile): Record<string, unknown> {
   const { metadata, tensors, path } = file;
   const fail = (what: string): never => {
@@ -102,7 +102,7 @@ function configOf(file: GgufFile): Record<string, unknown> {
   for (const [key, value] of metadata) {
     const name = key.replace(new RegExp(`^${type}\\.`), '');
     if (name === key || HARMLESS.test(name) || Object.values<string>(KEYS).includes(name)) continue;
-    const right = neutral[name] ?? 0; // zero switches off what a key stands for that nobody here knows
+    const right = neutral[name] ?? 0; // zero switches off the feature of an unknown key
     if (value !== right && Number(value) !== right) fail(`${key} must be ${right}: other values are not supported`);
   }
   const factors = tensors.has(ROPE_FACTORS) ? file.rows(ROPE_FACTORS, 0, 1) : undefined;
@@ -128,7 +128,7 @@ function configOf(file: GgufFile): Record<string, unknown> {
   };
 }
 
-/** The settings of Llama 3.1 to 3.3. GGUF stores only the factors that follow from them (llama3 in transformers). */
+/** Finds the settings of Llama 3.1 to 3.3. GGUF stores only the factors that follow from them (llama3 in transformers). */
 function llama3Scaling(factors: Float32Array, theta: number, headDim: number): object | undefined {
   const factor = Math.round(Math.max(...factors));
   const ropeScaling = { factor, lowFreqFactor: 1, highFreqFactor: 4, originalContext: 8192 };

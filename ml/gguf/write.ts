@@ -15,7 +15,7 @@ export interface TensorToWrite {
 const ALIGNMENT = 32; // every tensor begins at a multiple of it; the default of the format
 const [U32, I32, F32, BOOL] = [4, 5, 6, 7] as const;
 
-/** The start of a file, up to the data of the first tensor, for tensors in this order. */
+/** Makes the start of a file with tensors in this order, up to the data of the first tensor. */
 export function ggufHeader(
   metadata: ReadonlyMap<string, MetadataValue>,
   tensors: readonly TensorToWrite[],

@@ -48,7 +48,7 @@ export class ChatFormat {
 
   /**
    * The tokens between an answer and the next one, for one more user message. The template starts them with an end token,
-   * perhaps after a space. It is left out if the answer ended with it.
+   * perhaps after a space. This token is left out if the answer ended with it.
    * @param endToken the token that ended the answer; undefined if the answer was truncated
    * @throws {GauntletError} BAD_MODEL if the template does not render answers
    */
@@ -69,7 +69,7 @@ export class ChatFormat {
     try {
       known = this.continuationTokens('');
     } catch (error) {
-      if (!(error instanceof GauntletError)) throw error; // a template that is made for one question
+      if (!(error instanceof GauntletError)) throw error; // the template is made for one question
     }
     const first = known.find((token) => this.tokenizer.isControl(token));
     const isEnd = first !== undefined && this.lengthTo(known, [first]) > 0;
@@ -190,7 +190,7 @@ export function templateSource(
   return { source: defaultTemplate(tokenizerConfig.chat_template), where: join(folder, 'tokenizer_config.json') };
 }
 
-/** The field is a text, or a list of named templates, of which `default` is used. */
+/** Reads a field that is a text, or a list of named templates, of which `default` is used. */
 function defaultTemplate(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return undefined;

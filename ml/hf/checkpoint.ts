@@ -95,7 +95,7 @@ function weightsName(folder: string): string {
   throw new GauntletError('BAD_MODEL', `${folder}: neither ${SINGLE} nor ${INDEX}`);
 }
 
-/** The shard of each tensor. */
+/** Reads from the index which shard has each tensor. */
 function readIndex(folder: string): Map<string, string> {
   const path = join(folder, INDEX);
   const map = readJson(path).weight_map;
@@ -106,7 +106,7 @@ function readIndex(folder: string): Map<string, string> {
   return index;
 }
 
-/** A tied model needs no output projection. Ignoring one that differs from the embedding would change the model. */
+/** Refuses a tied model whose output projection differs from its embedding: ignoring the projection would change the model. */
 function checkTied(stored: ReadonlyMap<string, StoredTensor>): void {
   const [head, embedding] = [stored.get(HEAD)!, stored.get(EMBEDDING)];
   if (embedding && (head.dtype !== embedding.dtype || !sameBytes(head, embedding)))

@@ -37,7 +37,7 @@ export class ControlTokens {
   protect(text: string): string {
     const clean = text.replaceAll(MARK, REPLACEMENT);
     const marked = clean.replace(this.spelled, (token) => [...token, ''].join(MARK));
-    // a token may span the border of the text, or a normalizer may make one
+    // a control token may span the border of the text, or result from a normalizer
     const begins = this.contents.some((token) => borders(token, (part) => clean.startsWith(part), -1));
     const ends = this.contents.some((token) => borders(token, (part) => clean.endsWith(part), 1));
     const isMade = marked === clean && clean.normalize('NFKC').search(this.spelled) >= 0;

@@ -13,7 +13,7 @@ const CACHED_FROM = 1 << 28; // bytes; less is hashed in a fraction of a second
 
 export interface DigestOptions {
   cache?: string; // folder of cached digests; ignored if it cannot be written
-  cachedFrom?: number; // the digest is cached if all files together have so many bytes
+  cachedFrom?: number; // in bytes; the digest is cached if all files together are at least as large
 }
 
 export async function digestModel(

@@ -31,7 +31,7 @@ export function withFile<T>(path: string, flags: string, use: (fd: number) => T)
 }
 
 /**
- * Creates `target` from what `write` puts into an open file: a temporary one, which is synced and renamed. If several
+ * Creates `target` from what `write` puts into a temporary file, which is then synced and renamed. If several
  * processes write at the same time, the last one wins.
  */
 export function writeAtomically(target: string, write: (fd: number) => void): void {

@@ -1,4 +1,4 @@
-// A model with an adapter merged into its weights. It gives some rows at a time, or the files of a model folder.
+// A model with an adapter merged into its weights. `rows` gives some rows at a time, `mergedFolder` the files of a model folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { encode } from '../gguf/encode.js';

@@ -25,7 +25,7 @@ export function readAdapterFolder(folder: string): Map<string, Uint8Array> {
   return new Map(there.map((name) => [name, readWhole(join(folder, name), MAX_FILE, 'BAD_ADAPTER')]));
 }
 
-/** The files of an adapter folder. Equal adapters give equal bytes. */
+/** Makes the files of an adapter folder. Equal adapters give equal bytes. */
 export function writePeft(c: DecoderConfig, adapter: Adapter, baseModel: string): Map<string, Uint8Array> {
   const config = {
     peft_type: 'LORA',
@@ -55,7 +55,7 @@ export function writePeft(c: DecoderConfig, adapter: Adapter, baseModel: string)
 }
 
 /**
- * Modules that the adapter does not have stay as they are in the model: their tensors are zero. If modules have different
+ * Reads an adapter. Modules that it lacks stay as they are in the model: their tensors are zero. If modules have different
  * ranks or scales, lower ranks are filled with zeros, and the scale of B is part of its values.
  * @throws {GauntletError} BAD_ADAPTER naming the file, field or tensor that does not fit the model
  */

@@ -114,7 +114,7 @@ export function readHeader(path: string): { entries: Map<string, TensorEntry>; d
   }
 }
 
-/** The start of a file for tensors in this order, the first byte of each tensor in the file, and the size of the file. */
+/** Makes the start of a file with these tensors, with the first byte of each tensor in the file, and the size of the file. */
 export function safetensorsHeader(
   tensors: readonly { name: string; dtype: string; shape: readonly number[] }[],
   format = 'pt', // transformers refuses files without a format

@@ -1,4 +1,4 @@
-// How tokenizer.json splits text into words. In three points the library differs from the original in Rust; these rules are
+// How tokenizer.json splits text into words. The library differs in three rules from the original in Rust; these rules are
 // rewritten before the library sees them. All three occur in SmolLM2.
 
 /** @param rule the field `pre_tokenizer` of tokenizer.json @param model its field `model` */
@@ -31,7 +31,7 @@ function byteCharacters(): string[] {
 
 const codePoint = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Bytes that the vocabulary lacks vanish before their neighbours are merged, as in the original. */
+/** Drops bytes that the vocabulary lacks before their neighbours are merged, as in the original. */
 function withoutMissingBytes(rule: unknown, { vocab, unk_token }: Record<string, unknown>): unknown {
   if (!JSON.stringify(rule).includes('"ByteLevel"') || typeof vocab !== 'object' || unk_token) return rule;
   const missing = byteCharacters().filter((character) => !Object.hasOwn(vocab as object, character));

@@ -52,7 +52,7 @@ export function makeTokenizer(
 ): TextTokenizer {
   const unusable = (cause: unknown): GauntletError =>
     new GauntletError('BAD_MODEL', `${where}: not a usable tokenizer (${(cause as Error).message})`, { cause });
-  /** Every call that runs the rules of the folder goes through this, so that they have a time limit. */
+  /** Runs `work` with a time limit. Every call that runs the rules of the folder goes through this. */
   const withLimits = <T>(characters: number, work: () => T): T => {
     if (tooSlow) throw tooSlow; // a worker that answers late is counted as lost, and its work is tried again
     try {
@@ -81,7 +81,7 @@ export function makeTokenizer(
       for (const { content } of addedTokens) normalizer?.normalize(content);
     });
     const opened = budget.metered(new Tokenizer(full, { ...config, unk_token: model.unk_token ?? config.unk_token }));
-    // A token that is found becomes an object, so that text which spells it, perhaps once normalized, is not read as one.
+    // A token that is found becomes an object. So text that spells the token, perhaps once normalized, is not read as the token.
     const { added_tokens_map: read, splitter_normalized, splitter_unnormalized } = opened as unknown as Library;
     for (const [text, token] of [...read] as [string, unknown][]) {
       read.delete(text);

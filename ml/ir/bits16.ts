@@ -6,7 +6,7 @@ const bitsOf = (numbers: Float32Array): Uint32Array =>
 export const bfloat16Bits = (numbers: Float32Array): Uint16Array =>
   Uint16Array.from(bitsOf(numbers), (x) => (x + 0x7fff + ((x >>> 16) & 1)) >>> 16);
 
-/** The caller checks that no number is beyond 65,504, the largest that fits. */
+/** Rounds to f16. The caller checks that no number is beyond 65,504, the largest that fits. */
 export function float16Bits(numbers: Float32Array): Uint16Array {
   const sum = new Float32Array(1);
   const sumBits = new Uint32Array(sum.buffer);

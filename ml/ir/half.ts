@@ -60,7 +60,7 @@ export function toHalf(g: Graph, half: Half, inputs: ReadonlySet<string>, vocab:
   for (const node of g.nodes.splice(0)) {
     const [input, output] = [node.inputs[0]!, node.outputs[0]!];
     if (node.op === 'Cast' && output.dtype === 'float32' && isHalf(input)) {
-      converted.set(output, current(input)); // converted again where it is used, to what is needed there
+      converted.set(output, current(input)); // converted again where the output is used, to the type that is needed there
       continue;
     }
     if (node.op === 'Expand' && isNarrow(input)) fills.add(output);
@@ -78,7 +78,7 @@ export function toHalf(g: Graph, half: Half, inputs: ReadonlySet<string>, vocab:
   g.prune();
 }
 
-/** Whether it is a scalar, a vector, or a matrix of few columns. */
+/** Whether a value is a scalar, a vector, or a matrix of few columns. */
 const isNarrow = ({ shape }: Value): boolean => shape.length < 2 || Number(shape.at(-1)) <= NARROW;
-/** Whether it has one row or one column. Such a product stays in f32. */
+/** Whether a value has one row or one column. A product with such a value stays in f32. */
 const isVector = ({ shape }: Value): boolean => shape.slice(-2).includes(1);

@@ -17,7 +17,7 @@ const show = (t: TensorType): string => `${t.dtype}[${t.shape.join(', ')}]`;
 
 const FLOATS: readonly DType[] = ['float64', 'float32', 'float16', 'bfloat16'];
 
-/** The type that all inputs have. */
+/** The type of all inputs, which must be floats of one type. */
 function floats(...inputs: readonly TensorType[]): DType {
   const { dtype } = inputs[0]!;
   for (const t of inputs)
@@ -35,7 +35,7 @@ function axisOf(axis: number, rank: number): number {
   return positive;
 }
 
-/** Whether two shapes may differ at one axis only. */
+/** Whether two shapes are equal, except perhaps at one axis. */
 const sameExcept = (axis: number, a: Shape, b: Shape): boolean =>
   a.length === b.length && a.every((d, i) => i === axis || d === b[i]);
 

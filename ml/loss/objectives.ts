@@ -77,7 +77,7 @@ export function ppoObjective(g: Graph, scores: TokenScores, inputs: PolicyInputs
     extra.push(scores.entropy!);
   }
   if (options.klCoefficient > 0) {
-    const difference = g.mul(g.sub(reference!, scores.logprob), mask); // elsewhere the reference is 0 and exp overflows
+    const difference = g.mul(g.sub(reference!, scores.logprob), mask); // rows with mask 0 have reference 0: exp would overflow
     const kl = g.sub(g.sub(g.exp(difference), difference), g.scalar(1));
     perToken = g.add(perToken, g.scale(kl, options.klCoefficient));
     extra.push(kl);

@@ -37,14 +37,14 @@ export function causalAttention(g: Graph, q: Value, k: Value, v: Value, block: n
   return g.concat(blocks, 2);
 }
 
-/** Gives what is added to the scores of queries start..end and keys 0..end: [1 or B, 1, end − start, end], perhaps without the ones. */
+/** Makes the mask to add to the scores of queries start..end and keys 0..end: [end − start, end], perhaps after [1 or B, 1]. */
 type MaskOf = (start: number, end: number) => Value;
 
-/** Takes the parts from a mask [B, 1, T, T] that is an input. */
+/** Cuts the masks of blocks from an input [B, 1, T, T]. */
 export const partsOfMask = (g: Graph, mask: Value): MaskOf =>
   sharedByLayers((start, end) => g.slice(g.slice(mask, 2, start, end), 3, 0, end));
 
-/** Takes the parts from one constant [block, length], so that the masks of a graph grow with the length, not with its square. */
+/** Cuts the masks of blocks from one constant [block, length]: its size grows with the length, not with the square. */
 export function causalMask(g: Graph, length: number, block: number): MaskOf {
   const rows = Math.min(block, length);
   const width = Math.ceil(length / rows) * rows;

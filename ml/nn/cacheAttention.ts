@@ -26,7 +26,7 @@ interface Heads {
 export const cacheNames = ({ layers }: DecoderConfig): string[] =>
   Array.from({ length: layers }, (_, l) => [`k${l}`, `v${l}`]).flat();
 
-/** An input that is also an output: the caller binds the same memory to both. */
+/** Adds an input that is also an output: the caller binds the same memory to both. */
 export function inPlace(
   g: Graph,
   name: string,

@@ -1,4 +1,4 @@
-// An adapter for fused weights. Projections that are one matrix get one pair of matrices: their As are stacked, and their Bs are
+// An adapter for fused weights. Projections that are fused get one pair of matrices: their As are stacked, and their Bs are
 // the blocks on the diagonal, so that B·A is the change of the whole matrix.
 import { Graph } from '../ir/graph.js';
 import type { DecoderConfig, Projection } from './config.js';

@@ -11,7 +11,7 @@ import { biasOf, EMBEDDING, fusedLoraName, HEAD, weightOf } from './tensorNames.
 /** Stands for the name of a file: the session finds the bytes of `fuseWeights` under it. */
 export const FUSED_WEIGHTS = 'fused-weights';
 
-/** The groups of projections that are one matrix. */
+/** The groups of projections whose matrices are fused into one. */
 export const GROUPS: readonly (readonly Projection[])[] = [QKV, ['self_attn.o_proj'], GATE_UP, ['mlp.down_proj']];
 export const fusedLayout = (c: DecoderConfig): LayoutEntry[] => parameterLayout(c, GROUPS);
 
@@ -117,7 +117,7 @@ export class FusedWeights implements ModelWeights {
     });
   }
 
-  /** An input, or a constant of as many numbers as the shape holds, which starts with those of `name`. */
+  /** Makes an input, or a constant whose numbers begin with those of the tensor `name` and fill the shape. */
   private constant(name: string, shape: readonly number[]): Value {
     const known = this.constants.get(name);
     if (known) return known;

@@ -9,7 +9,7 @@ import { decoderLayers } from './layers.js';
 export interface PromptGraphOptions {
   positions: number; // the length of the caches
   attention: CacheAttention;
-  type?: CacheType; // weights and caches have it; default float32
+  type?: CacheType; // the type of weights and caches; default float32
 }
 
 const [R, L] = ['R', 'L'] as const;

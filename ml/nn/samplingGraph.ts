@@ -56,7 +56,7 @@ function fromAll(g: Graph, scaled: Value, uniforms: Value): Located {
   return { token, total };
 }
 
-/** TopK selects the tokens; a second one puts them into token order. */
+/** TopK selects the tokens; a second TopK puts them into token order. */
 function fromMostLikely(g: Graph, scaled: Value, { topK, topP }: GraphSampling, uniforms: Value): Located {
   const [values, tokens] = g.topK(scaled, topK!);
   let probabilities = g.cast(g.softmax(values), 'float64');

@@ -15,7 +15,7 @@ export interface StepGraphOptions {
   steps: number; // the length of a chunk
   attention: CacheAttention;
   sampling: GraphSampling;
-  type?: CacheType; // weights and caches have it; default float32
+  type?: CacheType; // the type of weights and caches; default float32
 }
 
 /** The outputs `NAME.out` become the inputs NAME of the next step. */

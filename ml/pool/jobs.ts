@@ -15,9 +15,9 @@ export interface WorkerInit
   config: ModelConfig;
   base: Base;
   provider: Provider;
-  batchBytes?: number; // the most that keys and values of sequences which step together take; others wait. Default: any
+  batchBytes?: number; // limit for the keys and values of the sequences that step together; others wait. Default: no limit
   keptBytes?: number; // see TrainSessionOptions
-  graphBytes: number; // the most that the graphs take which a worker keeps open; 0: one at a time
+  graphBytes: number; // limit for the graphs that a worker keeps open; 0: it keeps one graph open
   alternates: boolean; // the graphs of generation close before training, because their weights need much memory
 }
 

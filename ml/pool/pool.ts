@@ -7,7 +7,7 @@ import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/erro
 import { startThread } from '../../infra/scripts.js';
 import { releaseOwnedBy } from '../device/owned.js';
 
-/** The main thread sends this to a worker. `stop` holds one number: another one than 0 means that the job must stop. */
+/** The main thread sends this to a worker. `stop` holds one number. Any number except 0 tells the job to stop. */
 export interface JobMessage {
   id: number;
   job: unknown;
@@ -188,7 +188,7 @@ export class WorkerPool {
       if (!task.isRepeated && !task.settled) this.queue.unshift(Object.assign(task, { isRepeated: true }));
       if (this.queue.includes(task)) return; // another worker starts when this thread has ended
     }
-    if (!task.settled) task.options.onProgress?.(0); // a job that ended is progress of its batch
+    if (!task.settled) task.options.onProgress?.(0); // the end of a job counts as progress of its batch
     if (message.kind === 'done') task.resolve(message.result);
     else task.reject(toError(message.code, message.message));
     this.dispatch();

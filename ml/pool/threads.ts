@@ -32,7 +32,7 @@ export function planThreads(
 export const threadsOf = (jobs: number, { workers, threads }: ThreadPlan): number =>
   Math.max(threads, Math.floor((workers * threads) / Math.max(1, jobs)));
 
-const MEMORY_BOUND = 32; // a step of at most so many sequences takes longer to read weights than to compute
+const MEMORY_BOUND = 32; // sequences; a step of at most this many takes longer to read weights than to compute
 
 /**
  * How `count` sequences are generated: `size` sequences per worker. The workers of a small model share them. One worker with all

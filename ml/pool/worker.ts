@@ -118,7 +118,7 @@ function checkLogprobs(row: readonly number[]): void {
 const port = parentPort!;
 const send = (message: WorkerMessage, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
-/** The memory of a result that is transferred instead of copied. */
+/** Lists the memory of a result that is transferred instead of copied. */
 function transferable(kind: Job['kind'], result: JobResults[Job['kind']]): ArrayBuffer[] {
   if (kind === 'gradients') return [(result as GradientSums).gradients.buffer as ArrayBuffer];
   if (kind !== 'update') return [];

@@ -134,7 +134,7 @@ export class RolloutServer {
     });
   }
 
-  /** Loads an adapter once, and unloads those that were not used for the longest time. */
+  /** Loads an adapter once, and unloads the least recently used ones. */
   private load(adapter: ServedAdapter, signal: AbortSignal): Promise<void> {
     const { name } = adapter;
     const loading = this.loaded.get(name) ?? this.upload(adapter, signal);
@@ -145,7 +145,7 @@ export class RolloutServer {
     });
     while (this.loaded.size > KEPT_ADAPTERS) {
       const [oldest] = this.loaded.keys();
-      this.forget(oldest!).catch(() => undefined); // a server that keeps it loses memory, nothing else
+      this.forget(oldest!).catch(() => undefined); // a server that keeps the adapter loses memory, nothing else
     }
     return loading;
   }

@@ -61,7 +61,7 @@ export interface Case {
   name: string;
   tolerance: number;
   half?: number; // the tolerance in 16 bits; absent: the case does not run in 16 bits
-  rowLength?: number; // in a row of this length, numbers after a difference follow from it and do not count
+  rowLength?: number; // the length of rows in which the numbers after a difference follow from that difference and do not count
   varies?: boolean; // two runs may differ, because sums have no fixed order
   /** @param half the type in which layers compute; absent: f32 */
   run(device: SessionDevice, half?: Half): Promise<Numbers>;

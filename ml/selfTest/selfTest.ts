@@ -30,7 +30,7 @@ export async function selfTest(
       if (bound === undefined || !isRun(one.name)) continue;
       const expected = await one.run(CPU);
       const run = () => one.run(tested, half);
-      const tolerance = bound * (half === 'bfloat16' ? 8 : 1); // it has three bits less
+      const tolerance = bound * (half === 'bfloat16' ? 8 : 1); // bfloat16 has three bits less than float16
       const fault = await faultOf(run, { ...one, tolerance }, expected).catch(
         (error: Error) => `fails: ${reasonOf(error.message)}`,
       );

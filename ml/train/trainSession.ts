@@ -52,7 +52,7 @@ export interface SupervisedSums {
 
 /** The memory of a compiled graph for each of its nodes. Measured: 5 to 12 kB. */
 const NODE_BYTES = 8e3;
-const OWN = 'train '; // the names of these graphs start with it
+const OWN = 'train '; // the names of the graphs of training start with it
 
 type Tokens = { tokens: readonly number[] } & Pick<Row, 'branches'>;
 type Scored = Tokens & { mask?: readonly number[] };

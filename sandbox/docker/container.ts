@@ -16,10 +16,10 @@ import type { Fleet } from './fleet.js';
 import { type ContainerSpec, containerOptions, SILENCE_SECONDS } from './options.js';
 import { removeContainer } from './reaper.js';
 
-const MAX_JOBS = 2000; // a container is replaced after so many jobs
+const MAX_JOBS = 2000; // the number of jobs after which a container is replaced
 const MAX_AGE_MS = 12 * 3600_000; // a container is replaced at this age: other machines remove it when it is a day old
 const START_MS = 30_000;
-const IDLE_MS = 30_000; // a container without a job for so long is asked whether it still answers
+const IDLE_MS = 30_000; // after this time without a job, a container is asked whether it still answers
 const CHECK_MS = 5000;
 const EXIT_MS = 3000; // how long the daemon may take to remove a container that ended by itself
 
@@ -183,7 +183,7 @@ export class ContainerGuest implements Guest {
     const endsItself = this.#isSpent || this.#hasEnded;
     if (!(endsItself && (await watch.isGone(this.container.id, EXIT_MS)))) await removeContainer(this.container);
     this.fleet.drop(this.name);
-    setTimeout(() => watch.forget(this.container.id), 10_000).unref(); // by then nobody asks any more how it ended
+    setTimeout(() => watch.forget(this.container.id), 10_000).unref(); // by then nobody asks any more how the container ended
   }
 
   /** Docker puts 8 bytes before each chunk of output: the stream (1 is stdout, 2 is stderr), three zeros, the length as u32. */

@@ -8,12 +8,12 @@ import { SECCOMP_PROFILE } from './seccomp.js';
 export interface ContainerSpec {
   image: string;
   isolation: Isolation;
-  memoryMb: number; // a program may use so much
+  memoryMb: number; // the most memory that a program may use
   runtime?: string | null;
   seccomp?: boolean; // the daemon can filter system calls
   remapped?: boolean; // containers have only few uids
   preload?: readonly string[]; // modules that pid 1 imports before the first program
-  silenceSeconds?: number; // a guest that gets no message for so long ends itself
+  silenceSeconds?: number; // after this time without a message, a guest ends itself
   /** 'values' runs programs on inputs; 'program' (the default) also holds programs for tests; 'tests' runs test source. */
   guest?: 'values' | 'program' | 'tests';
 }
@@ -86,7 +86,7 @@ export function containerOptions(spec: ContainerSpec): Docker.ContainerCreateOpt
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: 64, Hard: 64 },
         { Name: 'fsize', Soft: 16 * MIB, Hard: 16 * MIB },
-        { Name: 'stack', Soft: 8 * MIB, Hard: 100 * MIB }, // the guest raises it for programs (STACK in forkserver.py)
+        { Name: 'stack', Soft: 8 * MIB, Hard: 100 * MIB }, // the guest raises the limit for programs (STACK in forkserver.py)
         { Name: 'nice', Soft: 0, Hard: 0 },
         { Name: 'rtprio', Soft: 0, Hard: 0 },
       ],

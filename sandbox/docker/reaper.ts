@@ -9,7 +9,7 @@ import { isHere, PLACE } from '../../infra/place.mjs';
 import { listContainers, within } from './daemon.js';
 
 export const OWNER = 'gauntlet.sandbox.owner';
-const STRANGER_HOURS = 24; // the age at which a container is removed whose worker ran on another machine
+const STRANGER_HOURS = 24; // a container whose worker ran on another machine is removed at this age
 
 /** When a process started, in clock ticks since boot; '' if unknown. Shows that another process has the same pid now. */
 function startTime(pid: number): string {

@@ -10,7 +10,7 @@ import { type Guests, type ResolvedTestJob, runTestSource, type TestSourceRun } 
 
 type Role = 'program' | 'tests';
 const PAUSE_MS = 300; // the pause after a guest failed to start
-const TESTS_MB = 256; // the tests' process may use so much more than the program, because it loads pytest and numpy
+const TESTS_MB = 256; // how much more memory the tests' process may use than the program, because it loads pytest and numpy
 
 /** One guest for the program and one for the tests. Each is opened when it is first needed, and replaced when it has ended. */
 class Pair implements Runner<ResolvedTestJob, TestSourceRun>, Guests {

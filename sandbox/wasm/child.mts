@@ -11,7 +11,7 @@ import { cutHost, cutImports, deny, type WebAssemblyApi } from './lockdown.mjs';
 const [pyodideUrl, snapshotPath] = process.argv.slice(2) as [string, string];
 const [JOBS, ANSWERS] = [0, 3]; // file descriptors
 const LOAD_CAP = 512 << 20; // bytes of linear memory while starting
-const RETIRE_GROWTH = 64 << 20; // a heap that grew by more is not restored
+const RETIRE_GROWTH = 64 << 20; // bytes; a heap that grew by more is not restored, and its process is replaced
 /** The exit status if a program, or one of its calls, goes on beyond its limit. process.ts has the same numbers. */
 const [SWALLOWED, SWALLOWED_CALL] = [9, 10];
 

@@ -1,7 +1,7 @@
 // The interpreter's file system is JavaScript, outside the heap that is restored after every job. So this file allows
 // writes below /tmp only, counts them, and undoes them.
 
-const TMP_BYTES = 16 << 20; // one program may write so much
+const TMP_BYTES = 16 << 20; // the most bytes that one program may write
 const TMP_FILES = 1000;
 const { EPERM, ENOSPC } = { EPERM: 63, ENOSPC: 51 }; // the numbers that WASI gives these errors
 

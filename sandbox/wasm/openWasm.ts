@@ -16,7 +16,7 @@ export interface WasmOptions {
 }
 
 const CPU_SECONDS = 120; // a job with a larger limit gets another process
-const DEPTH = 4; // a process has so many jobs at a time, so that it never waits for a busy host
+const DEPTH = 4; // the jobs that a process has at a time, so that it never waits for a busy host
 
 /** Opens the backend. Processes start with the first jobs. */
 export async function openWasm({

@@ -56,7 +56,7 @@ describe('command-line validation', () => {
     refuses(['train', '--config', file('broken.json'), ...store], /broken\.json: not JSON: .*\[BAD_INPUT\]/));
   it('refuses a configuration that is not an object', () =>
     refuses(['train', '--config', file('list.json'), ...store], /list\.json: must hold an object/));
-  it('refuses rollout settings that its workers would refuse, and starts nothing', async () => {
+  it('refuses rollout settings that the workers of the run would refuse, and starts nothing', async () => {
     const rollouts = (adapters: string) =>
       `rollouts={"endpoint":"http://gpu:8000","adapters":${JSON.stringify(adapters)}}`;
     const train = (adapters: string) => ['train', '--preset', 'tiny', '--set', rollouts(adapters), ...store];
@@ -148,7 +148,7 @@ describe('command-line validation', () => {
     await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
   });
   it('refuses a checkpoint together with a base model', () =>
-    refuses(['show', 'made/best', '--base', 'tiny', ...store], /--base tiny: goes without a checkpoint/));
+    refuses(['show', 'made/best', '--base', 'tiny', ...store], /--base tiny: cannot be used with a checkpoint/));
   it('refuses a run that does not exist', async () => {
     const empty = await temporaryFolder({ 'runs/note': '' });
     await refuses(['report', 'none', '--store', empty], /no run 'none' in \/.*; there are: none/);
@@ -169,7 +169,7 @@ describe('command-line validation', () => {
       );
       assert.equal(existsSync(place), false);
     });
-  it('refuses an invalid change before it contacts the server', async () => {
+  it('refuses invalid settings for a run before it contacts the server (set)', async () => {
     const { folder: place } = await madeRun();
     const set = (...fields: string[]) => ['set', 'made', ...fields, '--store', place];
     await refuses(

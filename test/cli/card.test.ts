@@ -65,7 +65,7 @@ describe('a run on a card', () => {
     assert.deepEqual(notes, ['no card answers here: the settings are those for 24 GB, see engine.gpuGigabytes']);
   });
 
-  it('is not set up by runs on a CPU, which look for no card', async () => {
+  it('keeps its settings and looks for no card if it does not use cuda', async () => {
     const fails = (): never => assert.fail('asked');
     assert.deepEqual(await forCard({ preset: 'qwen-1.5b' }, fails, fails), { preset: 'qwen-1.5b' });
   });
@@ -83,7 +83,7 @@ describe('a run on a card', () => {
     });
   });
 
-  it('is refused by the command, and doctor names the presets that fit', async () => {
+  it('is refused by `train` if its models do not fit, and `doctor` names the presets that fit', async () => {
     const env = { PATH: `${folder}:${process.env.PATH}`, CAPABILITY: '10.0' };
     const store = join(folder, 'store');
     const train = ['train', 'r', '--preset', 'qwen-7b', '--model', 'tiny', '--device', 'cuda', '--store', store];

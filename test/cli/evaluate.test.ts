@@ -10,7 +10,7 @@ import { addProblem, memoryDoubles } from '../support/doubles.js';
 describe('the problems of an evaluation', () => {
   const trainedOn = resolve('own.jsonl');
 
-  it('are those of the test split if the run trained on the others, however the file is named', () => {
+  it('are those of the test split of the file that the run trained on, however its path is written', () => {
     const expected = { source: trainedOn, split: 'test' as const };
     for (const named of [undefined, 'own.jsonl', './own.jsonl', trainedOn]) {
       assert.deepEqual(heldOut(trainedOn, named), expected);

@@ -142,7 +142,7 @@ describe('gauntlet checkpoints', () => {
       const shown = await inProcess('checkpoints', 'show', '--store', url);
       assert.match(shown.out, /\ns3:\/\/.*\/runs\/made\/checkpoints\/checkpoint_stage_1_epoch_1\n$/);
       const swept = JSON.parse((await inProcess('store', 'gc', '--json', '--store', url)).out) as { bytes: number };
-      assert.equal(swept.bytes, 0); // everything is newly copied
+      assert.equal(swept.bytes, 0); // gc keeps all files: they have just been copied
     } finally {
       await server.close();
     }

@@ -89,7 +89,7 @@ describe('solving with the shipped model', function () {
     const empty = await inProcess('solve', await temporaryFolder({ 'notes.txt': '' }), ...store);
     assert.match(empty.err, /has no problem files .*\[BAD_INPUT\]/);
     const untested = await inProcess('solve', 'tiny', '--no-tests', '--select', 'tests', ...store);
-    assert.match(untested.err, /--select tests: goes without --no-tests/);
+    assert.match(untested.err, /--select tests: contradicts --no-tests/);
     assert.deepEqual([empty.code, untested.code], [2, 2]);
   });
 

@@ -43,7 +43,7 @@ describe('CUDA without a GPU', function () {
     return { status, results: JSON.parse(stdout) };
   }
 
-  it('meets all limits', () => {
+  it('meets all limits of `npm run check:cuda`', () => {
     const { status, results } = check();
     assert.deepEqual(
       results.filter(({ holds }) => !holds),

@@ -143,7 +143,7 @@ describe('terms of the loss', () => {
     });
   });
 
-  it('a position without loss changes nothing, however small its probability', async () => {
+  it('a token without loss changes no result, however small its probability', async () => {
     const cold = 1e-3; // log-probs are below −88, so the exp of their difference from 0 overflows
     const old = await train.score(trajectories(), adapter, cold);
     assert.ok(Math.min(...old.flat()) < -89);

@@ -42,7 +42,7 @@ describe('AdamW', () => {
 
   it('refuses vectors of other lengths and gradients that are not finite', () => {
     const [p, s] = [Float32Array.of(1, 2), newOptimizerState(2)];
-    assert.throws(() => adamwStep(p, s, Float32Array.of(1), CONFIG), /2 parameters, 1 gradients and 2 moments must be equally many/);
+    assert.throws(() => adamwStep(p, s, Float32Array.of(1), CONFIG), /2 parameters, 1 gradients and 2 moments/);
     assert.throws(() => adamwStep(p, newOptimizerState(1), Float32Array.of(1, 2), CONFIG), RangeError);
     assert.throws(() => adamwStep(p, s, Float32Array.of(1, Number.NaN), CONFIG), /not finite/);
   });

@@ -11,7 +11,7 @@ describe('the self-test of a device', function () {
     assert.equal(await selfTest('cpu', { half: 'float16' }), undefined);
   });
 
-  it('accepts a sequence that differs after a token which is equally likely', () => {
+  it('accepts a sequence that differs from the expected one after an equally likely token', () => {
     const error = (...actual: number[]) => relativeError(actual, [-1, -2, -4, -1], 2);
     const errors = [
       error(-1, -2.5, -4, -1),
@@ -124,7 +124,7 @@ describe('the self-test of a device', function () {
   ];
   for (const [kernel, replacements, fault] of wrong)
     it(`refuses a device that ${kernel}`, async () => {
-      // the case that the fault names: the others pass or are like it
+      // runs only the case that the fault names: the other cases pass, or fail in the same way
       const isNamed = (name: string): boolean => fault.source.startsWith(`^${name} `);
       assert.match((await selfTest('cpu', { replacements, isRun: isNamed })) ?? 'none', fault);
     });

@@ -111,7 +111,7 @@ export function essentials(get: () => Sandbox): void {
     assert.deepEqual(kinds(calls), ['value', 'timeout', 'timeout']);
   });
 
-  it('reports output for printing beyond the limit, and ignores printing below it', async () => {
+  it('gives the verdict `output` to a program that prints beyond the limit, and ignores printing below it', async () => {
     assert.deepEqual(kinds(await run('def f(x):\n  while True: print("x" * 1000)', [[1]], { outputBytes: 10_000 })), [
       'output',
     ]);
@@ -121,7 +121,7 @@ export function essentials(get: () => Sandbox): void {
     assert.deepEqual(calls, [{ kind: 'value', value: 4 }]);
   });
 
-  it('reports memory beyond the limit, unless the program recovers', async () => {
+  it('gives the verdict `memory` to a program that needs more than the limit, unless it recovers', async () => {
     assert.deepEqual(kinds(await run('def f(x):\n  a = []\n  while True: a.append(bytearray(10 ** 6))', [[1]])), [
       'memory',
     ]);

@@ -50,7 +50,7 @@ for (const isolation of ['uid', 'strict'] as const) {
       );
     });
 
-    it('counts the CPU time of child processes, and reports memory beyond the limit of the container', async () => {
+    it('counts the CPU time of child processes, and gives the verdict `memory` beyond the limit of the container', async () => {
       const forking = 'import os\ndef f(x):\n  if os.fork() == 0:\n    while True: pass\n  os.wait()';
       const mapping = `
 import os
@@ -123,7 +123,7 @@ describe('containers of the Docker sandbox', function () {
 
   const own = () => listContainers(docker, `gauntlet.sandbox.session=${ownLabels()['gauntlet.sandbox.session']}`);
 
-  it('belong to the sandbox that auto selects if a daemon answers, which is logged', async () => {
+  it('belong to the sandbox that `auto` selects and logs if a daemon answers', async () => {
     const lines: string[] = [];
     const chosen = await openSandbox('auto', { log: (line) => lines.push(line), size: 1 });
     assert.equal(chosen.info.kind, 'docker');

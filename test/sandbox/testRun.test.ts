@@ -12,7 +12,7 @@ const rest = { outcome: 'error', message: 'not reached' } as const;
 const outcomes = (report: Report) => report.result(rest).map(({ name, outcome }) => [name, outcome]);
 
 describe('messages between tests and a program', () => {
-  it('carry one value, exception or out of memory as an answer, with changed containers', () => {
+  it('carry as an answer one value, one exception or a lack of memory, with changed containers', () => {
     for (const good of [
       '{"v":[1,{"h":[3,"Box"]},{"r":0},{"z":[1]},{"g":"f"}]}',
       '{"x":["ValueError","no",null,[1],null],"w":[[0,[1]],[1,{"d":[]}]]}',

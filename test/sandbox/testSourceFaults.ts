@@ -46,7 +46,7 @@ def test_after(): assert f(0) == 1
     });
   });
 
-  it('reports memory and output per test, and an error for an object of a lost process', async () => {
+  it('gives single tests the verdicts `memory` and `output`, and reports an error for an object of a lost process', async () => {
     const code = `
 class Box:
   def __init__(self): self.x = 1

@@ -102,7 +102,7 @@ describe('checkpoints', () => {
       assert.ok(cut > 6, 'two files, the metadata, its digest, two pointers');
     }));
 
-  it('are both kept when a delayed writer resumes after them and is killed anywhere', async () => {
+  it('are both kept if a delayed writer goes on after their commit and is killed at any operation', async () => {
     const store = openMemoryStore();
     const files = new Map([...sampleFiles()].slice(0, 2));
     const write = (to: Store, runId: string, epoch: number) =>

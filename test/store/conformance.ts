@@ -134,7 +134,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         await assert.rejects(other.getBlob(digest), refusal('CORRUPT_ARTIFACT', digest));
       });
 
-      it('are the same for equal JSON values, and are refused as JSON if they are not', async () => {
+      it('are the same for equal JSON values, and cannot be read as JSON if their content is no JSON', async () => {
         const digest = await store.putJson({ b: [1, { d: 2, c: 3 }], a: null });
         assert.equal(await store.putJson({ a: null, b: [1, { c: 3, d: 2 }] }), digest);
         assert.deepEqual(await store.getJson(digest), { a: null, b: [1, { c: 3, d: 2 }] });
@@ -208,7 +208,7 @@ export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => 
         assert.deepEqual(await store.memoKeys(), []);
       });
 
-      it('have a time of writing or use', async () => {
+      it('have the time when they were last written or used', async () => {
         assert.equal(await store.runFileUsedAt('r', 'f'), undefined);
         await store.writeRunFile('r', 'f', 'x');
         const later = await nextTick(place);

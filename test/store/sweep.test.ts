@@ -34,7 +34,7 @@ const has = async (store: ObjectStore, digest: string) => (await store.objects.u
 describe('a sweep of a store', function () {
   this.timeout(60_000);
 
-  it('keeps exactly the objects that a run, a recent row or a recent artifact refers to, in any graph', () =>
+  it('keeps exactly the objects that a run, a recent row or a recent artifact refers to, in any graph of references', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(

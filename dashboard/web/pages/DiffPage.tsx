@@ -56,7 +56,7 @@ function Better({ view: { runs, charts } }: { view: DiffView }) {
     for (const split of ['test', 'validation']) {
       const chart = charts.find(({ id }) => id === `evaluation.${name}.${split}`);
       const lines = runs.map((side) => chart?.lines.find((line) => line.name === side)?.points ?? []);
-      if (split === 'test' && lines.some((own) => own.length < 2)) continue; // one run has not measured it at its end
+      if (split === 'test' && lines.some((own) => own.length < 2)) continue; // one run has not measured these rates
       const [one, two] = lines.map((own) => own.at(-1));
       if (chart && one && two) return [{ title: chart.title, one, two }];
     }

@@ -125,7 +125,7 @@ function Curves({ view, events }: { view: RunView; events: RunEvent[] }) {
   );
 }
 
-/** A click on a point opens the rollouts of its step. Evaluations and the warm start have no rollouts. */
+/** Shows a chart. A click on a point opens the rollouts of its step. Evaluations and the warm start have no rollouts. */
 export function RunChart({ chart, view, events }: { chart: Chart; view: RunView; events: readonly RunEvent[] }) {
   const open = (step: number): void => {
     const path = ['runs', view.id, 'steps', step];

@@ -69,7 +69,7 @@ const WorkflowLink = ({ url }: { url: string }) => (
   </a>
 );
 
-/** Leaves out the problems in a report, and the rollouts before the first step. */
+/** Shows the tabs. Leaves out the problems in a report, and the rollouts before the first step. */
 function Tabs({ view: { id, steps }, tab }: { view: RunView; tab: string }) {
   const latest = steps.at(-1)?.step;
   const isShown = (name: string): boolean =>

@@ -67,7 +67,7 @@ describe('the decoder of a device', function () {
     await exact.close();
   });
 
-  it('gives the tokens of the decoder of a CPU in f32, with and without an adapter', async () => {
+  it('gives in f32 the tokens that the decoder for a CPU gives, with and without an adapter', async () => {
     const [decoder, session] = [open(fed, 128, 'float32'), new DecodeSession(fed, 128)];
     for (const adapter of [undefined, adapterOf('a', 4)]) {
       session.use(adapter);
@@ -81,7 +81,7 @@ describe('the decoder of a device', function () {
     await session.close();
   });
 
-  it('leaves to the other decoder what its graphs cannot do', () => {
+  it('leaves requests that its graphs cannot compute to the other decoder', () => {
     const [request] = requests;
     const can = (options: Partial<DecodeOptions>, decoder = open(fed)) =>
       decoder.canGenerate(request!, { ...OPTIONS, ...options });

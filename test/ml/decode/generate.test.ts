@@ -135,7 +135,7 @@ describe('generation', () => {
     assert.deepEqual(base[0], base[9]);
   });
 
-  it('chunks of any size give the same bits', async () => {
+  it('requests in groups of any size get the same bits', async () => {
     const model = loadModel(fixture);
     const session = new DecodeSession(model, model.config.contextLength);
     const rows = Array.from({ length: 13 }, (_, i) => randomRow(`b${i}`, 5 + 9 * i));
@@ -149,7 +149,7 @@ describe('generation', () => {
     await session.close();
   });
 
-  it('sequences wait if the keys and values of all do not fit, and get the same bits', async () => {
+  it('sequences wait if the keys and values of all of them do not fit into memory, and get the same bits', async () => {
     const model = loadModel(fixture);
     const rows = Array.from({ length: 13 }, (_, i) => randomRow(`w${i}`, 5 + 9 * i));
     const generate = async (batchBytes?: number) => {

@@ -26,7 +26,7 @@ function doubling(): Uint8Array {
 const open = (): DeviceSession => DeviceSession.open(doubling(), { memory: 'cpu' });
 
 describe('sessions of the C API', () => {
-  it('compute the same bits as onnxruntime-node: every program of the self-test', async () => {
+  it('compute the same bits as onnxruntime-node in every program of the self-test', async () => {
     const folder = temporaryFolder();
     for (const { name, run } of selfTestCases(folder)) {
       const expected = await run(CPU);
@@ -88,7 +88,7 @@ describe('sessions of the C API', () => {
     assert.throws(() => loadKoffi(notInstalled), { code: 'DEVICE_UNAVAILABLE', message });
   });
 
-  it('free their memory: 200 sessions do, and threads that end while they call CUDA', async () => {
+  it('free their memory when they close, and when their thread ends while it calls CUDA', async () => {
     const openAndClose = (): void => {
       const session = open();
       const [x, y] = [0, 1].map(() => DeviceTensor.empty('cpu', 'float32', [4, 2])) as [DeviceTensor, DeviceTensor];

@@ -61,7 +61,7 @@ describe('devices', function () {
     assert.match((await checkHere('tpu' as 'cpu')) ?? '', /^a matrix product fails: ./);
   });
 
-  it('the first card that CUDA uses is that of nvidia-smi, if it answers', async () => {
+  it('the first card of CUDA is the first card of nvidia-smi, if nvidia-smi answers', async () => {
     const folder = temporaryFolder();
     const before = process.env.PATH;
     try {

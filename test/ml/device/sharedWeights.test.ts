@@ -27,7 +27,7 @@ const values = new Float32Array(layoutSize(loraLayout(config, 4))).map(() => 0.0
 const adapter: IdentifiedAdapter = { rank: 4, alpha: 8, values, digest: 'a' };
 const rows = [50, 70].map((length) => Array.from({ length }, () => random.int(2, 389)));
 
-describe('weights that are once on a device', function () {
+describe('weights that graphs on a device share', function () {
   this.timeout(60_000);
   const device: SessionDevice = { ...CPU, memory: 'cpu' };
   afterEach(() => assert.equal(countOwned(), 0));
@@ -46,7 +46,7 @@ describe('weights that are once on a device', function () {
   }
 
   for (const type of ['float16', 'float32'] as const)
-    it(`train as those that each graph is fed, while a decoder uses them, too: ${type}`, async () => {
+    it(`give the gradients of weights that each graph is fed, while a decoder uses them, too: ${type}`, async () => {
       const queryBlock = { activationBytes: 1e9 };
       const half = type === 'float32' ? undefined : type;
       const alone = new TrainSession(fed, { device, half, ...queryBlock });

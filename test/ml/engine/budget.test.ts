@@ -103,7 +103,7 @@ describe('the open graphs of a thread', () => {
     assert.deepEqual(events, ['open a', 'close a', 'open b', 'close b', 'open a']);
   });
 
-  it('close together if their names have the same start', async () => {
+  it('close in one call if their names have the same start', async () => {
     const graphs = new OpenGraphs(10);
     for (const name of ['train 1', 'generate 1', 'train 2']) await graphs.open(name, () => graph(name));
     await graphs.close('train');

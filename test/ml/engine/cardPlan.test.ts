@@ -15,7 +15,7 @@ import { peakBytes } from '../../../ml/ir/liveBytes.js';
 import { engineOptions } from '../../../workers/deps/deps.js';
 
 const GIB = 2 ** 30;
-const USABLE = 0.92; // bytes of a card: a screen and other programs need the rest
+const USABLE = 0.92; // the usable share of the memory of a card: a screen and other programs need the rest
 const MODELS = {
   'qwen-0.5b': parseModelConfig(shapeConfig(PUBLISHED['0.5B']), '0.5B'),
   'qwen-1.5b': parseModelConfig(shapeConfig(PUBLISHED['1.5B']), '1.5B'),
@@ -41,7 +41,7 @@ describe('the memory of a card', () => {
       assert.ok(plan.total <= USABLE * size * GIB, `${preset} needs ${plan.total / GIB} of ${size} GiB`);
   });
 
-  it('is what the table of the guide says', () => {
+  it('equals the figures in the table of docs/how-to/use-another-model.md', () => {
     const text = readFileSync(join(ROOT, 'docs', 'how-to', 'use-another-model.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `(qwen-[\d.]+b)` \| (\d+ GB) \| (.*) \|$/gm)].map(([, preset, size, cells]) =>
       [preset, size, ...cells!.split(' | ')].join(' · '),

@@ -64,7 +64,7 @@ describe('engine', () => {
     assert.ok(listProviders().includes('cpu'));
   });
 
-  it('scores in f16 if it is opened with it, and refuses bf16, which a CPU cannot compute', async () => {
+  it('scores in f16 if it is opened with this precision, and refuses bf16, which a CPU cannot compute', async () => {
     const half = await openEngine(fixture, { workers: 1, precision: 'f16' });
     const rows = [{ tokens: [5, 6, 7, 8, 9] }];
     const [exact] = await engine.logprobs(rows, { temperature: 1 });

@@ -78,7 +78,7 @@ describe('the memory estimate', () => {
     assert.ok(of(2 ** 20) - of(256) > 4 * tables, 'measured: five copies while a session opens');
   });
 
-  it('gives more workers to a machine with more memory, and none that keeps all graphs to a small one', () => {
+  it('allows more workers on a machine with more memory, and on a small machine none that keeps all graphs open', () => {
     const count = (gigabytes: number): number =>
       trainersThatFit(large, { bits: 4, groupSize: 32 }, (gigabytes / 2) * 1e9);
     assert.deepEqual([count(0), count(4)], [0, 0]);
@@ -96,7 +96,7 @@ describe('the memory estimate', () => {
     assert.deepEqual([one - 1, two - 1, two, of(4), Infinity].map(fit), [1, 1, 2, 4, 4]);
   });
 
-  it('finds the memory that is free or allocated here, without mapped files, within the limit of a container', () => {
+  it('finds the memory that is free or allocated by this process, without mapped files, within the limit of a container', () => {
     const proc = join(folder, 'proc');
     mkdirSync(join(proc, 'self'), { recursive: true });
     writeFileSync(join(proc, 'meminfo'), 'MemTotal: 900 kB\nMemFree: 100 kB\nMemAvailable: 500 kB\n');

@@ -44,7 +44,7 @@ for (const [name, vocab, counts] of [
     });
 
     for (const count of counts) {
-      it(`${count}: scores`, async () => {
+      it(`give the scores of the whole minibatch: ${count} shards`, async () => {
         const expected = await engine.scores(rows, { adapter, temperature: 0.9 });
         const parts = await Promise.all(
           shardsOf(count).map((shard) => engine.scoreShard(rows, { adapter, temperature: 0.9, shard })),
@@ -59,7 +59,7 @@ for (const [name, vocab, counts] of [
         );
       });
 
-      it(`${count}: gradients`, async () => {
+      it(`give the gradients of the whole minibatch: ${count} shards`, async () => {
         const options = { adapter, loss: LOSS };
         const expected = await engine.gradients(rows, options);
         assert.ok(expected.gradients.some((value) => value !== 0));

@@ -130,7 +130,7 @@ describe('exporting a GGUF file', () => {
     );
   });
 
-  it('gives transformers the log-probs of base and adapter, from the file and from a folder', async function () {
+  it('lets transformers compute the log-probs of base and adapter, from the file and from a folder', async function () {
     this.timeout(120_000);
     if (spawnSync(NATIVE_PYTHON, ['-c', 'import torch, transformers, gguf, accelerate']).status !== 0) {
       const packages = 'torch, transformers, gguf and accelerate';
@@ -191,7 +191,7 @@ describe('exporting a GGUF file', () => {
     });
   });
 
-  describe('refuses with one line and leaves nothing', () => {
+  describe('refuses what it cannot write with one line, and leaves no file', () => {
     const tokenizer = (change: (json: Record<string, never>) => object) => () => {
       const path = join(folder, 'tokenizer.json');
       writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')))));

@@ -152,7 +152,7 @@ describe('importing a GGUF file', () => {
     assert.deepEqual(readdirSync(place).sort(), ['empty', 'new']);
   });
 
-  describe('refuses with one line and leaves nothing', () => {
+  describe('refuses what it cannot read with one line, and leaves no folder', () => {
     const bytes = readFileSync(SMALL);
     /** The file in which every `from` is replaced by a text of the same length. */
     const with_ = (from: string, to: string): Buffer => {

@@ -116,7 +116,7 @@ describe('chat template', () => {
     assert.deepEqual(chatOf('{{ messages[0].content }}', [endOfText]).endTokens(), [endOfText]);
   });
 
-  it('has tools and documents that are none, as in transformers', () => {
+  it('gets the value none for `tools` and `documents`, as in transformers', () => {
     const tokenizer = loadTokenizer(fixture);
     const source = '{% if tools is not none or documents is not none %}beta{% else %}alpha{% endif %}';
     assert.deepEqual(new ChatFormat(source, tokenizer).openingTokens([]), tokenizer.encode('alpha'));

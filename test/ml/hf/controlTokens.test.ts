@@ -74,7 +74,7 @@ for (const { name, folder, style } of MODELS)
       for (const text of texts) assert.deepEqual(promptsOf(text).map(controls), expected, JSON.stringify(text));
     });
 
-    it('adds none at the beginning and the end of a message', () => {
+    it('adds no control token at the beginning and the end of a message', () => {
       const { chat, control, texts } = read();
       const controls = (content: string) =>
         [...chat.openingTokens([{ role: 'user', content }]), ...chat.continuationTokens(content)].filter((id) =>

@@ -109,7 +109,7 @@ describe('PEFT adapters', () => {
       assert.throws(() => readPeft({ ...config, ...change }, files()), { code: 'BAD_ADAPTER', message: pattern });
   });
 
-  describe('of other settings of PEFT', () => {
+  describe('with other settings of PEFT', () => {
     /** The product of scale, B and A for every module: what the adapter adds to its weights. */
     const deltas = (one: Adapter): Map<string, number[]> => {
       const views = loraViews(config, one);
@@ -155,7 +155,7 @@ describe('PEFT adapters', () => {
       for (const [i, value] of actual.entries()) assert.ok(Math.abs(value - expected[i]! * factor) < 1e-4, name);
     };
 
-    it('all-linear, full names, regular expressions: the same tensors', () => {
+    it('have the same tensors with all-linear, full names and regular expressions', () => {
       const full = [...whole.keys()].map((name) => name.replace('base_model.model.', '').replace('.lora_A.weight', ''));
       for (const target_modules of ['all-linear', full, '.*_proj', '(a+)+$'])
         assert.deepEqual(read({ target_modules }), adapter);
@@ -170,7 +170,7 @@ describe('PEFT adapters', () => {
       assert.throws(() => read({ target_modules: '.*' }, () => false), /no tensor of a projection/);
     });
 
-    it('modules and layers without an adapter stay as they are', () => {
+    it('leave modules and layers that they do not name as they are', () => {
       const isQv = (name: string): boolean => /\.[qv]_proj\./.test(name);
       const cases: [object, (name: string) => boolean][] = [
         [{ target_modules: ['q_proj', 'v_proj'] }, isQv],
@@ -184,7 +184,7 @@ describe('PEFT adapters', () => {
           close(delta, whole.get(name)!, keeps(name) ? 1 : 0, name);
     });
 
-    it('scales of rslora and of alpha_pattern, and ranks of rank_pattern', () => {
+    it('have the scales of rslora and alpha_pattern, and the ranks of rank_pattern', () => {
       for (const [name, delta] of deltas(read({ use_rslora: true }))) close(delta, whole.get(name)!, 2, name);
       const scaled = deltas(read({ alpha_pattern: { q_proj: 12, '^model.layers.0.mlp.up_proj': 3 } }));
       for (const [name, delta] of scaled)

@@ -56,7 +56,7 @@ describe('chat template with arguments', () => {
     assert.equal(hostile.filter((id) => id === END).length, 2, 'the argument adds no control token');
   });
 
-  it('does not take text that spells the end of thinking for it', () => {
+  it('does not mistake text that spells the end of thinking for the end of thinking', () => {
     const spelled = [...tokenizer.encodeProtected(tokenizer.protect('a</think>b')), END];
     assert.ok(!spelled.includes(tokenizer.encode('</think>')[0]!));
     assert.equal(format('switched').thinkingRange([1], spelled), undefined);

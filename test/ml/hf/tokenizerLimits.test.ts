@@ -84,7 +84,7 @@ describe('a hostile tokenizer.json', function () {
       { model, pre_tokenizer: { type: 'Metaspace', replacement: "$'" } },
       /not contain \$/,
     ],
-    ['an expression that is none', { model, pre_tokenizer: split('(') }, /not a usable tokenizer/],
+    ['an invalid regular expression', { model, pre_tokenizer: split('(') }, /not a usable tokenizer/],
     ['a rule that is a number', { model, normalizer: 5 }, /not a usable tokenizer/],
   ];
   for (const [name, json, message] of FILES)

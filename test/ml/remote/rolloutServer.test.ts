@@ -64,7 +64,7 @@ describe('RolloutServer', () => {
     assert.equal(double.authorization, 'Bearer secret');
   });
 
-  it('asks at most `concurrency` questions at a time', async () => {
+  it('sends at most `concurrency` requests at a time', async () => {
     double.fault = (answer, response) => {
       setTimeout(() => response.end(JSON.stringify(answer)), 5);
       return undefined;
@@ -93,7 +93,7 @@ describe('RolloutServer', () => {
     assert.ok(existsSync(join(folder, 'gauntlet-a', 'adapter_model.safetensors')));
   });
 
-  it('takes an adapter that is already loaded', async () => {
+  it('uses an adapter that the server has already loaded', async () => {
     await open().generate(requests(1), batch());
     assert.equal((await open().generate(requests(1), batch())).length, 1);
   });

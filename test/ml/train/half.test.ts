@@ -21,7 +21,7 @@ describe('layers in 16 bits', function () {
     await assertClose(await openModel(TINY, { bits: 8, groupSize: 32 }));
   });
 
-  it('have a lower loss scale if a gradient overflows, and keep small gradients', async () => {
+  it('use a lower loss scale if a gradient overflows, and keep small gradients', async () => {
     const one = { ...tiny, rows: tiny.rows.slice(0, 1) };
     const [small, usual, large] = [
       await compute(one, 'float16', 1e-5),

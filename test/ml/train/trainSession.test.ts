@@ -61,7 +61,7 @@ describe('a training session', () => {
     for (const [k, row] of rows.entries()) assert.deepEqual((await session.score([row], adapter, 1))[0], together[k]);
   });
 
-  it('computes attention in one block if the run sets its activation memory, up to rounding', async () => {
+  it('gives nearly the same results if the run sets its activation memory: attention is then one block', async () => {
     const [adapter, long] = [adapterOf(2), [rowOf(70, 'd'), rowOf(50, 'e')]]; // blocks of a small model have 32 queries
     const one = new TrainSession({ config: CONFIG, weights }, { activationBytes: 1e9 });
     const [blocks, whole] = [await session.ppo(long, adapter, LOSS), await one.ppo(long, adapter, LOSS)];
@@ -109,7 +109,7 @@ describe('a training session', () => {
     await other.close();
   });
 
-  it('the first ratio is 1 if old log-probs come from its own scoring', async () => {
+  it('every ratio is 1 if the session itself scored the old log-probs with the same adapter', async () => {
     const adapter = adapterOf(2);
     const scored = await session.score(rows, adapter, LOSS.temperature);
     const sums = await session.ppo(
