@@ -16,7 +16,7 @@ import { temporalCall } from './layers.js';
 
 /** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
 export interface EvaluateCheckpointInput extends Omit<SolveProblemsInput, 'tests'> {
-  gateOf?: string | undefined; // the health gate of this run leaves problems out; default: the checkpoint's run
+  gateOf?: string | undefined; // id of the run whose health gate says which problems to leave out; default: the run of the checkpoint
 }
 
 export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
