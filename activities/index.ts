@@ -29,7 +29,7 @@ import type { Activity, Call } from '../method/activity.js';
 import { type Attempt, type Layer, openAttempt, type Work } from './attempt.js';
 import { delivered, type Implementation, openLeaves } from './layers.js';
 
-/** An activity that is no sequence, and its function. */
+/** Joins an activity that is no sequence with its function. */
 const implement = <I, O>(activity: Activity<I, O>, run: Implementation<I, O>) => ({ activity, run });
 
 const IMPLEMENTATIONS = [
@@ -86,5 +86,5 @@ export function createActivities(deps: Deps, ...outer: Layer[]): method.Activiti
   return registered as method.Activities;
 }
 
-/** Calls the activities in this process. */
+/** Returns a function that calls the activities in this process. */
 export const createCall = (deps: Deps): Call => method.callOf(createActivities(deps));

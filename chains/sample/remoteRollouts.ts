@@ -1,4 +1,4 @@
-// Training rollouts from a server, if the configuration names one. The engine scores every answer again before anything
+// Samples training rollouts on a server, if the configuration names one. The engine scores every answer again before anything
 // depends on it: a server that has another adapter, another base or another temperature, or that makes up tokens, is found
 // here. Evaluations use the engine, so that every policy is measured with the same random draws.
 import { measureMismatch, type ScoredTokens } from '../../core/rl/importance.js';
