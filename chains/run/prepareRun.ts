@@ -122,6 +122,6 @@ function requireSplits(problems: ProblemSet, source: string): void {
   const others = bad.length === 0 ? '' : `; ${bad.length} cannot be used (${bad[0]}${bad.length > 1 ? ', …' : ''})`;
   throw new GauntletError(
     'BAD_INPUT',
-    `${source}: training needs at least three problems (train, validation, test), here are ${count}${others}`,
+    `${source}: training needs at least three problems (train, validation, test), but there are ${count}${others}`,
   );
 }

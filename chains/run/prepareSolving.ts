@@ -116,7 +116,7 @@ function checkBase({ metadata }: Checkpoint, config: RunConfig, role: Role, dige
   const hasOwn = role === 'discriminator' && config.discriminator.model !== null;
   throw new GauntletError(
     'BAD_MODEL',
-    `${modelOf(config, role)}: not the model that the ${role} of ${runId}/${name} was trained on; ${hasOwn ? 'put that one in its place' : 'name that one with --model'}`,
+    `${modelOf(config, role)}: not the model that the ${role} of ${runId}/${name} was trained on; ${hasOwn ? 'put that model in its place' : 'name that model with --model'}`,
   );
 }
 

@@ -105,7 +105,7 @@ function cardFields(preset: string, engine: unknown): object {
   throw new GauntletError(
     'BAD_CONFIG',
     `engine.gpuGigabytes: preset ${preset} needs a card of ${Object.keys(sizes)[0]} GB, is ${gpuGigabytes}; ` +
-      `${fitting.length > 0 ? `this size fits ${fitting.join(', ')}` : 'no preset has settings for this size'}, device cpu needs none`,
+      `${fitting.length > 0 ? `presets that fit: ${fitting.join(', ')}` : 'no preset fits'}; device cpu needs no card`,
   );
 }
 
