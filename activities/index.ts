@@ -63,7 +63,7 @@ const IMPLEMENTATIONS = [
 
 /**
  * The activities that a worker registers. They throw Temporal failures.
- * @param outer layers around an activity that Temporal called, but not around those that a sequence calls
+ * @param outer layers around activities that Temporal calls, but not around activities that a sequence calls
  */
 export function createActivities(deps: Deps, ...outer: Layer[]): method.Activities {
   const leaf = openLeaves(deps);

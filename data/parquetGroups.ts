@@ -149,7 +149,7 @@ async function checkGroup({ columns, num_rows }: RowGroup, source: AsyncBuffer, 
       );
   };
   const sizes = columns.map(({ meta_data: column }) => Number(column?.total_uncompressed_size ?? 0));
-  for (const size of sizes) take(size, 0); // checks what the footer says before anything is read
+  for (const size of sizes) take(size, 0); // checks the footer's sizes before anything is read
   [bytes, values] = [0, 0];
   take(0, Number(num_rows));
   for (const { meta_data: column, file_path, crypto_metadata, encrypted_column_metadata } of columns) {

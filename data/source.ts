@@ -1,4 +1,4 @@
-// One text says where problems come from: a problem file, a folder of such files, or a data set of the Hugging Face hub, with options
+// One text names the source of problems: a problem file, a folder of problem files, or a data set of the hub, with options
 // after a question mark: `sets/mine.parquet?map=description:question,tests:cases`, `hf:owner/name?config=taco&split=train`. The
 // configuration of a run keeps this text, so every worker reads the same problems.
 import { existsSync } from 'node:fs';

@@ -31,7 +31,7 @@ export interface TestReport {
   sample: number;
   stage: Stage;
   call: string; // 'solve([1, 2], 3)'
-  expected: string | null; // a Python literal; null: what the programs vote for
+  expected: string | null; // a Python literal; null: the answer that wins the programs' vote
   verdicts: Verdict[]; // one verdict per sample's program; empty if no answer has enough votes
 }
 

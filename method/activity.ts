@@ -16,7 +16,7 @@ export interface Plan<I, O> {
   priority?: number;
   /** The line that the timeline of the Web UI shows beside the name. */
   summary?(input: I): string;
-  /** True if the input asks for one shard of a batch. Any free worker takes it, not only the one that the run claimed. */
+  /** True if the input asks for one shard of a batch. Any free worker takes it, not only the worker that the run claimed. */
   isShard?(input: I): boolean;
   /** How several workers share the work. Without this and `sharesParts`, one worker does all of it. */
   share?(sharing: Sharing<I, O>, input: I): Promise<O>;

@@ -86,7 +86,7 @@ function observed(call: PortCall, observers: readonly Observer[], work: () => un
 const OPENING = 15; // pulls and builds an image, tests a device, reads or quantizes weights
 const STORE = 5; // tries requests to a bucket again
 const REPORT = 3; // reads and draws a long run
-const PROGRAM_LIMITS = 10; // a guest has several programs, and one that reaches its limit runs again
+const PROGRAM_LIMITS = 10; // a guest runs several programs, and a program that reaches its limit runs again
 
 /** For calls that the log does not name `port.method`: their names in the log, and their bounds. */
 const OF_DEPS: Record<string, { name(subject: unknown): string; bounds: number }> = {
@@ -97,7 +97,7 @@ const OF_DEPS: Record<string, { name(subject: unknown): string; bounds: number }
   renderReport: { name: () => 'rendering the report', bounds: REPORT },
 };
 
-/** Calls count as progress of the activity that makes them, and so does what they report. */
+/** Counts calls and their reports as progress of the activity that makes the calls. */
 export const progressObserver: Observer = (call) => {
   const progress = currentProgress();
   if (progress === undefined) return undefined;

@@ -1,4 +1,4 @@
-// Adds inputs to those that a discriminator wrote (`discriminator.writer: hybrid`): a dictionary changes what it wrote.
+// Adds inputs to the inputs that a discriminator wrote (`discriminator.writer: hybrid`): a dictionary changes written inputs.
 import { RandomStream } from '../../core/base/random.js';
 import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
 import { knownInputs } from '../../core/inputs/freshInputs.js';

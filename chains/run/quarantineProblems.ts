@@ -1,6 +1,6 @@
-// Leaves out problems that a run cannot use: those that do not fit into the models' context, and those of a file whose reference
-// fails its own tests (the health gate), because their rewards would be noise. The run's record gives the reason. The gate runs once per run, and once per store for equal problems in an equal sandbox: what it says is stored, unless a
-// limit decided it. With `healthGate: again`, what the store has does not count.
+// Leaves out problems that do not fit into the models' context, and problems of a file whose reference fails its own tests (the
+// health gate), because their rewards would be noise. The run's record gives the reasons. The store keeps the gate's verdicts for
+// equal problems in an equal sandbox, unless a limit decided them. With `healthGate: again`, a run ignores the kept verdicts.
 import { z } from 'zod';
 import { GauntletError } from '../../core/base/errors.js';
 import { type Ref, refTo } from '../../core/base/ref.js';
@@ -64,7 +64,7 @@ function usable(set: ProblemSet, record: Quarantine): Record<Split, Problem[]> {
 }
 
 /**
- * Refuses problems of which too few fit, after the record is written: no decision of a person could help.
+ * Refuses a problem set of which too few problems fit, after the record is written. No decision of a person could help.
  * @throws GauntletError BAD_INPUT
  */
 export async function requireFitting(

@@ -17,9 +17,9 @@ export interface Convention {
   heading: string; // the line above the signature
   noun: 'function' | 'program' | 'class';
   rule?: string; // how the program is called; default: as a plain function
-  form: string; // what the code must look like
-  test: string; // what the two parts of a test are
-  call: string; // what the arguments of a call are
+  form: string; // the required form of the code
+  test: string; // the description of the two parts of a test
+  call: string; // the description of a call's arguments
   example?: Example; // default: the example of a plain function
 }
 

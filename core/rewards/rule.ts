@@ -1,4 +1,4 @@
-// What a reward scheme is given, and what it computes. docs/method.md states the formulas of all schemes.
+// The inputs and outputs of a reward scheme. docs/method.md states the formulas of all schemes.
 import type { Verdict } from '../schema/execution.js';
 import type { BookRule } from './mistakeBook.js';
 

@@ -133,7 +133,7 @@ const fieldsSchema = z.strictObject({
   templateArguments: templateArgumentsSchema.default({}), // passed to the chat template of both roles
   problems: z.string().default('tiny'), // 'tiny', 'nested' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   reference: z.literal('none').optional(), // the sampled programs vote on generated tests; absent: references judge them
-  healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems of a file whose reference fails its own tests; again: also examine what the store has verdicts on
+  healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems whose reference fails its own tests; again: ignore stored verdicts
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
   stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),

@@ -261,7 +261,7 @@ function calledBy(both: BothTests, { textAt }: Cells): string | undefined {
   return called ?? (starter === undefined ? undefined : parseSignature(starter)?.entry);
 }
 
-/** Tests that stay source may use what the preamble defines. */
+/** Joins sources of tests, preceded by the preamble, whose definitions they may use. */
 function joinedSource(preamble: string | undefined, sources: (string | undefined)[]): string | undefined {
   const rest = sources.filter((source) => source !== undefined);
   if (rest.length === 0) return undefined;

@@ -1,4 +1,4 @@
-// Finds in the Python text of a reference solution or a test what the readers of sets need.
+// Finds signatures, entries and tests in Python text, for the readers of problem sets.
 import { callsIn } from '../../core/parse/calls.js';
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
 import { calledNames, fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';

@@ -1,4 +1,4 @@
-// Downloads files of a model or a data set into the cache of the Hugging Face hub, whose layout its own tools share: blobs by digest,
+// Downloads files of a model or data set into the cache of the Hugging Face hub, in the layout of the hub's tools: blobs by digest,
 // and for each commit a folder of links. A file is renamed to its digest after its content was checked, and a commit is
 // complete only when all files are there. So an interruption, or several processes at once, leave nothing half done.
 import { createHash, type Hash } from 'node:crypto';
@@ -231,7 +231,7 @@ export const offline = (kind: Repository['kind'], id: string): GauntletError => 
   return new GauntletError(WORDS[kind].code, `${id}: ${why}`);
 };
 
-/** One line that names what was looked up, where, and the way out. It repeats nothing that the hub wrote. */
+/** The error for the user: it names what was looked up, where, and what to do. It repeats nothing that the hub wrote. */
 export function asFault(error: unknown, { kind }: Repository, model: string): GauntletError {
   if (error instanceof GauntletError) return error;
   const { code: refusal, name, instead } = WORDS[kind];
