@@ -4,14 +4,14 @@ import { type Deps, openScope, type Scope } from '../chains/scope.js';
 import type { Environment } from '../core/schema/environment.js';
 import type { Activity } from '../method/activity.js';
 
-/** One call of an activity. A layer passes on a copy with what it changes. */
+/** One call of an activity. A layer that changes something passes on a changed copy. */
 export interface Attempt {
   activity: Activity<unknown, unknown>;
   input: unknown;
   scope: Scope;
   /** What Temporal says about the attempt. Absent in a process without Temporal. */
   info?: Context['info'] | undefined;
-  /** The facts of the environment that the activity needs, if it needs one. */
+  /** The facts of the environment in which the activity runs. Absent if the activity does not depend on them. */
   facts?: Environment['facts'] | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Compares the environment of this worker with the records of a run, before it does work for it.
+// Compares the environment of this worker with the records of a run before the worker does work for the run.
 import { readConfig } from '../chains/artifacts.js';
 import { runOf } from '../chains/memoKey.js';
 import type { Deps } from '../chains/scope.js';
@@ -17,7 +17,7 @@ const TRAINING = 'trainFullPipeline';
 export function environmentCheck(
   deps: Deps,
 ): (input: unknown, part: EnvironmentPart, workflowType?: string) => Promise<Facts> {
-  const entered = new Set<string>(); // keys of the runs and parts that this worker has compared
+  const entered = new Set<string>(); // a key for each run and part that this worker has compared
   return async (input, part, workflowType = TRAINING) => {
     const run = runOf(input);
     if (run === undefined || deps.environment === undefined) return undefined;

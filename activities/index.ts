@@ -29,7 +29,7 @@ import type { Activity, Call } from '../method/activity.js';
 import { type Attempt, type Layer, openAttempt, type Work } from './attempt.js';
 import { delivered, type Implementation, openLeaves } from './layers.js';
 
-/** An activity that is no sequence, and its function. */
+/** Joins an activity that is no sequence with its function. */
 const implement = <I, O>(activity: Activity<I, O>, run: Implementation<I, O>) => ({ activity, run });
 
 const IMPLEMENTATIONS = [
@@ -63,7 +63,7 @@ const IMPLEMENTATIONS = [
 
 /**
  * The activities that a worker registers. They throw Temporal failures.
- * @param outer layers around an activity that Temporal called, but not around those that a sequence calls
+ * @param outer layers around activities that Temporal calls, but not around activities that a sequence calls
  */
 export function createActivities(deps: Deps, ...outer: Layer[]): method.Activities {
   const leaf = openLeaves(deps);
@@ -86,5 +86,5 @@ export function createActivities(deps: Deps, ...outer: Layer[]): method.Activiti
   return registered as method.Activities;
 }
 
-/** Calls the activities in this process. */
+/** Returns a function that calls the activities in this process. */
 export const createCall = (deps: Deps): Call => method.callOf(createActivities(deps));

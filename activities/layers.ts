@@ -63,7 +63,7 @@ export const watched =
   (attempt) =>
     watch.watch(attempt, next);
 
-/** Inputs as JSON give the same keys of results with and without Temporal. */
+/** Converts inputs to JSON, so that results have the same keys with and without Temporal. */
 export const delivered: Layer = (next) => async (attempt) => {
   try {
     return await next({ ...attempt, input: JSON.parse(JSON.stringify(attempt.input)) });

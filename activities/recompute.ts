@@ -10,12 +10,12 @@ import { digestsIn } from '../store/references.js';
 import { MANIFEST, readRun } from '../store/runs.js';
 import type { Digest, Store } from '../store/store.js';
 
-/** Longer recomputations do not fit in the time limits of another activity. `gauntlet resume` repeats them instead. */
+/** A longer recomputation does not fit into the time limit of the activity that needs it. `gauntlet resume` repeats it instead. */
 export const RECOMPUTE_WITHIN_SECONDS = 120;
 
 /** An activity that can be called again with recorded inputs. */
 export interface ArtifactProducer {
-  version: number; // 0: its result is not stored
+  version: number; // 0 if the activity's result is not stored
   call(input: unknown): Promise<unknown>;
 }
 export type ArtifactProducers = Map<string, ArtifactProducer>;
@@ -61,7 +61,7 @@ async function recompute(
     if (!record || producer?.version !== record.version || record.seconds > RECOMPUTE_WITHIN_SECONDS) continue;
     if (digestsIn(record.inputs).includes(lost)) continue; // the activity only passed the artifact on
     const input = withRun(record.inputs, run);
-    // a failure leaves the artifact missing, which the caller reports
+    // if this fails, the artifact stays missing, and the caller reports that
     if (input !== undefined) await producer.call(input).catch(() => undefined);
     if (await store.hasBlob(lost)) return true;
   }
@@ -84,8 +84,8 @@ async function refersTo(store: Store, key: string, artifact: Digest): Promise<bo
 }
 
 /**
- * The recorded inputs with a complete RunRef. The record has the identity of its run only. If its models are those of
- * `run`, they are at the same place. Its configuration may differ (before a live change, or for solving).
+ * The recorded inputs with a complete RunRef: a record has only the identity of its run. If the recorded models equal those of
+ * `run`, their location is the same. The recorded configuration may differ (before a live change, or for solving).
  */
 function withRun(inputs: unknown, run: RunRef | undefined): unknown {
   const recorded = runOf(inputs);

@@ -14,11 +14,11 @@ import type { Digest, Ref, Store } from '../store/store.js';
 import { decodeTensors, encodeTensors } from '../store/tensors.js';
 import type { Scope } from './scope.js';
 
-/** The entries of trained tokens, with as many digits as a 32-bit float has. */
+/** Keeps the numbers of trained tokens (`mask` is not 0), rounded to the digits that a 32-bit float has. */
 export const ofTrained = (entries: readonly number[], mask: readonly number[]): number[] =>
   entries.filter((_, t) => mask[t] !== 0).map((entry) => Number(entry.toPrecision(7)));
 
-/** Keeps the last value: consecutive activities usually belong to one run. Treat the value as read-only. */
+/** Remembers the last value that it read, because consecutive activities usually belong to one run. Do not change the value. */
 function lastRead<T, U>(read: (store: Store, ref: Ref<T>) => Promise<U>): typeof read {
   let last: { ref: Ref<T>; value: U } | undefined;
   return async (store, ref) => {
@@ -34,7 +34,7 @@ const configOf = lastRead(async (store, ref: Ref<RunConfig>) =>
 export const readConfig = (store: Store, { config }: Pick<RunRef, 'config'>): Promise<RunConfig> =>
   configOf(store, config);
 
-/** The rows of an update, which its minibatches read one after the other. */
+/** Reads the training rows of an update. Its minibatches read the same rows one after the other. */
 export const readTrajectories = lastRead((store, ref: Ref<Trajectory[]>) => store.getJson(ref));
 
 export const readProblems = lastRead(async (store, ref: Ref<ProblemSet>) => {
@@ -56,7 +56,7 @@ export interface OpenRole {
   chat: Chat;
   /** Imports an adapter of the role. */
   adapter(weights: Digest): Promise<Adapter>;
-  /** An adapter of the role for a rollout server. Its name contains its digest. */
+  /** An adapter of the role for a rollout server. The name of the adapter contains its digest. */
   served(weights: Digest): Promise<ServedAdapter>;
 }
 
@@ -81,7 +81,7 @@ export async function openRole(scope: Scope, run: Omit<RunRef, 'problems'>, role
   return { config, engine, chat, adapter, served };
 }
 
-/** For a run's manifest and checkpoints. The discriminator's digest is present if it has its own base. */
+/** Digests for a run's manifest and checkpoints. The discriminator's is present if the discriminator has its own base. */
 export function modelDigests({ bases }: RunRef): { modelDigest: Digest; discriminatorModelDigest?: Digest } {
   const [modelDigest, other] = [bases.generator.modelDigest, bases.discriminator.modelDigest];
   return other === modelDigest ? { modelDigest } : { modelDigest, discriminatorModelDigest: other };

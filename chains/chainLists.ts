@@ -12,7 +12,7 @@ export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: Ru
   return last ? extractCode(last.text, config.prompts, problem.entry) : '';
 }
 
-/** In order of first appearance, which is the order of the batch. */
+/** Groups chains by problem. Problems have the order of the batch. */
 export const groupByProblem = (chains: Chain[]): Map<string, Chain[]> => groupBy(chains, ({ problemId }) => problemId);
 
 /** The indices of chains without a truncated turn, or all indices if there are none. */

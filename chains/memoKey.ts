@@ -8,7 +8,7 @@ import { memoKey } from '../store/memo.js';
 export const keyOf = <I, O>({ name, version = 0 }: Activity<I, O>, input: NoInfer<I>): string =>
   memoKey(name, version, keyInputs(input));
 
-/** What a result depends on. It does not depend on how several workers shared the work. */
+/** The part of the input that the result depends on. How several workers shared the work does not matter. */
 export function keyInputs(input: unknown): object {
   const { shards: _, rows: __, ...inputs } = input as Pick<ScoreOldPolicyInput, 'shards' | 'rows'>;
   const run = runOf(inputs);

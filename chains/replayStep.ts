@@ -34,7 +34,7 @@ export async function replayStep(
   const { artifacts, step, role, stage, phase, epoch } = recorded;
   const scope = openScope(deps);
   const { config, problems, verdicts, chains, tests, replayBuffer } = artifacts;
-  // rewards and verdicts do not need the bases of the run
+  // computing rewards and verdicts does not need the base models of the run
   const run = { runId, config, problems } as RunRef;
   const differs: string[] = [];
   if (execute) {

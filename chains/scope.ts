@@ -16,17 +16,17 @@ export interface Log {
 
 export interface Deps {
   store: Store;
-  /** Opens a model by name ('tiny', a folder or an id of the hub, which it may download). The last two stay open. */
+  /** Opens a model by name: 'tiny', a folder, or an id of the hub. May download it. The two latest models stay open. */
   engine(model: string, options: EngineConfig): Promise<Engine>;
   /** The server of training rollouts, opened once. */
   rolloutServer?(config: RolloutsConfig): RolloutServer;
-  /** Opens the sandbox of a configuration. The last two stay open. Without `containers`, their defaults apply. */
+  /** Opens the sandbox of a configuration. The two latest sandboxes stay open. By default, `containers` has its defaults. */
   sandbox(config: Pick<RunConfig, 'sandbox'> & Partial<Pick<RunConfig, 'containers' | 'model'>>): Promise<Sandbox>;
   /** If Docker was not there when the sandbox was opened, the next call looks for it again. */
   forgetFallback?(config: RunConfig): Promise<void>;
   /** Built-in problems by name, or a problem file. */
   loadProblems(source: string, signal?: AbortSignal): Promise<ProblemSet>;
-  /** What this worker would do a part of the work with. Absent: it is not compared with the run. */
+  /** The environment in which this worker would do a part of the work. Absent: the worker is not compared with the run. */
   environment?(part: EnvironmentPart, config: RunConfig, engine: EngineConfig): Promise<Omit<Environment, 'part'>>;
   /** Whether this worker may continue a run that has another environment. The change is recorded. */
   acceptsEnvironment?: boolean;
@@ -61,7 +61,7 @@ export function openScope(deps: Deps, attempt: Partial<Pick<Scope, 'signal' | 'h
   return { deps, store: deps.store, signal, saveEveryMs: SAVE_EVERY_MS, heartbeat };
 }
 
-/** For a batch of programs: it stops with the attempt, which records its progress. */
+/** Options for a batch of programs: the batch stops when the attempt is cancelled, and reports progress to the attempt. */
 export const batchOptions = (scope: Pick<Scope, 'signal' | 'heartbeat'>) => ({
   signal: scope.signal,
   onProgress: (done: number): void => scope.heartbeat({ done }),

@@ -20,7 +20,7 @@ const REASONS: Record<RejectionReason, string> = {
   'unsupported-assert': 'asserts something other than f(args) == expected',
   'over-limit': 'holds too many tests',
 };
-const LIMIT = 10_000; // tests in one string
+const LIMIT = 10_000; // the most tests in one string
 const NO_ENTRY = '_entry';
 
 /**
@@ -36,7 +36,7 @@ export function readAssertions(text: string, signature: Signature, entry = NO_EN
   return tests;
 }
 
-/** Writes the statements `f(1) == 2` and `((1,), 2)` as asserts. `unread` is the first one that nobody would run. */
+/** Writes the statements `f(1) == 2` and `((1,), 2)` as asserts. `unread` is the first statement that no test would run. */
 function asserted(given: string, entry: string): { source: string; unread?: string | undefined } {
   let parsed: Source;
   try {

@@ -6,14 +6,14 @@ import { type Calling, callingSchema, type Shape } from '../core/schema/calling.
 import type { TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 
-/** The class of a pasted method whose class is not given: interview problems call it so. */
+/** The usual class name in interview problems, for a pasted method without its class. */
 export const USUAL_CLASS = 'Solution';
 
-/** What is shown of a problem that names no signature. */
+/** The signature that a model sees if a problem names none. */
 export const UNSIGNED = 'def solve(*args):';
 export const ANY_ARGUMENTS = parseSignature(UNSIGNED)!;
 
-/** `f`, or `Class.f` if only a class of the reference, or else of the signature, defines it. */
+/** The entry: `f`, or `Class.f` if only a class of the reference (or else of the signature) defines f. */
 export function entryOf(
   { entry, owner, isMethod = false }: Pick<Signature, 'entry' | 'owner'> & Partial<Signature>,
   reference: string,
@@ -59,7 +59,7 @@ const MUTABLE = /\b(?:[Ll]ist|[Dd]ict|[Ss]et|bytearray|ListNode|TreeNode)\b/;
 export const callingOfClass = (init: Signature): Calling =>
   callingSchema.parse({ style: 'operations', parameters: init.annotations.map(shapeOf) });
 
-/** Undefined if all parameters are plain values and the answer is the result. */
+/** The calling convention; undefined if all parameters are plain values and the result is the answer. */
 export function callingOf(signature: Signature, tests: readonly TestCase[]): Calling | undefined {
   const parameters = signature.annotations.map(shapeOf);
   const result = shapeOf(signature.result);

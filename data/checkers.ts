@@ -1,4 +1,4 @@
-// What judges inputs and answers of a problem: Python functions `validator(…)` and `checker(inputs, answer, expected)`.
+// The Python functions that judge inputs and answers of a problem: `validator(…)` and `checker(inputs, answer, expected)`.
 import { z } from 'zod';
 import { definitionsOf } from '../core/parse/definitions.js';
 import { program } from './formats/format.js';
@@ -22,7 +22,7 @@ export const judgesOf = ({ validator, checker, generated_checker }: z.infer<type
 
 /**
  * A checker for a script as in the Codeforces set of open-r1. It is started with the names of three files: the input, a
- * right output and the output to judge. It prints 1 if that is right, else a smaller number.
+ * right output and the output to judge. It prints 1 if the latter is right, otherwise a smaller number.
  */
 export const checkerOfScript = (script: string): string => `import contextlib, io, os, sys, tempfile
 

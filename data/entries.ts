@@ -21,9 +21,9 @@ export type Entry = { problem: Problem } | Rejected;
 
 export interface ReadingOptions {
   format?: FormatName | 'auto';
-  /** Solutions by id, for formats that have none; 'optional': a record may lack solution and tests. */
+  /** Solutions by id, for formats without solutions. 'optional': a record may lack its solution and its tests. */
   references?: ReadonlyMap<string, string> | 'optional';
-  /** Columns instead of those of the format. */
+  /** Columns that replace those of the format. */
   map?: Columns;
   /** Called with the number of records that were read. */
   onRecord?(count: number): void;
@@ -35,9 +35,9 @@ export async function openEntries(files: string | readonly string[], options: Re
   return new Entries(all, await formatFor(all, options), options);
 }
 
-/** The entries of a set of problems. They are read again from the files each time, and none is kept. */
+/** Iterates over the entries of a set of problems. Each iteration reads the files again, and no entry is kept in memory. */
 export class Entries implements AsyncIterable<Entry> {
-  /** The fields of the records so far that may hold tests and are not read. */
+  /** The fields that may hold tests but are not read, in the records so far. */
   readonly unread = new Set<string>();
   private readonly styles: ListStyles = { certain: new Set() };
   private isStyleSought = false;
@@ -105,7 +105,7 @@ export class Entries implements AsyncIterable<Entry> {
     }
   }
 
-  /** If a list test can be read in two ways, those of the set that can be read in one way tell which; so the set is read once more. */
+  /** Reads a record. If a list test is ambiguous, reads the whole set once more to find the style of its unambiguous list tests. */
   private async inStyleOfSet(record: SourceRecord): Promise<Problem> {
     try {
       return this.problemOf(record);
@@ -139,7 +139,7 @@ export class Entries implements AsyncIterable<Entry> {
   }
 }
 
-/** The named format; else the format of the first record that has one, since a record may lack a field. */
+/** The named format, or the format of the first record that fits one: other records may lack the fields that tell the format. */
 async function formatFor(
   files: readonly string[],
   { format = 'auto', map, references }: ReadingOptions,
@@ -152,7 +152,7 @@ async function formatFor(
   throw new GauntletError('BAD_INPUT', `--map: the format ${format} has fixed fields; leave out --format`);
 }
 
-/** @param isOwn whether the format is gauntlet's if no field tells: problems that are only solved may lack such fields */
+/** @param isOwn whether to assume the format `gauntlet` if no field tells, since problems that are only solved may lack fields */
 async function recognise(files: readonly string[], isOwn: boolean): Promise<ProblemFormat> {
   let first: SourceRecord | undefined;
   for await (const record of recordsOf(files, FIELDS)) {
@@ -178,11 +178,11 @@ async function* recordsOf(files: readonly string[], wanted: Wanted): AsyncGenera
     }
 }
 
-/** The ids of a set. Sets that were joined may count from 0 each: another problem with the same id gets a number. */
+/** The ids of a set. A joined set may repeat ids, if its parts count from 0: a different problem with a known id gets a number. */
 class Ids {
   readonly places = new Map<string, Map<string, string>>(); // the place of each problem, by id and digest of the description
 
-  /** @returns the id; or where it was before, if that is the same problem, or if ids may not be numbered */
+  /** @returns the id; or the place of an earlier problem with this id, if it is the same problem or ids may not be numbered */
   take({ id, description }: Problem, place: string, isNumbered: boolean): { id?: string; before?: string } {
     const digest = createHash('sha256').update(description).digest('base64');
     const known = this.places.get(id) ?? new Map<string, string>();
@@ -197,7 +197,7 @@ class Ids {
   }
 }
 
-/** The fields of a record that are not read, but hold tests by their names. Empty fields do not count. */
+/** The fields of a record that are not read although their names suggest tests. Empty fields do not count. */
 function unreadTests(json: unknown, format: ProblemFormat): string[] {
   const named = Object.entries(Object(json)).filter(([name]) => MAY_HOLD_TESTS.test(name));
   const filled = named.filter(([, value]) => (typeof value === 'string' ? value : Object.keys(Object(value)).length));
@@ -205,7 +205,7 @@ function unreadTests(json: unknown, format: ProblemFormat): string[] {
   return filled.map(([name]) => name).filter((name) => !read.includes(name));
 }
 
-/** Why a record that is not in the format `gauntlet` cannot be used; undefined if it has the fields of no other format. */
+/** The reason why a record of another format than `gauntlet` cannot be used; undefined if it has the fields of no other format. */
 function otherFormat(json: unknown): string | undefined {
   const name = recogniseFormat(json)?.name;
   return name === undefined || name === 'gauntlet' ? undefined : `is in the format ${name}, the file is in gauntlet's`;

@@ -25,11 +25,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** JSON that parseJson accepts; every number but an int of up to 15 digits becomes a marker, and such keys are prefixed. */
+/** Parses like parseJson. Numbers become markers, except ints of up to 15 digits; keys that start with a digit get a prefix. */
 export const parseExactJson = (text: string): unknown =>
   JSON.parse(marked(text, (token) => (token[0] === '"' ? DIGIT_KEY.test(token) : !PLAIN.test(token))));
 
-/** What the JSON text of a list or an object holds; anything else as it is. */
+/** Parses a JSON text of a list or an object. Returns any other value unchanged. */
 export function ofJsonText(given: unknown, parse: (text: string) => unknown = parseExactJson): unknown {
   if (typeof given !== 'string' || !/^\s*[[{]/.test(given)) return given;
   try {
@@ -45,7 +45,7 @@ function shallow(json: unknown): unknown {
   return json;
 }
 
-/** Numbers, and strings with the colon of a key. One pass, since a text that is not JSON may be long, too. */
+/** Marks the numbers and keys that `isMarked` selects. Makes one pass, since a text that is not JSON may also be long. */
 function marked(text: string, isMarked: (token: string) => boolean): string {
   const mark = (token: string): string => {
     if (!isMarked(token)) return token;
@@ -82,7 +82,7 @@ export function valueOfJson(json: unknown): Value {
   return { d: entries.map(([key, value]): [Value, Value] => [key.replace(PREFIX, ''), valueOfJson(value)]) };
 }
 
-/** Values of the tagged codec whose numbers are written plainly, from parseExactJson: 1.0 becomes the float {"f": "1.0"}. */
+/** Converts plain numbers from parseExactJson to values of the tagged codec: 1.0 becomes the float {"f": "1.0"}. */
 export function taggedOfJson(json: unknown): unknown {
   if (Array.isArray(json)) return json.map(taggedOfJson);
   if (typeof json !== 'object' || json === null) return json;

@@ -9,7 +9,7 @@ export const MAX_LINE = 1 << 28;
 
 export type Line = [number: number, text: string];
 
-/** All lines but blank ones, of which a few bytes can hold millions. @throws NotText, and BAD_INPUT, with the name, for a line that is too long */
+/** Yields all lines except blank ones, of which a small file may have millions. @throws NotText; BAD_INPUT for a long line */
 export async function* linesOf(input: Readable, name: string, most = MAX_LINE): AsyncGenerator<Line> {
   const decoder = new FileDecoder();
   let pieces: string[] = []; // the pieces of a line that has not ended yet

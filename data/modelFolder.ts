@@ -10,11 +10,11 @@ import { isFamily, shippedModelPath } from './paths.js';
 
 const HUB_ID = /^([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:@([\w-][\w.-]*))?$/; // owner/name, owner/name@revision
 
-/** An id names the same model on every machine; a folder does only as an absolute path. */
+/** A name with the same meaning from every folder: ids stay as they are, and folders become absolute paths. */
 export const portableName = (model: string): string =>
   isFamily(model) || (HUB_ID.test(model) && !existsSync(model)) ? model : resolve(model);
 
-/** Undefined if the model is not on this machine. */
+/** The folder of a model; undefined if the model is not on this machine. */
 export function localModelFolder(model: string): string | undefined {
   if (isFamily(model)) return shippedModelPath(model);
   if (existsSync(model)) return model;
@@ -22,7 +22,7 @@ export function localModelFolder(model: string): string | undefined {
   return owner && snapshot(join(hubCache(), `models--${owner}--${name}`), revision);
 }
 
-/** @throws GauntletError BAD_MODEL, naming the way out; HUB_FAULT if a retry may help */
+/** @throws GauntletError BAD_MODEL, which says what the user can do; HUB_FAULT if a retry may help */
 export async function modelFolder(model: string, onProgress?: (progress: DownloadProgress) => void): Promise<string> {
   const folder = localModelFolder(model);
   if (folder !== undefined) return folder;
@@ -36,7 +36,7 @@ export async function modelFolder(model: string, onProgress?: (progress: Downloa
 export const commitOf = (folder: string): string | undefined =>
   /[\\/]models--[^\\/]+[\\/]snapshots[\\/]([0-9a-f]{40})$/.exec(folder)?.[1];
 
-/** The complete snapshot of a branch, a tag or a commit, which may be abbreviated. */
+/** The complete snapshot of a revision: a branch, a tag, or a commit, perhaps abbreviated. */
 function snapshot(cached: string, revision: string): string | undefined {
   const commit = commitAt(cached, revision);
   const snapshots = join(cached, 'snapshots');

@@ -42,7 +42,7 @@ export async function* readParquet(file: string, wanted?: Wanted, limits = PARQU
   }
 }
 
-/** JSON as exactJson.ts has it. Columns that no problem has, such as times and raw bytes, become text. */
+/** Converts a value to JSON in the form of exactJson.ts. Types that no problem needs, such as times and raw bytes, become text. */
 function plain(value: unknown, node: SchemaTree | undefined, exact: boolean): unknown {
   if (value === null || value === undefined) return null;
   if (typeof value === 'bigint') {

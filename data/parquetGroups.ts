@@ -23,12 +23,12 @@ export type ParquetLimits = typeof PARQUET_LIMITS;
 
 const MAX_NESTING = 64; // the depth of columns
 
-/** What is wrong with a file, in words that continue its name. */
+/** A fault of a file. The message continues a sentence that begins with the file's name. */
 export class ParquetFault extends Error {}
 
 /** The names of the columns of a Parquet file that are read; absent: all. The first row has null for others. */
 export type Wanted = ReadonlySet<string>;
-/** Columns that are read in any case, to say that they are not used. */
+/** Columns whose names suggest tests. They are always read, so that a message can say that they are not used. */
 export const MAY_HOLD_TESTS = /test|input_output/i;
 
 /** Some rows of a group as the reader gives them: ints of 64 bits are bigints, times are dates. */
@@ -36,7 +36,7 @@ export interface SomeRows {
   rows: Record<string, unknown>[];
   schema: SchemaTree; // has the columns that are read
 }
-const BATCH = { rows: 1000, bytes: 1 << 24 }; // a row may be larger
+const BATCH = { rows: 1000, bytes: 1 << 24 }; // the most rows and bytes of a batch; a single row may be larger
 
 export type GroupsTask = { file: string; limits: ParquetLimits; wanted: Wanted | undefined };
 
@@ -96,7 +96,7 @@ function sizeOf(value: unknown): number {
   return Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 16);
 }
 
-/** Errors of the reader are faults of the file. */
+/** Converts errors of the reader to faults of the file. */
 async function readable<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -149,7 +149,7 @@ async function checkGroup({ columns, num_rows }: RowGroup, source: AsyncBuffer, 
       );
   };
   const sizes = columns.map(({ meta_data: column }) => Number(column?.total_uncompressed_size ?? 0));
-  for (const size of sizes) take(size, 0); // checks what the footer says before anything is read
+  for (const size of sizes) take(size, 0); // checks the footer's sizes before anything is read
   [bytes, values] = [0, 0];
   take(0, Number(num_rows));
   for (const { meta_data: column, file_path, crypto_metadata, encrypted_column_metadata } of columns) {

@@ -9,7 +9,7 @@ import { shippedProblemsPath } from './paths.js';
 import { readRecords } from './records.js';
 import { entriesOf, type SourceOptions } from './source.js';
 
-const HELD_OUT = 0.1; // the share of validation, and that of test
+const HELD_OUT = 0.1; // the share of the validation split, and also of the test split
 
 /** A number in [0, 1) that depends on the id alone. */
 const position = (problem: Problem): number => uniformAt(deriveKey('problem-split', problem.id), 0);
@@ -46,7 +46,7 @@ async function loadBuiltIn(source: string): Promise<ProblemSet> {
   return set;
 }
 
-/** The levels of `steps`; undefined of another set. @throws GauntletError BAD_INPUT */
+/** The levels that a `steps` source names; undefined for another problem set. @throws GauntletError BAD_INPUT */
 function levelsOf(source: string): string[] | undefined {
   if (!source.startsWith('steps')) return undefined;
   const [, first, last = first] = /^steps:([1-5])(?:-([1-5]))?$/.exec(source === 'steps' ? 'steps:1-2' : source) ?? [];
@@ -86,7 +86,7 @@ export interface CheckedProblems {
 }
 
 /**
- * Reads a set without keeping it. Of a built-in set it checks the name only, and returns nothing.
+ * Reads a set to check it, without keeping its problems. For a built-in set, it checks only the name and returns undefined.
  * @throws GauntletError BAD_INPUT, one line; HUB_FAULT
  */
 export async function checkProblems(source: string, options?: SourceOptions): Promise<CheckedProblems | undefined> {

@@ -1,4 +1,4 @@
-// One text says where problems come from: a problem file, a folder of such files, or a data set of the Hugging Face hub, with options
+// One text names the source of problems: a problem file, a folder of problem files, or a data set of the hub, with options
 // after a question mark: `sets/mine.parquet?map=description:question,tests:cases`, `hf:owner/name?config=taco&split=train`. The
 // configuration of a run keeps this text, so every worker reads the same problems.
 import { existsSync } from 'node:fs';
@@ -24,7 +24,7 @@ export interface Source {
   options: Partial<Record<Option, string>>;
 }
 
-/** Options that differ from those of the source replace them. @throws GauntletError BAD_INPUT */
+/** Parses a source. `others` replace options in the text. @throws GauntletError BAD_INPUT */
 export function parseSource(text: string, others: Source['options'] = {}): Source {
   const at = isOfHub(text) || !existsSync(text) ? text.indexOf('?') : -1; // a file may have a question mark in its name
   const place = at < 0 ? text : text.slice(0, at);
@@ -99,7 +99,7 @@ function datasetOf({ place, options: { config, split, revision } }: Source): Dat
   return { id, config, split, revision };
 }
 
-/** The files of a source. A data set of the hub is downloaded, and its commit becomes the revision of the source. */
+/** Provides the files of a source. Downloads a data set of the hub; its commit becomes the revision of the source. */
 export async function provideSource(
   source: Source,
   onProgress?: (progress: DownloadProgress) => void,
@@ -124,7 +124,7 @@ export async function readingOptions(source: Source): Promise<ReadingOptions> {
 
 export type SourceOptions = ReadingOptions & { onDownload?: (progress: DownloadProgress) => void };
 
-/** The entries of a source that has no pipe in it. @throws GauntletError BAD_INPUT, HUB_FAULT */
+/** The entries of a source without pipes, whose files can be read again. @throws GauntletError BAD_INPUT, HUB_FAULT */
 export async function entriesOf(text: string, { onDownload, ...options }: SourceOptions = {}): Promise<Entries> {
   const source = parseSource(text);
   const { files } = await provideSource(source, onDownload);

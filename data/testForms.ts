@@ -41,8 +41,8 @@ function fromList(list: unknown[], signature: Signature, preferred: ListStyle | 
 }
 
 /**
- * `{args, expected}` in the tagged codec, which loses nothing: `gauntlet problems import` writes tests so. Plain numbers
- * are read as they are written.
+ * Reads `{args, expected}` in the tagged codec, which `gauntlet problems import` writes because it loses nothing. Plain numbers
+ * are read as the file spells them.
  */
 function fromTagged(entry: object, signature: Signature): TestCase {
   const parsed = testCaseSchema.safeParse(taggedOfJson(entry));
@@ -54,7 +54,7 @@ function fromTagged(entry: object, signature: Signature): TestCase {
 const isNamed = (inputs: unknown): inputs is Record<string, unknown> =>
   typeof inputs === 'object' && inputs !== null && !Array.isArray(inputs);
 
-/** Arguments by name, in the order of the signature. */
+/** Puts named arguments in the order of the signature. */
 export function positioned(inputs: Record<string, unknown>, { entry, names }: Signature): unknown[] {
   const given = names.slice(0, Object.keys(inputs).length);
   const unknown = Object.keys(inputs).find((name) => !given.includes(name));

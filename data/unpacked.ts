@@ -18,7 +18,7 @@ const MAGIC: readonly [Container, RegExp][] = [
 const MAX_RATIO = 200;
 const ALWAYS_ALLOWED = 1 << 24; // bytes
 
-/** What a file begins with; its name does not count. */
+/** The container of a file, from its first bytes. The name of the file does not matter. */
 export async function containerOf(file: string): Promise<Container> {
   const handle = await open(file);
   try {
@@ -33,7 +33,7 @@ export async function containerOf(file: string): Promise<Container> {
 /** How many bytes a file of this size may hold unpacked. */
 export const mostBytes = (size: number): number => Math.max(ALWAYS_ALLOWED, MAX_RATIO * size);
 
-/** @param fault makes the error of a file that is a bomb or damaged, from what is wrong with it */
+/** @param fault makes the error for a file that is damaged or a bomb, from the text that says what is wrong */
 export async function unpacked(
   file: string,
   container: Exclude<Container, 'parquet'>,

@@ -17,7 +17,7 @@ import {
 import { taskOfMessage } from './tasks.js';
 
 const MAX_SAMPLES = 16;
-/** The next three limit characters, because reading text takes time on the event loop. */
+/** The next three constants limit characters, because reading text takes time on the event loop. */
 const MAX_MESSAGE = 20_000;
 const MAX_SIGNATURE = 2_000;
 const MAX_TESTS = 20_000;
@@ -36,7 +36,7 @@ const requestSchema = z.object({
   max_tokens: limit,
   max_completion_tokens: limit,
   temperature: z.number().min(0).max(2).nullish(),
-  seed: z.number().refine(Number.isInteger, 'must be an integer').nullish(), // it may be negative, or have 64 bits
+  seed: z.number().refine(Number.isInteger, 'must be an integer').nullish(), // may be negative, or have 64 bits
   n: z.literal(1, 'must be 1: gauntlet.samples sets how many programs to choose from').nullish(),
   gauntlet: z
     .strictObject({
@@ -51,7 +51,7 @@ const requestSchema = z.object({
     .nullish(),
 });
 
-/** A request that cannot be answered, with the status and the fields of OpenAI's errors. */
+/** The error for a request that cannot be answered, with the HTTP status and the fields of OpenAI's errors. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -78,7 +78,7 @@ export interface CompletionRequest {
 export const otherModel = (model: string): ApiError =>
   new ApiError(404, `model: '${model}' is served here`, { param: 'model', code: 'model_not_found' });
 
-/** @param path where the value is in the body */
+/** @param path the place of the value in the body of the request */
 function checked<T>(schema: z.ZodType<T>, value: unknown, ...path: PropertyKey[]): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -115,7 +115,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The last message of the user is the problem; earlier messages are not read. */
+/** Reads the problem from the user's last message. Earlier messages are ignored. */
 function readTask(messages: z.output<typeof requestSchema>['messages'], fields: object, exact: () => unknown): Problem {
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const message = checked(contentSchema, messages[last]?.content, 'messages', last, 'content') ?? '';
@@ -146,7 +146,7 @@ export class Completion {
     private readonly request: CompletionRequest,
   ) {}
 
-  /** @returns the chunk of a stream that passes the event on */
+  /** Adds an event. @returns the chunk that tells a streaming client about the event */
   add(event: SolveEvent): object {
     if (event.event === 'stage') this.stages.push(event);
     else if (event.event === 'tests') this.tests = event;

@@ -1,5 +1,5 @@
 // The discriminator writes tests, and a program is chosen by them. Nobody knows the correct answers here, so the expected value
-// of a test counts as it is written. A test without one expects the answer that the programs vote for, as in training.
+// of a test counts as it is written. A test without one expects the answer that wins the programs' vote, as in training.
 import { parseTests, runPrograms } from '../chains/judge/judging.js';
 import { askOracle } from '../chains/judge/oracle.js';
 import {
@@ -31,8 +31,8 @@ export interface TestReport {
   sample: number;
   stage: Stage;
   call: string; // 'solve([1, 2], 3)'
-  expected: string | null; // a Python literal; null: what the programs vote for
-  verdicts: Verdict[]; // one for the program of each sample; empty if no answer has enough votes
+  expected: string | null; // a Python literal; null: the answer that wins the programs' vote
+  verdicts: Verdict[]; // one verdict per sample's program; empty if no answer has enough votes
 }
 
 export interface Written {
@@ -79,16 +79,16 @@ export async function writeTests(
   return { tests: [...tests.values()], unreadable, tokens, turns };
 }
 
-/** What the program of a sample does. */
+/** The results of one sample's program. */
 interface JudgedProgram {
   baseline: number; // how many baseline tests it passes
   written: number; // how many written tests it passes
-  agreement: number; // how many inputs there are for which it gives the answer that the programs vote for
+  agreement: number; // for how many inputs its answer is the one that the programs vote for
 }
 
 /**
  * Runs every program on the baseline tests and on all written tests.
- * @param trusted whether baseline tests say how much the vote of a program weighs
+ * @param trusted whether the weight of a program's vote depends on the baseline tests that it passes
  */
 export async function judgeSamples(
   { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
@@ -127,10 +127,10 @@ export async function judgeSamples(
   return { programs: counts, tests };
 }
 
-/** How good a program is. A later number counts if the numbers before it are equal. */
+/** The score of a program. Scores are compared number by number: the first difference decides. */
 export type Score = readonly [exists: number, baseline: number, written: number, agreement: number];
 
-/** @returns the index of the best program, the first one of equals */
+/** @returns the index of the best program; if several are equally good, of the first */
 export function bestProgram(scores: readonly Score[]): number {
   const isBetter = (a: Score, b: Score): boolean => {
     const differs = a.findIndex((number, i) => number !== b[i]);

@@ -19,7 +19,7 @@ export interface InferenceOptions {
 }
 
 const MAX_BODY = 256 * 1024;
-const BODY_SECONDS = 30; // a client has this long to send a request
+const BODY_SECONDS = 30; // the longest time in which a client may send a request
 const MAX_CONNECTIONS = 256; // each may hold a body
 const RETRY_AFTER_S = 5;
 const HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
@@ -116,7 +116,7 @@ function apiError(error: unknown, log: (line: string) => void): ApiError {
   return new ApiError(error.retryable ? 503 : 500, message, { code: error.code });
 }
 
-/** In the middle of a stream, an error is its last event. */
+/** Sends an error. If a stream has begun, the error is its last event. */
 function sendError(response: ServerResponse, error: ApiError): void {
   if (response.headersSent) {
     sendEvent(response, JSON.stringify(error.body));

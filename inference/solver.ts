@@ -18,12 +18,12 @@ export interface SolveOptions {
   seed?: number | undefined; // default: the seed of the run
   maxTokens?: number | undefined; // the most tokens of one chain
   tests: boolean; // whether the discriminator writes tests
-  /** Whether baseline tests select the program, before those of the discriminator. False if they measure it. */
+  /** Whether baseline tests select the program, before the discriminator's tests. False if baseline tests measure the program. */
   trustBaseline: boolean;
   signal?: AbortSignal;
 }
 
-/** `seconds` are those of all samples together, because they are sampled at once. */
+/** The events of solving. `seconds` is the time of all samples together, because they are sampled at once. */
 export type SolveEvent = StageEvent | TestsEvent | ProgramEvent;
 
 export interface StageEvent {
@@ -50,7 +50,7 @@ export interface TestsEvent {
   seconds: number; // time to write and to run the tests
 }
 
-/** One for each sample, in order. */
+/** The program of a sample. Every sample has one such event, in order. */
 export interface ProgramEvent {
   event: 'program';
   problemId: string;

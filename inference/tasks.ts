@@ -1,4 +1,4 @@
-// The problems that solving needs: no reference solution, and tests only if somebody has them.
+// Reads problems to solve. They need no reference solution, and may have tests.
 import { GauntletError } from '../core/base/errors.js';
 import { takePiece } from '../core/parse/scan.js';
 import { joinedLines, type Signature, signatureAt } from '../core/parse/signature.js';
@@ -9,7 +9,7 @@ import { openEntries, type ReadingOptions } from '../data/entries.js';
 import { UnusableRecord } from '../data/formats/format.js';
 import { formatOf } from '../data/formats/index.js';
 
-/** The problems of files, in their order. @throws GauntletError BAD_INPUT, one line */
+/** The problems of files, in the order of the files. @throws GauntletError BAD_INPUT, one line */
 export async function readTasks(
   files: string | readonly string[],
   options: ReadingOptions = {},
@@ -34,8 +34,8 @@ const EMPTY_BODY = /^[^\S\n]*\n\s*(?:pass|\.\.\.)[ \t]*(?=\n|$)/;
 const NO_BODY = /:\s*(?:pass|\.\.\.)\s*$/;
 const EMPTY_FENCE = /^[ \t]*```\w*[ \t]*\n\s*```[ \t]*$/m;
 const MAX_SIGNATURES = 100;
-const MAX_HEADER = 5_000; // characters
-const MAX_CLASS = 50_000; // characters
+const MAX_HEADER = 5_000; // the most characters of a header
+const MAX_CLASS = 50_000; // the most characters of a class
 
 /** A signature in a message, and the text before and after it. */
 interface Pasted {
@@ -45,7 +45,7 @@ interface Pasted {
   after: string;
 }
 
-/** The first signature in a message, not one of a special method. A method is shown in its class. */
+/** The first signature in a message, except those of special methods such as __init__. A method is shown with its class. */
 function pastedSignature(message: string): Pasted | undefined {
   for (const head of [...message.matchAll(DEF_LINE)].slice(0, MAX_SIGNATURES)) {
     const at = head.index + head[1]!.length;
@@ -81,8 +81,8 @@ interface PastedClass {
 }
 
 /**
- * The class of a method, if it is one of operations: it has a constructor and other methods, and is not `Solution`, which
- * interview problems call a method of, with a constructor that takes nothing.
+ * The class of a method, if it is a class of operations: it has a constructor and other methods, and is not `Solution`. Interview
+ * problems call one method of `Solution`, whose constructor takes no arguments.
  */
 function pastedClass(message: string, owner: string): PastedClass | undefined {
   const head = new RegExp(`^([ \\t]*)(class\\s+${owner}(?![\\p{L}\\p{N}_])[^\\n]*)\\n`, 'mu').exec(message);
@@ -114,7 +114,7 @@ function oneLine(header: string): string {
   return joined.trim().replace(NO_BODY, ':');
 }
 
-/** Without the comment at the end of a line. A `#` in a string is none. */
+/** Removes the comment at the end of a line. A `#` in a string begins no comment. */
 function withoutComment(line: string): string {
   const strings = /'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?/g;
   const at = line.replace(strings, (text) => '_'.repeat(text.length)).indexOf('#');
@@ -122,8 +122,8 @@ function withoutComment(line: string): string {
 }
 
 /**
- * The problem of a message in plain English. Its first signature (`def f(a, b):`, perhaps in a class) is the signature. A class
- * with a constructor and other methods is one of operations.
+ * The problem of a message in plain English. The first signature in the message is the signature (`def f(a, b):`, perhaps in a
+ * class). A class with a constructor and other methods is a class of operations.
  * @param fields of a problem file, which take precedence
  * @param exact the same fields with numbers as written (data/exactJson.ts)
  * @throws GauntletError BAD_INPUT, one line that names the field

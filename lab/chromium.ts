@@ -6,12 +6,12 @@ const { CHROMIUM } = process.env;
 const usual = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => `/usr/bin/${name}`);
 const places = CHROMIUM === undefined ? usual : [CHROMIUM];
 
-/** Undefined if there is none. */
+/** The path of Chromium; undefined if it is not installed. */
 export const chromiumPath = places.find((path) => existsSync(path));
 
 export const NO_CHROMIUM = 'no Chromium; name one in CHROMIUM';
 
-/** @throws if there is none */
+/** @throws if Chromium is not installed */
 export async function openChromium(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error(NO_CHROMIUM);
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });

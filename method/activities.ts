@@ -26,7 +26,7 @@ export type Output<N extends Name> = Table[N] extends Activity<infer _, infer O>
 /** One function for each activity. */
 export type Activities = { [N in Name]: (input: Input<N>) => Promise<Output<N>> };
 
-/** Calls these functions. */
+/** Returns a function that calls these functions as activities. */
 export const callOf =
   (activities: Activities): Call =>
   <I, O>(activity: Activity<I, O>, input: I) =>

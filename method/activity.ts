@@ -10,13 +10,13 @@ export type Queue = 'gpu' | 'sandbox' | 'cpu';
 
 export interface Plan<I, O> {
   queue: Queue;
-  /** The part of a worker's environment that is compared with the run's records first (activities/environment.ts). */
+  /** The part of a worker's environment that is first compared with the run's records (activities/environment.ts). */
   needs?: EnvironmentPart;
   /** From 1 to 5; default 3. Among the waiting activities, those with the lowest number start first. */
   priority?: number;
   /** The line that the timeline of the Web UI shows beside the name. */
   summary?(input: I): string;
-  /** True if the input asks for one shard of a batch. Any free worker takes it, not only the one that the run claimed. */
+  /** True if the input asks for one shard of a batch. Any free worker takes it, not only the worker that the run claimed. */
   isShard?(input: I): boolean;
   /** How several workers share the work. Without this and `sharesParts`, one worker does all of it. */
   share?(sharing: Sharing<I, O>, input: I): Promise<O>;
@@ -25,11 +25,11 @@ export interface Plan<I, O> {
 }
 
 export interface Activity<I, O> extends Plan<I, O> {
-  /** Histories and the keys of stored results contain it. */
+  /** The name of the activity, which histories and keys of stored results contain. */
   name: string;
-  /** With a version, the result is stored, and computed once for equal inputs. Raise it if equal inputs give another output. */
+  /** If set, the result is stored, and computed once for equal inputs. Raise the version if equal inputs give another output. */
   version?: number;
-  /** Only a sequence has it: it calls the parts. A worker runs it, or the workflow if several workers share the parts. */
+  /** Only for a sequence: calls its parts. A worker runs this function, or the workflow if several workers share the parts. */
   run?(call: Call, input: I): Promise<O>;
 }
 
@@ -58,20 +58,20 @@ export interface ShardResult<T> {
   seconds: number;
 }
 
-/** An output with the seconds of the attempt that computed it. They are no part of a digested artifact. */
+/** An output with the seconds of the attempt that computed it. The seconds are no part of a digested artifact. */
 export type Timed<O> = O & { seconds: number };
 
-/** Runs on every call, because it writes a file of the run, or is as fast as the look-up of a result. */
+/** Declares an activity that runs on every call: it writes a file of the run, or is as fast as the look-up of a result. */
 export const effect = <I, O>(name: string, plan: Plan<I, O>): Activity<I, O> => ({ ...plan, name });
 
-/** Computes its result once. `seconds` is the time of that computation. */
+/** Declares an activity whose result is computed once and stored. `seconds` is the time of that computation. */
 export const result = <I, O>(name: string, version: number, plan: Plan<I, Timed<O>>): Activity<I, Timed<O>> => ({
   ...plan,
   name,
   version,
 });
 
-/** Calls other activities, which store what they compute. So a retry repeats only what is unfinished. */
+/** Declares an activity that calls others, which store their results. So a retry repeats only unfinished work. */
 export const sequence = <I, O>(
   name: string,
   plan: Plan<I, Timed<O>>,

@@ -21,7 +21,7 @@ export interface GenerateEvaluationInput {
   stages: Stage[]; // the stages of a chain, in their order
   greedy: boolean; // also sample the chains greedily
   policies?: Record<Role, SamplingPolicy> | undefined; // default: the base model
-  base?: Ref<Chain[]> | 'sampled' | undefined; // the chains that tests are written for, if known; 'sampled': this policy's
+  base?: Ref<Chain[]> | 'sampled' | undefined; // the chains that get tests, if known; 'sampled': chains of this policy
 }
 
 export interface GenerateEvaluationOutput {
@@ -62,12 +62,12 @@ export const generateEvaluation = sequence<GenerateEvaluationInput, GenerateEval
 
 export interface SummariseEvaluationInput {
   run: RunRef;
-  sampled?: Ref<SuiteVerdicts[]>; // verdicts on hidden tests
+  sampled?: Ref<SuiteVerdicts[]>; // verdicts on sampled chains, with hidden tests
   greedy?: Ref<SuiteVerdicts[]>;
-  tests?: Ref<SuiteVerdicts[]>; // verdicts on the frozen chains, with the tests of the policy
+  tests?: Ref<SuiteVerdicts[]>; // verdicts on the frozen chains, with tests that the policy wrote
 }
 
-/** The rates that the given verdicts make. `reward` is the mean pass rate on hidden tests − 0.5. */
+/** The rates that can be computed from the given verdicts. `reward` is the mean pass rate on hidden tests − 0.5. */
 export type EvaluationSummary = Partial<EvaluationRates> & { reward?: number; standardErrors: StandardErrors };
 
 export const summariseEvaluation = result<SummariseEvaluationInput, EvaluationSummary>('summariseEvaluation', 2, {
@@ -119,7 +119,7 @@ export const judgeEvaluation = sequence<JudgeEvaluationInput, JudgeEvaluationOut
   'judgeEvaluation',
   {
     queue: 'sandbox',
-    priority: 4, // it overlaps the next step, whose programs go first
+    priority: 4, // runs at the same time as the next step, whose programs go first
     summary: ({ target }) => `${target.split} split · ${nameOf(target)}`,
   },
   async (call, { run, samples, target }) => {

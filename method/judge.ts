@@ -1,4 +1,4 @@
-// What the sandbox says about programs and tests.
+// The activities that judge programs and tests in the sandbox.
 import type { Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
 import type { Chain, TestBatch, TestTarget } from '../core/schema/chain.js';
@@ -57,7 +57,7 @@ export interface CollectSolutionsInput {
 export interface CollectSolutionsOutput {
   solutions: Ref<Solution[]>;
   views: Ref<ChainView[]>;
-  solved: number; // problems with a sample that passes every test
+  solved: number; // the number of problems with a sample that passes every test
   problems: number;
 }
 

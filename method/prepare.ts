@@ -24,7 +24,7 @@ export interface PrepareRunOutput {
   unfit?: Ref<Rejected[]>; // the problems that do not fit into the models' context; absent: all fit
   searchAttributes: boolean;
   origin?: Origin;
-  controls?: ControlMetrics[]; // the recorded control requests of a run that starts again
+  controls?: ControlMetrics[]; // if the run starts again: its recorded control requests
 }
 
 /** The position of the checkpoint that a run starts from. */
@@ -69,16 +69,16 @@ export interface ReviseRunOutput {
 export const reviseRun = effect<ReviseRunInput, ReviseRunOutput>('reviseRun', { queue: 'cpu' });
 
 export interface PrepareSolvingInput extends SolveProblemsInput {
-  run?: RunRef; // a run that solves at its end: its engine settings and problems are used
-  measures?: boolean; // `limit` chooses problems at random, and always the same ones
-  gateOf?: string | undefined; // a run; problems that its health gate left out are left out here
+  run?: RunRef; // given if a run solves at its end: its engine settings and problems are used
+  measures?: boolean; // true: `limit` chooses problems at random, but always the same problems
+  gateOf?: string | undefined; // a run id; leaves out the problems that this run's health gate left out
 }
 
 export interface PrepareSolvingOutput {
   run: RunRef;
   stages: Stage[]; // the stages of a chain
   problems: number;
-  skipped?: Ref<Rejected[]>; // problems that do not fit; `problems` does not count them
+  skipped?: Ref<Rejected[]>; // problems that do not fit into the context; `problems` does not count them
   temperature: number; // the temperature of evaluations
   generator: SamplingPolicy;
   discriminator: SamplingPolicy;

@@ -16,10 +16,10 @@ export interface GenerateReasoningInput {
   run: RunRef;
   batch: ChainBatch;
   stage: Stage;
-  chains?: Ref<Chain[]>; // they have the earlier stages; absent for the first stage
+  chains?: Ref<Chain[]>; // the chains up to the previous stage; absent for the first stage
   adapter?: Digest; // default: the base model
   shard?: Shard; // then only the chains of some problems are sampled
-  shards?: ShardResult<Chain[]>[]; // what all shards sampled; then they are only joined
+  shards?: ShardResult<Chain[]>[]; // the samples of all shards, which are then only joined
 }
 
 export interface GenerateReasoningOutput {
@@ -35,7 +35,7 @@ export const generateReasoning = result<GenerateReasoningInput, GenerateReasonin
 export interface SampleChainsInput extends SamplingPolicy, Pick<GenerateReasoningInput, 'run' | 'batch'> {
   stages: Stage[]; // the stages of a chain, in their order
   shard?: Shard; // then only the chains of some problems are sampled
-  shards?: ShardResult<Chain[]>[][]; // what all shards sampled in each stage; then they are only joined
+  shards?: ShardResult<Chain[]>[][]; // the samples of all shards in each stage, which are then only joined
 }
 
 export interface SampleChainsOutput extends GenerateReasoningOutput {
@@ -76,7 +76,7 @@ export const sampleChains = sequence<SampleChainsInput, SampleChainsOutput>(
   },
 );
 
-/** Tests are written for all stages of one random chain per problem, for selected targets, or for a random stage of each chain. */
+/** What gets tests: all stages of one random chain per problem, selected targets, or a random stage of each chain. */
 export type TestTargets =
   | { kind: 'all-stages'; chains: Ref<Chain[]>; position?: Position }
   | { kind: 'selected'; targets: Ref<TestTarget[]>; position: Position }
@@ -87,7 +87,7 @@ export interface GenerateTestsInput extends SamplingPolicy {
   targets: TestTargets;
   samples: number;
   shard?: Shard; // then only the turns of some targets are sampled
-  shards?: ShardResult<TestBatch>[]; // what all shards sampled; then they are only joined
+  shards?: ShardResult<TestBatch>[]; // the samples of all shards, which are then only joined
 }
 
 export interface GenerateTestsOutput {

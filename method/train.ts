@@ -21,8 +21,8 @@ export interface ComputeRewardsInput {
   role: Role;
   position: Position;
   verdicts: Ref<SuiteVerdicts[]>;
-  chains?: Ref<Chain[]>; // given for the generator
-  tests?: Ref<TestBatch>; // given for the discriminator
+  chains?: Ref<Chain[]>; // only for the generator
+  tests?: Ref<TestBatch>; // only for the discriminator
   replayBuffer: Ref<ReplayBuffer>;
 }
 
@@ -148,8 +148,8 @@ export interface TrainPolicyInput
   rolloutSeconds: number; // includes the generation
   /** What both roles sampled for the step. Absent in steps that an earlier version planned. */
   sampled?: Omit<CountAnswersInput, 'run'>;
-  sandboxFaultRate?: number | undefined; // absent if no attempt failed
-  alarms?: AlarmState | undefined; // the state after the previous step
+  sandboxFaultRate?: number | undefined; // the share of sandbox attempts that failed; absent if none failed
+  alarms?: AlarmState | undefined; // the state of the alarms after the previous step
   /** Given at the end of an epoch. A policy without an adapter uses the adapter that this step trains. */
   evaluation?: (Omit<GenerateEvaluationInput, 'run'> & { policies: Record<Role, SamplingPolicy> }) | undefined;
 }
@@ -212,7 +212,7 @@ export const trainPolicy = sequence<TrainPolicyInput, TrainPolicyOutput>(
         ...input.evaluation,
         policies: { generator: { adapter, ...generator }, discriminator: { adapter, ...discriminator } },
       }));
-    await call(recordMetrics, { run, metrics }); // last: a step that fails before this and is skipped has no record
+    await call(recordMetrics, { run, metrics }); // comes last, so that a step that fails and is skipped has no record
     await call(removeUpdateFiles, { run });
     return {
       state: updated.state,

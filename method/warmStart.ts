@@ -14,7 +14,7 @@ export interface AnswerFreshInputsOutput {
   executions: number; // how many programs ran
 }
 
-/** The references answer fresh inputs, which gives the tests that the warm start teaches. */
+/** Runs the references on new inputs, which gives the tests that the warm start teaches. */
 export const answerFreshInputs = result<{ run: RunRef }, AnswerFreshInputsOutput>('answerFreshInputs', 2, {
   queue: 'sandbox',
   needs: 'sandbox',

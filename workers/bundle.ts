@@ -18,7 +18,7 @@ const TYPE = extname(import.meta.url);
 export async function workflowBundle(): Promise<string> {
   const name = `workflow-bundle-${await sourcesDigest()}.js`;
   const own = join(DIST, name);
-  const path = existsSync(own) || isWritable(DIST) ? own : join(cacheFolder(), name); // another user may have installed it
+  const path = existsSync(own) || isWritable(DIST) ? own : join(cacheFolder(), name); // DIST may belong to another user
   if (existsSync(path)) return path;
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(CODE, 'workflows', `index${TYPE}`),
@@ -38,7 +38,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Digest of everything that workflows import: our code, and the versions of the packages that we use. */
+/** The digest of everything that workflows import: our code, and the versions of the packages that we use. */
 async function sourcesDigest(): Promise<string> {
   const hash = createHash('sha256');
   for (const folder of ['workflows', 'method', 'core']) {
@@ -52,7 +52,7 @@ async function sourcesDigest(): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Undefined if it is not installed. */
+/** The installed version of a package; undefined if the package is not installed. */
 async function installedVersion(name: string): Promise<string | undefined> {
   const { paths } = createRequire(import.meta.url).resolve;
   for (const folder of paths(name) ?? []) {

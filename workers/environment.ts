@@ -12,6 +12,6 @@ export function secondsOf(variable: string, env: NodeJS.ProcessEnv, otherwise: n
 
 const HANG_SECONDS = 120;
 
-/** For how long an activity may be silent, in ms. @throws GauntletError BAD_CONFIG */
+/** How long an activity may make no progress, in ms. @throws GauntletError BAD_CONFIG */
 export const hangBound = (env = process.env): number =>
   1000 * secondsOf('GAUNTLET_HANG_SECONDS', env, HANG_SECONDS) || Number.POSITIVE_INFINITY;

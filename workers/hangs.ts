@@ -11,15 +11,15 @@ const MAX_TICK_MS = 1000;
 
 interface Call {
   name: string;
-  bounds?: number; // how many times the usual bound it may take
-  limitMs?: number; // a time of its own, which is added to the bound
+  bounds?: number; // the call may take this many times the usual bound
+  limitMs?: number; // the call's own time limit, which is added to the bound
 }
 
-/** What one activity does, and for how long it has not advanced. */
+/** The calls that one activity is making, and how long it has not advanced. */
 class Progress {
   private readonly calls: Call[] = []; // the latest call is the last one
   private silentMs = 0;
-  private scale = 1; // multiplies the bound
+  private scale = 1; // a factor of the bound for this activity
 
   constructor(
     private readonly boundMs: number,
@@ -50,7 +50,7 @@ class Progress {
     this.scale = Math.max(this.scale, times);
   }
 
-  /** Ticks are counted, because a clock goes on while the machine sleeps. @returns the silent ms of a call that hangs */
+  /** Counts time in ticks, because a clock also runs while the machine sleeps. @returns the silent ms of a call that hangs */
   tick(ms: number): number | undefined {
     this.silentMs += ms;
     const times = Math.max(this.scale, ...this.calls.map(({ bounds = 1 }) => bounds));

@@ -11,7 +11,7 @@ import { batchOf, type Observer } from './observe.js';
 
 const STEP_SECONDS = 'gauntlet_step_seconds';
 export const HISTOGRAM_BUCKETS = { [STEP_SECONDS]: [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000] };
-const MAX_RUNS = 100; // runs of one process with a label of their own; a series cannot be removed
+const MAX_RUNS = 100; // the most runs of a process with their own label, because a series cannot be removed
 
 /** Records what activities do, and the memory of this process. `installRuntime` decides whether the metrics are served. */
 export function openMetrics(): { onMetrics: NonNullable<Deps['onMetrics']>; observer: Observer } {
@@ -71,7 +71,7 @@ function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => 
         alarm.set(kinds.has(kind) ? 1 : 0, { run: tags.run, alarm: kind });
     }
     for (const [role, shares] of Object.entries(metrics.answers ?? {})) {
-      const own = { ...tags, role }; // a step samples answers of both roles
+      const own = { ...tags, role }; // its own role, because a step samples answers of both roles
       cut.set(shares.cutRate, own);
       empty.set(shares.emptyRate, own);
       unfit.set(shares.unfitRate, own);
@@ -82,7 +82,7 @@ function stepMeter(meter: MetricMeter): (runId: string, metrics: RunMetrics) => 
 function sandboxObserver(meter: MetricMeter): Observer {
   const programs = meter.createCounter('gauntlet_programs_total', undefined, 'Programs that the sandbox executed');
   const faults = meter.createCounter('gauntlet_sandbox_faults_total', undefined, 'Calls that a sandbox fault ended');
-  for (const counter of [programs, faults]) counter.add(0); // so that the first fault is an increase
+  for (const counter of [programs, faults]) counter.add(0); // starts at 0, so that the first fault is an increase
   return (call) => {
     const jobs = call.port === 'sandbox' ? batchOf(call) : undefined;
     return ({ error }) => {

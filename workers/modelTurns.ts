@@ -1,5 +1,5 @@
-// One model call at a time uses the whole machine, whether it came by the queue of the role or by the private queue of
-// this worker, which runs use for as long as the worker is alive (workflows/modelWorker.ts).
+// Lets one model call at a time use the whole machine, whether it came by the queue of the role or by the private queue of this
+// worker. A run uses the private queue while the worker is alive (workflows/modelWorker.ts).
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Context } from '@temporalio/activity';
@@ -27,7 +27,7 @@ export class ModelTurns extends Turns {
 export const ownQueue = (): string =>
   `${TASK_QUEUES.gpu}/${hostname()}/${process.pid}-${randomBytes(4).toString('hex')}`;
 
-/** The activity by which a run claims its worker: this one, unless it is busy and another one may be idle. */
+/** The activity with which a run claims a worker. A busy worker lets others answer first, because another worker may be idle. */
 export function claiming(turns: Pick<ModelTurns, 'declineIfBusy'>, claim: ModelWorkerClaim) {
   return {
     async claimModelWorker(): Promise<ModelWorkerClaim> {

@@ -1,12 +1,12 @@
-// Tells observers about every call of an activity into what it depends on: traces, metrics, and the watch for activities that
-// hang. A new method of a port is observed like the others.
+// Tells observers (traces, metrics, and the watch for hanging activities) about every call that an activity makes into one of its
+// dependencies, which are called ports. A new method of a port is observed like the others.
 import type { Deps } from '../chains/scope.js';
 import type { ExecutionJob } from '../core/schema/execution.js';
 import { currentProgress } from './hangs.js';
 
 /** One call. An observer may replace its arguments before it is made. */
 export interface PortCall {
-  /** deps: opening a port, and work that belongs to none. */
+  /** `deps` stands for opening a port, and for work that belongs to no port. */
   port: 'deps' | 'store' | 'engine' | 'sandbox' | 'rollouts';
   target: object;
   method: string;
@@ -20,14 +20,14 @@ export interface Outcome {
   error?: unknown;
 }
 
-/** Called before a call. What it returns is called after it. */
+/** Called before a call. Returns a function that is called after the call. */
 export type Observer = (call: PortCall) => ((outcome: Outcome) => void) | undefined;
 
 /** The items of a call on a batch, such as sequences or programs. Undefined for other calls. */
 export const batchOf = ({ args: [first] }: PortCall): readonly object[] | undefined =>
   Array.isArray(first) && typeof first[0] !== 'number' ? first : undefined;
 
-/** The same dependencies, whose calls the observers see. */
+/** The same dependencies, but the observers see each call. */
 export function observedDeps(deps: Deps, observers: readonly Observer[]): Deps {
   const observe = <T extends object>(port: PortCall['port'], target: T, opening?: unknown): T =>
     new Proxy(target, {
@@ -82,13 +82,13 @@ function observed(call: PortCall, observers: readonly Observer[], work: () => un
   return result instanceof Promise ? result.then(succeed, fail) : succeed(result);
 }
 
-/** How many times the bound a call may take that reports nothing but ends by itself. */
+/** For calls that report nothing but end by themselves: how many times the usual bound they may take. */
 const OPENING = 15; // pulls and builds an image, tests a device, reads or quantizes weights
 const STORE = 5; // tries requests to a bucket again
 const REPORT = 3; // reads and draws a long run
-const PROGRAM_LIMITS = 10; // a guest has several programs, and one that reaches its limit runs again
+const PROGRAM_LIMITS = 10; // a guest runs several programs, and a program that reaches its limit runs again
 
-/** What the log says about calls that are not named `port.method`, and their bounds. */
+/** For calls that the log does not name `port.method`: their names in the log, and their bounds. */
 const OF_DEPS: Record<string, { name(subject: unknown): string; bounds: number }> = {
   engine: { name: (model) => `opening the model ${model}`, bounds: OPENING },
   sandbox: { name: () => 'opening the sandbox', bounds: OPENING },
@@ -97,7 +97,7 @@ const OF_DEPS: Record<string, { name(subject: unknown): string; bounds: number }
   renderReport: { name: () => 'rendering the report', bounds: REPORT },
 };
 
-/** Calls count as progress of the activity that makes them, and so does what they report. */
+/** Counts calls and their reports as progress of the activity that makes the calls. */
 export const progressObserver: Observer = (call) => {
   const progress = currentProgress();
   if (progress === undefined) return undefined;
@@ -129,6 +129,6 @@ const reporting = (options: Reporting | undefined, advance: () => void): Reporti
   },
 });
 
-/** A program that sleeps takes as long as its limit allows. */
+/** The longest time limit of the programs, because a program that sleeps uses all of its limit. */
 const programLimit = (jobs: readonly Partial<Pick<ExecutionJob, 'limits'>>[] = []): number =>
   1000 * PROGRAM_LIMITS * jobs.reduce((most, { limits }) => Math.max(most, limits?.wallSeconds ?? 0), 0);

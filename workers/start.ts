@@ -45,7 +45,7 @@ export interface StartOptions {
   sandbox?: RunConfig['sandbox']; // overrides the configuration of runs
   device?: Device; // the engine's device; overrides the configuration of runs
   log?: Logger;
-  /** Build of this worker's code. With a build id, the worker takes work of its own deployment version only. */
+  /** The build of this worker's code. With a build id, the worker takes only work of its own deployment version. */
   buildId?: string;
   /** Path of the workflow bundle; default: the bundle of this version. */
   workflows?: string;
@@ -53,7 +53,7 @@ export interface StartOptions {
   deps?: (searchAttributes: boolean) => Promise<OpenDeps>;
   /** Outermost interceptors of every activity. */
   activityInterceptors?: ActivityInterceptorsFactory[];
-  /** Prints lines for people, e.g. which sandbox is used; default: the log. */
+  /** Prints a line for people, e.g. which sandbox is used; by default, the line goes to the log. */
   say?: (line: string) => void;
   /** ADDRESS:PORT at which this process serves metrics; only the first workers of a process can set it. */
   metrics?: string;
@@ -66,10 +66,10 @@ export interface RunningWorkers {
   shutdown(): Promise<void>;
 }
 
-const DEFAULT_GRACE_SECONDS = 3; // Ctrl-C should end a command soon
-const CLOSE_MS = 5_000; // a model that hangs does not close
+const DEFAULT_GRACE_SECONDS = 3; // short, because Ctrl-C should end a command soon
+const CLOSE_MS = 5_000; // the longest wait for a model to close, because a hanging model never does
 
-/** Activities at a time. A model call or a batch of programs uses the whole machine; CPU activities are small. */
+/** How many activities run at a time. A model call or a batch of programs uses the whole machine; CPU activities are small. */
 const CONCURRENT: Record<Exclude<WorkerRole, 'orchestrator'>, number> = { gpu: 1, sandbox: 1, cpu: 4 };
 
 export async function startWorkers(options: StartOptions): Promise<RunningWorkers> {

@@ -14,7 +14,7 @@ export async function openTracing(env: NodeJS.ProcessEnv = process.env): Promise
   return opened;
 }
 
-/** Sends what is left. A collector that does not answer is no reason to fail. */
+/** Sends the remaining spans. Does not fail if the collector does not answer. */
 export async function closeTracing(): Promise<void> {
   const tracing = await opened?.catch(() => undefined);
   opened = undefined;

@@ -65,7 +65,7 @@ export function startTracing(): Tracing {
   };
 }
 
-/** Leaves out questions: a command that follows a run asks more than once per second, which would be most spans of a trace. */
+/** Makes no spans for queries: a command that follows a run sends several per second, which would be most spans of a trace. */
 class ClientInterceptor extends OpenTelemetryWorkflowClientInterceptor {
   override query(input: WorkflowQueryInput, next: Next<WorkflowClientInterceptor, 'query'>) {
     return next(input);
@@ -75,7 +75,7 @@ class ClientInterceptor extends OpenTelemetryWorkflowClientInterceptor {
   }
 }
 
-/** Reports the first failure only: each lost batch is one. */
+/** Reports only the first failure, because every lost batch is a failure. */
 function failureReporter(): (failure: unknown) => void {
   let reported = false;
   return (failure) => {
@@ -85,7 +85,7 @@ function failureReporter(): (failure: unknown) => void {
   };
 }
 
-/** The SDK logs an error as JSON. */
+/** The reason of a failure, which the SDK logs as JSON. */
 function reasonOf(failure: unknown): string {
   const text = failure instanceof Error ? failure.message : String(failure);
   const message = /"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text;
@@ -138,7 +138,7 @@ const endOf =
 
 const tracer = () => trace.getTracerProvider().getTracer('gauntlet', undefined, { schemaUrl: SCHEMA_URL });
 
-/** A span below the one that is active. */
+/** Begins a span below the active span. */
 const begin = (name: string, attributes: Attributes): Span =>
   tracer().startSpan(name, { kind: SpanKind.INTERNAL, attributes });
 

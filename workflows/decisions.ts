@@ -4,7 +4,7 @@ import type { RunConfig } from '../core/schema/config.js';
 import type { RunFailure, RunProgress } from '../core/schema/run.js';
 import type { ProgressUpdate } from './runState.js';
 
-/** What waiting for a decision needs. The workflow provides it with Temporal. */
+/** The functions that a wait for a decision needs. The workflow implements them with Temporal. */
 export interface DecisionHost {
   monitor: { readonly progress: RunProgress; update(change: ProgressUpdate): void };
   /** The accepted requests; a change may set another limit for the wait. */
@@ -14,14 +14,14 @@ export interface DecisionHost {
   showWaiting(isWaiting: boolean): void;
 }
 
-/** Waits until the function returns true. With a limit, returns whether it did within the limit. */
+/** Waits until the function returns true. With a limit, returns whether that happened within the limit. */
 interface Condition {
   (holds: () => boolean): Promise<void>;
   (holds: () => boolean, limitMs: number): Promise<boolean>;
 }
 
 export class Decisions {
-  /** The settings that are in effect. Undefined until the run was prepared: its failures then end it. */
+  /** The current failure settings. Undefined until the run is prepared: before that, a failure ends the run. */
   settings: RunConfig['failure'] | undefined;
   private failure: RunFailure | undefined; // the failure that needs a decision
   private decision: Decision | undefined;
@@ -54,7 +54,7 @@ export class Decisions {
       return this.decision ?? 'abort';
     } finally {
       showWaiting(false);
-      // also if the wait is cancelled, because another worker has computed the shard meanwhile
+      // needed even if the wait is cancelled because another worker has meanwhile computed the shard
       this.failure = undefined;
       this.decision = undefined;
       monitor.update({ state, failure: undefined });

@@ -23,8 +23,8 @@ export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
   problems: number;
   samples: number; // chains of each problem
   temperature: number;
-  tokens: number; // how many the policy sampled
-  /** What was measured: chains and their verdicts on hidden tests. */
+  tokens: number; // how many tokens the policy sampled
+  /** The artifacts that were measured: chains and their verdicts on hidden tests. */
   artifacts: Pick<RunRef, 'config' | 'problems'> & {
     chains: Ref<Chain[]>;
     verdicts: Ref<SuiteVerdicts[]>;
@@ -34,7 +34,7 @@ export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
 }
 
 const SAMPLES = 5; // chains of each problem
-const MUTANTS = 20; // mutants of each reference
+const MUTANTS = 20; // the most mutants of each reference
 
 export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): Promise<EvaluateCheckpointResult> {
   try {

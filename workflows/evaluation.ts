@@ -1,6 +1,6 @@
 // Evaluates a policy on a fixed batch of held-out problems, judged by hidden tests. The end of an epoch is evaluated on
 // the validation split and its checkpoint is committed with the result. The models write first; the sandbox judges
-// while the next step samples. The results of all parts are stored, so what did not change since the last evaluation costs nothing.
+// while the next step samples. The results of all parts are stored, so a part that has not changed costs nothing.
 import { endsEpoch, planOf } from '../core/run/schedule.js';
 import { checkpointName } from '../core/schema/checkpoint.js';
 import type { RunConfig } from '../core/schema/config.js';
@@ -21,7 +21,7 @@ interface Evaluation {
   samples?: EvaluationSamples | undefined; // given if the last step of the epoch wrote them already
 }
 
-/** @returns the chains on the split that tests are written for, and the verdict, which is still being computed */
+/** @returns the chains of the split for which tests are written, and a promise of the verdict */
 export async function evaluate(
   context: RunContext,
   state: OpeningState,
@@ -33,19 +33,19 @@ export async function evaluate(
     generator: samplingPolicy(policy.generator),
     discriminator: samplingPolicy(policy.discriminator),
   };
-  const isWarmStart = stage === 0 && next > 0; // after it, tests are written for its own chains
+  const isWarmStart = stage === 0 && next > 0; // after the warm start, tests are written for this policy's chains
   const base = isWarmStart ? 'sampled' : baseChains[split];
   const input = { run, ...evaluationBatch(config, split), greedy, base, policies };
   const samples = given ?? (await modelCall(context, state)(generateEvaluation, input));
   return { chains: samples.base, verdict: context.call()(judgeEvaluation, { run, samples, target }) };
 }
 
-/** What the models write for an evaluation of a split. */
+/** The batch of an evaluation of a split: the number of problems, and the stages of the chains. */
 export function evaluationBatch({ evaluation, stages }: RunConfig, split: 'validation' | 'test') {
   return { split, problems: split === 'test' ? evaluation.testProblems : evaluation.problems, stages };
 }
 
-/** Moves on to the next step. After the last step of an epoch, the epoch is closed. */
+/** Moves on to the next step. After the last step of an epoch, it closes the epoch. */
 export async function advance(context: RunContext, state: RunState, samples?: EvaluationSamples): Promise<RunState> {
   const moved = { ...state, next: state.next + 1 };
   return endsEpoch(planOf(state), state.next) ? closeCurrentEpoch(context, moved, samples) : moved;

@@ -1,9 +1,9 @@
-// Failures of activities: how people read them, and how a person skips a step after one.
+// Failures of activities: describes them for people, and lets a person skip a step after a failure.
 import { ActivityFailure, ApplicationFailure, isCancellation, TemporalFailure } from '@temporalio/workflow';
 import { NO_USAGE } from '../core/run/budget.js';
 import type { RunFailure } from '../core/schema/run.js';
 
-/** A person decided to skip the current step: nothing that it computed is kept. */
+/** Thrown if a person decides to skip the current step. No result of the step is kept. */
 export class StepSkipped extends Error {
   spent = NO_USAGE; // what the step has used so far
 

@@ -17,11 +17,11 @@ import type { Activity, Call } from '../method/activity.js';
 import { describeFailure, StepSkipped } from './failures.js';
 import type { Destination, ModelWorker } from './modelWorker.js';
 
-/** A call of an activity. With a destination, only that worker takes it. */
+/** The next inner layer's call of an activity. With a destination, only that worker takes the activity. */
 export type Next = <I, O>(activity: Activity<I, O>, input: I, destination?: Destination) => Promise<O>;
 export type Layer = (next: Next) => Next;
 
-/** What the calls of a step used so far. */
+/** Adds up what the calls of a step have used so far. */
 export class Meter {
   used = NO_USAGE;
   generationSeconds = 0; // time of the activities that sample tokens
@@ -137,7 +137,7 @@ export interface CallSettings {
   maxAttempts?(): number | null;
   /** Called if an activity failed and no retry can fix it. Absent: the failure ends the workflow. */
   decide?(failure: RunFailure): Promise<Decision>;
-  /** Absent: any model worker takes any of the work. */
+  /** The worker that does the run's model work. Absent: any model worker does it. */
   modelWorker?: ModelWorker;
 }
 

@@ -1,6 +1,6 @@
 // Model work of a run goes to one worker for as long as that worker is alive: it has the weights in memory, and the keys
-// and values of the chains that it wrote. If it does not take work in time, the run claims another worker, which computes
-// what is missing again, bit for bit. This is Temporal's pattern of a worker-specific task queue.
+// and values of the chains that it wrote. If the worker does not take work in time, the run claims another one, which computes
+// missing results again, bit for bit. This is Temporal's pattern of a worker-specific task queue.
 import {
   ActivityFailure,
   type ActivityOptions,
@@ -65,7 +65,7 @@ const wasNotTaken = (error: unknown): boolean =>
 const isExhausted = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.retryState === 'MAXIMUM_ATTEMPTS_REACHED';
 
-/** Undefined if no worker answers. */
+/** Asks for a worker to claim. Undefined if no worker answers. */
 const claimWorker = (): Promise<ModelWorkerClaim | undefined> =>
   claimModelWorker().catch((error: unknown) => {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;

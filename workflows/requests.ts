@@ -15,7 +15,7 @@ type Action = Pick<ControlMetrics, 'action' | 'fields' | 'reason' | 'spent'>;
 
 export async function applyRequests(context: RunContext, before: RunState): Promise<RunState> {
   const { requests, onProgress, waitForRequest } = context;
-  let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // this throws the failure of the evaluation
+  let state = context.evaluation?.failed ? await settleEvaluation(context, before) : before; // throws the failure of the evaluation
   let isResting = false;
   while (state.stopped === undefined) {
     const record = state.recordedRequests.find((each) => isRecordedAt(each, state));
@@ -76,7 +76,7 @@ async function applyAction(context: RunContext, state: RunState, action: Action)
   }
 }
 
-/** The plan of the steps done stays as it was. If the change ends the current epoch, its checkpoint is written. */
+/** Applies a change. The steps done stay in the plan. If the change ends the current epoch, its checkpoint is written. */
 async function changeConfig(context: RunContext, state: RunState, fields: Record<string, unknown>): Promise<RunState> {
   const plan = planOf(state);
   const last = state.next - 1;

@@ -19,14 +19,14 @@ import { type RunShards, shared } from './layers.js';
 export interface RunState extends SchedulePosition, RolloutState {
   config: RunConfig;
   step: number; // how many policy updates are done in the whole run
-  seconds: number; // time of training activities, without evaluations
+  seconds: number; // the time of training activities, without evaluations
   used: Usage; // what the training steps used
   latestUsage: Partial<Record<Role, Usage>>; // what the latest step of each role used
   checkpointStep?: number; // `step` at the latest checkpoint
   best: { name: string; score: number; policy: PolicyState };
   validation: Partial<EvaluationRates>; // the rates of the latest evaluation
   before: EvaluationRates; // the rates of the base model on the test split
-  baseChains: Partial<Record<'test' | 'validation', Ref<Chain[]>>>; // sampled by the base model, or after the warm start
+  baseChains: Partial<Record<'test' | 'validation', Ref<Chain[]>>>; // of the base model, or of the policy after the warm start
   warmStart?: WarmStart; // what the warm start has done so far
   alarms?: AlarmState | undefined; // what the alarms remember of the steps of this run
   records: number; // how many control records are written
@@ -45,7 +45,7 @@ export function withTrained({ config, policy }: RunState, role: Role, trained: R
   return config.mode === 'unified' ? { generator: next, discriminator: next } : { ...policy, [role]: next };
 }
 
-/** The start of a stage. With adapters per stage, the stages before it keep those that they have now. */
+/** The state at the start of a stage. With adapters per stage, earlier stages keep the adapters that they have now. */
 export function enterStage(state: RunState, stage: RunState['stage']): RunState {
   const entered: RunState = { ...state, stage, next: 0, plan: undefined };
   const earlier = state.config.stages.filter((each) => each < stage);
@@ -70,7 +70,7 @@ export interface StepResult {
 
 /** What executes a run: a Temporal workflow, or a program that calls the activities itself. */
 export interface RunHost {
-  /** @param step the label of the step that the calls belong to; a failed call of a step can skip it */
+  /** @param step the label of the step to which the calls belong; if a call of a step fails, a person may skip the step */
   call(step?: string): Call;
   onProgress(update: ProgressUpdate): void;
   /** Called after the run was prepared and after each live change. */
@@ -82,11 +82,11 @@ export interface RunHost {
   continueAsNew(state: RunState): Promise<never>;
   /** Runs the shards of a batch at the same time. */
   runShards: RunShards;
-  /** The time for records, ISO 8601. */
+  /** The current time for records, in ISO 8601. */
   now(): string;
 }
 
-/** Executes a run in this process: nobody controls it, and it is one execution. */
+/** Executes a run in this process, as a single execution that nobody controls. */
 export const localHost = (call: Call): RunHost => ({
   call: () => call,
   onProgress: () => undefined,

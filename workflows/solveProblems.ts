@@ -13,13 +13,13 @@ import { unwrapFailure } from './failures.js';
 import { temporalCall } from './layers.js';
 
 export interface SolveProblemsResult {
-  solved: number; // problems with a sample that passes all its tests
+  solved: number; // the number of problems with a sample that passes all tests of the problem
   problems: number;
   solutions: Ref<Solution[]>;
   skipped?: Ref<Rejected[]>; // problems that do not fit into the models' context
   chains: Ref<Chain[]>;
   verdicts: Ref<SuiteVerdicts[]>;
-  views: Ref<ChainView[]>; // what people read
+  views: Ref<ChainView[]>; // the chains in a form for people
   tests?: Ref<TestBatch>;
 }
 

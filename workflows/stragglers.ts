@@ -1,5 +1,5 @@
-// Gives shards that take much longer than the others to another worker as well. Both compute the same result, and the
-// first one is used.
+// Gives a shard that takes much longer than the others to a second worker as well. Both workers compute the same result, and the
+// first result is used.
 import { CancellationScope, sleep } from '@temporalio/workflow';
 import type { RunShards } from './layers.js';
 
@@ -33,7 +33,7 @@ function firstHalf(promises: readonly Promise<unknown>[]): Promise<void> {
     for (const promise of promises)
       promise.then(
         () => --left === 0 && resolve(),
-        () => undefined, // its own caller reports the failure
+        () => undefined, // the caller of this promise reports the failure
       );
   });
 }

@@ -14,7 +14,7 @@ import { warmStartStep } from './warmStart.js';
 
 const ROLLOUTS = { generator: generatorRollout, discriminator: discriminatorRollout };
 
-/** @throws StepSkipped if a person decides to skip the step after a failure. It says what the step has used. */
+/** @throws StepSkipped if a person decides to skip the step after a failure. The error says what the step has used. */
 export async function trainStep(context: RunContext, state: RunState, planned: PlannedStep): Promise<RunState> {
   const { phase, epoch, role, step } = planned;
   const place = state.stage === 0 ? '' : `stage ${state.stage} · `;
@@ -82,7 +82,7 @@ function trainingInput(state: RunState, position: Position) {
   };
 }
 
-/** The adapters of both roles after this step. The adapter that the step trains is still missing. */
+/** The adapters of both roles after this step, without the adapter that the step will train. */
 function policiesAfter({ policy, config }: RunState, trained: Role) {
   const policyOf = (role: Role): SamplingPolicy => {
     const { adapter, ...frozen } = samplingPolicy(policy[role]);

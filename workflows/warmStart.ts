@@ -39,7 +39,7 @@ export function withBest(state: RunState, role: Role): RunState {
   return { ...state, policy: withTrained(state, role, { ...state.policy[role], adapter: best.adapter, optimizer }) };
 }
 
-/** Evaluates the policy after the warm start on the test split. From now on, the tests of evaluations are written for its chains. */
+/** Evaluates the policy after the warm start on the test split. From now on, evaluations write tests for this policy's chains. */
 export async function finishWarmStart(context: RunContext, state: RunState): Promise<RunState> {
   const { step, policy, warmStart, baseChains } = state;
   if (warmStart === undefined || state.stopped !== undefined) return state;

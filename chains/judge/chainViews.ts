@@ -78,7 +78,7 @@ export function shownCall(
   };
 }
 
-/** A test and what it says about a program. @param verdicts of the program on the suite */
+/** A test as shown to people, with the program's verdict on it. @param verdicts the program's verdicts on the suite */
 export const shownTest = (
   test: ValidatedTest,
   { entry }: Pick<Problem, 'entry'>,

@@ -16,7 +16,7 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const { byId } = await readProblems(scope.store, input.run.problems);
   const bookOf = await bookReader(scope, input, config);
   const { per, suite } = input;
-  // variants help to reward and to choose programs; measurements and rewards of the discriminator use what was written
+  // variants help to reward and to choose programs; measurements and discriminator rewards use only what the model wrote
   const addsVariants = config.discriminator.writer === 'hybrid' && per === 'problem' && suite === 'baseline';
   const tasks = (await readTasks(scope, input, byId)).map((task) => ({
     ...task,
@@ -56,7 +56,7 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
   });
 }
 
-/** The tests of the mistake book that join the suite of a problem. */
+/** Reads the mistake book. The returned function gives the tests of the book that join the suite of a problem. */
 async function bookReader(
   { store }: Scope,
   { replayBuffer }: ExecuteSuiteInput,

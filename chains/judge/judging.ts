@@ -84,7 +84,7 @@ export async function judgeTasks(
     return runPrograms(sandbox, config.limits, all, options);
   };
   const onSuites = await run(built.map(({ suite }) => suite.map(({ test }) => test)));
-  const onVariants = await run(built.map(({ variants }) => variants)); // separate runs, which take no time from the suite
+  const onVariants = await run(built.map(({ variants }) => variants)); // separate runs, which use no time of the suite's runs
   const judged = tasks.map((task, t): SuiteVerdicts => {
     const { suite, turns, variants } = built[t]!;
     const votes = oracle.votes(task.problem);
@@ -134,7 +134,7 @@ export function parseTests(text: string, problem: Called, config: RunConfig): { 
   return { tests, lost: unusableTests(salvage, testsPerTurn) };
 }
 
-/** Measurements use the reference wherever there is one; rewards only if the run allows it. */
+/** Measurements use the reference if the problem has one. Rewards use it only if the run allows it. */
 const isVotedOn = (problem: Problem, suite: JudgingTask['suite'], { reference }: RunConfig): boolean =>
   problem.referenceSolution === undefined || (reference === 'none' && suite === 'baseline');
 
@@ -142,7 +142,7 @@ type UsableTest = Required<Pick<ValidatedTest, 'args' | 'expected'>> & Pick<Vali
 
 /**
  * Valid tests join the given tests, and so do corrected ones if the reward scheme corrects tests.
- * @param use a valid or corrected test; undefined: it cannot be used
+ * @param use returns a valid or corrected test; undefined if the test cannot be used
  */
 function buildSuite(
   given: readonly GivenTest[],
@@ -170,7 +170,7 @@ function buildSuite(
   return { suite, turns };
 }
 
-/** Programs of a problem, '' if there is none, and the tests that judge them. */
+/** Programs of a problem ('' for a missing program), and the tests that judge these programs. */
 interface ProgramSuite {
   problem: Problem;
   programs: readonly string[];

@@ -42,11 +42,11 @@ export async function measureEvaluation(scope: Scope, input: MeasureEvaluationIn
   return { results: await store.putJson(results), metrics: Object.fromEntries(metrics) };
 }
 
-/** The verdicts on the given tests, which are hidden or baseline tests. */
+/** By program: the verdicts on the given tests of the suite, which are hidden or baseline tests. */
 const onGivenTests = ({ suite, verdicts }: SuiteVerdicts): Verdict[][] =>
   verdicts.map((own) => own.filter((_, i) => suite[i]!.origin === 'baseline'));
 
-/** The places in the suite of the written tests that are valid, in their order. Some are also given. */
+/** The indices in the suite of the valid tests that the model wrote, in order. A written test may equal a given test. */
 const validTests = ({ turns }: SuiteVerdicts): Set<number> =>
   new Set(turns.flatMap(({ tests }) => tests.flatMap((test) => (isValid(test) ? test.suite! : []))));
 
@@ -57,7 +57,7 @@ function programsOf(
   const solved = onGivenTests(hidden).map(passesAll);
   const valid = validTests(hidden);
   const votes = hidden.verdicts.map((own) => countPassed(own.filter((_, i) => valid.has(i))));
-  const best = solved.filter((_, i) => votes[i] === Math.max(...votes)); // programs with equally many votes share the choice
+  const best = solved.filter((_, i) => votes[i] === Math.max(...votes)); // programs with equally many votes have equal chances
   return {
     samples: solved.length,
     solved: solved.filter(Boolean).length,
@@ -75,12 +75,12 @@ function testsOf(judged: SuiteVerdicts): Pick<ProblemResult, 'written' | 'valid'
     written: tests.length + turns.reduce((sum, { lost }) => sum + lost, 0),
     valid: tests.filter(({ valid }) => valid).length,
     inputs: new Set(tests.map(({ inputs }) => inputs)).size,
-    mutants: new Set(kills.flat()).size, // the others may be equivalent to the reference
+    mutants: new Set(kills.flat()).size, // a mutant that no test kills may be equivalent to the reference
     killed: new Set(first.flatMap((i) => kills[i] ?? [])).size,
   };
 }
 
-/** Whether a valid test fails the base model's program, if it fails a hidden test. */
+/** Whether a valid written test catches the base model's program. Returns 'none' if it passes every hidden test. */
 function attackOn(judged: SuiteVerdicts | undefined): ProblemResult['attack'] {
   if (!judged || onGivenTests(judged)[0]!.every((verdict) => verdict === 'pass')) return 'none';
   return judgedTurns(judged).some(({ tests }) => tests.some(({ valid, caught }) => valid && caught))

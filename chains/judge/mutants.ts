@@ -6,7 +6,7 @@ import { judgeSuites } from '../../sandbox/judgeSuites.js';
 import { mutantsOf } from '../../sandbox/mutants.js';
 import { batchOptions, type Scope } from '../scope.js';
 
-/** Adds which mutants of its problem's reference fail each test of a suite. `problems[i]` belongs to `judged[i]`. */
+/** Records for each test of a suite which mutants of the reference fail it. `problems[i]` is the problem of `judged[i]`. */
 export async function withMutants(
   scope: Scope,
   config: RunConfig,

@@ -93,7 +93,7 @@ function questionOf(asked: readonly Asked[]): Question {
   };
 }
 
-/** The reference on all inputs; or each distinct program on the given tests, then on the inputs. */
+/** Jobs that run the reference on all inputs, or run each distinct program on the given tests and then on the inputs. */
 function jobsOf({ problem, votes, programs, inputs, turns }: Question, { limits }: RunConfig): ExecutionJob[] {
   const { id, entry, calling, baselineTests: given, referenceSolution } = problem;
   const common = { entry, calling, limits: timeOfTurns(limits, turns) };

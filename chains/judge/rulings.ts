@@ -33,7 +33,7 @@ export async function ruleTests(
   const ask = (problem: Problem, entry: Function, args: Value[]): void => {
     if (problem[entry] !== undefined) asked.set(keyOf(problem, entry, args), { problem, entry, args });
   };
-  const turnsOf = new Map<string, number>(); // how many turns of a problem have tests
+  const turnsOf = new Map<string, number>(); // problem id → number of turns that have tests
   for (const { problem, turns } of written) {
     const { length } = turns.filter(({ tests }) => tests.length > 0);
     turnsOf.set(problem.id, (turnsOf.get(problem.id) ?? 0) + length);
@@ -74,7 +74,7 @@ export async function ruleTests(
   };
 }
 
-/** The time of one program for each turn: slow inputs of one sample should not make the tests of the others invalid. */
+/** Allows the time of one program for each turn, so that slow inputs of one sample do not make other samples' tests invalid. */
 export const timeOfTurns = (limits: Limits, turns: number): Limits => ({
   ...limits,
   cpuSeconds: turns * limits.cpuSeconds,

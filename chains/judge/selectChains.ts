@@ -26,7 +26,7 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   const { stage, step } = input.position;
   const random = new RandomStream(config.seed, 'select', stage, step);
   const { entries } = replayBuffer.archive;
-  let archive = { entries: entries.filter(({ problemId }) => byId.has(problemId)) }; // a fork may have other problems
+  let archive = { entries: entries.filter(({ problemId }) => byId.has(problemId)) }; // a fork may have problems of its own
   let first = 0; // index of the problem's first chain; chains of a problem are adjacent
   const targets: TestTarget[] = [];
   for (const { problemId, candidates, verdicts } of judged) {
@@ -48,7 +48,7 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   };
 }
 
-/** With credit 'suffix' a random stage from the one in training on, otherwise that stage. */
+/** The stage in training, or with credit 'suffix' a random stage that is not before the stage in training. */
 function testedStage(config: RunConfig, trained: Stage, random: RandomStream): Stage {
   if (config.credit !== 'suffix') return trained;
   return random.choice(config.stages.filter((stage) => stage >= trained));

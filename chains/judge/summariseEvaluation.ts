@@ -16,7 +16,7 @@ export async function summariseEvaluation(scope: Scope, input: SummariseEvaluati
   if (input.sampled) add(await store.getJson(input.sampled), sampledRates);
   if (input.greedy) add(await store.getJson(input.greedy), (judged) => ({ greedyPassRate: passRate(judged) }));
   if (input.tests) {
-    // an evaluation has one program of a problem: without a reference, nothing judges its tests
+    // an evaluation has one program per problem: if the problem has no reference, nothing can judge the tests
     const judged = (await store.getJson(input.tests)).filter(({ votes }) => votes === undefined);
     const given = (some: SuiteVerdicts[]) => testRates(some.map(judgedTurns));
     if (judged.length > 0) {

@@ -1,4 +1,4 @@
-// Adds inputs to those that a discriminator wrote (`discriminator.writer: hybrid`): a dictionary changes what it wrote.
+// Adds inputs to the inputs that a discriminator wrote (`discriminator.writer: hybrid`): a dictionary changes written inputs.
 import { RandomStream } from '../../core/base/random.js';
 import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
 import { knownInputs } from '../../core/inputs/freshInputs.js';
@@ -7,9 +7,9 @@ import type { Problem, TestCase } from '../../core/schema/problem.js';
 
 type Input = Pick<TestCase, 'args'>;
 
-const VARIANTS = 100; // inputs of a problem in a step; a call costs little next to the start of a program
+const VARIANTS = 100; // the number of inputs per problem and step; starting a program costs far more than a call
 
-/** New inputs near those that were written, or near known ones if none was. Equal inputs, programs and seeds give equal ones. */
+/** New inputs near the written inputs, or near known inputs if none was written. Equal arguments give equal results. */
 export function drawVariants(
   problem: Problem,
   written: readonly Input[],

@@ -9,7 +9,7 @@ const BATCH = 8; // problems at a time
 
 type Examining = Pick<RunConfig, 'sandbox' | 'containers' | 'limits'>;
 
-/** Runs the health gate on problems, some at the same time. Gives what it found on each, in their order. */
+/** Runs the health gate on several problems at a time. Yields its finding for each problem, in the order of the problems. */
 export async function* examineProblems(scope: Scope, config: Examining, problems: readonly Problem[]) {
   const sandbox = await scope.deps.sandbox(config);
   const options = { limits: config.limits, signal: scope.signal };

@@ -28,7 +28,7 @@ import { modelDigests, readConfig } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 
 /**
- * The checkpoint that a run starts from. Undefined: no run matches the pattern, or none of their checkpoints fits. A run
+ * The checkpoint that a run starts from. Undefined if no run matches the pattern or no matching run's checkpoint fits. A run
  * that is prepared again keeps the checkpoint of its manifest.
  * @throws GauntletError NOT_FOUND | BAD_CHECKPOINT
  */
@@ -116,7 +116,7 @@ export async function loadInitialState(
 const KNOWN_FILES: ReadonlySet<string> = new Set(Object.values(CHECKPOINT_FILES));
 const isKnown = (path: string): boolean => KNOWN_FILES.has(path) || /\/stage_\d\//.test(path);
 
-/** Adapters fit only a base and a shape. Another version may have trained more than adapters. */
+/** Adapters fit only one base model and one shape. Another version of gauntlet may have trained more than adapters. */
 function checkCompatibility(checkpoint: Checkpoint, run: RunRef, config: RunConfig): void {
   const { metadata } = checkpoint;
   const fail = (what: string): never => {
@@ -164,7 +164,7 @@ export async function frozenAdapters(
   return Object.keys(frozen).length > 0 ? frozen : undefined;
 }
 
-/** A whole schedule begins anew; the rest of one goes on after the checkpoint, by the run's own N and K. */
+/** With `whole`, the schedule begins anew. With `rest`, it continues after the checkpoint, with the new run's N and K. */
 async function positionOf(store: Store, checkpoint: Checkpoint, config: RunConfig): Promise<Origin> {
   if (config.start?.schedule !== 'rest') return { step: 0, stage: 0, next: 0 };
   const { metadata } = checkpoint;

@@ -38,7 +38,7 @@ export async function prepareRun(
     runId,
     bases: { generator: generator.base, discriminator: discriminator.base },
     engine: config.engine,
-    config: await store.putJson({ ...identity, start: null }), // the states of the run contain its start
+    config: await store.putJson({ ...identity, start: null }), // the run's state contains its start
     problems: await store.putJson(problems),
   };
   let checkpoint = await findOrigin(scope, run, config);
@@ -82,7 +82,7 @@ async function findUnfit(scope: Scope, config: RunConfig, problems: ProblemSet):
   return (await partByFit(all, { readers, config, onProgress })).unfit;
 }
 
-/** Runs of a schedule share a configuration but not a seed. */
+/** The configuration with the seed of this run: runs of a schedule share a configuration, but not a seed. */
 export function seeded(config: RunConfig, runId: string): RunConfig {
   return config.seedFromRun ? { ...config, seed: deriveKey('run', runId)[0] } : config;
 }
@@ -122,6 +122,6 @@ function requireSplits(problems: ProblemSet, source: string): void {
   const others = bad.length === 0 ? '' : `; ${bad.length} cannot be used (${bad[0]}${bad.length > 1 ? ', …' : ''})`;
   throw new GauntletError(
     'BAD_INPUT',
-    `${source}: training needs at least three problems (train, validation, test), here are ${count}${others}`,
+    `${source}: training needs at least three problems (train, validation, test), but there are ${count}${others}`,
   );
 }

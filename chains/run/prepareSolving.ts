@@ -39,7 +39,7 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   const draws = measures && limit !== undefined;
   const { generator: reader, discriminator: testReader } = await openReaders(scope, config);
   const readers = { generator: reader, ...((measures || input.tests) && { discriminator: testReader }) };
-  // a run has already left out the problems that do not fit
+  // if a run solves at its end, it has already left out the problems that do not fit
   const { fitting, unfit } = input.run
     ? { fitting: all, unfit: [] }
     : await partByFit(all, {
@@ -79,7 +79,7 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   const trained = input.untrained ? undefined : loaded;
   const given = await solvingConfig(scope, input, loaded);
   const engine = await deps.engine(given.model, given.engine);
-  const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // it needs other settings than the tiny preset
+  const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not suit these models
   const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom' }, undefined) : given;
   const config = withModelDefaults(fitting, engine.info);
   const base = async (role: Role): Promise<BaseRef> => {
@@ -116,7 +116,7 @@ function checkBase({ metadata }: Checkpoint, config: RunConfig, role: Role, dige
   const hasOwn = role === 'discriminator' && config.discriminator.model !== null;
   throw new GauntletError(
     'BAD_MODEL',
-    `${modelOf(config, role)}: not the model that the ${role} of ${runId}/${name} was trained on; ${hasOwn ? 'put that one in its place' : 'name that one with --model'}`,
+    `${modelOf(config, role)}: not the model that the ${role} of ${runId}/${name} was trained on; ${hasOwn ? 'put that model in its place' : 'name that model with --model'}`,
   );
 }
 

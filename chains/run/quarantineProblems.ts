@@ -1,6 +1,6 @@
-// Leaves out problems that a run cannot use: those that do not fit into the models' context, and those of a file whose reference
-// fails its own tests (the health gate), because their rewards would be noise. The run's record gives the reason. The gate runs once per run, and once per store for equal problems in an equal sandbox: what it says is stored, unless a
-// limit decided it. With `healthGate: again`, what the store has does not count.
+// Leaves out problems that do not fit into the models' context, and problems of a file whose reference fails its own tests (the
+// health gate), because their rewards would be noise. The run's record gives the reasons. The store keeps the gate's verdicts for
+// equal problems in an equal sandbox, unless a limit decided them. With `healthGate: again`, a run ignores the kept verdicts.
 import { z } from 'zod';
 import { GauntletError } from '../../core/base/errors.js';
 import { type Ref, refTo } from '../../core/base/ref.js';
@@ -25,7 +25,7 @@ import type { Scope } from '../scope.js';
 import { examineProblems } from './loadAnswered.js';
 
 const PART = 256; // problems whose verdicts are stored together
-const GATE_VERSION = 3; // the version of stored verdicts; raise it whenever the gate would give others
+const GATE_VERSION = 3; // the version of stored verdicts; raise it whenever the gate's verdicts change
 
 const recordSchema = z.strictObject({
   problems: refTo<ProblemSet>(), // the set before problems were left out
@@ -34,7 +34,7 @@ const recordSchema = z.strictObject({
 });
 type Quarantine = z.infer<typeof recordSchema>;
 
-/** A reason that names a limit, or only uses its word: the next run examines the problem again. */
+/** Finds the word of a limit in a reason. The next run examines a problem with such a reason again. */
 const LIMITED = /\b(timeout|memory)\b/;
 
 export async function quarantineProblems(
@@ -64,7 +64,7 @@ function usable(set: ProblemSet, record: Quarantine): Record<Split, Problem[]> {
 }
 
 /**
- * Refuses problems of which too few fit, after the record is written: no decision of a person could help.
+ * Refuses a problem set of which too few problems fit, after the record is written. No decision of a person could help.
  * @throws GauntletError BAD_INPUT
  */
 export async function requireFitting(
@@ -84,14 +84,14 @@ export async function requireFitting(
   }
 }
 
-/** A set of problems as the run used it, if it is the set of the run; else the set as it is. */
+/** If this is the problem set of the run, the set without the problems that the run left out; otherwise the set unchanged. */
 export async function withoutQuarantined(store: Store, runId: string, set: ProblemSet): Promise<ProblemSet> {
   const record = await readParsed(store, runId, QUARANTINE, recordSchema);
   return record && record.problems === digestJson(set) ? healthyOf(set, record) : set;
 }
 
 function healthyOf({ rejected = [], ...set }: ProblemSet, { quarantined }: Quarantine): Record<Split, Problem[]> {
-  const out = new Set(quarantined.slice(rejected.length).map(({ id }) => id)); // rejected records are not in the set
+  const out = new Set(quarantined.slice(rejected.length).map(({ id }) => id)); // the set has no rejected records, which come first
   const healthy = (split: Split): Problem[] => set[split].filter(({ id }) => !out.has(id));
   return { train: healthy('train'), validation: healthy('validation'), test: healthy('test') };
 }
@@ -142,7 +142,7 @@ async function examineAll(scope: Scope, config: RunConfig, problems: Problem[], 
   return unhealthy;
 }
 
-/** Runs the gate on the problems whose verdict the store does not have, for the same limits and an equal sandbox. */
+/** Runs the gate on the problems for which the store has no verdict under the same limits and in an equal sandbox. */
 async function examinePart(
   scope: Scope,
   config: RunConfig,
@@ -164,7 +164,7 @@ async function examinePart(
   return unhealthy;
 }
 
-/** The last of the entries for these inputs, which counts, and the key of the next one: no row ever changes. */
+/** The latest entry for these inputs, which is the valid one, and the key for a newer entry. A stored entry never changes. */
 async function lastEntry(store: Store, inputs: object): Promise<{ key: string; last: Ref<Rejected[]> | undefined }> {
   let last: Ref<Rejected[]> | undefined;
   for (let entry = 0; ; entry++) {

@@ -92,7 +92,7 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
   });
 }
 
-/** Draws inputs near those of the problem's tests, as many as a prompt asks for; a dictionary adds known constants. Nothing is sampled. */
+/** Draws as many inputs as a prompt asks for, near those of the problem's tests, without a model. A dictionary adds constants. */
 async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
   const { byId } = await readProblems(scope.store, input.run.problems);
   const request = testRequest(config);
@@ -113,7 +113,7 @@ async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunCon
   return { turns, tokens: 0 };
 }
 
-/** Solving has no position in a schedule. */
+/** True for targets of a training step. Targets of solving have no position in a schedule. */
 const isTraining = (targets: TestTargets): boolean => targets.kind !== 'evaluation' && targets.position !== undefined;
 
 function drawPath(targets: TestTargets, config: RunConfig): KeyPart[] {

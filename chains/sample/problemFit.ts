@@ -1,4 +1,4 @@
-// Whether a problem fits into the context of the models. One that does not gets no answer, which would look like a failed program.
+// Checks whether a problem fits into the models' context. A model cannot answer a longer problem, which would look like a failure.
 import { setImmediate } from 'node:timers/promises';
 import { testRequest } from '../../core/prompts/prompts.js';
 import { promptOf } from '../../core/rl/trajectories.js';
@@ -33,7 +33,7 @@ export async function openReaders(scope: Scope, config: RunConfig): Promise<Read
   return { generator, discriminator: enabled && isModel(writer) ? discriminator : undefined };
 }
 
-/** Why the models cannot read a problem. Undefined if every prompt leaves room for an answer, however short earlier ones are. */
+/** Why the models cannot read a problem. Undefined if each prompt leaves room for an answer after the shortest earlier answers. */
 export function misfitOf(
   { generator, discriminator }: Readers,
   config: RunConfig,
@@ -60,7 +60,7 @@ export function misfitOf(
   return `the prompt for tests has ${longest} tokens, the model reads fewer than ${limit}: shorten the problem`;
 }
 
-/** Parts problems by whether they fit. Other work goes on between two problems. @param most stops after so many that fit */
+/** Separates problems that fit from others. Lets other work run in between. @param most stops after this many that fit */
 export async function partByFit<P extends Problem & { id: string }>(
   problems: readonly P[],
   { readers, config, most = Infinity, onProgress }: PartOptions,

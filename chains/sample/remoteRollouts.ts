@@ -1,4 +1,4 @@
-// Training rollouts from a server, if the configuration names one. The engine scores every answer again before anything
+// Samples training rollouts on a server, if the configuration names one. The engine scores every answer again before anything
 // depends on it: a server that has another adapter, another base or another temperature, or that makes up tokens, is found
 // here. Evaluations use the engine, so that every policy is measured with the same random draws.
 import { measureMismatch, type ScoredTokens } from '../../core/rl/importance.js';
@@ -71,9 +71,9 @@ async function requireSamePolicy(
   if (rolloutKl <= maxKl) return;
   await server.forget(adapter.name).catch(() => undefined);
   const kl = rolloutKl < 1e3 ? rolloutKl.toFixed(3) : 'more than 1000';
-  const causes = 'another base, an adapter that is not applied, or log-probs without the temperature';
+  const causes = 'another base model, an adapter that is not applied, or log-probs without the temperature';
   throw server.fault(
-    `its samples differ from the policy by ${kl} nats per token (rollouts.maxKl: ${maxKl}): it has ${causes}`,
+    `its samples differ from the policy by ${kl} nats per token (rollouts.maxKl: ${maxKl}): likely causes are ${causes}`,
   );
 }
 

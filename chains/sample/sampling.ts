@@ -14,7 +14,7 @@ export interface SamplingRow {
   key: readonly [number, number];
 }
 
-/** Replaces null in the sampling settings by what the model recommends, else by no temperature and no filter. */
+/** Replaces null in the sampling settings by the model's recommendation, or without one by temperature 1 and no filter. */
 export function withModelDefaults(config: RunConfig, { generation }: ModelInfo): RunConfig {
   const { sampling } = config;
   return {
@@ -55,7 +55,7 @@ export function stagePrompt(
   return chat.continuationTokens(PROMPTS[prompts].continuation(problem, stage), endTokenOf(last));
 }
 
-/** What samples the next turn of chains: the prompt of each, and its random key. */
+/** The input for sampling the next turn of each chain: its prompt and its random key. */
 export const stageRows = (
   { config, chat }: { config: RunConfig; chat: Chat },
   problemOf: (id: string) => PromptProblem,
@@ -144,6 +144,6 @@ export async function sampleTurns(
   return { turns, tokens };
 }
 
-/** Whether an answer that was cut has not ended the thinking which it or its prompt began. It holds nothing to judge. */
+/** Whether a cut answer ends within its thinking, which the answer or its prompt began. Such an answer has nothing to judge. */
 const thinks = (promptEnd: string, answer: string): boolean =>
   !answer.includes('</think>') && (/^\s*<think>/.test(answer) || /<think>\s*$/.test(promptEnd));

@@ -46,7 +46,7 @@ export async function computeRewards(scope: Scope, input: ComputeRewardsInput): 
   };
 }
 
-/** A group is a problem. All its samples share one suite. */
+/** Rewards programs. A group is the programs for one problem, which share one suite. */
 async function rewardGenerator(
   scope: Scope,
   input: ComputeRewardsInput,
@@ -87,7 +87,7 @@ export function generatorTerms(rule: RewardScheme, { suite, verdicts, candidates
 const isProgram = (candidate: SuiteVerdicts['candidates'][number] | undefined): boolean =>
   candidate !== undefined && !candidate.empty && !candidate.unparsed;
 
-/** The replay buffer after the judged suites. Programs that do not parse say nothing about a test. */
+/** Updates the mistake book with the judged suites. Programs that do not parse say nothing about a test. */
 function withBook(buffer: ReplayBuffer, rule: BookRule, judged: SuiteVerdicts[]): ReplayBuffer {
   const book = judged.reduce((known, { problemId, suite, verdicts, candidates }) => {
     const parsed = verdicts.filter((_, c) => isProgram(candidates[c]));
@@ -102,7 +102,7 @@ function withBook(buffer: ReplayBuffer, rule: BookRule, judged: SuiteVerdicts[])
   return { ...buffer, book };
 }
 
-/** A group is a target. Its valid tests join the pool of its problem. */
+/** Rewards tests. A group is the turns for one target. Their valid tests join the pool of the problem. */
 async function rewardDiscriminator(
   scope: Scope,
   input: ComputeRewardsInput,
@@ -141,7 +141,7 @@ export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig):
 
 export const judgedTurns = (one: SuiteVerdicts): JudgedTurn[] => one.turns.map((turn) => judgeTurn(one, turn));
 
-/** A turn's tests against the chain that they were written for. A target has one candidate only. */
+/** Judges the tests of a turn on the program that they were written for. A target has only one candidate. */
 export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
   const verdicts = one.verdicts[candidate];
   const judged = tests.map((test) => {

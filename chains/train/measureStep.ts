@@ -55,7 +55,7 @@ const resultOfTurn = (turn: JudgedTurn): SampleResult => ({
   tests: [...turn.tests.map(({ valid, caught }) => `${valid} ${caught}`).sort(), turn.lost].join(),
 });
 
-/** Each problem counts once. */
+/** Figures of the votes. Each problem counts once. */
 function voteFigures(judged: readonly SuiteVerdicts[]): StepFigures {
   const counts = [...new Map(judged.map(({ problemId, votes }) => [problemId, votes])).values()].flatMap(
     (one) => one ?? [],
@@ -68,7 +68,7 @@ function voteFigures(judged: readonly SuiteVerdicts[]): StepFigures {
   };
 }
 
-/** The share of each term in the sum of absolute terms. A sample whose reward has one term only compares nothing. */
+/** The share of each term in the sum of absolute terms, without samples whose reward has only one term. */
 function termShares(terms_S: readonly Term[][]): Record<string, number> {
   const sizes: Record<string, number> = {};
   for (const { name, weight, share } of terms_S.filter(({ length }) => length > 1).flat())
@@ -77,7 +77,7 @@ function termShares(terms_S: readonly Term[][]): Record<string, number> {
   return sum === 0 ? {} : Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, size / sum]));
 }
 
-/** For each program, whether it contains a value of its tests that the reference does not contain. */
+/** For each program, whether it contains a value of its tests. Values that the reference also contains do not count. */
 function areHardCoded(programs: string[], problem: Problem, values: Parameters<typeof tellingValues>[0][]): boolean[] {
   const { entry, calling, referenceSolution = '' } = problem;
   const own = calling?.style === 'stdio' ? undefined : entry; // a whole program is not a function
@@ -93,7 +93,7 @@ function areHardCoded(programs: string[], problem: Problem, values: Parameters<t
 const intersects = (some: Iterable<string>, others: ReadonlySet<string>): boolean =>
   [...some].some((value) => others.has(value));
 
-/** The length of the answer with the program. A cut answer does not show the length that the model wants. */
+/** The length of the answer that contains the program. Cut answers are left out, because the model would have written more. */
 function tokensOfProgram({ turns }: Chain): number[] {
   const last = turns.findLast(({ stage }) => stage === 5);
   return last === undefined || last.truncated ? [] : [last.answerTokens.length];

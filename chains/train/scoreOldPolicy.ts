@@ -59,7 +59,7 @@ async function joinScores(scope: Scope, shards: readonly ShardResult<PartialScor
   return { scores, earlierSeconds };
 }
 
-/** Truncated importance sampling of tokens that a rollout server sampled. */
+/** Corrects the advantages of tokens that a rollout server sampled, by truncated importance sampling. */
 function correct(rows: Trajectory[]): { rows: Trajectory[]; mismatch: Mismatch } {
   const scoredTokens = ({ oldLogprobs, rolloutLogprobs, mask }: Trajectory): ScoredTokens => ({
     engine_T: oldLogprobs,

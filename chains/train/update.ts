@@ -12,7 +12,7 @@ import type { Scope } from '../scope.js';
 const ADAM_EPS = 1e-8;
 const SUPERVISED_MINIBATCH = 8; // examples per minibatch
 
-/** An update after some of its minibatches. */
+/** The state of an update after some of its minibatches. */
 export interface Progress {
   done: number; // how many minibatches are done
   adapter: Adapter;
@@ -22,7 +22,7 @@ export interface Progress {
   seconds: number; // time of all attempts
 }
 
-/** An update whose inputs are read. */
+/** An update whose inputs have been read from the store. */
 export interface Update {
   input: UpdatePolicyInput;
   opened: OpenRole;

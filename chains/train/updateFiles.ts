@@ -47,7 +47,7 @@ export async function saveState(files: UpdateFiles, progress: Progress): Promise
   for (const name of await files.names()) if (minibatchOf(name) < progress.done) await files.remove(name);
 }
 
-/** The state after `done` minibatches. Before the first one, it is that of the step. */
+/** The state after `done` minibatches. Before the first minibatch, it is the state at the start of the step. */
 export async function readState(files: UpdateFiles, update: Update, done: number): Promise<Progress | undefined> {
   if (done === 0) return update.start();
   const file = await files.read(stateFile(done));

@@ -23,7 +23,7 @@ export async function updatePolicy(
   let progress = await latestState(files, update);
   const earlierSeconds = progress.seconds;
   const saves = openSaves(progress.done, (state) => saveState(files, state));
-  const saveNow = (): void => void saves.save(progress).catch(() => undefined); // the loop saves again
+  const saveNow = (): void => void saves.save(progress).catch(() => undefined); // if this fails, the loop saves later
   const { stopping } = scope.deps;
   stopping?.addEventListener('abort', saveNow);
   try {
@@ -37,7 +37,7 @@ export async function updatePolicy(
       if (progress.done < minibatches.length && isDue) await saves.save(progress);
     }
   } catch (error) {
-    await saves.save(progress).catch(() => undefined); // the error says more
+    await saves.save(progress).catch(() => undefined); // the error of the update is more important
     throw error;
   } finally {
     stopping?.removeEventListener('abort', saveNow);
@@ -50,7 +50,7 @@ export async function updatePolicy(
   return { state: { adapter, optimizer }, stats: meanStats(progress.stats), ratios, earlierSeconds };
 }
 
-/** Saves one state after the other, each once. @param done minibatches that need no saving */
+/** Saves states one after another, each only once. @param done the number of minibatches that are already saved */
 function openSaves(done: number, write: (progress: Progress) => Promise<void>) {
   let last = Promise.resolve();
   const saves = {
@@ -69,7 +69,7 @@ function openSaves(done: number, write: (progress: Progress) => Promise<void>) {
   return saves;
 }
 
-/** Means over the minibatches that have the statistic, weighted by trained tokens. Tokens are summed. */
+/** For each statistic, the mean over the minibatches that have it, weighted by trained tokens. Numbers of tokens are added up. */
 export function meanStats(stats: PolicyStats[]): PolicyStats {
   const names = new Set(stats.flatMap((s) => Object.keys(s) as (keyof PolicyStats)[]));
   const means = [...names].map((name) => {

@@ -16,7 +16,7 @@ export async function computeGradients(scope: Scope, input: ComputeGradientsInpu
   if (progress !== undefined) {
     const parts = await ownParts(scope, update!, progress, shard);
     await files.write(gradientsFile(minibatch, shard), encodeParts(parts));
-  } // else another attempt has applied them
+  } // otherwise another attempt has already applied the gradients
   return { seconds: (performance.now() - started) / 1000 };
 }
 

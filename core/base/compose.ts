@@ -1,6 +1,6 @@
 /**
- * Nests layers around a function; the first one is outside. A layer gets the next inner function, and returns one of the same
- * type.
+ * Nests layers around a function; the first layer is the outermost. A layer gets the next inner function, and returns a
+ * function of the same type.
  */
 export const compose =
   <F>(...layers: ((next: F) => F)[]) =>

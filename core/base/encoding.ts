@@ -1,7 +1,7 @@
 // The text of a file as people write it: UTF-8, or UTF-16 as PowerShell writes it, each with or without a byte order mark.
 // Other bytes are refused: as replacement characters they would silently become part of prompts, tests and programs.
 
-/** The bytes are not text. The message says what they are; the reader of the file adds its name. */
+/** The bytes are not text. The message says what they are; whoever reads the file adds the file's name. */
 export class NotText extends Error {}
 
 const MARKS: [encoding: string, bytes: number[]][] = [
@@ -24,7 +24,7 @@ const BINARY: [name: string, bytes: number[]][] = [
 const HEAD = 6; // bytes that tell the encoding
 const startsWith = (bytes: Uint8Array, start: number[]): boolean => start.every((byte, i) => bytes[i] === byte);
 
-/** Without a mark, text that begins with an ASCII character has a zero byte beside it only in UTF-16. @throws NotText */
+/** Without a byte order mark, a zero byte beside the first character shows UTF-16, if that character is ASCII. @throws NotText */
 function encodingOf(head: Uint8Array): string {
   const binary = BINARY.find(([, start]) => startsWith(head, start));
   if (binary) throw new NotText(`is ${binary[0]}`);
@@ -36,7 +36,7 @@ function encodingOf(head: Uint8Array): string {
   return head[0] === 0 ? 'utf-16be' : 'utf-16le';
 }
 
-/** Decodes a file in pieces. It counts lines, so that an error names one. */
+/** Decodes a file in pieces. It counts lines, so that an error can name the line. */
 export class FileDecoder {
   private head = new Uint8Array(0); // bytes before the encoding is known
   private decoder?: InstanceType<typeof TextDecoder>;

@@ -1,6 +1,6 @@
 // Errors with a code. activities/failures.ts decides which of them Temporal retries.
 
-/** Whether an error is retryable, and what the user should do. A test compares docs/errors.md with this table. */
+/** By code: whether the error is retryable, and what the user should do. A test compares docs/errors.md with this table. */
 export const ERROR_CODES = {
   BAD_CONFIG: { retryable: false, help: 'correct the field that the message names' },
   BAD_INPUT: { retryable: false, help: 'correct the file or argument that the message names' },
@@ -60,7 +60,7 @@ export const ERROR_CODES = {
 } as const;
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** The most characters of a message. A longer one repeats what a file holds, so it is cut. */
+/** The most characters of a message. A longer message is cut, because it must repeat the contents of a file. */
 const MAX_MESSAGE = 4000;
 
 /** `message` is one line. It names the field or file and, if possible, the solution. */

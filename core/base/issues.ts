@@ -24,7 +24,7 @@ function describe(schema: z.ZodType, issue: z.core.$ZodIssue): string {
   return `${path ? `${path}: ` : ''}${messageOf(issue)}`;
 }
 
-/** For an object that may have one of several forms: the issue within the first form whose fields it has. */
+/** If an object may have one of several forms: the issue within the first form that has the object's fields. */
 function innerOf(issue: z.core.$ZodIssue): z.core.$ZodIssue | undefined {
   if (issue.code !== 'invalid_union') return undefined;
   const form = issue.errors.find((own) => own.every(({ code }) => code !== 'unrecognized_keys'));

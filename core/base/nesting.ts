@@ -16,7 +16,7 @@ export function isTooDeep(value: unknown): boolean {
 /** The most lists and objects in one JSON text. The largest known tokenizer has 600 000. */
 const MOST = 4_000_000;
 
-/** Why a JSON text must not be parsed: it holds too many lists and objects. Undefined if it may be parsed. */
+/** The reason if a JSON text holds too many lists and objects to be parsed safely; otherwise undefined. */
 export function overflowOf(text: string): string | undefined {
   if (text.length <= 2 * MOST) return undefined;
   let count = 0;

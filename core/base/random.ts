@@ -39,7 +39,7 @@ export function deriveKey(...path: KeyPart[]): [number, number] {
   return extendKey([0x243f6a88, 0x85a308d3], ...path);
 }
 
-/** extendKey(deriveKey(...a), ...b) equals deriveKey(...a, ...b). It derives the common prefix of many keys once. */
+/** extendKey(deriveKey(...a), ...b) equals deriveKey(...a, ...b), so the common prefix of many keys is derived only once. */
 export function extendKey(key: readonly [number, number], ...path: KeyPart[]): [number, number] {
   let [a, b] = key;
   const absorb = (word: number): void => {
@@ -55,7 +55,7 @@ export function extendKey(key: readonly [number, number], ...path: KeyPart[]): [
   return [a, b];
 }
 
-/** Draw `index` of the stream `key`: uniform in (0, 1) with 32 random bits, never 0 or 1. */
+/** The draw with number `index` of the stream `key`: uniform in (0, 1) with 32 random bits, never 0 or 1. */
 export function uniformAt(key: readonly [number, number], index: number): number {
   return (philox([index >>> 0, Math.floor(index / 2 ** 32) >>> 0, 0, 0], key)[0]! + 0.5) / 4294967296;
 }

@@ -8,6 +8,6 @@ export const visible = (text: string): string =>
 
 const unit = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** JSON of the same value, with these characters as escapes. JSON itself escapes only some of them. */
+/** JSON of the same value, with control and reordering characters as escapes. JSON itself escapes only some of them. */
 export const visibleJson = (line: string): string =>
   line.replace(INVISIBLE, (char) => (char === '\n' ? char : char.replace(/[\s\S]/g, unit)));

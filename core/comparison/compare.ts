@@ -18,7 +18,7 @@ const byName: Record<ComparisonSpec['mode'], ComparisonSpec> = {
 };
 const parsed = new WeakMap<object, ComparisonSpec>();
 
-/** The comparison with its defaults. A problem's object is parsed once. */
+/** The comparison with defaults filled in. The comparison object of a problem is parsed only once. */
 export function comparisonOf(comparison: Comparison): ComparisonSpec {
   if (typeof comparison === 'string') return byName[comparison];
   const known = parsed.get(comparison);
@@ -60,7 +60,7 @@ const ordersOf: Readonly<Record<ComparisonSpec['order'], Equality>> = {
     ofItems(a, b, spec, work, isCollection, (got, wanted, matcher) => matcher.covers(got, wanted)),
 };
 
-/** Compares the items of two collections without their order, and values of another kind as they are. */
+/** Compares the items of two collections without regard to order, and other values as a whole. */
 function ofItems(
   a: Value,
   b: Value,
@@ -96,7 +96,7 @@ function inOrder(a: Value, b: Value, spec: ComparisonSpec, work: Work): boolean 
   return unordered(a, b, spec, work, false);
 }
 
-/** @param lists whether lists have no order either */
+/** Compares without regard to order. @param lists whether nested lists also have no order */
 function unordered(a: Value, b: Value, spec: ComparisonSpec, work: Work, lists: boolean): boolean {
   const forest = forestOf(spec, work, lists);
   return new Matcher(spec, work).equal(forest.node(a), forest.node(b));

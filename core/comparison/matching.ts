@@ -23,7 +23,7 @@ export class Matcher {
     return answer.items.every((_, i) => this.place(i, answer.items, expected.items, pairs));
   }
 
-  /** Every answer equals some expected value and every expected value some answer; repeats do not count. */
+  /** True if each answer equals some expected value and each expected value equals some answer, whatever the numbers of repeats. */
   covers(answer: Node, expected: Node): boolean {
     const has = (nodes: readonly Node[], test: (node: Node) => boolean, like: Node): boolean => {
       for (const i of outwards(positionOf(like, nodes, this.work), nodes.length)) if (test(nodes[i]!)) return true;
@@ -36,7 +36,7 @@ export class Matcher {
     );
   }
 
-  /** Pairs one more answer. Answers that already have a partner may get another one. */
+  /** Pairs one more answer. Answers that already have a partner may get another partner. */
   private place(first: number, answers: readonly Node[], expected: readonly Node[], { taken, owner }: Pairs): boolean {
     const reachedFrom = new Map<number, number>(); // expected value → answer
     const queue = [first];

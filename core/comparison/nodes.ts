@@ -15,7 +15,7 @@ export interface Node {
   id: number;
   type: 'atom' | 'number' | 'row' | 'bag';
   tag: string; // distinguishes lists, sets, dicts and the pairs of dicts
-  loose: boolean; // it contains a number to which the tolerance applies; otherwise only equal ids are equal
+  loose: boolean; // contains a number with a tolerance; nodes that are not loose are equal only if their ids are
   number?: NumberView;
   items: Node[];
 }

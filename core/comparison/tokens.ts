@@ -1,7 +1,7 @@
 // Compares printed text with expected text token by token, as judges of contests do. White space separates tokens, and
 // different numerals may be equal numbers.
 
-// no two repetitions of one class stand side by side, so a long text that is no numeral takes linear time
+// adjacent repetitions match different characters, so a long text that is no numeral takes linear time
 const NUMERAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const WHOLE = /^[+-]?\d+$/;
 const ZERO = /^[+-]?0$/;
@@ -21,7 +21,7 @@ function equalToken(
 ): boolean {
   if (got === wanted) return true;
   if (!NUMERAL.test(wanted) || !NUMERAL.test(got)) return false;
-  // 007 does not equal 7: a whole number may be an identifier. 7.0 does, exactly: languages print floats differently
+  // 007 does not equal 7: a whole number may be an identifier. 7.0 does, exactly: programming languages print floats differently
   if (WHOLE.test(wanted)) return WHOLE.test(got) ? ZERO.test(got) && ZERO.test(wanted) : sameNumber(got, wanted);
   const [a, b] = [Number(got), Number(wanted)];
   if (!Number.isFinite(a) || !Number.isFinite(b)) return sameNumber(got, wanted);
@@ -31,7 +31,7 @@ function equalToken(
 /** Whether two numerals are the same number, however large. */
 const sameNumber = (a: string, b: string): boolean => decimal(a) === decimal(b);
 
-/** The digits of a numeral without zeros at either end, and the power of ten of the last one. */
+/** The digits of a numeral without zeros at either end, and the power of ten of the last digit. */
 function decimal(numeral: string): string {
   const [, sign, whole, fraction = '', exponent = '0'] = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE](.*))?$/.exec(numeral)!;
   const digits = `${whole}${fraction}`;

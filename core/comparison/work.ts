@@ -1,7 +1,7 @@
 // How much one comparison may compute. Answers and problem files are untrusted, and a comparison runs on the event loop,
 // so its work is counted. Values within the limits of the sandbox need a fraction of it, in every mode.
 
-/** Beyond its limit a comparison ends, and the values count as not equal. */
+/** Ends a comparison that exceeds its limit. The values then count as not equal. */
 export class TooManySteps extends Error {}
 
 /** The most pairs of elements that one comparison looks at. */

@@ -1,4 +1,4 @@
-// Changes to the configuration of a running run. A change becomes part of the configuration and of the memo keys of
+// Changes to the configuration during a run. A change becomes part of the configuration and of the memo keys of
 // everything computed after it. A change of a budget or of `failure` changes no result.
 import { GauntletError } from '../base/errors.js';
 import { isTooDeep } from '../base/nesting.js';
@@ -52,11 +52,11 @@ export function applyConfigPatch(config: RunConfig, fields: unknown): RunConfig 
   return changed;
 }
 
-/** The configuration after the changes among the given records. */
+/** The configuration after the changes that the given records contain; other kinds of records have no effect. */
 export const withRecordedChanges = (config: RunConfig, records: readonly ControlMetrics[] = []): RunConfig =>
   records.reduce((now, { action, fields }) => (action === 'change' ? applyConfigPatch(now, fields) : now), config);
 
-/** The path and value of every field that is not an object of fields. */
+/** The path and value of each innermost field: a field whose value is not an object of fields. */
 export function leaves(fields: Record<string, unknown>, prefix = ''): [path: string, value: unknown][] {
   return Object.entries(fields).flatMap(([key, value]): [string, unknown][] =>
     isPlainObject(value) ? leaves(value, `${prefix}${key}.`) : [[`${prefix}${key}`, value]],

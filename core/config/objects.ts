@@ -5,7 +5,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Merges objects recursively; other values replace. An undefined field counts as absent. */
+/** Merges objects recursively. Other values of `over` replace those of `base`. An undefined field counts as absent. */
 export function merged(base: object, over: object): Record<string, unknown> {
   const out: Record<string, unknown> = { ...(base as Record<string, unknown>) };
   for (const [key, value] of Object.entries(over)) {
@@ -17,7 +17,7 @@ export function merged(base: object, over: object): Record<string, unknown> {
   return out;
 }
 
-/** JSON may hold a field `__proto__`, which would be ignored without a word. @throws GauntletError BAD_CONFIG */
+/** Refuses a JSON field named `__proto__`, which would be ignored silently. @throws GauntletError BAD_CONFIG */
 export function refusePrototypes(fields: object, path = ''): void {
   for (const [key, value] of Object.entries(fields)) {
     if (key === '__proto__') throw unknownPrototype(path);

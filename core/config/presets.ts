@@ -10,14 +10,14 @@ const TINY: RunConfigInput = {
   problems: 'tiny',
   prompts: 'tiny',
   schedule: { discriminatorSteps: 3, generatorSteps: 3, alternatingSteps: 4 },
-  sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 128, topP: 1 }, // a temperature of 0.8 explores too little
+  sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 128, topP: 1 }, // at temperature 0.8, samples differ too little
   testsPerTurn: 2,
   testTurns: 4, // with fewer, tests seldom show an error at a boundary
   lora: { rank: 8, alpha: 16, dropout: 0 },
   ppo: { learningRate: 2e-3, schedule: 'linear', betas: [0.9, 0.99], weightDecay: 0 },
 };
 
-/** A harder family, with a base of its own; the experiments use it. */
+/** Trains on a harder problem family, with that family's base model. The experiments use this preset. */
 const NESTED: RunConfigInput = {
   ...TINY,
   model: 'nested',
@@ -86,26 +86,26 @@ export const CARDS: Partial<Record<PresetName, Record<number, NonNullable<RunCon
 };
 export const DEFAULT_GIGABYTES = 24;
 
-/** The largest size in CARDS that a card of so many GB has. Undefined: the card is too small. */
+/** The largest size in CARDS that a card with this many GB reaches. Undefined if the card is too small. */
 export const cardFor = (preset: PresetName, gigabytes: number): number | undefined =>
   Object.keys(CARDS[preset] ?? {})
     .map(Number)
     .filter((size) => size <= gigabytes)
     .at(-1);
 
-/** What a preset sets for the card of a run. @throws GauntletError BAD_CONFIG if it needs a larger one */
+/** The fields that a preset sets for the card of a run. @throws GauntletError BAD_CONFIG if the preset needs a larger card */
 function cardFields(preset: string, engine: unknown): object {
   const sizes = Object.hasOwn(CARDS, preset) ? CARDS[preset as PresetName] : undefined;
   if (!sizes || !isPlainObject(engine) || engine.device !== 'cuda') return {};
   const { gpuGigabytes = DEFAULT_GIGABYTES } = engine;
-  if (typeof gpuGigabytes !== 'number') return {}; // the schema refuses it
+  if (typeof gpuGigabytes !== 'number') return {}; // the schema refuses this value later
   const size = cardFor(preset as PresetName, gpuGigabytes);
   if (size !== undefined) return { engine: sizes[size] };
   const fitting = PRESET_NAMES.filter((name) => cardFor(name, gpuGigabytes) !== undefined);
   throw new GauntletError(
     'BAD_CONFIG',
     `engine.gpuGigabytes: preset ${preset} needs a card of ${Object.keys(sizes)[0]} GB, is ${gpuGigabytes}; ` +
-      `${fitting.length > 0 ? `this size fits ${fitting.join(', ')}` : 'no preset has settings for this size'}, device cpu needs none`,
+      `${fitting.length > 0 ? `presets that fit: ${fitting.join(', ')}` : 'no preset fits'}; device cpu needs no card`,
   );
 }
 
@@ -139,7 +139,7 @@ function presetFields(preset: string): Record<string, unknown> {
   throw new GauntletError('BAD_CONFIG', `preset: unknown '${preset}'; known: ${PRESET_NAMES.join(', ')}, custom`);
 }
 
-/** The schedule. By default, all stages of the chain are trained. */
+/** Completes the schedule: by default, all stages of the chain are trained. */
 function trainedStages({ schedule = {}, stages }: Record<string, unknown>): unknown {
   return stages !== undefined && isPlainObject(schedule) ? { stages, ...schedule } : schedule;
 }

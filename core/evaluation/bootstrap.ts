@@ -18,7 +18,7 @@ export interface Comparison extends Estimate {
   p: number; // the two-sided p-value, at least 1 / DRAWS
 }
 
-/** Undefined if the metric is. The interval lies between percentiles, and is always the same for the same problems. */
+/** Undefined if the metric is undefined. The interval lies between percentiles, and is the same for the same problems. */
 export function estimate<T>(problems: readonly T[], metric: MetricOf<T>): Estimate | undefined {
   const value = metric(problems);
   if (value === undefined) return undefined;
@@ -26,7 +26,7 @@ export function estimate<T>(problems: readonly T[], metric: MetricOf<T>): Estima
   return { value, ...intervalOf(draws) };
 }
 
-/** Paired: a resample has the same problems on both sides. @throws RangeError if the problems differ */
+/** Compares in pairs: each resample has the same problems on both sides. @throws RangeError if the problems differ */
 export function compare<T extends { id: string }>(
   a: readonly T[],
   b: readonly T[],
@@ -49,7 +49,7 @@ export function compare<T extends { id: string }>(
   return { value, ...intervalOf(draws), p: Math.min(1, Math.max(2 * tail, 1 / DRAWS)) };
 }
 
-/** The latest resamples, which all metrics of the same problems share. */
+/** The latest resamples. All metrics use the same resamples of the same problems. */
 let latest: number[][] = [];
 
 function resamples(count: number): number[][] {

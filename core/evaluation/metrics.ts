@@ -4,7 +4,7 @@ import type { ProblemResult } from '../schema/evaluation.js';
 
 export const ATTEMPTS = 5; // the samples that pass@5 draws, and the tests that the mutation score counts
 
-/** A statistic of some problems; undefined if they cannot have one. */
+/** A statistic of several problems; undefined if it cannot be computed for them. */
 export type Metric = (problems: readonly ProblemResult[]) => number | undefined;
 
 const total = (problems: readonly ProblemResult[], figure: Figure): number =>
@@ -60,7 +60,7 @@ export const METRICS = {
 export type MetricName = keyof typeof METRICS;
 export const METRIC_NAMES = Object.keys(METRICS) as MetricName[];
 
-/** The share (0 to 1) of the words of `later` that `earlier` has, too: how much a stage follows from the one before. */
+/** The share of the words of `later` that `earlier` also has (0 to 1): how much a stage follows from the stage before it. */
 export function overlap(earlier: string, later: string): number {
   const [known, words] = [wordsOf(earlier), wordsOf(later)];
   return words.size === 0 ? 0 : [...words].filter((word) => known.has(word)).length / words.size;

@@ -4,7 +4,7 @@ import type { RandomStream } from '../base/random.js';
 import type { Value } from '../schema/value.js';
 import { distinctInputs, freshInputs } from './freshInputs.js';
 
-const MOST_CHANGES = 3; // changes of one input
+const MOST_CHANGES = 3; // the most changes of one input
 
 /** The whole numbers in the texts, and their neighbours. */
 export function constantsIn(...texts: string[]): number[] {
@@ -23,7 +23,7 @@ export function dictionaryInputs(
   return distinctInputs(known, count, () => changed.next().value);
 }
 
-/** Gives inputs without end: seeds with one to three changes, which are mutations, or constants at random places. */
+/** Yields inputs endlessly: a seed with one to three changes. A change is a mutation, or a constant at a random place. */
 export function* changedInputs(
   seeds: readonly Value[][],
   constants: readonly number[],
@@ -44,7 +44,7 @@ export function* changedInputs(
   }
 }
 
-/** One mutation of an input; a copy if there is none. */
+/** An input with one mutation; a plain copy if nothing can be mutated. */
 export const mutate = (input: readonly Value[], random: RandomStream): Value[] =>
   freshInputs([input as Value[]], 1, random)[0] ?? [...input];
 

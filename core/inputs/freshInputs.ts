@@ -11,9 +11,9 @@ import type { Value } from '../schema/value.js';
 export type FreshTests = Record<string, TestCase[]>;
 
 const TRIES = 20; // draws for each wanted input
-const MOST_CALLS = 32; // calls that are read in test source
+const MOST_CALLS = 32; // the most calls that are read in test source
 
-/** The arguments of a problem's baseline tests; without any, those of the calls in its test source whose arguments are literals. */
+/** The arguments of a problem's baseline tests. Without such tests: the literal arguments of calls in its test source. */
 export function knownInputs({ baselineTests, testSource = '', entry }: Problem): Value[][] {
   if (baselineTests.length > 0) return baselineTests.map(({ args }) => args);
   return salvageInputs(testSource, { entry, limit: MOST_CALLS }).inputs;

@@ -15,7 +15,7 @@ export class SalvageProblem extends Error {
   }
 }
 
-/** What `read` returns; undefined if the text that it reads is no literal or no assert. */
+/** The result of `read`; undefined if the text that `read` parses is no literal or no assert. */
 export function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -29,7 +29,7 @@ export interface AssertOptions {
   entry: string; // 'f', or 'Class.f' for the method f of any object
   arity?: number | undefined;
   signature?: Signature | undefined; // without it, no argument can be given by name
-  truth?: boolean | undefined; // bare asserts test the truth value; otherwise they expect True or False
+  truth?: boolean | undefined; // whether bare asserts test the truth value of an answer; by default they expect True or False
 }
 
 /** Names that earlier statements have bound to literals or to answers of the function under test. */

@@ -1,4 +1,4 @@
-// Finds what test source calls, as far as its text tells. Nothing runs.
+// Finds the functions that test source calls, from its text alone. Nothing runs.
 import { attempt } from './asserts.js';
 import { parsePython } from './tree.js';
 
@@ -7,7 +7,7 @@ const BUILTINS =
   'iter len list map max min next object open ord pow print range repr reversed round set setattr sorted str sum super tuple type vars zip';
 const BINDS = /^(?:FunctionDefinition|ClassDefinition|ParamList|ImportStatement|AssignStatement)$/;
 
-/** What the source calls and neither defines nor imports: `f`, or `Class.f` for `Class().f`. Undefined if it does not parse. */
+/** Functions that source calls but does not define or import: `f`, or `Class.f` for `Class().f`. Undefined if it does not parse. */
 export function callsIn(source: string): string[] | undefined {
   const parsed = attempt(() => parsePython(source.replace(/\r\n?/g, '\n')));
   const bound = new Set(BUILTINS.split(' '));

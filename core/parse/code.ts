@@ -3,7 +3,7 @@ import { parser } from '@lezer/python';
 import type { PromptStyle } from '../schema/config.js';
 import { escapeRegExp } from './text.js';
 
-/** An opening fence: at the start of a line, perhaps in a list or a quotation, or at its end with the name of the language. */
+/** An opening fence: at the start of a line, also in a list or a quotation, or at the end of a line with a language's name. */
 const OPENING =
   /^[\s>]*(?:(?:[-*+]|\d+[.)])\s+)?(`{3,}|~{3,}(?!~))[ \t]*(?![ \t])([\w+-]*)(?![\w+-])([^`]*)$|(```|~~~)[ \t]*(py|python3?)[ \t]*$/i;
 const CLOSING = /^[\s>]*(`{3,}|~{3,})\s*$/;
@@ -19,7 +19,7 @@ const PROGRAM_START = new RegExp(
   'u',
 );
 const TARGET = String.raw`\*?(?![\d.])(?:${W}|\.)+(?:\[[^\]\n]{0,200}\])*`;
-/** Lines that other programs begin with, and lines that continue them. */
+/** Lines with which programs begin that PROGRAM_START does not match, and lines that continue them. */
 const CODE_LINE = new RegExp(
   `^(?:${TARGET}(?:[ \\t]*,[ \\t]*${TARGET})*(?:[ \\t]*,)?[ \\t]*(?::[^=\\n]*|[-+*/%&|^@]|\\*\\*|//|<<|>>)?=(?!=)|` +
     `(?![\\d.])(?:${W}|\\.)+\\(|(?:for|while|if|with)\\b.*:|try:)`,
@@ -35,7 +35,7 @@ const AROUND = /^(?:markdown|md|text)?$/;
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
 const MAIN = 'main'; // the entry of whole programs
 const MAX_PARSED = 20_000;
-const MAX_TRIED = 20; // blocks or lines that are tried
+const MAX_TRIED = 20; // the most blocks or lines that are tried
 const MAX_DEPTH = 3; // blocks within blocks
 const STUB_END = /(?:\.\.\.|\bpass)$/;
 const HEADER = /^\s*(?:(?:async\s+)?def\b|class\b|@|import\b|from\b|$)/;
@@ -54,7 +54,7 @@ export function extractCode(text: string, style: PromptStyle, entry?: string): s
   return (answer || programIn(source, entry)).trimEnd();
 }
 
-/** A program as it is, or the program in the answer of a model, which has other text around it. */
+/** The text itself if it is a program; otherwise the program in it, for a model's answer with other text around the program. */
 export function programOf(text: string, entry?: string): string {
   const isAnswer =
     /^[ \t]*(?:```|~~~)|<\/think>/m.test(text) && (text.length > MAX_PARSED || errorsIn(text).length > 0);
@@ -78,7 +78,7 @@ function programIn(source: string, entry: string | undefined): string {
   const broken = readings.map((blocks) => blocks.findLast(({ code }) => defines(code)));
   if (broken[0] ?? broken[1]) return (broken[0] ?? broken[1])!.code;
   const bare = bareProgram(source, entry);
-  if (isMeant(bare)) return bare; // its only fence may be at its end
+  if (isMeant(bare)) return bare; // the answer's only fence may be after the program
   const blocks = readings[1]!;
   const other = blocks.findLast(({ language }) => language !== '') ?? blocks.findLast(isProgram) ?? blocks.at(-1);
   return other?.code ?? bare;
@@ -88,7 +88,7 @@ function programIn(source: string, entry: string | undefined): string {
 const isProgram = ({ code }: Block): boolean =>
   code.split('\n').some((line) => PROGRAM_START.test(line) || CODE_LINE.test(line)) && errorsIn(code).length === 0;
 
-/** A block, after those near it that define or import names which it uses and does not define. */
+/** A block, preceded by nearby blocks that define or import names which the block uses but does not define. */
 function withNeeded(codes: readonly string[], at: number): string {
   let program = codes[at]!;
   const others = [...codes.slice(Math.max(0, at - MAX_TRIED), at).reverse(), ...codes.slice(at + 1, at + MAX_TRIED)];
@@ -129,7 +129,7 @@ export const isDefinitions = (code: string): boolean =>
 const BUILTIN =
   /^(?:abs|all|any|filter|input|len|list|map|max|min|pow|print|range|reversed|round|set|sorted|str|sum|zip)$/;
 
-/** Whether code uses a name that nothing in it binds. In doubt, it does not. */
+/** Whether code uses a name that nothing in the code binds. False in doubt. */
 function lacks(code: string, name: string): boolean {
   if (name === '' || BUILTIN.test(name)) return false;
   const plain = code.replace(/'(?:\\.|[^'\\\n]){0,500}'|"(?:\\.|[^"\\\n]){0,500}"|#[^\n]*/g, '""');
@@ -212,7 +212,7 @@ function isStub(code: string): boolean {
 }
 
 /**
- * Code without a fence: from its first line to a fence, or to the first line that is neither Python nor indented. Lines
+ * Code without an opening fence: from its first line to a fence, or to the first line that is neither Python nor indented. Lines
  * before its first definition or import belong to it if they bind names that it uses, or if it is a whole program.
  */
 function bareProgram(given: string, entry: string | undefined): string {
@@ -228,13 +228,13 @@ function bareProgram(given: string, entry: string | undefined): string {
   const starts = lines.flatMap((line, i) => (isStart(line) ? [i] : [])).slice(0, MAX_TRIED);
   const whole = (line: string): string => (/:\s*$/.test(line) ? `${line} pass` : line); // gives a loop or a condition its body
   const programs = starts.flatMap((i) => {
-    const code = programAt(i); // its first line may be incomplete
+    const code = programAt(i); // the first line of the code may be incomplete
     return [whole(lines[i]!), code].some((part) => errorsIn(part).length === 0) ? [code] : [];
   });
   return programs.find((code) => READS_INPUT.test(code)) ?? programs[0] ?? '';
 }
 
-/** The first line of the code that ends before line `end`. */
+/** The index of the first line of the code that ends before line `end`. */
 function firstOfProgram(lines: readonly string[], end: number, isWhole: boolean): number {
   const starts: number[] = [];
   for (let i = end - 1; i >= 0; i--) {
@@ -259,7 +259,7 @@ function upToProse(code: string): string {
   return code.slice(0, prose);
 }
 
-/** The positions of what is not Python; none in a long text, whose mistakes may take seconds to parse. */
+/** The positions of syntax errors. Empty for a long text, because its errors could take seconds to parse. */
 function errorsIn(code: string): number[] {
   if (code.length > MAX_PARSED) return [];
   const known = code

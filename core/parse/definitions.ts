@@ -1,4 +1,4 @@
-// The functions and classes that a program defines at its top level. Skips what does not parse.
+// Finds the functions and classes that a program defines at its top level. Skips statements that do not parse.
 import type { SyntaxNode } from '@lezer/common';
 import { parts, treeOf } from './tree.js';
 
@@ -11,7 +11,7 @@ export interface Definition {
   methods: Definition[]; // empty for a function
 }
 
-/** In the order of the text; a name that is defined twice occurs twice. */
+/** The definitions in the order of the text; a name that is defined twice occurs twice. */
 export function definitionsOf(code: string): Definition[] {
   const tree = treeOf(code);
   return tree ? within(tree.topNode, code) : [];

@@ -32,7 +32,7 @@ export class Evaluation {
     private readonly text: string,
     private readonly maxNodes: number = MAX_NODES,
     private readonly names: ReadonlyMap<string, Value> = new Map(), // names that the test has bound to literals
-    private readonly makers: readonly string[] = [], // functions of one argument, which stand for the argument
+    private readonly makers: readonly string[] = [], // functions of one argument whose calls are read as that argument
   ) {}
 
   /** @throws LiteralProblem */
@@ -88,7 +88,7 @@ export class Evaluation {
     }
   }
 
-  /** Counts a computed value in full, since a short text such as `[[0] * 9999] * 9` can be much data. */
+  /** Counts all parts of a computed value, since a short text such as `[[0] * 9999] * 9` can be much data. */
   private charged(value: Value): Value {
     this.nodes += weightOf(value);
     if (this.nodes > this.maxNodes) throw new LiteralProblem('too-large', `more than ${this.maxNodes} values`);

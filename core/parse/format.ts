@@ -3,7 +3,7 @@ import type { Value } from '../schema/value.js';
 import { toBigInt } from './numbers.js';
 import { fromBase64 } from './text.js';
 
-/** Python's repr. For nan and inf, whose repr is not an expression, the call that returns them. */
+/** Python's repr of a value. For nan and inf, whose repr is no expression: the call that returns the value. */
 export function formatValue(value: Value): string {
   if (value === null) return 'None';
   switch (typeof value) {
@@ -26,7 +26,7 @@ export function formatValue(value: Value): string {
   return Number(re) === 0 && !re.startsWith('-') ? `${im}j` : `(${re}${im.startsWith('-') ? '' : '+'}${im}j)`;
 }
 
-/** `(args…)` as in a call. */
+/** The arguments as in a call: `(args…)`. */
 export function formatArguments(args: readonly Value[]): string {
   return `(${args.map(formatValue).join(', ')})`;
 }

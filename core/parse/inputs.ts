@@ -11,8 +11,8 @@ export interface SalvagedInputs {
 }
 
 const MAX_TEXT = 100_000;
-const MAX_UNREAD = 64; // reading stops after so many calls that cannot be read
-const MAX_LINE_START = 64; // characters before a call
+const MAX_UNREAD = 64; // reading stops after this many calls that cannot be read
+const MAX_LINE_START = 64; // the most characters before a call at the start of a line
 const LINE_START = /^[\s`*>•-]*(?:\d+[.):])?[\s`*]*(?:print\(|assert\s+)?$/;
 
 /** Reads `f(1, [2])` anywhere outside definitions; what surrounds a call is ignored. Never throws. */
@@ -36,7 +36,7 @@ export function salvageInputs(answer: string, options: SalvageOptions): Salvaged
   return found;
 }
 
-/** Undefined if an argument is not a literal, or if their number is wrong. */
+/** The arguments of a call; undefined if one of them is not a literal, or if their number is wrong. */
 function argumentsIn(call: string, options: SalvageOptions): Value[] | undefined {
   return attempt(() => {
     const parsed = parsePython(call);

@@ -45,8 +45,8 @@ export interface Salvage {
 }
 
 const MAX_TEXT = 100_000;
-const MAX_ABOVE = 500; // characters that are searched above a line
-const MAX_REJECTED = 64; // reading stops after so many
+const MAX_ABOVE = 500; // the most characters that are searched above a line
+const MAX_REJECTED = 64; // reading stops after this many rejected tests
 const BULLET = /^(?:[-*•`>]|\d+[.):])/;
 
 /**
@@ -59,7 +59,7 @@ export function salvageTests(text: string, options: SalvageOptions): Salvage {
 }
 
 /**
- * Tests of a sample that count as invalid without being judged: malformed ones and missing ones. If missing tests did
+ * The number of a sample's tests that count as invalid without being judged: malformed and missing tests. If missing tests did
  * not count, one safe test would be worth more than an honest attempt at all of them.
  */
 export function unusableTests(salvage: Salvage, requested: number): number {
@@ -131,7 +131,7 @@ class Salvager {
   private takeTuple(at: number): number {
     const piece = takePiece(this.text, at, false);
     const source = this.text.slice(at, piece.end);
-    // other brackets that cannot be read are prose
+    // brackets that are not meant as a test and cannot be read are prose
     const meantAsTest = nextSignificant(this.text, at + 1) === '(' || this.listDepth > 0;
     if (!piece.closed) {
       if (meantAsTest) this.reject(piece.cut ? 'truncated' : 'syntax', firstLine(source));
@@ -187,7 +187,7 @@ class Salvager {
     return Math.max(piece.end, at + 1);
   }
 
-  /** True for a test, also for one over the limit. */
+  /** True if the text is a test, even a test over the limit. */
   private attempt(source: string, meantAsTest: boolean, parse: () => TestCase | undefined): boolean {
     try {
       const test = parse();
@@ -212,7 +212,7 @@ class Salvager {
 const TEST_FUNCTION = /^(?:def\s+test|@\s*(?:pytest\s*\.\s*)?mark\s*\.\s*parametrize\b)/;
 
 /**
- * The end of the function that starts at `at` with its decorators: the next line that is not indented deeper. `looked`
+ * The end of the function whose decorators or `def` start at `at`: the next line that is not indented deeper. `looked`
  * is the end of the text that was searched.
  */
 function blockEnd(text: string, at: number): { end: number; looked: number } {

@@ -30,8 +30,8 @@ export interface Piece {
 }
 
 /**
- * The shortest text from `from` on that closes every bracket it opens: an expression if `logicalLine` is false (it ends
- * with the bracket opened at `from`), else a logical line (it ends at a newline, ';' or comment outside brackets).
+ * The shortest text from `from` on that closes every bracket it opens. Without `logicalLine`, the text ends with the bracket that
+ * closes the one at `from`. With it, the text is a logical line, which ends at a newline, ';' or comment outside of brackets.
  */
 export function takePiece(text: string, from: number, logicalLine: boolean): Piece {
   const open: string[] = [];

@@ -6,7 +6,7 @@ import { hasError, parts, treeOf } from './tree.js';
 export interface Signature {
   entry: string;
   owner?: string; // the class that defines it
-  isMethod: boolean; // the object or the class is its first parameter, which nothing below counts
+  isMethod: boolean; // its first parameter is the object or the class; the fields below leave this parameter out
   required: number; // how many positional arguments have no default
   most: number; // how many positional arguments it takes; Infinity with *args
   names: string[]; // the positional parameters; '' for one that no keyword can name
@@ -22,13 +22,13 @@ export const fixedArity = ({ required, most }: Signature): number | undefined =>
 
 const HEAD = /^([ \t]*)((?:async\s+)?def\s+([\p{L}_][\p{L}\p{M}\p{N}_]*))/gmu;
 
-const MAX_HEADER = 20_000; // characters of a header that are read
+const MAX_HEADER = 20_000; // the most characters of a header that are read
 
-/** The names before an opening bracket, in the order of a text that need not parse. */
+/** The names before opening brackets, in the order of the text. The text need not parse. */
 export const calledNames = (text: string): string[] =>
   [...text.matchAll(/(?<![\p{L}\p{N}_])([\p{L}_][\p{L}\p{M}\p{N}_]*)\s*\(/gu)].map(([, name]) => name!);
 
-/** A backslash at the end of a line continues it. */
+/** Joins lines that a backslash at their end continues. */
 export const joinedLines = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/\\\n[ \t]*/g, ' ');
 
 /**

@@ -9,9 +9,9 @@ import { formatValue } from './format.js';
 import { parsePython } from './tree.js';
 
 const LITERAL = /^(?:Number|String|ContinuedString|UnaryExpression|(?:Array|Tuple|Set|Dictionary)Expression)$/;
-const LEAST = { number: 100, text: 4, items: 3 }; // smaller values are in honest programs, too
+const LEAST = { number: 100, text: 4, items: 3 }; // honest programs also contain smaller values
 
-/** A value, and all values in it, as text. A list is a tuple. Small values are left out, see LEAST. */
+/** A value and all values inside it, as texts. Equal lists and tuples have the same text. Leaves out small values, see LEAST. */
 export function tellingValues(value: Value): string[] {
   if (value === null || typeof value === 'boolean') return [];
   if (typeof value === 'number') return Math.abs(value) >= LEAST.number ? [String(value)] : [];
@@ -28,13 +28,13 @@ function allItemsOf(value: Exclude<Value, null | boolean | number | string>): Va
 }
 
 /**
- * The telling values of the literals of a program. Checks and examples do not count: asserts, calls of `entry`, and, if it is a
- * function, what is outside of functions and classes.
+ * The telling values of a program's literals. Leaves out checks and examples: asserts and calls of `entry`. If `entry` is given,
+ * also leaves out everything outside of functions and classes.
  */
 export function tellingLiterals(code: string, entry?: string): Set<string> {
   const found = new Set<string>();
   const name = entry?.split('.').at(-1);
-  let definitions = entry === undefined ? 1 : 0; // how many are around the node
+  let definitions = entry === undefined ? 1 : 0; // the number of definitions around the node
   const isDefinition = (node: SyntaxNodeRef): boolean => /^(?:Function|Class)Definition$/.test(node.name);
   const parsed = attempt(() => parsePython(code));
   if (parsed) {

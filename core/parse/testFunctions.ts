@@ -16,7 +16,7 @@ import {
 import { Evaluation } from './evaluation.js';
 import { children, elements, parts, statementsOf } from './tree.js';
 
-/** A test, or a text that was meant as one and the reason why it is not. */
+/** A test, or a text that was meant as a test and the reason why it cannot be used. */
 export type Found = { test: TestCase } | { reason: SalvageReason; text: string };
 
 /**

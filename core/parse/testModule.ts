@@ -31,7 +31,7 @@ export interface ModuleTests {
   rest: string | undefined;
 }
 
-/** What a call of `check(candidate)` is given: `f`, `Class.f` or `Class().f`. */
+/** The argument in a call of `check(candidate)`: `f`, `Class.f` or `Class().f`. */
 export const checkedBy = (statement: string): string | undefined =>
   /^check\s*\(\s*(\w+(?:(?:\(\s*\))?\.\w+)?)\s*\)\s*$/.exec(statement)?.[1];
 
@@ -48,7 +48,7 @@ export function testsOfModule(source: string, entry: string, arity?: number, sig
   if (!parsed) return { tests: [], rest: source };
   const { text, top } = parsed;
   const defined = definitionsOf(text).map(({ name }) => name);
-  if (defined.some((name) => entry.split('.').includes(name))) return { tests: [], rest: source }; // such tests call their own function
+  if (defined.some((name) => entry.split('.').includes(name))) return { tests: [], rest: source }; // source has its own function
   const tests: TestCase[] = [];
   const taken = new Set<SyntaxNode>();
   const named = new Map<string, SyntaxNode>(); // the taken functions and classes by name
@@ -65,7 +65,7 @@ export function testsOfModule(source: string, entry: string, arity?: number, sig
     const isRepeated = repeats(statement, text, named);
     const found = isRepeated ? { tests: [], complete: true } : testsIn(statement, text, options, bound);
     if (found === 'idle') continue;
-    if (!found.complete) bound = noBindings(); // it may change what a name stands for
+    if (!found.complete) bound = noBindings(); // the statement may change what a name stands for
     for (const test of found.tests) tests.push(test);
     if (!found.complete || tests.length > MAX_TESTS) {
       staying.push(statement);
@@ -131,7 +131,7 @@ function testsIn(
     if ('reason' in found || tests.length > MAX_TESTS) return { tests, complete: false };
     tests.push(found.test);
   }
-  // other tests may need a helper or fixture; a statement of another kind may check anything
+  // a statement without tests must stay: it may be a helper or fixture of other tests, or check anything
   return { tests, complete: tests.length > 0 };
 }
 

@@ -80,7 +80,7 @@ export const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|
 export const toBase64 = (bytes: readonly number[]): string =>
   btoa(bytes.map((byte) => String.fromCharCode(byte)).join(''));
 
-/** The bytes as characters. Answers are not trusted: what is malformed is left out. */
+/** Decodes base64 to bytes, as characters. Leaves out malformed parts, because answers are not trusted. */
 export function fromBase64(text: string): string {
   const digits = text.replace(/[^A-Za-z0-9+/]/g, '');
   return atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits);

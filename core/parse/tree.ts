@@ -22,12 +22,12 @@ export function parsePython(given: string): Source {
 
 /** Python allows 200 brackets within each other. This grammar's parser takes quadratic time for thousands. */
 const MAX_BRACKETS = 200;
-const SHORT = 2000; // characters of a text that is not checked
+const SHORT = 2000; // the most characters of a text whose brackets are not counted
 /** Strings and comments. An open string ends with its line or the text: a search from each quote would take quadratic time. */
 const NO_CODE =
   /'''[\s\S]*?(?:'''|$)|"""[\s\S]*?(?:"""|$)|'(?:\\[\s\S]|[^'\\\n])*'?|"(?:\\[\s\S]|[^"\\\n])*"?|#[^\n]*/g;
 
-let latest: { text: string; tree: Tree | undefined } | undefined; // readers of problems ask several things about one program
+let latest: { text: string; tree: Tree | undefined } | undefined; // a program's tree is often needed again
 
 /** The syntax tree of a text, perhaps with errors; undefined if its brackets are nested deeper than Python allows. */
 export function treeOf(text: string): Tree | undefined {
@@ -38,7 +38,7 @@ export function treeOf(text: string): Tree | undefined {
   return tree;
 }
 
-/** The depth of nested brackets, whatever their kinds. */
+/** The depth of nested brackets, without regard to their kinds. */
 function bracketsIn(code: string): number {
   let [depth, deepest] = [0, 0];
   for (const char of code) {

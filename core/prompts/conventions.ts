@@ -8,18 +8,18 @@ import type { Problem } from '../schema/problem.js';
 type Called = Pick<Problem, 'functionSignature' | 'entry'> & { calling?: Calling | undefined };
 
 interface Example {
-  task: string; // what its solution does
+  task: string; // what the example's solution does
   call: string; // an input
   test: string; // a whole test
 }
 
 export interface Convention {
-  heading: string; // stands above the signature
+  heading: string; // the line above the signature
   noun: 'function' | 'program' | 'class';
-  rule?: string; // how it is called; default: as a plain function
-  form: string; // what the code must look like
-  test: string; // what the two parts of a test are
-  call: string; // what the arguments of a call are
+  rule?: string; // how the program is called; default: as a plain function
+  form: string; // the required form of the code
+  test: string; // the description of the two parts of a test
+  call: string; // the description of a call's arguments
   example?: Example; // default: the example of a plain function
 }
 
@@ -64,7 +64,7 @@ const LISTS =
 const TREES =
   '`TreeNode` (attributes `val`, `left` and `right`) is already defined. Tests write a tree as the list of its values level by level, with None for a missing child: `[1, None, 2]` is the root 1 with the right child 2. A missing node has no children in the list. The empty tree is `[]`.';
 
-/** The first shape other than a plain value decides. */
+/** Examples by the shape of a parameter or the result. */
 const EXAMPLES: Readonly<Record<Shape, Example>> = {
   value: { task: 'sorts a list', call: 'f([3, 1, 2])', test: '(([3, 1, 2],), [1, 2, 3])' },
   ListNode: { task: 'reverses a linked list', call: 'f([1, 2, 3])', test: '(([1, 2, 3],), [3, 2, 1])' },
@@ -81,7 +81,7 @@ const EXAMPLES: Readonly<Record<Shape, Example>> = {
   },
 };
 
-/** The convention of a problem. Without a `calling`, the signature of whole programs still says that it is one. */
+/** The convention of a problem. Without a `calling`, the signature still shows whether the problem asks for a whole program. */
 export function conventionOf(problem: Called): Convention {
   const { calling, entry, functionSignature } = problem;
   const style = calling?.style ?? (functionSignature.trim() === WHOLE_PROGRAM ? 'stdio' : 'call');
@@ -114,13 +114,13 @@ function exampleOf(shape: Shape, inPlace: boolean): Example {
   return { task: `a function \`f\` that ${task}${inPlace ? ' in place' : ''}`, call, test };
 }
 
-/** The name of an argument in the signature, else its number. */
+/** The name of an argument in the signature, or its number if it has no name there. */
 function observedName({ functionSignature, entry }: Called, index: number): string {
   const name = parseSignature(functionSignature, nameOf(entry))?.names[index];
   return name ? `\`${name}\`` : `argument ${index + 1}`;
 }
 
-/** The convention with calls of the problem's own entry, because the inputs are found by that name. */
+/** The convention with the problem's entry in its examples of calls, because calls in an answer are found by this name. */
 function withName(convention: Convention, entry: string): Convention {
   const example = convention.example!;
   return { ...convention, example: { ...example, call: example.call.replace('main', nameOf(entry)) } };

@@ -8,7 +8,7 @@ import type { Problem } from '../schema/problem.js';
 import { conventionOf } from './conventions.js';
 import { STAGE_SPECS } from './stages.js';
 
-/** Text stays text, whatever it spells. Control tokens are named. */
+/** Strings are plain text, even if they spell a control token. A control token is an object with its name. */
 export type Content = string | readonly (string | { control: string })[];
 
 export const textOf = (content: Content): string =>
@@ -40,7 +40,7 @@ interface PromptRules {
   opening(problem: PromptProblem, first?: Stage, isCodeOnly?: boolean): Message[];
   /** The user turn that requests the next stage of a chain. */
   continuation(problem: PromptProblem, stage: Stage): Content;
-  /** A conversation of its own for each stage. Without `work`, the discriminator writes tests without seeing a program. */
+  /** A new conversation for one stage. Without `work`, the discriminator writes tests without seeing a program. */
   discriminator(problem: PromptProblem, stage: Stage, work: string | undefined, request: TestRequest): Message[];
 }
 

@@ -1,6 +1,6 @@
-// Expected values without a reference: what the sampled programs of a problem agree on. A vote counts only if more of them
-// agree than ever did on a wrong answer to the problem's given tests, whose right answers are known. Programs and tests weigh
-// each other: a program by the tests that it passes, a test by the programs that agree on it (as the pass counts of CoSPlay,
+// Finds expected values without a reference: the answers on which a problem's sampled programs agree. Agreement counts only if
+// it exceeds the largest agreement on a wrong answer to a given test, whose right answer is known. Programs and tests have
+// weights: a program by the tests that it passes, a test by the programs that agree on it (like the pass counts of CoSPlay,
 // arXiv 2605.23491).
 import { equalValues, judge } from '../comparison/compare.js';
 import type { CallResult } from '../schema/execution.js';
@@ -52,7 +52,7 @@ export function takeVote(
   );
   const final = inputs.map((calls) => winnerOf(calls, weights));
   return {
-    // a test that every program passes, or none, tells nothing about them
+    // a test that every program passes, or that no program passes, does not distinguish the programs
     answers: final.map(({ answer, agreement, agrees }) =>
       agreement > bar && agrees.includes(false) ? answer : undefined,
     ),
@@ -67,7 +67,7 @@ interface Winner {
   agrees: boolean[]; // whether each program gives this answer
 }
 
-/** The answer with the most weight. All failures of a kind are one answer, of which no test can be made. */
+/** Finds the answer with the most weight. All failures of one kind count as one answer, which gives no test. */
 function countVotes(
   calls: readonly CallResult[],
   weights: readonly number[],
@@ -82,7 +82,7 @@ function countVotes(
     group.weight += weights[p]!;
   }
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const [best] = groups.toSorted((one, other) => other.weight - one.weight); // of equal groups, the first one wins
+  const [best] = groups.toSorted((one, other) => other.weight - one.weight); // if groups are equal, the first one wins
   if (best === undefined || total === 0) return { agreement: 0, agrees: calls.map(() => false) };
   return {
     ...(best.first.kind === 'value' && { answer: best.first.value }),
@@ -96,6 +96,6 @@ function isSame(a: CallResult, b: CallResult, comparison: Problem['comparison'])
   return equalValues(a.value, b.value, comparison);
 }
 
-/** 1 if there is nothing to pass. */
+/** The share of passed tests; 1 if there is no test. */
 const shareOf = (passed: readonly boolean[]): number =>
   passed.length === 0 ? 1 : passed.filter(Boolean).length / passed.length;

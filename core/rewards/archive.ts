@@ -3,7 +3,7 @@
 import type { RandomStream } from '../base/random.js';
 import type { RunConfig } from '../schema/config.js';
 
-/** `chain` identifies a chain, for example by a digest and an index. */
+/** A faulty chain in the archive. `chain` identifies it, for example by a digest and an index. */
 export interface ArchiveEntry<C> {
   problemId: string;
   chain: C;
@@ -14,10 +14,10 @@ export interface BugArchive<C> {
 
 type Draws = Pick<RandomStream, 'uniform' | 'choice' | 'int'>;
 
-const REPLAY = 0.7; // probability of an archived chain if no fresh one is faulty
-const SIZE = 400; // entries
+const REPLAY = 0.7; // the probability of an archived chain if no new chain is faulty
+const SIZE = 400; // the most entries in the archive
 
-/** Returns a new archive. If it exceeds `size` entries, a random one is dropped (possibly the new one). */
+/** Returns the archive with the entry added. If it has more than `size` entries, a random entry is dropped, perhaps the new one. */
 export function addToArchive<C>(
   archive: BugArchive<C>,
   entry: ArchiveEntry<C>,

@@ -2,14 +2,14 @@
 import type { Verdict } from '../schema/execution.js';
 import type { Term } from './rule.js';
 
-/** How many tests of one sample there are, by what they achieve. */
+/** The numbers of a sample's tests, by what the tests achieve. */
 export interface TestCounts {
   written: number; // unreadable and missing tests count, too
   valid: number;
   caught: number; // valid tests that the program fails
 }
 
-/** Tests say whether they caught a bug, or the verdict of the program on them. */
+/** Counts tests, each of which has a flag that it caught a bug, or the program's verdict on it. */
 export function countsOf(
   tests: readonly { valid: boolean; caught?: boolean; verdict?: Verdict | undefined }[],
   lost: number,

@@ -1,12 +1,12 @@
-// How many groups have samples with one outcome only: their advantages are zero, so they teach nothing.
+// Counts groups whose samples all have the same outcome. Their advantages are zero, so they teach nothing.
 
 /** One sample of a group. */
 export interface SampleResult {
   right: boolean;
-  tests: string; // its results, test by test
+  tests: string; // the sample's results, test by test
 }
 
-/** How many groups have one outcome only, and how many have the same results in every test. */
+/** The number of groups in which all samples have one outcome, and in which all samples have the same results in every test. */
 export function countGroups(groups: readonly (readonly SampleResult[])[]) {
   const count = (holds: (group: readonly SampleResult[]) => boolean): number => groups.filter(holds).length;
   return {

@@ -23,11 +23,11 @@ export interface BookRule {
   update(book: MistakeBook, problemId: string, outcomes: readonly ExecutedTest[]): MistakeBook;
 }
 
-const REPLAYED = 8; // tests of a problem that join a suite
+const REPLAYED = 8; // the most tests of a problem that join a suite
 
 /**
- * Every generated test joins with a weight of `valid`, plus `caught` if a program failed it. A test draws its place in a
- * suite in proportion to its weight. Beyond `size` tests, the ones with the lowest weight are dropped, the first of the book first.
+ * Every generated test joins the book with weight `valid`, plus `caught` if a program failed it. Tests for a suite are drawn in
+ * proportion to their weights. If the book has more than `size` tests, it drops those of the lowest weight.
  */
 export function byQuality({ valid, caught, size }: { valid: number; caught: number; size: number }): BookRule {
   return {
@@ -40,7 +40,7 @@ export function byQuality({ valid, caught, size }: { valid: number; caught: numb
   };
 }
 
-/** A test joins when a program fails it, gains 1 with each further failure, loses 1 when all pass, and leaves at 0. */
+/** A test joins the book when a program fails it, gains 1 with each further failure, loses 1 if all programs pass, leaves at 0. */
 export function byFailures({ replayed }: { replayed: number }): BookRule {
   return {
     replay: (entries) =>
@@ -56,7 +56,7 @@ export function byFailures({ replayed }: { replayed: number }): BookRule {
 export const entriesOf = (book: MistakeBook, problemId: string): readonly BookEntry[] =>
   Object.hasOwn(book, problemId) ? book[problemId]! : [];
 
-/** Weighs each outcome anew, from its old weight or 0. An entry without a positive weight leaves. */
+/** Computes a new weight for each tested entry from its old weight (0 if it is new). Removes entries without a positive weight. */
 function reweighed(
   book: MistakeBook,
   problemId: string,
@@ -76,7 +76,7 @@ function reweighed(
   return others;
 }
 
-/** Without the tests of the lowest weight, if there are more than `size`. */
+/** The book without the tests of the lowest weight, if it has more than `size` tests. */
 function limited(book: MistakeBook, size: number): MistakeBook {
   const all = Object.values(book).flat();
   if (all.length <= size) return book;

@@ -2,7 +2,7 @@
 import type { Verdict } from '../schema/execution.js';
 import type { JudgedTurn } from './rule.js';
 
-/** Outcomes of a program, then those of a discriminator turn; `empty` is one of both. */
+/** Outcomes of programs, then outcomes of discriminator turns. `empty` is an outcome of both. */
 export const OUTCOMES = {
   passed: 'a program passes its whole suite',
   failed: 'a program fails a test',

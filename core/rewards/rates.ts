@@ -23,13 +23,13 @@ export function passRates(programs: readonly JudgedProgram[]) {
   return {
     combined: rate(() => true),
     baseline: rate(({ origin }) => origin === 'baseline'),
-    generated: rate(({ origin }) => origin === 'generated'), // those that joined the suite
+    generated: rate(({ origin }) => origin === 'generated'), // only generated tests that joined the suite
   };
 }
 
 /**
- * The shares of valid tests and of distinct inputs among all tests, lost ones included, and the share of turns with a valid test that
- * the program fails.
+ * The share of valid tests and the share of distinct inputs among all tests, including lost ones. Also the share of turns that
+ * catch a bug: the program fails a valid test of the turn.
  * @param groups the turns of each group, whose tests are for the same problem
  */
 export function testRates(groups: readonly JudgedTurn[][]) {
@@ -48,7 +48,7 @@ export function testRates(groups: readonly JudgedTurn[][]) {
 
 /**
  * Standard errors of means over groups, as groups are independent and their samples are not: the standard deviation of the
- * groups' own rates over the square root of their number. Absent for rates that fewer than two groups have.
+ * groups' own rates over the square root of their number. Leaves out rates that fewer than two groups have.
  */
 export function standardErrors(groups: readonly object[]): Record<string, number> {
   const values = new Map<string, number[]>();
@@ -64,5 +64,5 @@ export function standardErrors(groups: readonly object[]): Record<string, number
   return Object.fromEntries(errors);
 }
 
-/** 0 without values. */
+/** The mean of the values; 0 if there are none. */
 export const mean = (values: readonly number[]): number => ratio(sumOf(values), values.length) ?? 0;

@@ -1,4 +1,4 @@
-// What a run keeps of its earlier steps.
+// Tests and chains of earlier steps that a run keeps.
 import type { ChainRef } from '../schema/chain.js';
 import type { BugArchive } from './archive.js';
 import type { MistakeBook } from './mistakeBook.js';
@@ -8,5 +8,5 @@ import type { TestPool } from './suite.js';
 export interface ReplayBuffer {
   pool: TestPool;
   archive: BugArchive<ChainRef>;
-  book?: MistakeBook; // absent: empty, or the reward scheme has none
+  book?: MistakeBook; // absent if the book is empty, or if the reward scheme has no book
 }

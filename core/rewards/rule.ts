@@ -1,4 +1,4 @@
-// What a reward scheme is given, and what it computes. docs/method.md states the formulas of all schemes.
+// The inputs and outputs of a reward scheme. docs/method.md states the formulas of all schemes.
 import type { Verdict } from '../schema/execution.js';
 import type { BookRule } from './mistakeBook.js';
 
@@ -6,8 +6,8 @@ import type { BookRule } from './mistakeBook.js';
 export interface JudgedTest {
   inputs: string; // inputKey of its arguments
   valid: boolean; // the reference solution gives the expected value
-  caught: boolean; // the chain's program fails it, or its corrected form
-  kills?: readonly number[]; // mutants of the reference that fail it; absent for an invalid test
+  caught: boolean; // the chain's program fails the test or the test's corrected form
+  kills?: readonly number[]; // the mutants of the reference that fail the test; absent for an invalid test
 }
 
 /** One discriminator sample. */
@@ -20,8 +20,8 @@ export interface JudgedTurn {
 /** The program that a discriminator sample was written for. */
 export interface TargetFacts {
   parses: boolean;
-  bookFailRate?: number | undefined; // the share of the mistake book that it fails; absent: the book is empty
-  mutants?: { count: number; killed: readonly number[] } | undefined; // mutants of the reference; baseline tests killed some
+  bookFailRate?: number | undefined; // the share of the mistake book that the program fails; absent if the book is empty
+  mutants?: { count: number; killed: readonly number[] } | undefined; // of the reference; `killed`: by baseline tests
 }
 
 /** What is known of a program beside its verdicts on the suite. */
@@ -34,7 +34,7 @@ export interface ProgramFacts {
 export interface Term {
   name: string;
   weight: number;
-  share: number; // 1 if the value is constant
+  share: number; // 1 for a term with a constant value
 }
 
 /** A reward scheme: the terms of each reward. */
@@ -76,10 +76,10 @@ export function termsText(terms: readonly Term[]): string {
 export const countPassed = (verdicts: readonly Verdict[]): number =>
   verdicts.filter((verdict) => verdict === 'pass').length;
 
-/** 0..1; `verdicts` must not be empty. */
+/** The share of passed tests in 0..1. `verdicts` must not be empty. */
 export const passShare = (verdicts: readonly Verdict[]): number => countPassed(verdicts) / verdicts.length;
 
-/** False if there are no verdicts. */
+/** Whether all verdicts are passes. False if there are no verdicts. */
 export const passesAll = (verdicts: readonly Verdict[]): boolean =>
   verdicts.length > 0 && countPassed(verdicts) === verdicts.length;
 

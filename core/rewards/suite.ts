@@ -11,14 +11,14 @@ export type GivenTest = TestCase | SourceTest;
 
 export interface SuiteTest {
   origin: 'baseline' | 'book' | 'generated';
-  test: GivenTest; // a test of the source is a baseline test
+  test: GivenTest; // if it is a test of the source, its origin is `baseline`
 }
 
 const POOL_SIZE = 8; // tests per problem
 
 const keys = new WeakMap<readonly Value[], string>(); // a list of arguments is looked up many times
 
-/** Equal for equal argument lists. Types count: 1, 1.0 and True differ. */
+/** A key that is equal for equal argument lists. Types count: 1, 1.0 and True have different keys. */
 export function inputKey(args: readonly Value[]): string {
   let key = keys.get(args);
   if (key === undefined) {
@@ -28,12 +28,12 @@ export function inputKey(args: readonly Value[]): string {
   return key;
 }
 
-/** Equal for tests of the same input, and for one test of the source. */
+/** A key that is equal for tests of the same input, and for the same test of the source. */
 export const testKey = (test: Pick<TestCase, 'args'> | SourceTest): string =>
   'source' in test ? `source ${test.source}` : inputKey(test.args); // an inputKey begins with a bracket
 
 /**
- * The tests that a suite begins with: values, then tests of the source. Every second test of a source is hidden, unless the
+ * The tests at the start of a suite: tests with values, then source tests. Every second test of a source is hidden, unless the
  * problem has hidden values. A problem without a hidden test is judged on its baseline tests.
  * @param source all tests of the problem's source, in their order; those that the reference fails are never used
  */
@@ -70,7 +70,7 @@ export function assembleSuite(
 /** Problem id → its latest valid generated tests, oldest first. */
 export type TestPool = Record<string, TestCase[]>;
 
-// an id may be 'constructor'
+// uses own properties only, because an id may be 'constructor'
 export const poolOf = (pool: TestPool, problemId: string): TestCase[] =>
   Object.hasOwn(pool, problemId) ? pool[problemId]! : [];
 

@@ -1,6 +1,6 @@
 // Advantages of whole sequences relative to their group, the samples of one problem.
 
-/** Added to the standard deviation. It keeps small differences within a group small. */
+/** Added to the standard deviation, so that small differences within a group give small advantages. */
 const STD_OFFSET = 0.05;
 
 export interface Estimate {

@@ -1,4 +1,4 @@
-// The mismatch between the server that sampled and the engine that trains, and its correction. Both have the same weights,
+// Measures and corrects the mismatch between the server that samples and the engine that trains. Both have the same weights,
 // but round differently, so the samples are slightly off-policy. Truncated importance sampling multiplies the policy loss
 // of a token by min(C, π_engine / π_server) (Yao et al. 2025, "Your Efficient RL Framework Secretly Brings You Off-Policy
 // RL Training", https://fengyao.notion.site/off-policy-rl).
@@ -10,7 +10,7 @@ export interface Mismatch {
   truncatedFraction: number; // tokens with r > C
 }
 
-/** Log-probs of the same tokens under engine and server; tokens with mask 0 do not count. */
+/** Log-probs of the same tokens according to the engine and to the server. Tokens with mask 0 do not count. */
 export interface ScoredTokens {
   engine_T: readonly number[];
   server_T: readonly number[];
@@ -22,7 +22,7 @@ export const MAX_WEIGHT = 2; // the bound C above
 export const importanceWeight = (engine: number, server: number): number =>
   Math.min(MAX_WEIGHT, Math.exp(engine - server));
 
-/** Without a token, there is no mismatch: all are 0. */
+/** Averages over all tokens that count. Without such a token, all statistics are 0. */
 export function measureMismatch(rows: readonly ScoredTokens[]): Mismatch {
   const sums = { kl: 0, difference: 0, truncated: 0, tokens: 0 };
   for (const { engine_T, server_T, mask_T } of rows) {
@@ -43,7 +43,7 @@ export function measureMismatch(rows: readonly ScoredTokens[]): Mismatch {
   };
 }
 
-/** The advantages times the weights. That weights the policy loss, whose cases are both proportional to the advantage. */
+/** Multiplies advantages by importance weights. This weights the policy loss, which is always proportional to the advantage. */
 export function weightedAdvantages(
   advantages_T: readonly number[],
   { engine_T, server_T, mask_T }: ScoredTokens,

@@ -11,7 +11,7 @@ export function planMinibatches<T>(rows: readonly T[], epochs: number, size: num
   return minibatches;
 }
 
-/** How many minibatches planMinibatches gives. */
+/** The number of minibatches that planMinibatches returns. */
 export const countMinibatches = (rows: number, { epochs, minibatch }: { epochs: number; minibatch: number }): number =>
   epochs * Math.ceil(rows / minibatch);
 
@@ -30,7 +30,7 @@ export function learningRateFactor(step: number, total: number, { schedule, warm
   return warmup * (1 - DECAY[schedule](done));
 }
 
-/** From 0 at the start to 1 at the end; `done` is in [0, 1]. */
+/** By how much the learning rate has fallen: from 0 at the start to 1 at the end. `done` is in [0, 1]. */
 const DECAY: Record<RateSchedule['schedule'], (done: number) => number> = {
   constant: () => 0,
   linear: (done) => done,

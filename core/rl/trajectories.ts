@@ -19,12 +19,12 @@ type Tokens = Omit<TokenTurn, 'stage'>;
 export const sequenceOf = (turns: readonly Tokens[]): number[] =>
   joined([...turns.slice(0, -1).map(withoutThinking), ...turns.slice(-1)]);
 
-/** The prompt of a turn: everything before it, and its own instruction. */
+/** The prompt of a turn: the earlier turns without their thinking, followed by the turn's instruction. */
 export const promptOf = (turns: readonly Tokens[], instruction: number[]): number[] =>
   sequenceOf([...turns, { promptTokens: instruction, answerTokens: [] }]);
 
 function joined(turns: readonly Tokens[]): number[] {
-  const none: number[] = []; // a single concat: repeated ones are slow
+  const none: number[] = []; // one concat of all turns, because repeated concats are slow
   return none.concat(...turns.flatMap((turn) => [turn.promptTokens, turn.answerTokens]));
 }
 
@@ -39,8 +39,8 @@ function withoutThinking(turn: Tokens): Tokens {
 }
 
 /**
- * Ranges [from, to) of the answers in the prompt of a next turn, without empty ones. An answer without its thinking is
- * not among them: it is at other positions than when it was sampled, so it is read like a prompt.
+ * The ranges [from, to) of non-empty answers in the prompt of a next turn. Answers whose thinking was removed are left out:
+ * they are at other positions than when they were sampled, so the engine reads them like a prompt.
  */
 export function sampledRanges(turns: readonly TokenTurn[]): [from: number, to: number][] {
   let length = 0;
@@ -53,8 +53,8 @@ export function sampledRanges(turns: readonly TokenTurn[]): [from: number, to: n
 }
 
 /**
- * The rows that train a chain: one, unless turns have thinking. What follows such a turn does not see its thinking, so
- * each of them ends a row. A row trains the turns after the previous row's. Rows without a trained token are left out.
+ * The rows that train a chain: one row, unless turns have thinking. Later turns do not see the thinking of a turn, so each turn
+ * with thinking ends a row. A row trains the turns that the rows before it do not train. Rows without a trained token are left out.
  */
 export function trainedRows(
   turns: readonly TokenTurn[],
@@ -76,7 +76,7 @@ export function trainedRows(
   });
 }
 
-/** Aligned with the tokens of the turns; 0 for instructions. */
+/** The server's log-probs, aligned with the tokens of the turns; 0 for instructions. */
 const sampledLogprobs = (turns: readonly TokenTurn[]): number[] =>
   turns.flatMap(({ promptTokens, answerTokens, logprobs }) => [
     ...promptTokens.map(() => 0),

@@ -1,21 +1,21 @@
-// Alarms: figures that show a run going wrong while its rewards may still rise. Each rule looks at means over some steps, so one
-// odd step raises none. An alarm is a warning of the step (core/run/answerShares.ts has the others).
+// Alarms watch figures that show a run going wrong while its rewards may still rise. Each rule looks at means over some steps, so
+// one odd step raises no alarm. An alarm is a warning of the step (core/run/answerShares.ts has the others).
 import { mean } from '../rewards/rates.js';
 import type { Warning } from '../schema/answers.js';
 import type { Role } from '../schema/chain.js';
 import type { StepMetrics } from '../schema/metrics.js';
 import { percent } from './answerShares.js';
 
-/** How many steps a mean covers. No rule applies before so many steps have its figure. */
+/** The number of steps in a mean. A rule applies only after this many steps have its figure. */
 export const ALARM_STEPS = 5;
 
 const LITERALS = 0.1; // share of programs
 const LENGTH = 2; // longer or shorter by this factor
-const TERM = 0.8; // share of the reward
+const TERM = 0.8; // share of one term in the reward
 const VALIDITY = 0.75; // share of the best mean
 const FAULTS = 0.2; // share of attempts
 
-/** When an alarm is raised, what to look at, and whose steps have its figure. docs/how-to/monitor.md shows this table. */
+/** By alarm: when it is raised, what to look at, and which role's steps have its figure. docs/how-to/monitor.md shows the table. */
 export const ALARMS = {
   literal: {
     rule: `more than ${percent(LITERALS)} of the programs contain a value of their tests that the reference does not contain`,
@@ -63,7 +63,7 @@ export type WatchedFigures = Pick<
   'role' | 'validity' | 'voteDropped' | 'programTokens' | 'literalRate' | 'termShares' | 'sandboxFaultRate'
 >;
 
-/** The alarms of a step, and the state with its figures. */
+/** The alarms of a step, and the new state, which includes the step's figures. */
 export function watchStep(state: AlarmState, figures: WatchedFigures): { state: AlarmState; alarms: Warning[] } {
   const { role, validity, voteDropped, programTokens, literalRate, termShares = {}, sandboxFaultRate = 0 } = figures;
   const next: Record<string, Series> = { ...state };

@@ -13,7 +13,7 @@ type Limits = Pick<RunConfig, 'sampling' | 'discriminator'>;
 export interface AnswerCounts {
   answers: number; // includes unanswered prompts
   cut: number;
-  cutAtLimit: number; // cut by the limit of tokens; the others of `cut` reached the end of the context
+  cutAtLimit: number; // answers cut by the limit of tokens; other cut answers reached the end of the context
   empty: number;
   unfit: number;
 }
@@ -41,7 +41,7 @@ export const sharesOf = ({ answers, cut, empty, unfit }: AnswerCounts): AnswerSh
   unfitRate: unfit / answers,
 });
 
-/** Warns of whatever keeps more than a fifth of the answers from being judged. */
+/** Warns of each cause that keeps more than a fifth of the answers from being judged. */
 export function warningsOf(role: Role, counts: AnswerCounts, config: Limits): Warning[] {
   if (counts.answers === 0) return [];
   const { cutRate, emptyRate, unfitRate } = sharesOf(counts);
@@ -76,10 +76,10 @@ export function nothingTrained(role: Role): Warning {
 
 export const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
-/** What a warning is about: the same text may come again with other figures. */
+/** The topic of a warning, because the text of a repeated warning may have other figures. */
 export const topicOf = ({ role, kind }: Warning): string => `${role} ${kind}`;
 
-/** The latest warning of each topic, and how many steps have one. */
+/** The latest warning of a topic, and how many steps have a warning of this topic. */
 export interface RecordedWarning extends Warning {
   steps: number; // how many steps have the warning
   of: number; // how many steps the run has

@@ -7,9 +7,9 @@ export interface Usage {
   executions: number; // how many programs ran in the sandbox
 }
 
-/** What the output of a call of the sandbox says beside its usage. It depends on luck, so it is in no stored result. */
+/** What the output of a sandbox call says beside its usage. It differs between equal calls, so no stored result contains it. */
 export interface SandboxAttempts {
-  failedAttempts?: number; // how many attempts failed before the output; absent: none
+  failedAttempts?: number; // how many attempts failed before one succeeded; absent if none failed
 }
 
 export const NO_USAGE: Usage = { tokens: 0, seconds: 0, executions: 0 };
@@ -21,7 +21,7 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
 });
 
 /**
- * The budget that the next step would exceed; undefined if none. A run ends before such a step, not after it.
+ * The budget that the next step would exceed; undefined if it exceeds no budget. A run ends before such a step, not after it.
  * @param next usage of the previous step of the same role
  */
 export function exhaustedBudget(budget: RunConfig['budget'], used: Usage, next: Usage): string | undefined {

@@ -22,7 +22,7 @@ export class RequestQueue {
     this.stopping = snapshot.pending.some(({ kind }) => kind === 'stop');
   }
 
-  /** Called when the run was prepared or its configuration changed. `records` are requests that it will apply again. */
+  /** Called when the run was prepared or its configuration changed. `records` are requests that the run will apply again. */
   configure(config: RunConfig, records: readonly ControlMetrics[] = []): void {
     this.config = this.snapshot.pending.reduce(
       (now, request) => (request.kind === 'change' ? applyConfigPatch(now, request.fields) : now),
@@ -30,7 +30,7 @@ export class RequestQueue {
     );
   }
 
-  /** No further request can take effect. */
+  /** Refuses all further requests, because none can take effect. */
   close(): void {
     this.closed = true;
   }
@@ -72,7 +72,7 @@ const DECISIONS = ['retry', 'skip', 'abort'] as const;
 /** What a person decides about an activity that failed: run it again, skip its step, or end the run. */
 export type Decision = (typeof DECISIONS)[number];
 
-/** @throws GauntletError BAD_INPUT if no failure needs a decision, or not this one */
+/** @throws GauntletError BAD_INPUT if no failure needs a decision, or if the failure does not allow this decision */
 export function validateDecision(decision: unknown, failure: RunFailure | undefined): void {
   const refuse = (message: string): never => {
     throw new GauntletError('BAD_INPUT', message);

@@ -26,13 +26,13 @@ export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
   ].map((role, i) => ({ epoch: 1, phase: 'warm-start', step: i + 1, role }));
 }
 
-/** How many steps an epoch has at most. */
+/** The most steps of an epoch in a phase. */
 const stepsPerEpoch = ({ epochSteps }: RunConfig['schedule'], phase: Phase): number =>
   phase === 'alternating' ? 1 : (epochSteps ?? Number.POSITIVE_INFINITY);
 
 /**
  * N discriminator steps, N generator steps, then K alternating steps, generator first. Each phase is one epoch, or epochs of
- * `epochSteps` steps; an alternating step is an epoch. Epochs are numbered without gaps. If no discriminator learns, its steps are
+ * `epochSteps` steps; each alternating step is an epoch. Epoch numbers have no gaps. If no discriminator learns, its steps are
  * left out and the generator's stay, so runs with and without it update the generator equally often.
  */
 export function planStage(config: ScheduleConfig): PlannedStep[] {
@@ -58,9 +58,9 @@ export function planStage(config: ScheduleConfig): PlannedStep[] {
 }
 
 /**
- * A stage's plan when N or K change after `done` steps of it: what is done stays, what follows is the new schedule from
- * the same phase on, less what that phase has had. Epochs go on without gaps; one that now has its steps ends there, and
- * one that is `closed` has its checkpoint already and gets no further step.
+ * A stage's new plan if N or K change after `done` steps. The steps done stay. The new schedule follows from the current phase
+ * on, without the steps that this phase has already had. Epoch numbers have no gaps. If the current epoch already has all its
+ * steps, it ends there. If it is `closed`, it already has its checkpoint and gets no further step.
  */
 export function replan(done: readonly PlannedStep[], config: ScheduleConfig, closed = false): PlannedStep[] {
   const last = done.at(-1);
@@ -91,7 +91,7 @@ export function endsEpoch(plan: readonly PlannedStep[], index: number): boolean 
   return plan[index] !== undefined && plan[index + 1]?.epoch !== plan[index]!.epoch;
 }
 
-/** Policy updates of all stages, of one role or of both, without the warm start. */
+/** The number of policy updates of one role or both in all stages, without the warm start. */
 export function countSteps(config: ScheduleConfig, role?: Role): number {
   const perStage = planStage(config).filter((step) => role === undefined || step.role === role).length;
   return perStage * config.schedule.stages.length;
@@ -100,9 +100,9 @@ export function countSteps(config: ScheduleConfig, role?: Role): number {
 /** Where a run is in its schedule. */
 export interface SchedulePosition {
   config: ScheduleConfig;
-  stage: Stage | 0; // 0: the warm start, and before it
+  stage: Stage | 0; // 0: during or before the warm start
   next: number; // index of the next step in the plan of the stage
-  plan?: PlannedStep[] | undefined; // set if a live change made it differ from the plan that the configuration gives
+  plan?: PlannedStep[] | undefined; // set if the plan differs from that of the configuration, because of a live change
 }
 
 export const planOf = ({ plan, config, stage }: SchedulePosition): PlannedStep[] =>
@@ -118,7 +118,7 @@ export function remainingStages({ config, stage }: SchedulePosition): (Stage | 0
   return [...warmStart, ...config.schedule.stages].filter((each) => each >= stage);
 }
 
-/** Policy updates that are left in the whole run. */
+/** The number of policy updates that are left in the whole run. */
 export function stepsLeft(position: SchedulePosition): number {
   const later = position.config.schedule.stages.filter((stage) => stage > position.stage).length;
   const current = planOf(position).length - position.next;

@@ -1,5 +1,5 @@
-// Batches that several workers compute at the same time. A shard depends on the batch and the number of shards only, so
-// it does not matter which worker computes it, or how often.
+// Divides a batch into shards, which several workers compute at the same time. A shard depends only on the batch and the number
+// of shards, so it does not matter which worker computes it, or how often.
 
 export interface Shard {
   index: number; // counts from 0
@@ -19,7 +19,7 @@ export const isIn = (i: number, { index, of }: Shard): boolean => i % of === ind
 
 /**
  * The most activities that a step may plan. The Temporal server ends a run whose history has 51,200 events, and a run
- * continues as new between steps only. An activity takes up to six events, and half of them may be given out twice.
+ * continues as new between steps only. An activity takes up to six events, and half of the activities may be given out twice.
  */
 export const MAX_STEP_ACTIVITIES = 5_000;
 
@@ -31,5 +31,5 @@ export const countStepActivities = (shards: number, minibatches: number): number
 export const countSharedMinibatches = (shards: number): number =>
   Math.floor((MAX_STEP_ACTIVITIES - stepOverhead(shards)) / (shards + 1));
 
-/** Activities for rollouts with tests, for scores, and for evaluations. */
+/** The number of activities for rollouts with tests, for scores, and for evaluations. */
 const stepOverhead = (shards: number): number => 10 * shards + 40;

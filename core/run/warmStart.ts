@@ -1,4 +1,4 @@
-// When the warm start of a role ends, and which adapter it keeps. A role stops early if its validation loss no longer falls,
+// Decides when the warm start of a role ends, and which adapter it keeps. A role stops when its validation loss stops falling,
 // and keeps its best adapter. If the validation split gives no example, it keeps the latest one.
 import type { Digest, Ref } from '../base/ref.js';
 import type { FreshTests } from '../inputs/freshInputs.js';
@@ -7,7 +7,7 @@ import type { RunConfig } from '../schema/config.js';
 import type { EvaluationRates } from '../schema/run.js';
 import { planOf, type SchedulePosition } from './schedule.js';
 
-/** What the warm start carries from step to step. */
+/** The state of the warm start between two steps. */
 export interface WarmStart {
   tests?: Ref<FreshTests> | undefined;
   steps: number; // how many are done
@@ -18,7 +18,7 @@ export interface WarmStart {
 interface BestAdapter {
   loss?: number | undefined; // measured on the validation split
   adapter: Digest;
-  stale: number; // steps since then without a lower loss
+  stale: number; // the number of steps since the lowest loss
 }
 
 /** Counts a step of a role. If its validation loss has not fallen for `patience` steps, the role has no further steps. */
@@ -39,7 +39,7 @@ export function countWarmStartStep(
   };
 }
 
-/** The best adapter of a role after its last step of the warm start. Undefined: it has steps left, or trained nothing. */
+/** The best adapter of a role after its last warm-start step. Undefined if the role has steps left, or was not trained. */
 export function warmStartResult(
   position: SchedulePosition & { warmStart?: WarmStart },
   role: Role,

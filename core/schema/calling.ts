@@ -15,8 +15,8 @@ export const callingSchema = z.strictObject({
    * stdio: runs the whole program for each call. The only argument is standard input, the result is standard output.
    */
   style: z.enum(['call', 'operations', 'stdio']).default('call'),
-  parameters: z.array(shapeSchema).default([]), // by position; further ones are 'value'
+  parameters: z.array(shapeSchema).default([]), // by position; parameters beyond the list have shape 'value'
   result: shapeSchema.default('value'),
-  observe: z.union([z.literal('result'), z.int().nonnegative()]).default('result'), // a number: the index of the argument that is read after the call
+  observe: z.union([z.literal('result'), z.int().nonnegative()]).default('result'), // a number: the argument to read afterwards
 });
 export type Calling = z.infer<typeof callingSchema>;

@@ -13,10 +13,10 @@ export type Role = z.infer<typeof roleSchema>;
 export interface SampledTurn {
   promptTokens: number[]; // the instruction, appended to the sequence before sampling
   answerTokens: number[]; // end with eos unless the length limit cut them
-  /** [from, to) of prompt and answer together: the thinking, which the chat template leaves out once a turn follows. */
+  /** The thinking, as a range of prompt and answer together. The chat template leaves it out when another turn follows. */
   thinking?: [from: number, to: number];
   text: string; // the answer, decoded without its thinking and its end token
-  truncated: boolean; // the length limit ended the answer
+  truncated: boolean; // true if the length limit ended the answer
   logprobs?: number[]; // log-probs of the answer's tokens; only rollout servers give them
 }
 

@@ -7,9 +7,9 @@ export const comparisonSpecSchema = z.strictObject({
   relative: z.number().nonnegative().default(1e-9), // tolerance as a share of the expected float
   /** Order of the outermost list: exact, any (multiset), any at every depth, or set (duplicates count once). */
   order: z.enum(['exact', 'any', 'any-depth', 'set']).default('exact'),
-  /** tokens: compares text word by word, and numbers in it within the tolerance; tokens-any-case: Yes equals YES. */
+  /** tokens: compares text word by word, and numbers within the tolerance. tokens-any-case: also ignores case (Yes equals YES). */
   text: z.enum(['exact', 'tokens', 'tokens-any-case']).default('exact'),
-  wrapped: z.literal(true).optional(), // a list whose only item is right is right, too
+  wrapped: z.literal(true).optional(), // an answer is also right if it is a list whose only item is right
 });
 export type ComparisonSpec = z.output<typeof comparisonSpecSchema>;
 

@@ -56,13 +56,13 @@ export const DEVICES = ['cpu', 'cuda', 'auto'] as const;
 /** The types of numbers that layers compute with. */
 export const PRECISIONS = ['f32', 'f16', 'bf16'] as const;
 
-/** How a worker opens the base. core/schema/identity.ts lists the fields that change no result. */
+/** How a worker opens the base model. core/schema/identity.ts lists the fields that change no result. */
 const engineSchema = z.strictObject({
   device: choice(DEVICES, ['webgpu']).default('cpu'),
-  quantization: z.enum(['none', 'int8', 'int4']).default('none'), // how the base's projections are stored
+  quantization: z.enum(['none', 'int8', 'int4']).default('none'), // how the base model's projections are stored
   precision: z.enum(PRECISIONS).optional(), // type of the numbers in scores, gradients and, on cuda, sampling; absent: f32
   checkpointing: z.boolean().nullable().default(null), // null: only if activations need much memory
-  shards: positiveInt.max(64).default(1), // parts of a batch that gpu workers compute at the same time
+  shards: positiveInt.max(64).default(1), // the number of parts of a batch that gpu workers compute at the same time
   activationMegabytes: positiveInt.optional(), // memory of sequences that are trained together; absent: the rule for CPUs
   decoderRows: positiveInt.max(256).optional(), // rows that a GPU samples at the same time; absent: 64
   gpuGigabytes: positiveInt.optional(), // memory of the card that a preset chooses settings for; absent: 24
@@ -77,15 +77,15 @@ const limit = z.number().positive().nullable().default(null); // null: no limit
 
 /** Limits of a whole run. It stops before a step that would exceed one. */
 const budgetSchema = z.strictObject({
-  tokens: limit, // how many are sampled
+  tokens: limit, // the number of sampled tokens
   seconds: limit, // time of activities
 });
 
 /** What happens after a failure that a retry cannot fix. */
 const failureSchema = z.strictObject({
   onFailure: z.enum(['wait', 'fail']).default('wait'), // wait: a user decides
-  waitHours: z.number().positive().default(72), // after them the run fails
-  attempts: positiveInt.nullable().default(null), // tries of an activity with an infrastructure fault; null: no limit
+  waitHours: z.number().positive().default(72), // without a decision for this time, the run fails
+  attempts: positiveInt.nullable().default(null), // how often an activity with an infrastructure fault is tried; null: no limit
 });
 
 /** The checkpoint that a run starts from, instead of new adapters. */
@@ -105,7 +105,7 @@ export const rolloutsSchema = z.strictObject({
   maxKl: z.number().positive().default(0.05), // nats per token; a batch with a larger mismatch is refused
 });
 
-const stepCount = z.int().nonnegative().max(10_000); // the state of a run has a list of them
+const stepCount = z.int().nonnegative().max(10_000); // limited, because the state of a run lists all steps
 
 /** Variables that the renderer of a chat template sets itself. */
 const RENDERED = ['messages', 'add_generation_prompt', 'bos_token', 'eos_token', 'pad_token', 'unk_token'];
@@ -122,7 +122,7 @@ export type TemplateArguments = z.infer<typeof templateArgumentsSchema>;
 
 const WRITERS = ['model', 'random', 'dictionary', 'hybrid'] as const;
 
-/** Whether a model writes the tests, or the seeds of a hybrid. */
+/** Whether a model writes the tests, or the seeds from which a hybrid writer makes tests. */
 export const isModel = (writer: (typeof WRITERS)[number]): boolean => writer === 'model' || writer === 'hybrid';
 
 const fieldsSchema = z.strictObject({
@@ -133,7 +133,7 @@ const fieldsSchema = z.strictObject({
   templateArguments: templateArgumentsSchema.default({}), // passed to the chat template of both roles
   problems: z.string().default('tiny'), // 'tiny', 'nested' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   reference: z.literal('none').optional(), // the sampled programs vote on generated tests; absent: references judge them
-  healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems of a file whose reference fails its own tests; again: also examine what the store has verdicts on
+  healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems whose reference fails its own tests; again: ignore stored verdicts
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
   stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),
@@ -169,21 +169,21 @@ const fieldsSchema = z.strictObject({
   // supervised steps before the first stage: reference solutions, and tests with the references' answers
   warmStart: z
     .strictObject({
-      discriminatorSteps: stepCount.default(0), // the most steps; 0: no warm start
+      discriminatorSteps: stepCount.default(0), // the most steps of this role; 0: no warm start
       generatorSteps: stepCount.default(0),
       learningRate: z.number().positive().default(5e-4),
-      patience: positiveInt.default(2), // a role stops after so many steps without a lower validation loss
+      patience: positiveInt.default(2), // a role stops after this many steps without a lower validation loss
     })
     .prefault({}),
   discriminator: z
     .strictObject({
       enabled: z.boolean().default(true), // false: only baseline tests judge programs
       model: z.string().nullable().default(null), // null: the generator's base
-      // who says what a test expects. reference: the discriminator writes inputs only
+      // where the expected value of a test comes from. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
-      // random: inputs near those of the baseline tests; dictionary: also with constants; hybrid: the model's, and a dictionary near them
+      // random: inputs near those of baseline tests; dictionary: also constants; hybrid: inputs of a model, and near them
       writer: z.enum(WRITERS).default('model'),
-      trained: z.boolean().default(true), // false: it writes tests, and is not updated
+      trained: z.boolean().default(true), // false: the discriminator writes tests, but is not updated
     })
     .prefault({}),
   adapters: z.enum(['shared', 'per-stage']).default('shared'), // per-stage: a stage keeps its adapter when the next one begins
@@ -242,7 +242,7 @@ export type PromptStyle = RunConfig['prompts'];
 export type EngineConfig = RunConfig['engine'];
 export type RolloutsConfig = z.infer<typeof rolloutsSchema>;
 
-/** Why the history of the Temporal server has no room for a step, if so. */
+/** The reason if the Temporal server's history has no room for the activities of a step; otherwise undefined. */
 function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undefined {
   const { engine, batch, ppo } = config;
   if (engine.shards === 1) return undefined;
@@ -256,8 +256,8 @@ function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undef
 }
 
 /**
- * What results depend on: the configuration without device settings, budget and failure handling. It also has the fields
- * that were removed.
+ * The part of the configuration that results depend on: without device settings, budget and failure handling, but with fields of
+ * earlier versions that were removed.
  */
 export const runIdentity = (config: RunConfig): RunConfig => identityOf(config) as RunConfig;
 

@@ -1,4 +1,4 @@
-// Where the work of a run is done: what a worker compares with the records of the run before it continues it.
+// The environment in which the work of a run is done. A worker compares its own with the run's records before it continues the run.
 import { z } from 'zod';
 
 /** sandbox: where programs run. engine: where the models run. */
@@ -19,9 +19,9 @@ const environmentSchema = z.strictObject({
 });
 export type Environment = z.infer<typeof environmentSchema>;
 
-/** environment/<part>-<n>.json: the n-th environment of a part that the run has worked in. */
+/** environment/<part>-<n>.json: the n-th environment in which the run did this part of its work. */
 export const environmentRecordSchema = environmentSchema.extend({
-  accepted: z.boolean().optional(), // its facts differ from the first ones, and a person allowed that
+  accepted: z.boolean().optional(), // true if its facts differ from those of the first record, and a person allowed that
   at: z.string(), // ISO 8601
 });
 export type EnvironmentRecord = z.infer<typeof environmentRecordSchema>;

@@ -11,19 +11,19 @@ const count = z.int().nonnegative();
 
 export const problemResultSchema = z.strictObject({
   id: z.string(),
-  samples: count, // programs that were sampled
+  samples: count, // sampled programs
   solved: count, // programs that pass every hidden test
   baseline: count, // programs that pass every baseline test
-  chosen: z.number().min(0).max(1), // chance that the program which passes most generated tests is solved
+  chosen: z.number().min(0).max(1), // chance that a program which passes most generated tests also passes every hidden test
   programs: count, // distinct programs
   written: count, // tests that were written, lost ones included
   valid: count, // valid tests
   inputs: count, // distinct inputs of tests
   mutants: count, // mutants of the reference that a hidden or a generated test kills
-  killed: count, // mutants that the first valid tests kill
-  attack: z.enum(['caught', 'missed', 'none']), // whether tests catch the base model's faulty program; none: it is not faulty
-  coherence: z.number().nonnegative(), // sum over pairs of adjacent stages
-  transitions: count, // pairs of adjacent stages
+  killed: count, // mutants that the first valid tests kill (see ATTEMPTS)
+  attack: z.enum(['caught', 'missed', 'none']), // whether tests catch the base model's program; none: the program is not faulty
+  coherence: z.number().nonnegative(), // the sum of `overlap` over all pairs of adjacent stages
+  transitions: count, // the number of pairs of adjacent stages
 });
 export type ProblemResult = z.infer<typeof problemResultSchema>;
 
@@ -41,7 +41,7 @@ export const evaluationRecordSchema = z.strictObject({
     problems: refTo<ProblemSet>(digestSchema),
     chains: refTo<Chain[]>(digestSchema),
     verdicts: refTo<SuiteVerdicts[]>(digestSchema),
-    tests: refTo<TestBatch>(digestSchema).optional(), // what the discriminator wrote
+    tests: refTo<TestBatch>(digestSchema).optional(), // the answers of the discriminator
   }),
 });
 export type EvaluationRecord = z.infer<typeof evaluationRecordSchema>;

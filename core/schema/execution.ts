@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Calling } from './calling.js';
 import { type Value, valueSchema } from './value.js';
 
-/** Larger values mean no limit, and clocks and kernels do not count that far. */
+/** The largest limits. Larger values would mean no limit, and clocks and kernels cannot count that far. */
 export const MOST = { seconds: 1e7, memoryMb: 1 << 20, outputBytes: 1 << 30 } as const;
 
 /** The most bytes that a program may print, unless its job says otherwise. */
@@ -28,7 +28,7 @@ export const limitsSchema = z.strictObject({
 });
 /** The limits of a run. */
 export const runLimitsSchema = limitsSchema.omit({ outputBytes: true });
-/** Overrides of limits. They have no defaults, which would replace limits from elsewhere. */
+/** Overrides of limits. They have no defaults, because a default would replace a limit that is set elsewhere. */
 export const someLimitsSchema = bounds.partial();
 export interface Limits extends z.infer<typeof runLimitsSchema> {
   outputBytes?: number | undefined; // default: OUTPUT_BYTES
@@ -56,14 +56,14 @@ export const containersSchema = z
   });
 export type Containers = z.infer<typeof containersSchema>;
 
-/** One program and the arguments of its calls, in order. `Kept` is what the host keeps of an answer. */
+/** One program and the arguments of its calls, in order. `Kept` is the type of what the host keeps of an answer. */
 export interface ExecutionJob<Kept = Value> {
   id: string;
   code: string;
   entry: string; // 'solve', 'Solution.solve', or the class of operations
   calling?: Calling | undefined;
   inputs: Value[][];
-  truth?: number[] | undefined; // indices of calls whose answer is only its truth value
+  truth?: number[] | undefined; // the indices of calls of which only the answer's truth value is returned
   limits?: Limits | undefined;
   /**
    * What the host keeps of each answer. It is called as soon as an answer is read, so that large answers never add up,

@@ -20,7 +20,7 @@ const standardErrorsSchema = z.record(z.string(), z.number().nonnegative()).opti
 /** Fields of steps and evaluations. Records of earlier versions have neither. */
 const answerFields = {
   answers: z.partialRecord(roleSchema, answerSharesSchema).optional(), // one entry for each role that was sampled
-  warnings: z.array(warningSchema).optional(), // absent: there is nothing to change
+  warnings: z.array(warningSchema).optional(), // absent if nothing needs a change
 };
 
 /** Statistics of the rewards of one step, before the update. */
@@ -32,7 +32,7 @@ const rewardMetricsSchema = z.strictObject({
   generatedPassRate: rate.optional(), // valid generated tests only; absent without such a test
   validity: rate.optional(), // share of valid tests among the generated ones
   bugCatchRate: rate.optional(), // share of turns with a valid test that the program fails
-  uniqueInputs: rate.optional(), // distinct inputs of each group / generated tests
+  uniqueInputs: rate.optional(), // the distinct inputs of all groups, divided by the number of generated tests
   outcomes: z.partialRecord(z.enum(OUTCOME_NAMES), z.int()), // how many samples have each outcome
   suiteSize: z.number(), // mean number of tests
   standardErrors: standardErrorsSchema,
@@ -42,19 +42,19 @@ export type RewardMetrics = z.infer<typeof rewardMetricsSchema>;
 /** What else a step shows about its samples. No reward depends on it. Records of earlier versions have none of it. */
 const stepFiguresSchema = z
   .strictObject({
-    groups: z.int().nonnegative(), // problems, or targets of tests
-    allRightGroups: z.int().nonnegative(), // every program passes its suite, or every turn catches the program
-    allWrongGroups: z.int().nonnegative(), // no program passes its suite, or no turn catches the program
-    allEqualGroups: z.int().nonnegative(), // all samples have the same results, test by test
+    groups: z.int().nonnegative(), // the number of groups: one per problem, or one per target of tests
+    allRightGroups: z.int().nonnegative(), // groups whose programs all pass the suite, or whose turns all catch the program
+    allWrongGroups: z.int().nonnegative(), // groups in which no program passes the suite, or no turn catches the program
+    allEqualGroups: z.int().nonnegative(), // groups whose samples all have the same results, test by test
     // only in generator steps:
-    programTokens: z.number(), // mean answer with a program, cut ones left out; absent if all are cut
-    literalRate: rate, // share of programs that contain a value of their tests, see core/parse/telling.ts
+    programTokens: z.number(), // mean length of answers with a program, without cut answers; absent if all are cut
+    literalRate: rate, // share of programs that contain a large value of their tests, see core/parse/telling.ts
     // only in discriminator steps:
     termShares: z.record(z.string(), rate), // the share of each term of the reward in the sum of absolute terms
     // only with `reference: none`:
     voteAgreement: rate, // weight of the programs that agree on an answer, mean over generated inputs
     voteDropped: rate, // share of generated inputs without an answer that counts
-    voteErrors: rate, // share of votes on given tests that are wrong; if it rises, so do mistakes that the programs share
+    voteErrors: rate, // share of wrong votes on given tests; if it rises, programs make the same mistakes more often
   })
   .partial();
 export type StepFigures = z.infer<typeof stepFiguresSchema>;

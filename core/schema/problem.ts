@@ -8,11 +8,11 @@ import { valueSchema } from './value.js';
 export const testCaseSchema = z.strictObject({
   args: z.array(valueSchema), // positional arguments
   expected: valueSchema,
-  truth: z.literal(true).optional(), // only the truth value of the answer counts, as in `assert f(x)`
+  truth: z.literal(true).optional(), // true if only the truth value of the answer counts, as in `assert f(x)`
 });
 export type TestCase = z.infer<typeof testCaseSchema>;
 
-/** Inputs of tests whose expected values the reference gives. */
+/** Inputs of tests without expected values, which the reference computes. */
 const unansweredSchema = z.strictObject({
   baseline: z.array(z.array(valueSchema)),
   hidden: z.array(z.array(valueSchema)),
@@ -28,7 +28,7 @@ export const problemSchema = z.strictObject({
   baselineTests: z.array(testCaseSchema),
   hiddenTests: z.array(testCaseSchema).default([]), // used in evaluations only, never for rewards
   referenceSolution: z.string().min(1).optional(), // optional, because `reference: none` trains without it
-  inputs: unansweredSchema.optional(), // only in a set that was just read: a run answers them and stores tests
+  inputs: unansweredSchema.optional(), // only before a run starts: the run answers the inputs and stores tests instead
   reasoning: z.array(z.string().min(1)).length(4).optional(), // stages 1 to 4; a warm start teaches it, no prompt shows it
   difficulty: z.string().default('unknown'),
   tags: z.array(z.string()).default([]),
@@ -49,9 +49,9 @@ export type Problem = z.infer<typeof problemSchema>;
 export const SPLITS = ['train', 'validation', 'test'] as const;
 export type Split = (typeof SPLITS)[number];
 
-/** A record that cannot be used. */
+/** A record of a problem file that cannot be used. */
 export interface Rejected {
-  id: string; // its place in the file if it has no id
+  id: string; // the record's id, or without one its place in the file
   reason: string; // one printable line: place, field, what is wrong
 }
 

@@ -43,7 +43,7 @@ function dropped(
 const isWithin = (value: unknown, whole: unknown): boolean =>
   isSame(isPlainObject(value) && isPlainObject(whole) ? merged(whole, value) : value, whole);
 
-/** One of the values. Those that were removed are refused with a line of their own. */
+/** A schema for one of the values. It refuses removed values with a special message. */
 export const choice = <const Values extends readonly string[]>(values: Values, removed: readonly string[] = []) =>
   z.enum(values, {
     error: ({ input }) =>

@@ -1,4 +1,4 @@
-// What identifies a run, and what its policy is between two steps: ids, digests and a few numbers, never tensors or texts.
+// Identifies a run, and its policy between two steps: ids, digests and a few numbers, never tensors or texts.
 import type { Digest, Ref } from '../base/ref.js';
 import type { PlannedStep } from '../run/schedule.js';
 import type { Role, Stage } from './chain.js';
@@ -7,7 +7,7 @@ import type { ProblemSet } from './problem.js';
 
 /** The base of a role and the shape of its adapters. */
 export interface BaseRef {
-  model: string; // name or folder, as this run found it
+  model: string; // the name or folder with which this run opened it
   modelDigest: Digest;
   adapterConfig: Digest; // PEFT's adapter_config.json
 }
@@ -15,9 +15,9 @@ export interface BaseRef {
 /** Identifies a run and its inputs. */
 export interface RunRef {
   runId: string;
-  bases: Record<Role, BaseRef>; // equal unless the discriminator has a base of its own
+  bases: Record<Role, BaseRef>; // both are equal unless the discriminator has its own base model
   engine: EngineConfig; // as requested; settings of the worker take precedence
-  config: Ref<RunConfig>; // its identity, see runIdentity
+  config: Ref<RunConfig>; // the identity of the run's configuration, see runIdentity
   problems: Ref<ProblemSet>;
 }
 
@@ -31,7 +31,7 @@ export interface UpdatePosition extends PlannedStep {
   stage: Stage | 0;
 }
 
-/** Adapters that earlier stages keep. Other stages use the one in training. */
+/** Adapters that earlier stages keep. Other stages use the adapter in training. */
 export type FrozenAdapters = Partial<Record<Stage, Digest>>;
 
 /** The adapters to sample with. Without any, the base model samples. */

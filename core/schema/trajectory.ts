@@ -6,7 +6,7 @@ export const trajectorySchema = z.strictObject({
   mask: z.array(z.number()), // 1 for a trained token
   oldLogprobs: z.array(z.number()), // the scoring graph's log-probs under the tempered policy that sampled
   advantage: z.number(), // one for the whole sequence
-  advantages: z.array(z.number()).optional(), // one per token, after importance weights; replaces `advantage`
+  advantages: z.array(z.number()).optional(), // one per token, multiplied by importance weights; replaces `advantage`
   rolloutLogprobs: z.array(z.number()).optional(), // the server's log-probs, which importance weights need
   referenceLogprobs: z.array(z.number()).optional(), // the base model's log-probs, which the KL penalty needs
 });

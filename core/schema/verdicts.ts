@@ -8,7 +8,7 @@ export interface ValidatedTest {
   suite: number | null; // index in the suite; null: not part of it, because it is invalid
   args: Value[];
   expected?: Value; // absent: the reference has no value for an input
-  corrected?: true; // it is invalid: `expected` is the reference's, not what was written
+  corrected?: true; // the test is invalid: `expected` is the reference's answer, not the written value
 }
 
 export interface ValidatedTurn {

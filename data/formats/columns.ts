@@ -32,14 +32,14 @@ import { calledEntry, calledIn, signatureIn, signatureOfTests, testsFrom, withTy
 import { solutionOf } from './solutions.js';
 import { STDIO } from './stdio.js';
 
-/** What is the same for all problems of a set. */
+/** The properties that all problems of a set share. */
 export interface Traits {
   functions?: Partial<ComparisonSpec>;
   programs?: Partial<ComparisonSpec>;
-  files?: readonly string[]; // columns with the names of files that a program reads and writes
+  files?: readonly string[]; // columns that name the files which a program reads and writes
 }
 
-/** @param recognises lists of columns; a record that has all of one list is of this format */
+/** @param recognises lists of columns; a record with all columns of one list has this format */
 export function columnsFormat(
   name: FormatName,
   recognises: readonly (readonly string[])[],
@@ -72,7 +72,7 @@ function valueAt(record: unknown, path: string, parse: (text: string) => unknown
   return at ?? undefined;
 }
 
-/** The columns that count: for hidden tests all that are not empty, for other parts the first of them. */
+/** The columns that are used: for hidden tests all non-empty columns, for other parts the first non-empty column. */
 function presentIn(record: unknown, paths: readonly string[] = [], part?: Part): string[] {
   const filled = paths.filter((path) => (valueAt(record, path) ?? '') !== '');
   return part === 'hidden_tests' ? filled : filled.slice(0, 1);
@@ -103,7 +103,7 @@ function readProblem(record: SourceRecord, columns: Columns, traits: Traits): Pr
     : functionProblem(common, reference, read, cells);
 }
 
-/** What a record says about each part of a problem. */
+/** Access to the parts of a problem in a record. */
 interface Cells extends Traits {
   columns: Columns;
   json: object;
@@ -140,7 +140,7 @@ function requirePython({ textAt }: Cells): void {
     throw new UnusableRecord(`its language is ${language}`);
 }
 
-/** The fields that do not depend on what is called. */
+/** The fields that do not depend on the function or program that tests call. */
 function commonFields({ columns, at, textAt }: Cells, { file, index = 0 }: SourceRecord) {
   const description = textAt('description');
   if (description === undefined) throw new UnusableRecord(`missing ${named(columns.description, 'description')}`);
@@ -157,7 +157,7 @@ function commonFields({ columns, at, textAt }: Cells, { file, index = 0 }: Sourc
 }
 type CommonFields = ReturnType<typeof commonFields>;
 
-/** The solution that --references gives, else that of the record, after the preamble. */
+/** The solution of --references, or without it the solution of the record, preceded by the preamble. */
 function referenceIn({ reference, at, textAt }: Cells, entry: string | undefined): string | undefined {
   const solution = reference ?? solutionOf(at('reference'), entry && calledEntry(entry));
   if (solution === undefined) return undefined;
@@ -170,7 +170,7 @@ type TestPart = 'tests' | 'hidden_tests';
 /** The tests of the parts `tests` and `hidden_tests`. */
 type BothTests = readonly [tests: GivenTests | undefined, hidden: GivenTests | undefined];
 
-/** The tests that say what a problem is; an empty list does not. */
+/** The tests that tell the kind of a problem, which an empty list does not. */
 const telling = ([tests, hidden]: BothTests): GivenTests | undefined =>
   [tests, hidden].find((one) => one && (one.kind !== 'program' || one.tests.length > 0)) ?? tests ?? hidden;
 
@@ -253,7 +253,7 @@ function functionProblem(
 
 const sourceOf = (one: GivenTests | undefined): string => (one?.kind === 'source' ? one.source : '');
 
-/** What the tests call, if the column of the tests, of the entry or of the starter code says so. */
+/** The name that the tests call, if the column of the tests, of the entry or of the starter code tells it. */
 function calledBy(both: BothTests, { textAt }: Cells): string | undefined {
   const given = telling(both);
   const called = (given?.kind === 'calls' ? given.entry : undefined) ?? textAt('entry');
@@ -261,7 +261,7 @@ function calledBy(both: BothTests, { textAt }: Cells): string | undefined {
   return called ?? (starter === undefined ? undefined : parseSignature(starter)?.entry);
 }
 
-/** Tests that stay source may use what the preamble defines. */
+/** Joins sources of tests, preceded by the preamble, whose definitions they may use. */
 function joinedSource(preamble: string | undefined, sources: (string | undefined)[]): string | undefined {
   const rest = sources.filter((source) => source !== undefined);
   if (rest.length === 0) return undefined;
@@ -277,7 +277,7 @@ const named = (paths: readonly string[] | undefined, part: string): string =>
     ? `column for \`${part}\``
     : `field ${paths.map((path) => `\`${path}\``).join(' or ')}`;
 
-/** What is called, and its signature: from the starter code if that is called in the same way, else from the reference. */
+/** The entry and its signature: from the starter code if it is called in the same way, otherwise from the reference. */
 function entryIn(
   called: string,
   starter: string | undefined,

@@ -65,8 +65,8 @@ export const evalplus: ProblemFormat = {
 };
 
 /**
- * The contract as the body of a function with the solution's parameters, after the solution, whose helpers it may call. One
- * that asks for tuples or sets is left out if the inputs have the types of JSON, which has neither.
+ * The contract as a function with the solution's parameters, after the solution, whose helpers the contract may call. Leaves out a
+ * contract that asks for tuples or sets if the inputs have the types of JSON, which has neither.
  */
 function validatorOf(contract: string, entry: string, reference: string, isTyped: boolean): string | undefined {
   const header = definitionsOf(reference).find(({ name }) => name === entry)?.header;

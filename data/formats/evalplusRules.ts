@@ -1,13 +1,13 @@
-// What the judge of EvalPlus knows of its tasks beside their records: the types of arguments that JSON lacks, and right answers
-// that do not equal the one of the reference.
+// What EvalPlus's own judge knows about tasks, but their records do not say: argument types that JSON lacks, and right answers
+// that differ from the reference's answer.
 import { floatRepr, floatValue } from '../../core/parse/numbers.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 
 /**
- * The types of arguments, from the outside to the inside → the numbers of the tasks of MBPP+. t: a tuple, T: tuples at every
- * depth, s: a set, or {} for anything but a list, f: a float, c: a complex number, l: a list. The last word holds for all later
- * arguments.
+ * Types of arguments → numbers of MBPP+ tasks. A word has the types of one argument, outermost first; the last word also holds for
+ * later arguments. t: a tuple, T: tuples at every depth, s: a set, or {} for anything but a list, f: a float, c: a complex
+ * number, l: a list.
  */
 const TYPES = {
   t: '2 116 132 143 222 261 273 394 399 421 424 429 470 560 579 596 616 630 726 740 744 809',
@@ -21,7 +21,7 @@ const TYPES = {
   c: '252',
 };
 
-/** Gives arguments their types. Undefined if the judge takes the types of JSON. */
+/** Returns a function that gives arguments their types. Undefined if the judge uses the types of JSON. */
 export function typesOf(id: string): ((args: Value[]) => Value[]) | undefined {
   const number = /^Mbpp\/(\d+)$/.exec(id)?.[1];
   const found = number && Object.entries(TYPES).find(([, tasks]) => tasks.split(' ').includes(number));
@@ -43,7 +43,7 @@ function typed(value: Value, types: string): Value {
   return type === 'l' ? items : { t: items };
 }
 
-/** The complex number of a text that holds a number, or a complex one as Python writes it: `(1-2j)`. */
+/** Reads a complex number from text: a plain number, or as Python writes it: `(1-2j)`. */
 function complexOf(text: string): Value {
   const parts = text.replace(/[()]/g, '').split(/(?<=[^e])(?=[+-])/);
   const part = (isImaginary: boolean): string => parts.find((one) => one.endsWith('j') === isImaginary) ?? '0';

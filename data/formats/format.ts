@@ -48,7 +48,7 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-/** For each part the columns that may hold it. The first one that a record has counts. */
+/** For each part, the columns that may hold it. The first of these columns that a record has counts. */
 export type Columns = Partial<Record<Part, readonly string[]>>;
 
 /** How a test given as a list is read: `[arg, …, expected]` or `[[arg, …], expected]`. */
@@ -56,15 +56,15 @@ export type ListStyle = 'flat' | 'nested';
 
 /** The styles of list tests in a set. */
 export interface ListStyles {
-  /** The styles of the tests that can be read in one way only. */
+  /** The styles of the unambiguous tests, which can be read in only one way. */
   readonly certain: Set<ListStyle>;
-  /** The style of the other tests, if their record does not tell it. */
+  /** The style for ambiguous tests, if their record does not tell it. */
   chosen?: ListStyle | undefined;
 }
 
 export interface ProblemFormat {
   readonly name: FormatName;
-  /** The fields of this record that count; without a record, all that are read, also of the columns of a Parquet file. */
+  /** The fields of this record that are used. Without a record, all fields that may be read, such as columns of a Parquet file. */
   fields(record?: unknown): readonly string[];
   /** Whether the record has this format's fields. */
   recognises(record: object): boolean;
@@ -79,7 +79,7 @@ export interface ProblemFormat {
 
 /** The record cannot be used: it is quarantined for this reason. */
 export class UnusableRecord extends Error {
-  /** @param isAmbiguous if a chosen list style would make it usable */
+  /** @param isAmbiguous whether a chosen list style would make the record usable */
   constructor(
     message: string,
     readonly isAmbiguous = false,
@@ -88,7 +88,7 @@ export class UnusableRecord extends Error {
   }
 }
 
-/** The message of a record that cannot be used begins with its place. */
+/** Calls `read`, and puts the place before the message if the record cannot be used. */
 export function placed<T>(place: string, read: () => T): T {
   try {
     return read();
@@ -99,7 +99,7 @@ export function placed<T>(place: string, read: () => T): T {
 }
 
 export const text = z.string().refine((value) => value.trim() !== '', 'must not be empty');
-/** A program or a signature. Parsing takes time in proportion, tens of seconds for a megabyte that is not Python. */
+/** A program or a signature. Its length is limited, because parsing a megabyte that is not Python takes tens of seconds. */
 export const code = z.string().refine((value) => value.length <= 100_000, 'must have at most 100,000 characters');
 export const program = text.pipe(code);
 const idString = text.refine(
@@ -110,7 +110,7 @@ export const difficulty = z.union([z.string(), z.number()]).transform(String);
 export const idText = z.union([idString, z.int().transform(String)]);
 
 /**
- * A field that is null counts as absent. @throws UnusableRecord naming the first field that is wrong
+ * Parses fields. A field that is null counts as absent. @throws UnusableRecord naming the first field that is wrong
  * @param at the field that holds `json`; absent: it is the record
  */
 export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: string): z.output<T> {
@@ -125,7 +125,7 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: 
   throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
 }
 
-/** The fields of a record, with the solution that --references gives in `field`. One that is only solved may lack its own. */
+/** The fields of a record, with the solution of --references in `field`. A problem that is only solved may lack a solution. */
 export function withReference({ json, reference }: SourceRecord, field: string): unknown {
   if (reference === undefined || typeof json !== 'object') return json;
   return reference === null ? { [field]: 'pass', ...presentFields(json) } : { ...json, [field]: reference };

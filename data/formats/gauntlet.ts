@@ -50,7 +50,7 @@ const recordSchema = z.object({
   calling: callingSchema.optional(),
 });
 
-/** The fields that a problem has, too, in the order in which they are written. */
+/** The fields that records and problems share, in the order in which they are written. */
 const FIELDS = (
   'id title description function_signature entry baseline_tests hidden_tests test_source test_style validator checker ' +
   'reference_solution reasoning difficulty tags source comparison calling'
@@ -105,7 +105,7 @@ export const gauntlet: ProblemFormat = {
 
 const STRUCTURES = /^(?:baseline_tests|hidden_tests|reasoning|tags|comparison|calling)$/;
 
-/** Lists and objects instead of their JSON text: a column of Parquet has one type, so it holds such fields as text. */
+/** Parses lists and objects that are JSON text: a Parquet column has one type, so it holds such fields as text. */
 function structured(json: unknown, parse?: (text: string) => unknown): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   const fields = Object.entries(json).map(([name, given]) => {
@@ -116,14 +116,14 @@ function structured(json: unknown, parse?: (text: string) => unknown): unknown {
   return Object.fromEntries(fields);
 }
 
-/** The styles of the list tests that can be read in one way only. */
+/** The styles of the unambiguous list tests, which can be read in only one way. */
 function certainStyles(tests: readonly unknown[], signature: Signature): Set<ListStyle> {
   return new Set(
     tests.map((test) => listStylesOf(test, signature)).flatMap((styles) => (styles.length === 1 ? styles : [])),
   );
 }
 
-/** True for a test whose numbers are read as the file spells them: 2.0 is a float. */
+/** True for a list or an object: its numbers are read as the file spells them, so 2.0 is a float. */
 const isStructure = (test: unknown): boolean => typeof test === 'object' && test !== null;
 
 /** One entry of a list of tests. An assert string may hold several assertions. */
@@ -139,7 +139,7 @@ function readTest(
   );
 }
 
-/** The record of a problem: reading it gives the same problem. */
+/** Converts a problem to a record, from which the same problem can be read. */
 export function toRecord({ hiddenTests, ...problem }: Problem): object {
   const fields: Record<string, unknown> = { ...problem, ...(hiddenTests.length > 0 && { hiddenTests }) };
   return presentFields(Object.fromEntries(FIELDS.map((name) => [name, fields[propertyOf(name)]])));

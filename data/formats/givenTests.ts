@@ -15,7 +15,7 @@ import { stdioTest } from './stdio.js';
 
 const MAX_TESTS = 10_000; // the largest known problem has some hundred
 const CALLS = /^(functional|function_call|function|call)/i; // the `type` of a test that calls a function
-const LISTS_FIRST = /^function_call/i; // these write the arguments as the text of a list; others write one argument per line
+const LISTS_FIRST = /^function_call/i; // the arguments are the text of one list; other types have one argument per line
 
 export type GivenTests =
   | { kind: 'program'; tests: TestCase[] }
@@ -24,7 +24,7 @@ export type GivenTests =
 
 /**
  * @param exact the tests with numbers as written (exactJson.ts)
- * @param isOfCalls whether tests are calls if neither a type nor a name tells
+ * @param isOfCalls whether tests count as calls if neither a type nor a function name tells
  * @throws UnusableRecord
  */
 export function givenTests(exact: unknown, isOfCalls = false): GivenTests {
@@ -75,7 +75,7 @@ interface Case {
   input: unknown;
   output: unknown;
   type: string;
-  name: string | undefined; // the name of the function
+  name: string | undefined; // the name of the function, if the test gives it
 }
 
 type Fields = Record<string, unknown>;
@@ -93,7 +93,7 @@ function pairs(given: unknown): Fields[] {
   return inputs.map((input, i) => ({ input, output: outputs[i], fn_name, type: type ?? testtype }));
 }
 
-/** The forms of `baseline_tests`: lists, and objects with `expected`. */
+/** Whether a test has a form of `baseline_tests`: a list, or an object with `expected`. */
 const isOwnForm = (test: unknown): boolean => Array.isArray(test) || (isFields(test) && 'expected' in test);
 
 const ownTests = (tests: unknown[], signature: Signature): TestCase[] =>
@@ -108,7 +108,7 @@ function caseOf(test: unknown, i: number): Case {
   return { input: test.input, output: test.output, type, name: typeof name === 'string' && name ? name : undefined };
 }
 
-/** A whole program reads text, or a list of lines. */
+/** Whether a test is a call of a function. A whole program reads text, or a list of lines. */
 const isCall = ({ type, name, input }: Case, isOfCalls: boolean): boolean =>
   CALLS.test(type) || (type === '' && (name !== undefined || isOfCalls || !isLines(input)));
 const isLines = (input: unknown): boolean =>
@@ -154,7 +154,7 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** A value of JSON or of Python. @throws UnusableRecord */
+/** Reads a JSON value or a Python literal. @throws UnusableRecord */
 function literal(text: string): Value {
   try {
     parseJson(text);
@@ -170,7 +170,7 @@ function literal(text: string): Value {
   }
 }
 
-/** An answer that was printed: text that is no literal is the text itself. */
+/** Reads an expected answer. Text that is no literal stands for itself. */
 function literalOr(answer: unknown): Value {
   if (typeof answer !== 'string') return valueOfJson(answer);
   const value = attempt(() => literal(answer));

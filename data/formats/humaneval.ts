@@ -44,7 +44,7 @@ export const humaneval: ProblemFormat = {
   },
 };
 
-/** What the prompt has before the entry, if `check` uses a function of it: a program could replace one of its own. */
+/** The prompt's text before the entry, if `check` uses a function from it: a program could replace its own copy of the function. */
 function helpersFor(test: string, prompt: string, entry: string): string {
   const [before = ''] = prompt.split(new RegExp(`^(?=(?:async\\s+)?(?:def|class)\\s+${entry.split('.')[0]}\\b)`, 'm'));
   const isUsed = definitionsOf(before).some(({ name }) => new RegExp(`\\b${name}\\b`).test(test));

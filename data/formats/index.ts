@@ -17,7 +17,7 @@ const TABLE: Readonly<Record<FormatName, ProblemFormat>> = {
   columns: columnsFormat('columns', [], {}),
 };
 
-/** The columns that any format reads; one that --map names may be none of them. */
+/** All columns that the formats read by themselves. --map may also name other columns. */
 export const FIELDS: ReadonlySet<string> = new Set(Object.values(TABLE).flatMap((format) => format.fields()));
 
 export const formatOf = (name: FormatName): ProblemFormat => TABLE[name];

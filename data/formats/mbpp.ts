@@ -43,7 +43,7 @@ export const mbpp: ProblemFormat = {
     const sourceOf = (tests: string[]): string => [...setup, ...tests].join('\n');
     const given = testsFrom(sourceOf(record.test_list), entry, signature);
     const challenge = testsFrom(sourceOf(record.challenge_test_list), entry, signature);
-    // the suites of three tasks of MBPP+ assert nothing
+    // in three tasks of MBPP+, the suite asserts nothing
     const suite = testsFrom(/\bassert\b/.test(record.test) ? record.test : '', entry, signature);
     const kept = [given.testSource, suite.testSource].filter((source) => source !== undefined);
     return problemOf({
@@ -53,7 +53,7 @@ export const mbpp: ProblemFormat = {
       entry,
       baselineTests: given.baselineTests,
       hiddenTests: [...challenge.baselineTests, ...suite.baselineTests],
-      testSource: kept.length > 0 ? kept.join('\n\n') : undefined, // challenge tests stay hidden, and source may be rewarded, so theirs is left out
+      testSource: kept.length > 0 ? kept.join('\n\n') : undefined, // no source of challenge tests: it would not stay hidden
       referenceSolution,
       source: basename(source.file),
     });

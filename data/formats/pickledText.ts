@@ -1,5 +1,5 @@
-// Reads the one string that a pickle of a string holds. Unpickling runs whatever the pickle says, so this reads the few
-// opcodes that pickle writes for one str and refuses every other. Nothing is executed.
+// Reads a pickle that holds one string. Unpickling would run whatever the pickle says. So this code reads only the few opcodes
+// that pickle writes for one str, and refuses all others. Nothing is executed.
 import { inflateSync } from 'node:zlib';
 import { UnusableRecord } from './format.js';
 
@@ -20,7 +20,7 @@ const STRINGS: ReadonlyMap<number, number> = new Map([
 ]);
 const MAX_INFLATED = 256 << 20; // bytes
 
-/** base64 of zlib of a pickled str → the str. @throws UnusableRecord */
+/** Unpacks a str that was pickled, compressed with zlib, and encoded as base64. @throws UnusableRecord */
 export function unpackText(packed: string): string {
   let inflated: Buffer;
   try {

@@ -1,4 +1,4 @@
-// Finds in the Python text of a reference solution or a test what the readers of sets need.
+// Finds signatures, entries and tests in Python text, for the readers of problem sets.
 import { callsIn } from '../../core/parse/calls.js';
 import { definitionsOf, importsOf } from '../../core/parse/definitions.js';
 import { calledNames, fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
@@ -8,7 +8,7 @@ import type { Problem, TestCase } from '../../core/schema/problem.js';
 import { callingOfClass, entryOf, USUAL_CLASS } from '../calling.js';
 import { UnusableRecord } from './format.js';
 
-/** The entry that a record names as it is called: `Solution().f` is `Solution.f`. */
+/** Converts the name that a record calls to an entry: `Solution().f` becomes `Solution.f`. */
 export const calledEntry = (called: string): string => called.trim().replace(/\(\s*\)(?=\.)/g, '');
 
 interface Called {
@@ -44,7 +44,7 @@ function withImports(code: string, header: string): string {
   return [...imports, ...(imports.length > 0 ? [''] : []), header].join('\n');
 }
 
-/** A class of operations: its constructor and its public methods. A test calls it with the names and their arguments. */
+/** Describes a class of operations: its constructor and its public methods. A test gives the method names and their arguments. */
 function classIn(code: string, name: string): Called | undefined {
   const found = definitionsOf(code).find((one) => one.kind === 'class' && one.name === name);
   if (!found) return undefined;
@@ -58,7 +58,7 @@ function classIn(code: string, name: string): Called | undefined {
   };
 }
 
-/** The solution of a set in the shape of HumanEval, and what is called. */
+/** The solution and the entry of a record in the form of HumanEval. */
 export function completion({
   prompt,
   canonical_solution,
@@ -71,7 +71,7 @@ export function completion({
   return { description: prompt.trim(), referenceSolution, entry, ...signatureIn(referenceSolution, entry) };
 }
 
-/** HumanEval's solutions continue the prompt, in its sets of infilling up to a suffix; MBPP's and references are complete. */
+/** Completes a solution. HumanEval's solutions continue the prompt, up to a suffix in its infilling sets; others are complete. */
 export const completed = (prompt: string, solution: string, entry: string, suffix = ''): string =>
   definitionsOf(solution).some(({ name, methods }) =>
     [name, ...methods.map((one) => one.name)].includes(entry.split('.')[0]!),
@@ -102,8 +102,8 @@ export function testsFrom(
 }
 
 /**
- * What the tests call of what the reference `code` defines: what `check` is given, else a function, else a class or its only
- * method. Without a reference: the one function that they call and do not define.
+ * The entry: the definition of the reference `code` that the tests call. It is the argument of `check`, or else a function, or else
+ * a class or its only method. Without a reference, it is the only function that the tests call but do not define.
  * @throws UnusableRecord
  */
 export function calledIn(tests: string, code?: string): string {
@@ -119,7 +119,7 @@ export function calledIn(tests: string, code?: string): string {
   const called = functions.findLast(isCalled) ?? (tests.trim() === '' ? functions.at(-1) : undefined);
   if (called) return called.name;
   const owner = defined.findLast((one) => one.kind === 'class' && isCalled(one));
-  const passed = functions.findLast(({ name }) => isUsed(name)); // such as an argument of map
+  const passed = functions.findLast(({ name }) => isUsed(name)); // the test passes the function on, for example to map
   if (!owner) return passed?.name ?? onlyCalled(tests, code && defined.map(({ name }) => name).join(', '));
   const methods = owner.methods.filter(isCalled);
   return owner.name === USUAL_CLASS && methods.length === 1 ? `${owner.name}.${methods[0]!.name}` : owner.name;
@@ -137,7 +137,7 @@ function onlyCalled(tests: string, defined?: string): string {
   throw new UnusableRecord(`${all}; without a reference, name a column with --map entry= or signature=`);
 }
 
-/** The signature of a function of which only tests are known: with the number of arguments that all of them give. */
+/** The signature of a function that is known only from its tests: it takes as many arguments as all tests give. */
 export function signatureOfTests(entry: string, [first, ...others]: readonly TestCase[]): string {
   const isFixed = first !== undefined && others.every(({ args }) => args.length === first.args.length);
   const parameters = isFixed ? first.args.map((_, i) => `arg${i + 1}`) : ['*args'];

@@ -31,7 +31,7 @@ const TABLE = {
       difficulty: ['difficulty'],
       tags: ['cf_tags'],
     },
-    programs: { text: 'tokens-any-case' }, // its own judge compares so
+    programs: { text: 'tokens-any-case' }, // as the set's own judge compares
     files: ['input_file', 'output_file'],
   },
   // codeparrot/apps, BAAI/TACO, and sets made of them

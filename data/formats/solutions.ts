@@ -13,7 +13,7 @@ const PYTHON2 = /^[ \t]*print[ \t]+[^\s(=]|\b(?:raw_input|xrange)\s*\(|^[ \t]*ex
 /**
  * The first solution in Python 3 among those with the best pass rate. `value` is a program, a list of programs, JSON text of one, a list of
  * `{code, language}` or of `{completion, pass_rate}`, or `{language: […], solution: […]}`.
- * @param entry what the tests call, if that is known
+ * @param entry the name that the tests call, if it is known
  */
 export function solutionOf(value: unknown, entry?: string): string | undefined {
   const usable = candidates(value)

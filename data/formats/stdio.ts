@@ -11,7 +11,7 @@ export const STDIO: Pick<Problem, 'functionSignature' | 'entry'> & {
   calling: { style: 'stdio' };
 } = {
   functionSignature: WHOLE_PROGRAM,
-  entry: 'main', // required by the schema and not used
+  entry: 'main', // the schema requires an entry; nothing uses it
   comparison: { text: 'tokens', ...TOLERANCE },
   calling: { style: 'stdio' },
 };

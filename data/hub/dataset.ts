@@ -1,6 +1,6 @@
-// The files of one split of a data set of the hub. The hub converts every public set to Parquet, on a branch whose paths say
-// configuration and split; a set without that branch, or a revision that is named, is read as its owner wrote it. What a commit lists is
-// kept beside the cache of the hub's own tools, so that a set that was downloaded once needs no network.
+// Finds the files of one split of a data set on the hub. The hub converts every public set to Parquet, on a branch whose paths name
+// configuration and split. A set without that branch, or with a named revision, is read in its owner's form. The file list of a
+// commit is kept beside the cache of the hub's own tools, so that a downloaded set needs no network.
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -38,7 +38,7 @@ export interface DatasetFiles {
 const CONVERTED = 'refs/convert/parquet';
 const listingSchema = z.array(z.object({ name: z.string().refine(isData), size: z.int(), digest: z.string() })).min(1);
 
-/** @throws GauntletError BAD_INPUT, naming the way out; HUB_FAULT if a retry may help */
+/** @throws GauntletError BAD_INPUT, which says what the user can do; HUB_FAULT if a retry may help */
 export async function datasetFiles(
   dataset: Dataset,
   onProgress?: (progress: DownloadProgress) => void,
@@ -65,7 +65,7 @@ export async function datasetFiles(
 
 type Listed = HubModel & { revision: string };
 
-/** The listing of the first of these revisions that this machine knows. */
+/** The file list of the first of these revisions that this machine has in its cache. */
 function cached(repository: Repository, revisions: readonly string[]): Listed | undefined {
   for (const revision of revisions) {
     const commit = commitAt(cacheFolder(repository), revision);
@@ -75,7 +75,7 @@ function cached(repository: Repository, revisions: readonly string[]): Listed | 
   return undefined;
 }
 
-/** Undefined if it is damaged; then the hub is asked again. */
+/** A kept file list; undefined if it is damaged, so that the hub is asked again. */
 function readListing(path: string): HubFile[] | undefined {
   try {
     return listingSchema.parse(JSON.parse(smallFile(path, MAX_ANSWER) ?? '')).map(checked);
@@ -97,7 +97,7 @@ async function askHub(repository: Repository, { id, revision }: Dataset): Promis
     revision !== undefined
       ? await ask(revision)
       : await ask(CONVERTED).catch((error: unknown) => {
-          if (error instanceof HubApiError && error.statusCode === 404) return ask('main'); // a set that is private or too new
+          if (error instanceof HubApiError && error.statusCode === 404) return ask('main'); // a private or new set is not converted
           throw error;
         });
   if (listed.files.length === 0) throw new InvalidAnswer('it lists no files of Parquet or JSON');
@@ -124,7 +124,7 @@ function splitOf(name: string): { config: string; split: string } {
   return { config, split: split.replace(/^partial-/, '') };
 }
 
-/** @throws GauntletError BAD_INPUT, naming what there is */
+/** @throws GauntletError BAD_INPUT, which lists the configurations or splits of the set */
 function choose(id: string, files: readonly HubFile[], { config, split }: Dataset): Split {
   const splits = new Map<string, Split>();
   for (const file of files) {
@@ -138,7 +138,7 @@ function choose(id: string, files: readonly HubFile[], { config, split }: Datase
   return found!;
 }
 
-/** The splits with this configuration or this name. If there is only one, and none was asked for, that one. */
+/** The splits with this configuration or this name. If the user named none, the only one that exists. */
 function narrowed(all: Split[], key: 'config' | 'split', value: string, isAsked: boolean, id: string): Split[] {
   const names = [...new Set(all.map((one) => one[key]))];
   const wanted = isAsked || names.length > 1 ? value : names[0];

@@ -1,4 +1,4 @@
-// Downloads files of a model or a data set into the cache of the Hugging Face hub, whose layout its own tools share: blobs by digest,
+// Downloads files of a model or data set into the cache of the Hugging Face hub, in the layout of the hub's tools: blobs by digest,
 // and for each commit a folder of links. A file is renamed to its digest after its content was checked, and a commit is
 // complete only when all files are there. So an interruption, or several processes at once, leave nothing half done.
 import { createHash, type Hash } from 'node:crypto';
@@ -21,9 +21,9 @@ export interface DownloadProgress {
   total: number; // bytes of all files
 }
 
-const ATTEMPTS = 4; // transfers of a file, if they break off
+const ATTEMPTS = 4; // the most attempts to transfer a file
 const RETRY_MS = 500; // doubles with each attempt
-const ABANDONED_MS = 600_000; // after so long without a write, a process elsewhere has ended
+const ABANDONED_MS = 600_000; // a process on another machine counts as ended after this time without a write
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 const running = new Map<string, Promise<unknown>>(); // the latest download of each repository, which the next one waits for
@@ -70,7 +70,7 @@ export async function inTurn<T>({ kind, id }: Repository, work: () => Promise<T>
   }
 }
 
-/** @returns the folder of the commit. @throws an error for asFault */
+/** @returns the folder of the commit. @throws an error that asFault converts */
 export async function fetchFiles(
   repository: Repository,
   { revision, commit, files }: { revision: string; commit: string; files: readonly HubFile[] },
@@ -121,7 +121,7 @@ async function checkSpace({ kind, id }: Repository, folder: string, needed: numb
   throw new GauntletError(WORDS[kind].code, `${id}: ${why}; set HF_HUB_CACHE to another disk`);
 }
 
-/** Downloads one file, continuing what an earlier process left. */
+/** Downloads one file. Continues a download that an earlier process left unfinished. */
 async function fetchBlob(url: string, file: HubFile, blobs: string, report: (bytes: number) => void): Promise<void> {
   const partial = await claimPartial(blobs, file.digest);
   for (let attempt = 1; ; attempt++) {
@@ -136,10 +136,10 @@ async function fetchBlob(url: string, file: HubFile, blobs: string, report: (byt
   await rename(partial, join(blobs, file.digest));
 }
 
-/** The file is not the one that the hub listed, so continuing it is useless. */
+/** The content differs from what the hub listed, so continuing the download is useless. */
 class WrongContent extends InvalidAnswer {}
 
-/** Appends the rest of the file and checks the whole. */
+/** Downloads the rest of the file, and then checks the whole file. */
 async function transfer(url: string, file: HubFile, partial: string, report: (bytes: number) => void): Promise<void> {
   const { name, size, digest } = file;
   const handle = await open(partial, APPEND);
@@ -195,8 +195,8 @@ async function hashOf(path: string, file: HubFile): Promise<Hash> {
 }
 
 /**
- * The file that this process writes. It takes over the file of a process that has ended; of several claimants one gets
- * it, because renaming is atomic. Processes that run at the same time each write their own file.
+ * The file that this process writes. The process takes over the file of a process that has ended; if several processes try this,
+ * one gets the file, because renaming is atomic. Processes that run at the same time each write their own file.
  */
 async function claimPartial(blobs: string, digest: string): Promise<string> {
   const own = join(blobs, `${digest}.${PLACE}.${process.pid}.incomplete`);
@@ -231,7 +231,7 @@ export const offline = (kind: Repository['kind'], id: string): GauntletError => 
   return new GauntletError(WORDS[kind].code, `${id}: ${why}`);
 };
 
-/** One line that names what was looked up, where, and the way out. It repeats nothing that the hub wrote. */
+/** The error for the user: it names what was looked up, where, and what to do. It repeats nothing that the hub wrote. */
 export function asFault(error: unknown, { kind }: Repository, model: string): GauntletError {
   if (error instanceof GauntletError) return error;
   const { code: refusal, name, instead } = WORDS[kind];

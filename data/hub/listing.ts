@@ -82,7 +82,7 @@ export function checked(file: HubFile): HubFile {
   return file;
 }
 
-/** The files in the order in which they become visible, without shards that a single file makes superfluous. */
+/** The files in the order in which they become visible. Leaves out shards if the weights are also in a single file. */
 function complete(files: HubFile[]): HubFile[] {
   const names = files.map(({ name }) => name);
   if (!names.includes('config.json') || !hasWeights(names))

@@ -57,7 +57,7 @@ function keyholeFrozen(problems: readonly KeyholeProblem[]): FrozenProblem[] {
   }));
 }
 
-const CHAINS = 4; // the number of chains drawn per problem; a wrong program must pass the baseline tests and fail a hidden one
+const CHAINS = 4; // the number of chains drawn per problem; wrong programs pass the baseline tests and fail a hidden test
 
 function nestedFrozen(split: Split): FrozenProblem[] {
   const program = (reading: NestedReading): Program => ({

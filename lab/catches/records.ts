@@ -26,7 +26,7 @@ const catchesSchema = z.strictObject({
   commit: z.string(),
   /** Keys: 'computed', 'computed missing' (kind of mistake), 'computed -2' (power of ten of its chance under mutation). */
   cells: z.record(z.string(), cellSchema),
-  suite: z.number(), // the number of tests in a greedy choice with all catches of a problem; mean over problems
+  suite: z.number(), // the mean number of tests that a greedy choice needs for all catches of a problem
   model: z
     .strictObject({
       inputs: z.number(), // the mean number of inputs that the model writes for a program; `dictionary` draws the others

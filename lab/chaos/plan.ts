@@ -7,7 +7,7 @@ import { WORKER_ROLES } from '../../core/temporal/queues.js';
 export const VICTIMS = [...WORKER_ROLES, 'server', 'everything', 'guest', 'container', 'daemon', 'disk'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** The death of a worker during a write to the store: the number of the write, counted from now, and the moment in the write. */
+/** The death of a worker during a write to the store: the number of the write, counted from now, and a moment in this write. */
 export interface DeathAtWrite {
   write: number; // 0 is the next write
   moment: (typeof MOMENTS)[number];
@@ -33,7 +33,7 @@ export interface PlanOptions {
 const LAST = 0.95; // no strikes after this share of the results, because the run may end before the strike
 const DELAY_MS = 1000;
 
-/** Sorted by time. Every victim gets one share of the strikes; each worker role gets two. */
+/** The strikes, sorted by time. Every victim gets one share of the strikes; each worker role gets two shares. */
 export function planStrikes({ kills, seed, results, sandbox, disk }: PlanOptions): Strike[] {
   const random = new RandomStream('chaos', seed, 'plan');
   const deck: Victim[] = [

@@ -23,7 +23,7 @@ export interface FaultPlan {
   hosts: readonly string[];
 }
 
-/** Sorted by time. Every kind of fault hits every host before it hits a host again. */
+/** The faults, sorted by time. Every kind of fault hits every host once before it hits a host again. */
 export function planFaults({ faults, seed, results, hosts }: FaultPlan): Fault[] {
   const random = new RandomStream('cluster', seed, 'plan');
   const deck = hosts.flatMap((host) => KINDS.map((kind) => ({ host, kind })));

@@ -36,7 +36,7 @@ const warmStart = (generatorSteps: number, patience: number): RunConfigInput => 
 });
 const LONG_WARM_START = warmStart(200, 10); // long enough that the validation loss stops falling
 const NO_TRAINING: RunConfigInput = { schedule: { discriminatorSteps: 0, generatorSteps: 0, alternatingSteps: 0 } };
-/** As many updates of both roles as the method makes in its two stages. */
+/** Trains only stage 5, with as many updates of both roles as the method makes in two stages. */
 const CODE_ONLY: RunConfigInput = {
   stages: [5],
   schedule: { stages: [5], discriminatorSteps: 4, generatorSteps: 4, alternatingSteps: 8 },

@@ -107,7 +107,7 @@ describe('the recorded environment of a run', () => {
     assert.ok((await select(other, true)) > first);
   });
 
-  it('takes new details without a question', async () => {
+  it('includes other details of a later worker, which needs no permission if its facts are equal', async () => {
     await train(SANDBOX);
     const newer = { ...SANDBOX, details: { code: '2' } };
     await train(newer);

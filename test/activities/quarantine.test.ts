@@ -166,7 +166,7 @@ describe('the health gate', () => {
     );
   });
 
-  it('leaves the example of a run to its healthy problems, even if the problem file has moved', async () => {
+  it('takes the example of a run from its healthy problems, even if the problem file has moved', async () => {
     set.test.reverse(); // the quarantined problem is the first one
     let isThere = true;
     world.deps.loadProblems = async () => {

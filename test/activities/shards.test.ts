@@ -104,7 +104,7 @@ describe('a run whose batches are divided into shards', () => {
     }
   });
 
-  it('plans at most as many activities in a step as were counted, with every feature', async () => {
+  it('plans at most `countStepActivities` activities in a step, with every feature', async () => {
     for (const features of [{ testTurns: 2 }, {}]) {
       const config = { ...SMALL_RUN, ...features, ppo: { ...SMALL_RUN.ppo, minibatch: 5 } };
       const { deps } = await world();

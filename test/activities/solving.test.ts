@@ -132,7 +132,7 @@ describe('solving problems', () => {
     world.deps.loadProblems = async () => ({ train: addProblems(1, 2), validation: [], test: [] });
     await assert.rejects(acts.prepareRun({ runId: 'small', input: SMALL_RUN }), {
       type: 'BAD_INPUT',
-      message: /training needs at least three problems \(train, validation, test\), here are 2$/,
+      message: /training needs at least three problems \(train, validation, test\), but there are 2$/,
     });
   });
 

@@ -164,7 +164,7 @@ describe('the resolution of presets', () => {
     assert.throws(() => on(4), {
       code: 'BAD_CONFIG',
       message:
-        'engine.gpuGigabytes: preset qwen-1.5b needs a card of 8 GB, is 4; no preset has settings for this size, device cpu needs none',
+        'engine.gpuGigabytes: preset qwen-1.5b needs a card of 8 GB, is 4; no preset fits; device cpu needs no card',
     });
     assert.throws(() => on(0), { code: 'BAD_CONFIG', message: /engine\.gpuGigabytes/ });
   });

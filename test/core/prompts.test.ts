@@ -186,7 +186,7 @@ describe('prompts of problems with a calling convention', () => {
     assert.deepEqual(parsed('Counter(["Counter"])', operations, 'reference'), { tests: [], lost: 1 });
   });
 
-  it('use the entry that the reader of inputs also uses', () => {
+  it('show calls of the entry, because the reader of inputs finds calls by this name', () => {
     const text = testerPrompt({ ...program, entry: 'program' }, 'reference');
     assert.ok(text.includes('calls of `program`') && text.endsWith('program("1 2\\n")'), text);
   });

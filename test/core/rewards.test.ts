@@ -198,7 +198,7 @@ describe('the reward scheme mutation', () => {
     close(discriminator([killing([1], [2]), killing([1], [1]), killing([0], [0])]), [0.4 * (2 / 4), 0.4 * (1 / 4), 0]);
   });
 
-  it('pays once for a program that fails', () => {
+  it('pays only once if several tests catch the program', () => {
     const [one, two] = [
       [true, false],
       [true, true],
@@ -236,7 +236,7 @@ describe('every reward scheme', () => {
     { maxLength: 6 },
   );
   for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
-    it(`${scheme}: rewards are in −1..1, one more pass never lowers one, and the inputs of others never raise one`, () => {
+    it(`${scheme}: rewards are in −1..1; one more passed test never lowers a reward, other samples' inputs never raise it`, () => {
       const rule = rewardsOf(scheme);
       const inRange = (reward: number): void => assert.ok(Math.abs(reward) <= 1, `${reward} is outside of −1..1`);
       fc.assert(

@@ -25,13 +25,13 @@ describe('givenTests', () => {
     ]);
   });
 
-  it('hides no test beside hidden values, and uses a single test for both purposes', () => {
+  it('hides no source test if there are hidden values, and uses the only test of a source for both purposes', () => {
     const both = { baselineTests: [test(1)], hiddenTests: [test(2)] };
     assert.deepEqual(given(both), [[test(1), 'a', 'b', 'c', 'd'], [test(2)]]);
     assert.deepEqual(given({ baselineTests: [], hiddenTests: [] }, source.slice(0, 1)), [['a'], ['a']]);
   });
 
-  it('leaves out tests that the reference does not pass, and leaves the others on their side', () => {
+  it('leaves out tests that the reference fails, and keeps the other tests visible or hidden as before', () => {
     const some = source.map((one, i) => ({ ...one, isValid: i > 1 }));
     assert.deepEqual(given({ baselineTests: [], hiddenTests: [] }, some), [['c'], ['d']]);
     const onlyBaseline = source.map((one, i) => ({ ...one, isValid: i % 2 === 0 }));

@@ -135,7 +135,7 @@ describe('gauntlet resume', function () {
       continuesAfter('cancelled', (handle) => handle.cancel()));
 
     it('continues a run that timed out, with all requests that it had accepted', () =>
-      // much longer than the two remaining steps need, even on a busy machine
+      // the time limit is far longer than the two remaining steps need, even on a busy machine
       continuesAfter('timed out', () => undefined, { workflowExecutionTimeout: '30s' }));
 
     it('pauses a run again if it was terminated during its pause', async () => {

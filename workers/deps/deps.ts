@@ -30,7 +30,7 @@ import { openSandbox } from './openSandbox.js';
 import type { ReportAnswer, ReportTask } from './reportThread.js';
 import { rolloutTarget } from './rolloutTarget.js';
 
-/** The weights whose longest silent call, a run of a graph or its compilation, fits into the usual bound of hangs.ts. */
+/** The size of weights up to which every silent call (a run or a compilation of a graph) fits into the usual bound of hangs.ts. */
 const CPU_BYTES = 100e6;
 const DEVICE_BYTES = 1e9;
 
@@ -38,7 +38,7 @@ const DAEMON_RESTART_MS = 15_000; // time in which a service manager restarts a 
 
 export interface DepsOptions {
   store: string;
-  /** These three override the configuration of runs. */
+  /** The next three options override the configuration of runs. */
   sandbox?: SandboxKind;
   threads?: number;
   device?: Device;
@@ -138,7 +138,7 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   };
 }
 
-/** What decides how a GPU rounds, beside the version of the engine. */
+/** The facts that decide how a GPU rounds, beside the version of the engine. */
 async function onCard(facts: Record<string, string>, code: string) {
   const { name = 'unknown', capability = 'unknown', driver = 'unknown' } = (await findGpu()) ?? {};
   const card = { card: name, 'compute capability': capability, cublas: ortApi().cuda().cublasVersion(), cudnn: 'none' };
@@ -151,14 +151,14 @@ async function renderInThread(task: ReportTask, signal?: AbortSignal): Promise<s
   throw new GauntletError(answer.code, answer.message, { artifact: answer.artifact });
 }
 
-/** 0 if the folder is no model; opening it says what is wrong. */
+/** The size of the weights; 0 if the folder is no model, because opening it will report what is wrong. */
 async function weightBytes(folder: string): Promise<number> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.safetensors'));
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** memory: tiny needs up to 1.2 GB for rows of 512 tokens; this process may use 11.8 GB (half of the machine) */
+/** A line such as 'memory: tiny needs up to 1.2 GB for rows of 512 tokens; this process may use 11.8 GB (half of the machine)'. */
 function memoryLine(path: string, opening: EngineOptions): string {
   const { bytes, length } = expectedMemory(path, opening);
   const budget = memoryBudget();
@@ -166,7 +166,7 @@ function memoryLine(path: string, opening: EngineOptions): string {
   return `memory: ${basename(path)} needs up to ${gb(bytes)} for rows of ${length} tokens; this process may use ${gb(budget.bytes)} (${sourceOf(budget)})`;
 }
 
-/** memory of the GPU: model needs 15.2 GiB: weights 2.9, keys and values 3.6, training 7.8, other 0.9 */
+/** A line such as 'memory of the GPU: model needs 15.2 GiB: weights 2.9, keys and values 3.6, training 7.8, other 0.9'. */
 const cardLine = async (path: string, opening: EngineOptions): Promise<string> =>
   `memory of the GPU: ${basename(path)} ${describePlan(await expectedOnCard(path, opening))}`;
 
@@ -186,11 +186,11 @@ export function engineOptions(config: EngineConfig, own: Pick<DepsOptions, 'thre
 
 const BITS = { int8: 8, int4: 4 } as const;
 
-const KEPT = 2; // a run may have a model for each role
+const KEPT = 2; // the most open ones, because a run may have a model for each role
 
 /**
- * Opens once for equal arguments. Before it opens a third one, it closes the least recently used one. That one is not in
- * use, because a worker does one model activity at a time (modelTurns.ts) and one batch of programs. The exception is an
+ * Opens an engine or sandbox once for equal arguments. Before it opens a third, it closes the least recently used. This one is not
+ * in use, because a worker does one model activity at a time (modelTurns.ts) and one batch of programs. The exception is an
  * activity that computes a lost artifact of another role again; a call that fails because of it is retried. If opening
  * failed, the next caller tries again.
  */
@@ -217,7 +217,7 @@ function once<A extends unknown[], T extends Engine | Sandbox>(open: (...args: A
       opening.catch(() => opened.delete(key));
       return opening;
     },
-    /** The next call opens it again. */
+    /** Forgets what was opened for these arguments, so that the next call opens it again. */
     forget: async (...args: A): Promise<void> => {
       const known = opened.get(JSON.stringify(args));
       opened.delete(JSON.stringify(args));

@@ -1,4 +1,4 @@
-// Reads the problems of a run in a thread of their own.
+// Reads the problems of a run in a separate thread.
 import { GauntletError } from '../../core/base/errors.js';
 import { isBuiltIn, type ProblemSet } from '../../core/schema/problem.js';
 import type { Entry } from '../../data/entries.js';

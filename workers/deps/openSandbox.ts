@@ -9,10 +9,10 @@ import { openWasm } from '../../sandbox/wasm/openWasm.js';
 
 export interface OpenSandboxOptions {
   log?: ((line: string) => void) | undefined;
-  size?: number | undefined; // programs at the same time; default: GAUNTLET_CONTAINERS, else one per core
+  size?: number | undefined; // how many programs run at the same time; default: GAUNTLET_CONTAINERS, or else one per core
   /** Whether `auto` may use WebAssembly, which is no security boundary. Default: true. */
   fallback?: boolean | undefined;
-  /** The next four need Docker. */
+  /** The next four options need Docker. */
   isolation?: Isolation | undefined;
   packages?: Packages | undefined;
   image?: string | null | undefined;

@@ -22,7 +22,7 @@ async function read({ source, files }: ProblemsTask): Promise<void> {
     entries = [];
   };
   const onRecord = (count: number): void => {
-    if (count % BATCH === 0) send(); // also nothing, which shows that this thread makes progress
+    if (count % BATCH === 0) send(); // sends even an empty batch, which shows progress
   };
   try {
     const options = await readingOptions(parseSource(source));

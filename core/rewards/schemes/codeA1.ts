@@ -2,7 +2,7 @@
 import { byFailures } from '../mistakeBook.js';
 import { type JudgedTurn, NO_TESTS, passShare, type RewardScheme, term } from '../rule.js';
 
-const ALPHA = 0.5; // the weight of validity; failures have the rest
+const ALPHA = 0.5; // the weight of validity; the weight of failures is 1 − ALPHA
 
 export const CODE_A1: RewardScheme = {
   generatorTerms: (verdicts, { book = [] } = {}) => {
@@ -29,7 +29,7 @@ function validity(turn: JudgedTurn): number {
   return distinct.size / written(turn);
 }
 
-/** The share of tests that the program fails, compared with the mistake book unless that is empty. */
+/** The share of tests that the program fails, compared with the mistake book if the book is not empty. */
 function adversity(turn: JudgedTurn): number {
   const { parses = true, bookFailRate } = turn.target ?? {};
   if (!parses) return 0;

@@ -1,4 +1,4 @@
-// Tests earn what they add: mutants of the reference that no earlier test killed (compare MIST-RL, arXiv 2603.01409). The
+// Tests earn for mutants of the reference that no earlier test killed (compare MIST-RL, arXiv 2603.01409). The
 // chain's program counts once, however many tests catch it.
 import { fractionsOf, type JudgedTurn, NO_READABLE_TEST, type RewardScheme, term } from '../rule.js';
 import { SHIFTED, WEIGHTS } from './shifted.js';
@@ -17,7 +17,7 @@ export const MUTATION: RewardScheme = {
   mutants: 12,
 };
 
-/** The fraction of living mutants that the tests of a turn kill. */
+/** Of the mutants that survive the baseline tests, the fraction that the tests of a turn kill. */
 function newKills({ tests, target }: JudgedTurn): number {
   const { count, killed } = target?.mutants ?? { count: 0, killed: [] };
   const known = new Set(killed);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 
 const SAMPLE_MS = 50; // the time between two samples, each of which takes 0.1 ms
 
-/** Starts sampling. @returns reads the peak in bytes; without /proc, it is the peak of the resident set */
+/** Starts sampling. @returns a function that reads the peak in bytes; without /proc, the peak of the resident set */
 export function samplePeakMemory(): () => number {
   if (!existsSync('/proc/self/smaps')) return () => process.resourceUsage().maxRSS * 1024;
   let peak = 0;

@@ -20,7 +20,7 @@ const COMPUTED = ['sum', 'count', 'second', 'low', 'span', 'plus', 'diff'] as co
 export interface Atom {
   quantity: Quantity;
   value: number;
-  over?: number; // 'count' counts the numbers above this one
+  over?: number; // 'count' counts the numbers above `over`
 }
 
 /** A special case: the program returns `result` if all atoms hold. */
@@ -55,7 +55,7 @@ export interface Shape {
   kinds: Record<Stratum, Quantity[]>;
 }
 
-/** The composition of a problem. No two splits share one. */
+/** The composition of a problem. Splits share no composition. */
 export const compositionOf = ({ kinds }: Pick<Shape, 'kinds'>): string =>
   [...kinds.computed, ...kinds.conjunctive].join('-');
 

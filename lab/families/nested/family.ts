@@ -16,7 +16,7 @@ import {
 
 export type NestedSource = 'rows' | 'words';
 
-/** The inner spec reads one list or word; the outer spec reads the list of its results. One of them may compare with `k`. */
+/** The inner spec reads one list or word; the outer spec reads the list of the inner results. One of the specs may use `k`. */
 export interface NestedSpec {
   source: NestedSource;
   inner: Spec;
@@ -45,7 +45,7 @@ const nameOf = ({ filter, threshold, map, reduce }: Spec): string =>
   [filter, threshold, map === 'id' ? null : map, reduce].filter((part) => part !== null).join('.');
 const idOf = ({ source, inner, outer }: NestedSpec): string => `nested-${source}-${nameOf(inner)}-${nameOf(outer)}`;
 
-/** The composition of a spec: the kinds of both filters, and both reductions. No two splits share one. */
+/** The composition of a spec: the kinds of both filters, and both reductions. Splits share no composition. */
 export const compositionOf = ({ source, inner, outer }: NestedSpec): string =>
   [source, inner.filter, inner.reduce, outer.filter, outer.reduce].join('-');
 
@@ -86,7 +86,7 @@ function split(specs: readonly NestedSpec[], source: NestedSource): NestedProble
   });
 }
 
-/** Every problem of the family for which `isGood`. Order, ids and split are fixed. The splits share no composition. */
+/** Every problem of the family that `isGood` accepts. Order, ids and splits are fixed. The splits share no composition. */
 export function drawProblems(isGood: (spec: NestedSpec) => boolean): NestedProblem[] {
   return (['rows', 'words'] as const).flatMap((source) => {
     const random = new RandomStream('nested', 'specs', source);

@@ -39,7 +39,7 @@ interface Chain {
 
 const groupsOf = new Map<string, Operation[][]>(); // a cache, because a family draws many thousand operations
 
-/** The operations of some tiers that take a domain. The group is the first word of their kind, such as 'keep' or 'sum'. */
+/** Groups of operations that take a domain, from some tiers. The first word of the kind is the group, such as 'keep' or 'sum'. */
 function groupsFrom(domain: Domain, tiers: readonly number[]): Operation[][] {
   const key = `${domain} ${tiers.join()}`;
   let groups = groupsOf.get(key);
@@ -105,7 +105,7 @@ function take(from: Generator<Operation[]>, count: number, isNew: (operations: O
 /** Adds a value. @returns whether the value is new */
 const add = (set: Set<string>, value: string): boolean => set.size < set.add(value).size;
 
-/** The composition of a chain: the kinds of its operations, in level 1 with the parameter. No two splits share one. */
+/** The composition of a chain: the kinds of its operations, in level 1 also the parameter. Splits share no composition. */
 const compositionOf = (level: Level, operations: readonly Operation[]): string =>
   operations.map(({ kind, name }) => (level === 1 ? name : kind)).join(' > ');
 

@@ -14,7 +14,7 @@ const HIDDEN_TESTS = 10;
 const TYPICAL_INPUTS = 60;
 const EDGE_INPUTS = 120;
 
-/** The input and the value after each operation. Shorter if an operation crashes or a value becomes large. */
+/** The input, then the value after each operation. The list ends early if an operation crashes or a value becomes large. */
 export function trace(operations: readonly Pick<Operation, 'run'>[], input: StepValue): StepValue[] {
   const values = [input];
   for (const { run } of operations) {
@@ -31,13 +31,13 @@ export function evaluate(operations: readonly Operation[], input: StepValue): St
   return values.length > operations.length ? (JSON.parse(JSON.stringify(values.at(-1))) as StepValue) : undefined; // JSON turns -0 into 0
 }
 
-/** A chain with a mistake in operation `at`. The operations before it are correct. */
+/** A chain with a mistake in operation `at`. The operations before that operation are correct. */
 interface WrongChain {
   at: number;
   rest: readonly Pick<Operation, 'run'>[];
 }
 
-/** The chains in which one operation is done wrong. */
+/** All chains with one slip: an operation is replaced by a mistaken form of it. */
 export const slipsOf = (operations: readonly Operation[]): WrongChain[] =>
   operations.flatMap(({ slips }, at) =>
     slips.map((run) => ({ at, rest: [{ run: run as Operation['run'] }, ...operations.slice(at + 1)] })),
@@ -47,7 +47,7 @@ export const slipsOf = (operations: readonly Operation[]): WrongChain[] =>
 const shortened = (operations: readonly Operation[]): WrongChain[] =>
   operations.flatMap(({ from, to }, at) => (from === to ? [{ at, rest: operations.slice(at + 1) }] : []));
 
-/** Whether a wrong chain returns something other than the correct chain, whose values are given. */
+/** Whether a wrong chain gives another result than the correct chain, whose values after each operation are `values`. */
 export function isExposed(
   { at, rest }: WrongChain,
   values: readonly StepValue[],
@@ -63,7 +63,7 @@ interface Candidate {
   exposes: Set<number>;
 }
 
-/** The tests of a chain. Undefined if the chain is no good problem, because no test would expose one of its mistakes. */
+/** The tests of a chain. Undefined if some mistake is not exposed by any test, so that the chain is no good problem. */
 export function chooseTests(operations: readonly Operation[]): Suite | undefined {
   const slips = slipsOf(operations);
   const wrong = [...slips, ...shortened(operations)];

@@ -71,8 +71,8 @@ export const TEXT_FILTERS: readonly FilterChoice[] = [
 ];
 
 /**
- * 1..n contains every number from 1 on, so an input of "at least 3" that selects something contains 3, and one of
- * "at most 1" contains 1. Such problems have no happy path and are left out, as are comparisons with 0.
+ * The source 1..n contains every number from 1 on. So an input that selects something contains 3 for the filter "at least 3", and 1
+ * for "at most 1". Such problems have no happy path and are left out, as are comparisons with 0.
  */
 function suitsRange([kind, value]: FilterChoice): boolean {
   if (kind === 'pos' || kind === 'neg') return false;
