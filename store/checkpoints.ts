@@ -59,7 +59,8 @@ export async function commitCheckpoint(
   const name = checkpointName(facts.stage, facts.epoch);
   const body = { ...facts, runId, name, files: Object.fromEntries([...files].map(([p, b]) => [p, digestBytes(b)])) };
   const metadata = checkpointMetadataSchema.parse({ ...body, digest: digestJson(body) });
-  if (files.has(METADATA)) throw new GauntletError('BAD_INPUT', `${name}: ${METADATA} is written by the store`);
+  if (files.has(METADATA))
+    throw new GauntletError('BAD_INPUT', `${name}: leave out the file ${METADATA}, because the store writes it`);
   const present = await readMetadata(store, runId, name);
   const isSame = typeof present === 'object' && present.digest === metadata.digest;
   if (!isSame || (await checkFiles(store, runId, metadata)).length > 0) {

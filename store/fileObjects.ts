@@ -184,7 +184,7 @@ export class FileObjects implements Objects {
     return isRunKey(key) ? [this.root, this.locate(key.split('/').slice(0, 2).join('/'))] : [this.root];
   }
 
-  /** False if `folder` does not exist. @throws BAD_INPUT if a link leads out of the store or out of the run. */
+  /** Whether `folder` exists and no link in its path leads out of the store or of its run. @throws BAD_INPUT if one does */
   private async isInsideAll(key: string, folder: string): Promise<boolean> {
     const [root, run] = this.basesOf(key);
     return (await this.isInside(root!, run!)) && this.isInside(run!, folder);

@@ -108,7 +108,7 @@ async function replaceStuck(client: Client, id: string, decision: Decision, mism
   const handle = client.workflow.getHandle(id);
   const input = await inputOf(client, id);
   await handle.terminate(`gauntlet resume: ${mismatch}`).catch((error: unknown) => {
-    if (!(error instanceof WorkflowNotFoundError)) throw error; // the run has just ended
+    if (!(error instanceof WorkflowNotFoundError)) throw error; // otherwise the run has just ended
   });
   if (decision === 'abort') return { joined: { handle, how: 'joined' }, said: `ends: ${mismatch}` };
   const joined = await startOrJoin(client, id, input);

@@ -54,7 +54,7 @@ const stepFiguresSchema = z
     // only with `reference: none`:
     voteAgreement: rate, // weight of the programs that agree on an answer, mean over generated inputs
     voteDropped: rate, // share of generated inputs without an answer that counts
-    voteErrors: rate, // share of wrong votes on given tests; if it rises, programs make the same mistakes more often
+    voteErrors: rate, // share of given tests on which the majority is wrong; if it rises, programs make the same mistakes
   })
   .partial();
 export type StepFigures = z.infer<typeof stepFiguresSchema>;

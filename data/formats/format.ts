@@ -125,7 +125,7 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: 
   throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
 }
 
-/** The fields of a record, with the solution of --references in `field`. A problem that is only solved may lack a solution. */
+/** The fields of a record, with the solution of --references in `field`. Problems that a model only solves need none. */
 export function withReference({ json, reference }: SourceRecord, field: string): unknown {
   if (reference === undefined || typeof json !== 'object') return json;
   return reference === null ? { [field]: 'pass', ...presentFields(json) } : { ...json, [field]: reference };

@@ -30,7 +30,7 @@ const MAX_REQUESTS = 100; // a page of the hub has up to 1,000 entries
 /** The message repeats nothing that the hub wrote, except names of files that are needed. */
 export class InvalidAnswer extends Error {}
 
-/** @throws InvalidAnswer, if the hub refuses, or another error of parsing */
+/** @throws InvalidAnswer if the answer cannot be used, the client's error if the hub refuses, or an error of the parser */
 export async function listModel(hubUrl: string, id: string, revision: string): Promise<HubModel> {
   const { commit, files } = await list(hubUrl, { type: 'model', name: id }, revision, isNeeded);
   return { commit, files: complete(files) };

@@ -4,7 +4,7 @@ import { list, recoveryLine, type Spread, wrongResults } from '../chaos/figures.
 export interface ClusterFigures {
   seed: number;
   asked: number;
-  faults: string[]; // the kinds of the faults
+  faults: string[]; // the kinds of the faults that hit the run, in their order
   compared: number;
   differences: string[];
   damaged: string[];

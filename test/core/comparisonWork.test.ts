@@ -82,7 +82,7 @@ describe('the time of one comparison', function () {
     );
   });
 
-  it('is limited for collections of the largest size in every order', () => {
+  it('is limited for the largest collections, whatever their order counts', () => {
     const count = 200_000;
     const rows = (last: (i: number) => Value): Value[] =>
       Array.from({ length: 400 }, (_, i) => [...floats(() => '1.5', 498), last(i)]);

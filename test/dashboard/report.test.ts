@@ -66,7 +66,7 @@ describe('the report of a run', () => {
       assert.equal(JSON.stringify(embedded[path]), JSON.stringify(await resources.read(path)), path);
   });
 
-  it('leaves out the oldest rollouts that exceed its limit, but not the run', async () => {
+  it('leaves out the oldest rollouts if all of them exceed its size limit, and keeps the run', async () => {
     const { resources: all } = contentsOf(page);
     const sizeOf = (given: Record<string, unknown>): number =>
       Object.entries(given)

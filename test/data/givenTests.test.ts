@@ -39,7 +39,7 @@ describe('the tests of a public set', () => {
       (error: Error) => error.message.includes(message),
     );
 
-  it('may be whole programs, whose lines are given as text or lists', () => {
+  it('may be for programs that read and write lines, given as texts or lists', () => {
     const tests = [
       { args: ['1\n2'], expected: '3' },
       { args: ['4'], expected: '5\n6' },

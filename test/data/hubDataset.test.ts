@@ -160,7 +160,7 @@ describe('a data set of the Hugging Face hub', function () {
     assert.ok(!existsSync(join(folder(), 'snapshots')));
   });
 
-  it('is taken from a cache of another program, and writes nothing outside of the cache', async () => {
+  it('is read from a cache that another program damaged, and leads to no file outside of it', async () => {
     await filesOf();
     const [listing, victim] = [join(folder(), 'listings', `${CONVERTED}.json`), join(place, 'victim')];
     const [known] = JSON.parse(readFileSync(listing, 'utf8')) as { digest: string }[];

@@ -72,7 +72,7 @@ describe('the folder of a model', () => {
       await refused(bad, new RegExp(`^${bad.replaceAll('.', '\\.')}: no such folder; name one with --model$`));
   });
 
-  it('has a name with the same meaning on every machine', () => {
+  it('has a name that means the same folder from everywhere', () => {
     assert.deepEqual(['tiny', 'some/model', 'some/model@v2'].map(portableName), [
       'tiny',
       'some/model',

@@ -66,7 +66,7 @@ describe('the keyhole family', () => {
     }
   });
 
-  it('has an input within the range for every special case, even without arithmetic', () => {
+  it('has for each special case an input within the range, also without computed inputs', () => {
     for (const [i, { spec, wrong }] of family.entries()) {
       for (const rule of [...spec.rules, ...wrong.flatMap((program) => program.spec.rules)]) {
         for (const plain of [true, false]) {

@@ -7,7 +7,7 @@ import { tokensFault, trajectoryFault } from '../../../ml/engine/validation.js';
 const limits = { vocabSize: 10, contextLength: 5 };
 const row: Trajectory = { tokens: [1, 2, 3], mask: [0, 1, 1], oldLogprobs: [0, -1, -2], advantage: 0 };
 
-describe('rows', () => {
+describe('rows of tokens', () => {
   it('are valid if their tokens are in the vocabulary and fit the context', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -2, max: 12 }), { maxLength: 7 }), (tokens) => {

@@ -9,7 +9,7 @@ import type { HostileRow } from './row.js';
 const FILES = [
   'forgeries', // programs that try to pass without solving x + 1: they attack the answer channel, hooks and memory
   'answers', // programs that return unusual answers: extreme numbers, fake containers, sizes, depths
-  'calling', // programs that attack the calling styles: forged nodes, operations and changed arguments
+  'calling', // programs that forge list nodes or operations of a class, or change their arguments
   'escapes', // programs that return what they reach: the fork server, the kernel, other namespaces
   'resources', // programs that use more resources than their limits allow
   'leftovers', // programs that answer correctly and leave traces, for which `after` looks
