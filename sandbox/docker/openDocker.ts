@@ -129,8 +129,7 @@ async function checkIsolation(pool: GuestPool, runtime: string, isolation: Isola
   const limits = limitsSchema.parse({ wallSeconds: 60 });
   const [result] = await pool.run([{ id: 'probe', code: PROBE, entry: 'probe', inputs: [[]], limits }]);
   const [call] = result!.calls;
-  if (call?.kind !== 'value')
-    throw new GauntletError('SANDBOX_FAULT', `the trial program of the sandbox gave no value: ${call?.kind}`);
+  if (call?.kind !== 'value') throw new GauntletError('SANDBOX_FAULT', `a trial program gave no value: ${call?.kind}`);
   if (call.value === '') return;
   throw new GauntletError(
     'SANDBOX_UNAVAILABLE',

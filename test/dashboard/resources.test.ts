@@ -291,7 +291,7 @@ describe('the resources of the dashboard', () => {
       ['runs/run/nothing', /no resource/],
       ['elsewhere', /no resource/],
       ['runs/..%2f..', /run id/],
-      ['runs/%ff', /not a part/],
+      ['runs/%ff', /not a valid part of a path/],
     ] as const)
       await assert.rejects(resources.read(path), message);
   });
