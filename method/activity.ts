@@ -33,10 +33,6 @@ export interface Activity<I, O> extends Plan<I, O> {
   run?(call: Call, input: I): Promise<O>;
 }
 
-export interface Sequence<I, O> extends Activity<I, O> {
-  run(call: Call, input: I): Promise<O>;
-}
-
 /** Calls an activity. */
 export type Call = <I, O>(activity: Activity<I, O>, input: NoInfer<I>) => Promise<O>;
 
@@ -76,4 +72,4 @@ export const sequence = <I, O>(
   name: string,
   plan: Plan<I, Timed<O>>,
   run: (call: Call, input: I) => Promise<Timed<O>>,
-): Sequence<I, Timed<O>> => ({ ...plan, name, run });
+): Activity<I, Timed<O>> => ({ ...plan, name, run });

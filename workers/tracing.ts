@@ -101,7 +101,7 @@ const traced: Observer = (call) => {
     return endOf(begin(`sandbox ${call.method}`, { 'gauntlet.sandbox': kind, 'gauntlet.programs': batch.length }));
   }
   if (call.port !== 'engine') return undefined;
-  const [, options] = call.args as [unknown, { shard?: Shard } & Partial<GenerateOptions>];
+  const [, options = {}] = call.args as [unknown, ({ shard?: Shard } & Partial<GenerateOptions>)?];
   const { shard } = options;
   const name = call.method === 'generate' ? 'text_completion' : call.method;
   const span = begin(`${name} ${call.opening}`, {

@@ -100,12 +100,11 @@ export const FROZEN = {
 };
 
 /**
- * Values that are not written: a field of the table keeps its value, and another one stays absent. A new field with a
- * default needs its line here. Append only.
+ * Values that are not written: a field of the table keeps its value, and another field stays absent. A new field with a
+ * default needs a line here, which goes only with the field.
  */
 const UNWRITTEN = new Map<string, unknown>([
   ['healthGate', 'again'],
-  ['discriminator.tests', 'values'],
   ['engine.precision', 'f32'],
 ]);
 
@@ -115,9 +114,6 @@ const WITHOUT_EFFECT = [
   'failure',
   'engine.device',
   'engine.checkpointing',
-  'engine.kvCacheMegabytes',
-  'engine.threads',
-  'engine.force',
   'engine.shards',
   'engine.gpuGigabytes',
 ];
