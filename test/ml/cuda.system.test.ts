@@ -40,6 +40,7 @@ describe('CUDA without a GPU', function () {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 2],
     });
+    assert.notEqual(stdout, '', `check:cuda printed no results (status ${status}): see its lines above`);
     return { status, results: JSON.parse(stdout) };
   }
 
