@@ -87,7 +87,7 @@ describe('command-line validation', () => {
   it('refuses a seed that is not a number', () =>
     refuses(['demo', '--seed', 'x', ...store], /'--seed <n>' argument 'x' is invalid\. It is not a whole number/));
   it('refuses a run id that leads out of the store', () => refuses(['train', '../x', ...store], /run id "\.\.\/x"/));
-  for (const command of ['train --problems', 'show --base tiny --problems'])
+  for (const command of ['train --problems', 'show --model tiny --problems'])
     it(`refuses a problem file with a missing field (${command})`, () =>
       refuses(
         [...command.split(' '), file('problems.json'), ...store],
@@ -131,7 +131,7 @@ describe('command-line validation', () => {
     await cp(shippedModelPath('tiny'), model, { recursive: true });
     await rm(join(model, 'tokenizer.json'));
     await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json; .* \[BAD_MODEL\]/);
-    await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
+    await refuses(['show', '--model', model, ...store], /no tokenizer\.json/);
   });
   it('refuses a preset whose model is missing, and a model folder that does not exist', async () => {
     const { code, err } = await withEnvironment(
@@ -147,8 +147,28 @@ describe('command-line validation', () => {
     assert.equal(code, 2);
     await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
   });
-  it('refuses a checkpoint together with a base model', () =>
-    refuses(['show', 'made/best', '--base', 'tiny', ...store], /--base tiny: cannot be used with a checkpoint/));
+  for (const [line, answer] of [
+    ['show --base tiny', '--base was renamed: write --model tiny'],
+    ['evaluate --model tiny', '--problems: name the problems that tiny is measured on'],
+    [
+      'evaluate --model tiny --problems tiny --against base',
+      '--against base: tiny is not trained; name a checkpoint or another model',
+    ],
+    ['evaluate --model none --problems tiny', "no run 'none' in "],
+    ['evaluate --model tiny --problems tiny --against none/best', "no run 'none' in "],
+    ['evaluate --model a/b/none --problems tiny', 'a/b/none: no such folder; name one with --model'],
+    ['show --model tiny --quantize int2', 'Allowed choices are none, int8, int4.'],
+    ...['evaluate --problems tiny', 'show', 'serve', 'train', 'model inspect'].map((command) => [
+      `${command} --model Q4.gguf`,
+      'Q4.gguf: a GGUF file must be imported first; then name DIR: npx gauntlet model import Q4.gguf --out DIR',
+    ]),
+  ] as [string, string][])
+    it(`answers '${line}' in one line`, async () => {
+      const place = line.startsWith('model') ? [] : store;
+      const { code, err } = await inProcess(...line.split(' '), ...place);
+      assert.equal(code, 2);
+      assert.ok(err.includes(answer) && err.trim().split('\n').length === 1, err);
+    });
   it('refuses a run that does not exist', async () => {
     const empty = await temporaryFolder({ 'runs/note': '' });
     await refuses(['report', 'none', '--store', empty], /no run 'none' in \/.*; there are: none/);
