@@ -8,6 +8,7 @@ import { Command } from 'commander';
 import { parseRoles } from '../../cli/commands/worker.js';
 import { parseAssignments, readConfig, readTemplateArguments, withPaths } from '../../cli/input/config.js';
 import { limitsOf, withLimits } from '../../cli/input/limitFlags.js';
+import { chooseModel } from '../../cli/input/modelOptions.js';
 import { integer, number } from '../../cli/input/options.js';
 import { differingFields } from '../../cli/run/training.js';
 import { commandLine, useStore } from '../../cli/terminal/commandLine.js';
@@ -160,7 +161,7 @@ describe('command-line validation', () => {
     ['show --model tiny --quantize int2', 'Allowed choices are none, int8, int4.'],
     ...['evaluate --problems tiny', 'show', 'serve', 'train', 'model inspect'].map((command) => [
       `${command} --model Q4.gguf`,
-      'Q4.gguf: a GGUF file must be imported first; then name DIR: npx gauntlet model import Q4.gguf --out DIR',
+      'Q4.gguf: import this file, and then name DIR: npx gauntlet model import ',
     ]),
   ] as [string, string][])
     it(`answers '${line}' in one line`, async () => {
@@ -339,10 +340,32 @@ describe('the values of options', () => {
     await removeFolders();
   });
 
-  it('set engine.device and keep the other fields of the file (--device)', async () => {
+  it('choose a checkpoint, a model, or a checkpoint on another base (--model)', async () => {
+    const { store } = await madeRun();
+    const name = 'checkpoint_stage_1_epoch_1';
+    const checkpoint = { runId: 'made', name };
+    const folder = shippedModelPath('nested');
+    const chosen = async (named: string | undefined, flags: object) =>
+      (await chooseModel(store, named, { templateArgument: [], ...flags })).input;
+    for (const [named, flags, input] of [
+      [undefined, {}, { checkpoint }],
+      [undefined, { model: 'made' }, { checkpoint }],
+      [undefined, { model: 'made/latest' }, { checkpoint }],
+      [undefined, { model: 'tiny' }, { model: 'tiny' }],
+      [undefined, { model: folder, quantize: 'int4' }, { model: folder, quantization: 'int4' }],
+      ['made/best', { model: 'tiny' }, { checkpoint, model: 'tiny' }],
+    ] as const)
+      assert.deepEqual(JSON.parse(JSON.stringify(await chosen(named, flags))), input);
+    await assert.rejects(chosen('made', { quantize: 'int8' }), /--quantize int8: made\/\S+ has the weights/);
+    await removeFolders();
+  });
+
+  it('set the engine, and arguments of the chat template (--device, --quantize, --template-argument)', async () => {
     const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "cuda", "shards": 2}}' });
-    const { engine } = await readConfig({ config: join(folder, 'c.json'), device: 'auto', set: [] });
-    assert.deepEqual(engine, { device: 'auto', shards: 2 });
+    const flags = { config: join(folder, 'c.json'), templateArgument: ['enable_thinking=false'], set: [] };
+    const { engine, templateArguments } = await readConfig({ ...flags, device: 'auto', quantize: 'int8' });
+    assert.deepEqual(engine, { device: 'auto', quantization: 'int8', shards: 2 });
+    assert.deepEqual(templateArguments, { enable_thinking: false });
     await removeFolders();
   });
 
