@@ -22,7 +22,7 @@ export interface Solver extends Record<Role, Policy> {
 /** @throws GauntletError */
 export async function openSolver(
   deps: Deps,
-  input: Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments'>,
+  input: Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments' | 'quantization'>,
 ): Promise<Solver> {
   const scope = openScope(deps);
   const chosen = await choosePolicies(scope, input);

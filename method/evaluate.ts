@@ -158,7 +158,7 @@ export interface MeasureEvaluationInput {
   chains: Ref<Chain[]>;
   hidden: Ref<SuiteVerdicts[]>; // verdicts on the chains, with hidden tests and tests written for one of them
   baseline: Ref<SuiteVerdicts[]>; // verdicts on the chains, with baseline tests
-  attacks: Ref<SuiteVerdicts[]>; // verdicts on the base model's chains, with hidden tests and tests written for them
+  attacks?: Ref<SuiteVerdicts[]>; // verdicts on the base model's chains, with hidden tests and tests written for them
 }
 
 export interface MeasureEvaluationOutput {

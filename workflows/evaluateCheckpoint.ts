@@ -14,8 +14,11 @@ import { generateChains, generateTests } from '../method/sample.js';
 import { unwrapFailure } from './failures.js';
 import { temporalCall } from './layers.js';
 
-/** The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations. */
-export interface EvaluateCheckpointInput extends Omit<SolveProblemsInput, 'tests'> {
+/**
+ * The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations, and tests
+ * by the discriminator. Without a checkpoint, it measures a base model.
+ */
+export interface EvaluateCheckpointInput extends SolveProblemsInput {
   gateOf?: string | undefined; // id of the run whose health gate says which problems to leave out; default: the run of the checkpoint
 }
 
@@ -45,23 +48,24 @@ export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): P
 }
 
 export async function measure(call: Call, input: EvaluateCheckpointInput): Promise<EvaluateCheckpointResult> {
-  const { samples = SAMPLES, seed = 0, gateOf = input.checkpoint?.runId } = input;
+  const { samples = SAMPLES, seed = 0, tests: writes = true, gateOf = input.checkpoint?.runId } = input;
   const prepared = await call(prepareSolving, { ...input, seed, gateOf, measures: true });
   const { run, stages, generator, discriminator, problems, skipped } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;
-  const chosen = { run, batch, stages, ...generator, tests: { samples: 1, ...discriminator } };
+  const chosen = { run, batch, stages, ...generator, ...(writes && { tests: { samples: 1, ...discriminator } }) };
   const own = await call(generateChains, chosen);
-  const fixed = { kind: 'evaluation', split: 'test', problems, greedy: false } as const;
-  const frozen = await call(generateChains, { run, stages, batch: fixed });
-  const targets = { kind: 'evaluation', chains: frozen.chains } as const;
-  const attack = await call(generateTests, { run, targets, samples: 1, ...discriminator });
+  const attack = writes ? await attackOnBase() : undefined;
   const { chains, tests } = own;
   const shared = { run, per: 'problem', chains } as const;
-  const hidden = await call(executeSuite, { ...shared, suite: 'hidden', tests, mutants: MUTANTS });
+  const hidden = await call(executeSuite, { ...shared, suite: 'hidden', tests, ...(writes && { mutants: MUTANTS }) });
   const baseline = await call(executeSuite, { ...shared, suite: 'baseline' });
-  const attacks = await call(executeSuite, { run, per: 'target', suite: 'hidden', tests: attack.tests });
-  const verdicts = { hidden: hidden.verdicts, baseline: baseline.verdicts, attacks: attacks.verdicts };
+  const attacks = attack && (await call(executeSuite, { run, per: 'target', suite: 'hidden', tests: attack.tests }));
+  const verdicts = {
+    hidden: hidden.verdicts,
+    baseline: baseline.verdicts,
+    ...(attacks && { attacks: attacks.verdicts }),
+  };
   const { results, metrics } = await call(measureEvaluation, { run, chains, ...verdicts });
   const { config, problems: set } = run;
   const artifacts = { config, problems: set, chains, verdicts: hidden.verdicts, ...(tests && { tests }) };
@@ -69,10 +73,18 @@ export async function measure(call: Call, input: EvaluateCheckpointInput): Promi
     problems,
     samples,
     temperature,
-    tokens: own.tokens + attack.tokens,
+    tokens: own.tokens + (attack?.tokens ?? 0),
     results,
     metrics,
     artifacts,
     ...(skipped && { skipped }),
   };
+
+  /** Tests that aim at programs of the base model. */
+  async function attackOnBase() {
+    const fixed = { kind: 'evaluation', split: 'test', problems, greedy: false } as const;
+    const frozen = await call(generateChains, { run, stages, batch: fixed });
+    const targets = { kind: 'evaluation', chains: frozen.chains } as const;
+    return call(generateTests, { run, targets, samples: 1, ...discriminator });
+  }
 }

@@ -16,7 +16,7 @@ export async function measureEvaluation(scope: Scope, input: MeasureEvaluationIn
   const [hidden, baseline, attacks] = await Promise.all([
     store.getJson(input.hidden),
     store.getJson(input.baseline),
-    store.getJson(input.attacks),
+    input.attacks ? store.getJson(input.attacks) : [],
   ]);
   const config = await readConfig(store, input.run);
   const { byId } = await readProblems(store, input.run.problems);

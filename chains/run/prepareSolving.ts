@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { GauntletError } from '../../core/base/errors.js';
 import { RandomStream } from '../../core/base/random.js';
+import { merged } from '../../core/config/objects.js';
 import { resolveConfig } from '../../core/config/presets.js';
 import { knowsMarkers } from '../../core/prompts/prompts.js';
 import type { Role } from '../../core/schema/chain.js';
@@ -38,7 +39,7 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   const all = split ? set[split] : [...set.train, ...set.validation, ...set.test];
   const draws = measures && limit !== undefined;
   const { generator: reader, discriminator: testReader } = await openReaders(scope, config);
-  const readers = { generator: reader, ...((measures || input.tests) && { discriminator: testReader }) };
+  const readers = { generator: reader, ...((input.tests ?? measures) && { discriminator: testReader }) };
   // if a run solves at its end, it has already left out the problems that do not fit
   const { fitting, unfit } = input.run
     ? { fitting: all, unfit: [] }
@@ -80,8 +81,9 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   const given = await solvingConfig(scope, input, loaded);
   const engine = await deps.engine(given.model, given.engine);
   const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not suit these models
-  const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom' }, undefined) : given;
+  const fitting = isPublic ? await solvingConfig(scope, publicModel(input), undefined) : given;
   const config = withModelDefaults(fitting, engine.info);
+  if (isPublic && input.measures) config.discriminator = { ...config.discriminator, expected: 'reference' }; // as in the presets
   const base = async (role: Role): Promise<BaseRef> => {
     const model = modelOf(config, role);
     const engine = await deps.engine(model, config.engine);
@@ -109,6 +111,13 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   };
 }
 
+/** The input for a public model: if it is measured, it writes only the code, unless the input has stages. */
+const publicModel = ({ stages, ...input }: PrepareSolvingInput): PrepareSolvingInput => ({
+  ...input,
+  preset: 'custom',
+  stages: stages ?? (input.measures ? [5] : undefined),
+});
+
 /** An adapter fits only the weights that it was trained on. @throws GauntletError BAD_MODEL */
 function checkBase({ metadata }: Checkpoint, config: RunConfig, role: Role, digest: string): void {
   const { runId, name, modelDigest, discriminatorModelDigest = modelDigest } = metadata;
@@ -131,10 +140,13 @@ async function solvingConfig(
     ...(input.model === undefined ? {} : { model: input.model }),
     ...(input.templateArguments && { templateArguments: input.templateArguments }),
     ...(input.seed === undefined ? {} : { seed: input.seed }),
+    ...(input.quantization && { engine: { quantization: input.quantization } }),
+    ...(input.stages && { stages: input.stages, schedule: { stages: input.stages } }),
     ...(input.run && { engine: input.run.engine }), // the manifest does not have the settings of the device
   };
   if (!checkpoint) return resolveConfig({ ...fields, preset: input.preset });
-  return { ...(await readConfigAt(scope.store, checkpoint.metadata)), ...fields };
+  const { templateArguments, ...config } = await readConfigAt(scope.store, checkpoint.metadata);
+  return merged({ ...config, ...(!input.templateArguments && { templateArguments }) }, fields) as unknown as RunConfig;
 }
 
 function fileOf(checkpoint: Checkpoint, path: string): Uint8Array {

@@ -1,16 +1,16 @@
-// `gauntlet evaluate`: all metrics of a checkpoint on held-out problems, with intervals, and compared with another one.
+// `gauntlet evaluate`: all metrics of a checkpoint on held-out problems, or of a model, with intervals, and compared with another one.
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { countAnswers } from '../../chains/sample/countAnswers.js';
+import { GauntletError } from '../../core/base/errors.js';
 import { type Comparison, compare, type Estimate, estimate } from '../../core/evaluation/bootstrap.js';
 import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
+import type { Stage } from '../../core/schema/chain.js';
 import { type ProblemResult, problemResultSchema } from '../../core/schema/evaluation.js';
 import { SPLITS, type Split } from '../../core/schema/problem.js';
 import { TASK_QUEUES } from '../../core/temporal/queues.js';
-import { portableName } from '../../data/modelFolder.js';
 import type { CountAnswersOutput } from '../../method/sample.js';
 import { digestJson } from '../../store/canonicalJson.js';
-import { loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import { readRun, writeEvaluation } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
@@ -20,8 +20,8 @@ import type {
   evaluateCheckpoint,
 } from '../../workflows/evaluateCheckpoint.js';
 import { samplesOf } from '../export/samples.js';
-import { CHECKPOINT, type CheckpointId, chooseCheckpoint } from '../input/naming.js';
-import { deviceOption, integer, jsonOption, number, OF_RUN, sandboxOption } from '../input/options.js';
+import { type ChosenModel, chooseModel, type ModelFlags, type ModelInput, withModel } from '../input/modelOptions.js';
+import { integer, jsonOption, number } from '../input/options.js';
 import {
   noteProblems,
   noteSkipped,
@@ -30,20 +30,22 @@ import {
   sourceWith,
   withReading,
 } from '../input/problemSource.js';
+import { stagesOption } from '../input/stages.js';
 import { notingActivities } from '../run/activityNotes.js';
 import { noteUnused, type SessionFlags, withSession, withStore } from '../run/session.js';
 import { counted, createOutput, type Output, percent, tableText } from '../terminal/output.js';
 import { warningLine } from '../terminal/progress.js';
 import { openResults } from '../terminal/resultLines.js';
 
-interface Flags extends SessionFlags, ReadingFlags {
+interface Flags extends SessionFlags, ModelFlags, ReadingFlags {
   against?: string;
   problems?: string;
   split?: Split;
   limit?: number;
-  samples: number;
+  samples?: number;
   temperature?: number;
-  model?: string;
+  stages?: Stage[];
+  tests?: boolean;
   out?: string;
 }
 
@@ -56,9 +58,8 @@ interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, CountAnswe
 export function addEvaluate(program: Command): void {
   const command = program
     .command('evaluate')
-    .description('measure a checkpoint on held-out problems, with intervals, and compare it with another one')
-    .argument(...CHECKPOINT)
-    .option('--against <checkpoint>', "compare with this checkpoint, or with 'base', the same model untrained")
+    .description('measure a checkpoint or a model on problems, with intervals, and compare it with another one')
+    .option('--against <model>', "compare with this checkpoint or model; 'base': the same model untrained")
     .option('--problems <problems>', `${PROBLEM_SOURCE}; or built-in problems (default: the run's)`)
     .addOption(
       new Option(
@@ -67,34 +68,34 @@ export function addEvaluate(program: Command): void {
       ).choices(SPLITS),
     )
     .option('--limit <n>', 'measure this many problems, drawn at random (default: all)', integer(1))
-    .option('-n, --samples <n>', 'programs per problem', integer(1), 5)
-    .option('--temperature <t>', "sampling temperature (default: that of the run's evaluations)", number({ from: 0 }))
-    .option('--model <folder>', 'base of the checkpoint, if it moved')
+    .option('-n, --samples <n>', 'programs per problem (default: 5; 1 at temperature 0)', integer(1))
+    .option(
+      '--temperature <t>',
+      "sampling temperature; 0 is greedy (default: that of the run's evaluations)",
+      number({ from: 0 }),
+    )
+    .addOption(stagesOption("those of the checkpoint's run; 5 of a public model"))
+    .option('--tests', 'measure the tests of a model, too, which takes several times as long')
+    .option('--no-tests', 'measure programs only; the default of a model without a checkpoint')
     .option('-o, --out <file>', 'also write the programs, as JSON lines {task_id, solution} that EvalPlus reads')
-    .addOption(sandboxOption(OF_RUN))
-    .addOption(deviceOption())
     .addOption(jsonOption());
-  withStore(withReading(command)).action(async (named: string | undefined, flags: Flags) => {
+  withStore(withReading(withModel(command))).action(async (named: string | undefined, flags: Flags) => {
     const output = createOutput(flags.json);
     const store = await openStore(flags.store);
-    const checkpoint = await exactCheckpoint(store, await chooseCheckpoint(store, named));
-    const other = flags.against === undefined ? undefined : await chooseOther(store, checkpoint, flags.against);
-    const shared = await inputOf(store, checkpoint, flags, output.note);
+    const chosen = await chooseModel(store, named, flags);
+    const other = flags.against === undefined ? undefined : await chooseOther(store, chosen, flags, flags.against);
+    const shared = await inputOf(store, [chosen, ...(other ? [other] : [])], flags, output.note);
     const samples = flags.out === undefined ? undefined : await openResults(flags.out, '--out'); // fails before the work
     const [measured, reference] = await withSession(flags, output, 'if-none-poll', async (session) => {
       noteUnused(session, flags, output);
       const { client } = session;
-      const { runId, name } = checkpoint;
       const context = { client, store, note: output.note };
-      const own = await measure(context, `${runId}/${name}`, { ...shared, checkpoint });
+      const own = await measure(context, chosen.name, { ...shared, ...chosen.input });
       if (samples) {
         for (const sample of await samplesOf(store, own.artifacts)) await samples.write(sample);
         await samples.commit();
       }
-      if (!other) return [own];
-      const { untrained, ...id } = other;
-      const title = untrained ? 'base' : `${id.runId}/${id.name}`;
-      return [own, await measure(context, title, { ...shared, checkpoint: id, untrained })];
+      return other ? [own, await measure(context, other.name, { ...shared, ...other.input })] : [own];
     }).finally(() => samples?.close());
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
     const { name, problems, samples: programs, temperature, tokens, metrics, results, answers, warnings } = measured!;
@@ -107,59 +108,61 @@ export function addEvaluate(program: Command): void {
   });
 }
 
-/** Finds the checkpoint that `best` or `latest` names now. The run may go on, and the names may move. */
-async function exactCheckpoint(store: Store, { runId, name }: CheckpointId): Promise<CheckpointId> {
-  return { runId, name: (await loadCheckpoint(store, runId, name)).metadata.name };
-}
+type Chosen = Omit<ChosenModel, 'input'> & { input: ModelInput & { untrained?: boolean } };
 
 /** 'base' is the model of the checkpoint, with the settings of its run. */
-async function chooseOther(
-  store: Store,
-  checkpoint: CheckpointId,
-  against: string,
-): Promise<CheckpointId & { untrained?: boolean }> {
-  if (against === 'base') return { ...checkpoint, untrained: true };
-  return exactCheckpoint(store, await chooseCheckpoint(store, against));
+async function chooseOther(store: Store, { input, name }: ChosenModel, flags: Flags, against: string): Promise<Chosen> {
+  if (against !== 'base') return chooseModel(store, undefined, { ...flags, model: against });
+  if (input.checkpoint) return { input: { ...input, untrained: true }, name: 'base' };
+  throw new GauntletError('BAD_INPUT', `--against base: ${name} is not trained; name a checkpoint or another model`);
 }
 
 async function inputOf(
   store: Store,
-  { runId }: CheckpointId,
-  { problems, split, limit, samples, temperature, model, ...reading }: Flags,
+  chosen: readonly Chosen[],
+  { problems, split, limit, samples, temperature, stages, tests, ...reading }: Flags,
   note: Output['note'],
 ): Promise<EvaluateCheckpointInput & { source: string }> {
-  const { config } = await readRun(store, runId);
-  const source = await noteProblems(sourceWith(problems ?? config.problems, reading), note);
+  const runId = chosen.find(({ input }) => input.checkpoint)?.input.checkpoint?.runId;
+  const config = runId === undefined ? undefined : (await readRun(store, runId)).config;
+  const named = problems ?? config?.problems;
+  if (named === undefined)
+    throw new GauntletError('BAD_INPUT', `--problems: name the problems that ${chosen[0]!.name} is measured on`);
+  const source = await noteProblems(sourceWith(named, reading), note);
   return {
-    ...heldOut(config.problems, source, split),
-    // these are the same for the checkpoint that `--against` names
-    gateOf: runId,
-    samples,
+    ...heldOut(config?.problems, source, split),
+    gateOf: runId, // the same problems for the model that `--against` names
+    samples: samples ?? (temperature === 0 ? 1 : 5),
     limit,
-    temperature: temperature ?? config.evaluation.temperature,
-    model: model && portableName(model),
+    temperature: temperature ?? config?.evaluation.temperature,
+    ...(stages && { stages }),
+    ...(!(tests ?? runId !== undefined) && { tests: false }),
   };
 }
 
 /** By default, the test split of the run's own problems, because it trained on the other splits. Workers have other defaults. */
-export function heldOut(trainedOn: string, named = trainedOn, split?: Split): { source: string; split?: Split } {
+export function heldOut(
+  trainedOn: string | undefined,
+  named: string,
+  split?: Split,
+): { source: string; split?: Split } {
   const source = sourceWith(named, {});
-  const chosen = split ?? (source === sourceWith(trainedOn, {}) ? 'test' : undefined);
+  const isOwn = trainedOn !== undefined && source === sourceWith(trainedOn, {});
+  const chosen = split ?? (isOwn ? 'test' : undefined);
   return { source, split: chosen };
 }
 
 /**
- * Measures, and records the result in the run of the checkpoint. An evaluation that was interrupted goes on: the same input
+ * Measures, and records the result in the run of the checkpoint, if there is one. An evaluation that was interrupted goes on: the same input
  * has the same workflow id.
  */
 async function measure(
   { client, store, note }: { client: Client; store: Store; note: Output['note'] },
   name: string,
-  input: EvaluateCheckpointInput & { checkpoint: CheckpointId },
+  input: EvaluateCheckpointInput,
 ): Promise<Measured> {
   const id = digestJson(input).slice(-12);
   const workflowId = `evaluate-${id}`;
-  const { runId } = input.checkpoint;
   note(`measuring ${name}`);
   const measured = client.workflow.execute<typeof evaluateCheckpoint>('evaluateCheckpoint', {
     taskQueue: TASK_QUEUES.orchestrator,
@@ -170,7 +173,7 @@ async function measure(
   const result = await notingActivities(measured, { client, id: workflowId, note, steps: true });
   const problemResults = problemResultSchema.array().parse(await store.getJson(result.results));
   const metrics = Object.fromEntries(
-    METRIC_NAMES.flatMap((metric) => {
+    METRIC_NAMES.filter((metric) => input.tests !== false || !metric.startsWith('best')).flatMap((metric) => {
       const estimated = estimate(problemResults, METRICS[metric]);
       return estimated ? [[metric, estimated] as const] : [];
     }),
@@ -180,10 +183,12 @@ async function measure(
   const { chains, tests } = artifacts;
   const counted = await countAnswers({ store }, { run: artifacts, chains: [chains], tests: tests ? [tests] : [] });
   for (const { message } of counted.warnings ?? []) note(warningLine(`${name}: ${message}`));
-  const checkpoint = input.untrained ? 'base' : input.checkpoint.name;
-  const at = new Date().toISOString();
-  const record = { checkpoint, at, samples, temperature, tokens, metrics, results, artifacts };
-  await writeEvaluation(store, runId, id, record);
+  if (input.checkpoint) {
+    const checkpoint = input.untrained ? 'base' : input.checkpoint.name;
+    const at = new Date().toISOString();
+    const record = { checkpoint, at, samples, temperature, tokens, metrics, results, artifacts };
+    await writeEvaluation(store, input.checkpoint.runId, id, record);
+  }
   return { ...result, ...counted, name, problemResults, metrics };
 }
 

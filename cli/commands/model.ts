@@ -7,13 +7,13 @@ import { type ImportOptions, importGguf } from '../../ml/gguf/import.js';
 import { describeModel, type ModelFiles } from '../../ml/hf/model.js';
 import { GROUP_SIZE, type Quantization } from '../../ml/hf/packed.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
-import { integer, jsonOption } from '../input/options.js';
+import { integer, jsonOption, type Quantization as Quantize, quantizeOption } from '../input/options.js';
 import { provideModel } from '../input/provideModel.js';
 import { counted, createOutput, sizeText } from '../terminal/output.js';
 
 interface InspectFlags {
   model: string;
-  quantize?: 'int4' | 'int8';
+  quantize?: Quantize;
   rows: number;
   json?: boolean;
 }
@@ -35,8 +35,8 @@ function addInspect(group: Command): void {
   group
     .command('inspect')
     .description('describe a model and the memory it needs, without reading weights')
-    .requiredOption('-m, --model <folder>', 'base model: a folder, or an id of the Hugging Face hub')
-    .addOption(new Option('--quantize <kind>', 'quantize the projection weights').choices(['int4', 'int8']))
+    .requiredOption('-m, --model <model>', 'base model: a folder, or an id of the Hugging Face hub')
+    .addOption(quantizeOption('none'))
     .option('--rows <n>', 'rows decoded at once', integer(1), 8)
     .addOption(jsonOption())
     .action(async (flags: InspectFlags) => {
@@ -76,10 +76,8 @@ function inspect(model: ModelFiles, { rows, quantize }: InspectFlags) {
   const tensors = [...model.stored.values()];
   const paths = [...new Set(tensors.map(({ path }) => path))].sort();
   const length = Math.min(LENGTH, config.contextLength);
-  const quantization: Quantization | undefined = quantize && {
-    bits: quantize === 'int4' ? 4 : 8,
-    groupSize: GROUP_SIZE,
-  };
+  const quantization: Quantization | undefined =
+    quantize && quantize !== 'none' ? { bits: quantize === 'int4' ? 4 : 8, groupSize: GROUP_SIZE } : undefined;
   const use = { sequences: rows, length, rank: RANK, quantization };
   const needed = (task: MemoryUse['task']): number => Math.round(estimateMemory(model, { ...use, task }));
   return {

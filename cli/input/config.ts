@@ -39,9 +39,13 @@ const isReading = ({ format, map, references }: ReadingFlags): boolean =>
   [format, map, references].some((value) => value !== undefined);
 
 /** The fields that the flags of a command set; --set overrides the others. */
-export function fieldsOf({ preset, seed, model, problems, sandbox, device, set }: FieldFlags): Record<string, unknown> {
-  const engine = device && { device };
-  return [{ preset, seed, model, problems, sandbox, engine }, parseAssignments(set)].reduce(merged, {});
+export function fieldsOf(flags: FieldFlags): Record<string, unknown> {
+  const { preset, seed, model, problems, sandbox, device, quantize, templateArgument = [], set } = flags;
+  const engine = (device || quantize) && merged({}, { device, quantization: quantize });
+  const templateArguments =
+    templateArgument.length > 0 ? parseAssignments(templateArgument, '--template-argument ') : undefined;
+  const fields = { preset, seed, model, problems, sandbox, engine, templateArguments };
+  return [fields, parseAssignments(set)].reduce(merged, {});
 }
 
 /** The input with absolute paths, after a check of its problem file and its models. @throws what readConfig throws */

@@ -1,9 +1,9 @@
 // Options that several commands share, and functions that read option values.
 import { isIPv4, isIPv6 } from 'node:net';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-
+import { GauntletError } from '../../core/base/errors.js';
 import { PRESET_NAMES } from '../../core/config/presets.js';
-import { DEVICES, type RunConfig, SANDBOXES } from '../../core/schema/config.js';
+import { DEVICES, QUANTIZATIONS, type RunConfig, SANDBOXES } from '../../core/schema/config.js';
 import type { Device } from '../../ml/engine/engine.js';
 import { PROBLEM_SOURCE, type ReadingFlags, withReading } from './problemSource.js';
 
@@ -79,8 +79,23 @@ export const setOption = (): Option =>
 export const templateArgumentOption = (): Option =>
   repeatable('--template-argument <name=value>', 'set one argument of the chat template, e.g. enable_thinking=false');
 
+export type Quantization = (typeof QUANTIZATIONS)[number];
+
+export const quantizeOption = (byDefault: string): Option =>
+  new Option('--quantize <kind>', `bits of the model's weights (default: ${byDefault})`).choices(QUANTIZATIONS);
+
+/** Answers an option of older versions with the name that it has now. */
+export const renamedOption = (flags: string, now: string): Option =>
+  new Option(flags)
+    .argParser((value: string) => {
+      throw new GauntletError('BAD_INPUT', `${flags.split(' ')[0]} was renamed: write ${now} ${value}`);
+    })
+    .hideHelp();
+
 export interface FieldFlags {
   preset?: string;
+  quantize?: Quantization;
+  templateArgument?: string[];
   seed?: number;
   model?: string;
   problems?: string;
@@ -98,7 +113,9 @@ export function withConfig(command: Command): Command {
     .option('-p, --preset <name>', `one of ${PRESET_NAMES.join(', ')}, custom (default: tiny)`)
     .option('-c, --config <file>', 'JSON file of configuration fields (default: gauntlet.config.json if it exists)')
     .option('--seed <n>', 'random seed', integer())
-    .option('--model <folder>', 'model: a folder in Hugging Face layout, or an id of the Hugging Face hub')
+    .option('--model <model>', 'model: a folder in Hugging Face layout, or an id of the Hugging Face hub')
+    .addOption(quantizeOption("the preset's"))
+    .addOption(templateArgumentOption())
     .option('--problems <problems>', `${PROBLEM_SOURCE}; or built-in problems: tiny, nested, steps, steps:3, steps:1-2`)
     .addOption(sandboxOption())
     .addOption(deviceOption())

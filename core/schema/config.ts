@@ -14,6 +14,9 @@ const positiveInt = z.int().positive();
 const share = z.number().min(0).max(1);
 const batchSchema = (problems: number) =>
   z.strictObject({ problems: positiveInt.default(problems), samples: positiveInt.default(4) }).prefault({});
+/** How the projections of a model are stored. */
+export const QUANTIZATIONS = ['none', 'int8', 'int4'] as const;
+
 const stagesSchema = z
   .array(stageSchema)
   .min(1)
@@ -21,6 +24,9 @@ const stagesSchema = z
     (stages) => stages.every((stage, i) => i === 0 || stage > stages[i - 1]!),
     'must be in ascending order, each stage once',
   );
+
+/** The stages of a chain. */
+export const chainStagesSchema = stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code');
 
 const loraSchema = z.strictObject({
   rank: positiveInt.default(16),
@@ -59,7 +65,7 @@ export const PRECISIONS = ['f32', 'f16', 'bf16'] as const;
 /** How a worker opens the base model. core/schema/identity.ts lists the fields that change no result. */
 const engineSchema = z.strictObject({
   device: choice(DEVICES, ['webgpu']).default('cpu'),
-  quantization: z.enum(['none', 'int8', 'int4']).default('none'), // how the base model's projections are stored
+  quantization: z.enum(QUANTIZATIONS).default('none'), // how the base model's projections are stored
   precision: z.enum(PRECISIONS).optional(), // type of the numbers in scores, gradients and, on cuda, sampling; absent: f32
   checkpointing: z.boolean().nullable().default(null), // null: only if activations need much memory
   shards: positiveInt.max(64).default(1), // the number of parts of a batch that gpu workers compute at the same time
@@ -136,7 +142,7 @@ const fieldsSchema = z.strictObject({
   healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems whose reference fails its own tests; again: ignore stored verdicts
   prompts: z.enum(['tiny', 'instruct']).default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
-  stages: stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code').default([...STAGES]),
+  stages: chainStagesSchema.default([...STAGES]),
   schedule: z
     .strictObject({
       stages: stagesSchema.default([...STAGES]), // the stages to train, one after another

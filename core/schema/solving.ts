@@ -1,6 +1,6 @@
 // The input of the workflow solveProblems.
 import { z } from 'zod';
-import { templateArgumentsSchema } from './config.js';
+import { chainStagesSchema, QUANTIZATIONS, templateArgumentsSchema } from './config.js';
 import { SPLITS } from './problem.js';
 
 export const solveProblemsInputSchema = z.strictObject({
@@ -9,6 +9,8 @@ export const solveProblemsInputSchema = z.strictObject({
   limit: z.int().positive().optional(), // how many of the first problems are solved; default: all
   preset: z.string().optional(), // ignored with a checkpoint
   model: z.string().optional(),
+  quantization: z.enum(QUANTIZATIONS).optional(), // of the weights; default: the preset's or the run's
+  stages: chainStagesSchema.optional(), // the stages of a chain; default: the preset's or the run's
   templateArguments: templateArgumentsSchema.optional(), // default: the preset's or the run's
   /** Absent: the base model. `name`: 'best', 'latest' or a checkpoint's name. */
   checkpoint: z.strictObject({ runId: z.string(), name: z.string() }).optional(),

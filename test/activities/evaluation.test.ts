@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
+import type { Deps } from '../../chains/scope.js';
+import type { Stage } from '../../core/schema/chain.js';
 import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
 import type { Activities } from '../../method/activities.js';
 import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
@@ -78,6 +80,45 @@ describe('the evaluation of a checkpoint', () => {
     assert.equal(await chosen(turn(1)), 0);
     assert.equal(await chosen(turn(1, true)), 0.5, 'a corrected test does not vote');
     assert.equal(await chosen(), 0.5);
+  });
+
+  it('measures a model without a run: its programs only, or also tests, and the stages that are named', async () => {
+    const { store } = world.deps;
+    for (const [input, stages, tests] of [
+      [{ tests: false }, [1, 2, 3, 4, 5], false],
+      [{ tests: false, preset: 'smollm2-135m' }, [5], false],
+      [{ stages: [5] as Stage[] }, [5], true],
+    ] as const) {
+      const given = {
+        model: 'tiny',
+        source: 'tiny',
+        quantization: 'int8' as const,
+        limit: 2,
+        samples: 1,
+        temperature: 0,
+      };
+      const { artifacts, metrics, problems } = await measure(acts, { ...given, ...input });
+      const [chain] = await store.getJson(artifacts.chains);
+      assert.deepEqual([chain!.turns.map(({ stage }) => stage), problems], [stages, 2]);
+      assert.equal('tests' in artifacts, tests);
+      assert.equal(metrics['test validity'] !== undefined, tests);
+      assert.ok(metrics['pass@1']! >= 0);
+    }
+  });
+
+  it('quantizes the base that it measures, and writes only code for a public model', async () => {
+    const opened: unknown[] = [];
+    const { deps } = await doubles();
+    const engine: Deps['engine'] = async (model, settings) => {
+      opened.push(settings.quantization);
+      const own = await deps.engine(model, settings);
+      return Object.assign(own, { encode: (text: string) => [...text].map((char) => char.charCodeAt(0)) }); // no markers
+    };
+    const own = createActivities({ ...deps, engine });
+    const prepared = await own.prepareSolving({ model: 'tiny', quantization: 'int4', measures: true, tests: false });
+    assert.deepEqual([prepared.stages, new Set(opened)], [[5], new Set(['int4'])]);
+    const { stages } = await own.prepareSolving({ model: 'tiny', stages: [1, 5], measures: true });
+    assert.deepEqual(stages, [1, 5]);
   });
 
   it('repeats no finished work', async () => {

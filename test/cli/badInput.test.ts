@@ -8,6 +8,7 @@ import { Command } from 'commander';
 import { parseRoles } from '../../cli/commands/worker.js';
 import { parseAssignments, readConfig, readTemplateArguments, withPaths } from '../../cli/input/config.js';
 import { limitsOf, withLimits } from '../../cli/input/limitFlags.js';
+import { chooseModel } from '../../cli/input/modelOptions.js';
 import { integer, number } from '../../cli/input/options.js';
 import { differingFields } from '../../cli/run/training.js';
 import { commandLine, useStore } from '../../cli/terminal/commandLine.js';
@@ -87,7 +88,7 @@ describe('command-line validation', () => {
   it('refuses a seed that is not a number', () =>
     refuses(['demo', '--seed', 'x', ...store], /'--seed <n>' argument 'x' is invalid\. It is not a whole number/));
   it('refuses a run id that leads out of the store', () => refuses(['train', '../x', ...store], /run id "\.\.\/x"/));
-  for (const command of ['train --problems', 'show --base tiny --problems'])
+  for (const command of ['train --problems', 'show --model tiny --problems'])
     it(`refuses a problem file with a missing field (${command})`, () =>
       refuses(
         [...command.split(' '), file('problems.json'), ...store],
@@ -131,7 +132,7 @@ describe('command-line validation', () => {
     await cp(shippedModelPath('tiny'), model, { recursive: true });
     await rm(join(model, 'tokenizer.json'));
     await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json; .* \[BAD_MODEL\]/);
-    await refuses(['show', '--base', model, ...store], /no tokenizer\.json/);
+    await refuses(['show', '--model', model, ...store], /no tokenizer\.json/);
   });
   it('refuses a preset whose model is missing, and a model folder that does not exist', async () => {
     const { code, err } = await withEnvironment(
@@ -147,8 +148,28 @@ describe('command-line validation', () => {
     assert.equal(code, 2);
     await refuses(['train', '--model', file('none'), ...store], /none: no such folder; name one with --model/);
   });
-  it('refuses a checkpoint together with a base model', () =>
-    refuses(['show', 'made/best', '--base', 'tiny', ...store], /--base tiny: cannot be used with a checkpoint/));
+  for (const [line, answer] of [
+    ['show --base tiny', '--base was renamed: write --model tiny'],
+    ['evaluate --model tiny', '--problems: name the problems that tiny is measured on'],
+    [
+      'evaluate --model tiny --problems tiny --against base',
+      '--against base: tiny is not trained; name a checkpoint or another model',
+    ],
+    ['evaluate --model none --problems tiny', "no run 'none' in "],
+    ['evaluate --model tiny --problems tiny --against none/best', "no run 'none' in "],
+    ['evaluate --model a/b/none --problems tiny', 'a/b/none: no such folder; name one with --model'],
+    ['show --model tiny --quantize int2', 'Allowed choices are none, int8, int4.'],
+    ...['evaluate --problems tiny', 'show', 'serve', 'train', 'model inspect'].map((command) => [
+      `${command} --model Q4.gguf`,
+      'Q4.gguf: import this file, and then name DIR: npx gauntlet model import ',
+    ]),
+  ] as [string, string][])
+    it(`answers '${line}' in one line`, async () => {
+      const place = line.startsWith('model') ? [] : store;
+      const { code, err } = await inProcess(...line.split(' '), ...place);
+      assert.equal(code, 2);
+      assert.ok(err.includes(answer) && err.trim().split('\n').length === 1, err);
+    });
   it('refuses a run that does not exist', async () => {
     const empty = await temporaryFolder({ 'runs/note': '' });
     await refuses(['report', 'none', '--store', empty], /no run 'none' in \/.*; there are: none/);
@@ -319,10 +340,32 @@ describe('the values of options', () => {
     await removeFolders();
   });
 
-  it('set engine.device and keep the other fields of the file (--device)', async () => {
+  it('choose a checkpoint, a model, or a checkpoint on another base (--model)', async () => {
+    const { store } = await madeRun();
+    const name = 'checkpoint_stage_1_epoch_1';
+    const checkpoint = { runId: 'made', name };
+    const folder = shippedModelPath('nested');
+    const chosen = async (named: string | undefined, flags: object) =>
+      (await chooseModel(store, named, { templateArgument: [], ...flags })).input;
+    for (const [named, flags, input] of [
+      [undefined, {}, { checkpoint }],
+      [undefined, { model: 'made' }, { checkpoint }],
+      [undefined, { model: 'made/latest' }, { checkpoint }],
+      [undefined, { model: 'tiny' }, { model: 'tiny' }],
+      [undefined, { model: folder, quantize: 'int4' }, { model: folder, quantization: 'int4' }],
+      ['made/best', { model: 'tiny' }, { checkpoint, model: 'tiny' }],
+    ] as const)
+      assert.deepEqual(JSON.parse(JSON.stringify(await chosen(named, flags))), input);
+    await assert.rejects(chosen('made', { quantize: 'int8' }), /--quantize int8: made\/\S+ has the weights/);
+    await removeFolders();
+  });
+
+  it('set the engine, and arguments of the chat template (--device, --quantize, --template-argument)', async () => {
     const folder = await temporaryFolder({ 'c.json': '{"engine": {"device": "cuda", "shards": 2}}' });
-    const { engine } = await readConfig({ config: join(folder, 'c.json'), device: 'auto', set: [] });
-    assert.deepEqual(engine, { device: 'auto', shards: 2 });
+    const flags = { config: join(folder, 'c.json'), templateArgument: ['enable_thinking=false'], set: [] };
+    const { engine, templateArguments } = await readConfig({ ...flags, device: 'auto', quantize: 'int8' });
+    assert.deepEqual(engine, { device: 'auto', quantization: 'int8', shards: 2 });
+    assert.deepEqual(templateArguments, { enable_thinking: false });
     await removeFolders();
   });
 

@@ -12,21 +12,22 @@ describe('the problems of an evaluation', () => {
 
   it('are those of the test split of the file that the run trained on, however its path is written', () => {
     const expected = { source: trainedOn, split: 'test' as const };
-    for (const named of [undefined, 'own.jsonl', './own.jsonl', trainedOn]) {
+    for (const named of ['own.jsonl', './own.jsonl', trainedOn]) {
       assert.deepEqual(heldOut(trainedOn, named), expected);
     }
-    assert.deepEqual(heldOut('own.jsonl'), expected, 'the run was started elsewhere with a relative path');
-    assert.deepEqual(heldOut('steps:1-2'), { source: 'steps:1-2', split: 'test' });
+    assert.deepEqual(heldOut('own.jsonl', trainedOn), expected, 'the run was started elsewhere with a relative path');
+    assert.deepEqual(heldOut('steps:1-2', 'steps:1-2'), { source: 'steps:1-2', split: 'test' });
   });
 
   it('are all problems of another file, or the test split of built-in problems that the run did not use', () => {
     assert.deepEqual(heldOut('tiny', 'nested'), { source: 'nested', split: undefined });
     assert.deepEqual(heldOut(trainedOn, 'new.jsonl'), { source: resolve('new.jsonl'), split: undefined });
+    assert.deepEqual(heldOut(undefined, 'tiny'), { source: 'tiny', split: undefined });
     assert.deepEqual(heldOut('tiny', 'new.jsonl'), { source: resolve('new.jsonl'), split: undefined });
   });
 
   it('are the problems of the split that is named', () => {
-    assert.deepEqual(heldOut(trainedOn, undefined, 'train'), { source: trainedOn, split: 'train' });
+    assert.deepEqual(heldOut(trainedOn, trainedOn, 'train'), { source: trainedOn, split: 'train' });
     assert.deepEqual(heldOut('tiny', 'tiny', 'validation'), { source: 'tiny', split: 'validation' });
   });
 });

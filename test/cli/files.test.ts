@@ -75,7 +75,7 @@ describe('files of a user', function () {
     await refused(['problems', 'check', latin], /latin\.jsonl: line 2 is not UTF-8: .*\[BAD_INPUT\]$/);
     await refused(['train', 'x', '--config', latin], /latin\.jsonl: line 2 is not UTF-8: .*\[BAD_INPUT\]$/);
     await refused(['sandbox', 'run', '--input', latin], /latin\.jsonl: line 2 is not UTF-8: .*\[BAD_INPUT\]$/);
-    await refused(['solve', latin, '--base', 'tiny'], /latin\.jsonl: line 2 is not UTF-8: .*\[BAD_INPUT\]$/);
+    await refused(['solve', latin, '--model', 'tiny'], /latin\.jsonl: line 2 is not UTF-8: .*\[BAD_INPUT\]$/);
     const table = await write('table.jsonl', Buffer.from('PAR1....PAR1'));
     await refused(['problems', 'check', table], /table\.jsonl: has a footer of more than \d+ bytes \[BAD_INPUT\]$/);
   });
@@ -91,7 +91,7 @@ describe('files of a user', function () {
     for (const [name, content] of Object.entries(empty)) {
       const path = await write(name, content);
       await refused(['problems', 'check', path], /is empty.*\[BAD_INPUT\]$/);
-      await refused(['solve', path, '--base', 'tiny'], /is empty.*\[BAD_INPUT\]$/);
+      await refused(['solve', path, '--model', 'tiny'], /is empty.*\[BAD_INPUT\]$/);
       await refused(['train', 'x', '--problems', path, '--store', join(folder, 's')], /is empty.*\[BAD_INPUT\]$/);
     }
     await refused(['problems', 'check', await write('f.json.gz', gzipSync('[]'))], /is empty.*\[BAD_INPUT\]$/);
@@ -166,12 +166,12 @@ describe('files of a user', function () {
       const store = join(folder, 'a store');
       await mkdir(join(store, 'runs'), { recursive: true });
       await refused(['dashboard', '--store', store, '--port', String(port)], /\[PORT_TAKEN\]$/, 3);
-      const served = await gauntlet(['serve', '--base', 'tiny', '--sandbox', 'wasm', '--port', String(port)]);
+      const served = await gauntlet(['serve', '--model', 'tiny', '--sandbox', 'wasm', '--port', String(port)]);
       assert.deepEqual([served.code, /\[PORT_TAKEN\]$/.test(served.err.trim())], [3, true], served.err);
       for (const wrong of ['70000', '-1', 'x', '1.5'])
         for (const command of [
           ['dashboard', '--store', store],
-          ['serve', '--base', 'tiny'],
+          ['serve', '--model', 'tiny'],
           ['up', '--store', store],
         ])
           await refused([...command, '--port', wrong], /port.*\[BAD_INPUT\]$/);

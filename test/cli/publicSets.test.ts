@@ -128,7 +128,7 @@ describe('a public problem set', function () {
     const { code, out, err } = await inProcess(
       'solve',
       join(folder, 'set.jsonl'),
-      '--base',
+      '--model',
       'tiny',
       '--no-tests',
       '--json',

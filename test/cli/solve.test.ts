@@ -24,7 +24,7 @@ describe('solving with the shipped model', function () {
   this.timeout(300_000);
   let store: string[];
   before(async () => {
-    store = ['--store', await temporaryFolder(), '--base', 'tiny', '--sandbox', 'wasm'];
+    store = ['--store', await temporaryFolder(), '--model', 'tiny', '--sandbox', 'wasm'];
   });
   after(removeFolders);
 
