@@ -120,7 +120,7 @@ export async function ownTests(
     const found = await examineProblem(task, sandbox, { limits, signal });
     return 'problem' in found
       ? { tests: found.problem.baselineTests }
-      : { tests: baselineTests, unjudged: found.reason };
+      : { tests: baselineTests, unjudged: `its reference: ${found.reason}` };
   }
   const code = reference ?? `def ${entry.split('.')[0]}(*args, **named): pass`;
   try {
