@@ -99,28 +99,22 @@ export async function writeTests(
   });
 }
 
-/** The tests that come with a problem, or why there are none. */
-export interface OwnTests {
-  tests: GivenTest[];
-  unjudged?: string;
-}
-
 /**
- * Reads the tests of a problem: with values, with inputs that its reference answers, and test source. If there is no reference, a
- * program that does nothing shows which tests the source has.
+ * The tests that come with a problem: with values, with inputs that its reference answers, and of its test source. If there is no
+ * reference, a program that does nothing shows which tests the source has.
+ * @returns also why there are no tests, if there are none
  */
 export async function ownTests(
   { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
   task: Problem,
   signal?: AbortSignal,
-): Promise<OwnTests> {
+): Promise<{ tests: GivenTest[]; unjudged?: string }> {
   const { referenceSolution: reference, baselineTests, inputs, testSource, entry } = task;
   const { limits } = config;
   if (inputs !== undefined) {
     const found = await examineProblem(task, sandbox, { limits, signal });
-    return 'problem' in found
-      ? { tests: found.problem.baselineTests }
-      : { tests: baselineTests, unjudged: `its reference: ${found.reason}` };
+    if ('problem' in found) return { tests: found.problem.baselineTests, unjudged: 'no tests' };
+    return { tests: baselineTests, unjudged: `its reference: ${found.reason}` };
   }
   const code = reference ?? `def ${entry.split('.')[0]}(*args, **named): pass`;
   try {

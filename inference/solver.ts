@@ -8,7 +8,6 @@ import { GauntletError } from '../core/base/errors.js';
 import { deriveKey } from '../core/base/random.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
-import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Solver } from './policies.js';
 import {
@@ -56,8 +55,6 @@ export interface TestsEvent {
   tests: TestReport[];
   unreadable: number;
   reasons: Unreadable;
-  answers: number;
-  truncated: number; // how many answers are cut
   tokens: number;
   seconds: number; // time to write and to run the tests
 }
@@ -110,10 +107,8 @@ async function* solveBatch(
 ): AsyncGenerator<SolveEvent> {
   const { config, generator } = solver;
   const { signal, samples, temperature, seed = config.seed, onTokens } = options;
-  const scope = {
-    signal,
-    heartbeat: (progress: unknown) => onTokens?.((progress as { tokens: number }).tokens),
-  };
+  const heartbeat = (progress: unknown): void => onTokens?.((progress as { tokens: number }).tokens);
+  const scope = { signal, heartbeat };
   const key = deriveKey(seed, 'solve');
   const byId = new Map(tasks.map((task) => [task.id, task]));
   let chains = tasks.flatMap(({ id }) =>
@@ -144,17 +139,15 @@ async function* solveBatch(
   }
   const attempts = tasks.map((task) => ({ task, chains: chains.filter(({ problemId }) => problemId === task.id) }));
   const started = performance.now();
-  const written = writesTests(config, options) ? await writeTests(solver, attempts, seed, scope) : [];
+  // inputs without expected values need a vote of several programs
+  const { tests = samples > 1 || config.discriminator.expected === 'model' } = options;
+  const written = tests ? await writeTests(solver, attempts, seed, scope) : [];
   const seconds = (performance.now() - started) / 1000;
   for (const [t, attempt] of attempts.entries()) {
     yield* held.filter(({ problemId }) => problemId === attempt.task.id);
     yield* judged(solver, attempt, written[t], seconds, options);
   }
 }
-
-/** Whether the discriminator writes tests. By default, it does if they can have verdicts: inputs alone need a vote of several programs. */
-export const writesTests = (config: RunConfig, { tests, samples }: Pick<SolveOptions, 'tests' | 'samples'>): boolean =>
-  tests ?? (samples > 1 || config.discriminator.expected === 'model');
 
 /** @param writing the seconds in which the tests of all problems were written */
 async function* judged(
@@ -176,8 +169,6 @@ async function* judged(
       tests: found.tests,
       unreadable: Object.values(reasons).reduce((sum, count) => sum + count, 0),
       reasons,
-      answers: turns.length,
-      truncated: turns.filter((turn) => turn.truncated).length,
       tokens: turns.reduce((sum, { answerTokens }) => sum + answerTokens.length, 0),
       seconds: writing + (performance.now() - started) / 1000,
     };

@@ -3,7 +3,6 @@
 import { type Command, Option } from 'commander';
 import { partByFit } from '../../chains/sample/problemFit.js';
 import { GauntletError } from '../../core/base/errors.js';
-import { groupBy } from '../../core/base/groups.js';
 import { visible } from '../../core/base/visible.js';
 import type { Stage } from '../../core/schema/chain.js';
 import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTasks } from '../../inference/solver.js';
@@ -15,6 +14,7 @@ import { counted, createOutput, type Output, paint, percent } from '../terminal/
 import { openRowBar } from '../terminal/rowBar.js';
 
 const SELECT_HELP = "print all programs, or of each problem the one that passes most of the model's tests";
+const SKIPPED = 'skipped';
 const FIRST_NOTE_MS = 5_000;
 const NOTE_EVERY_MS = 30_000;
 
@@ -43,87 +43,72 @@ export function addSolve(program: Command): void {
 
 async function solve(source: string, named: string | undefined, flags: Flags): Promise<void> {
   const output = createOutput(flags.json);
-  const { samples, select, stages } = flags;
-  if (select === 'tests' && flags.tests === false)
+  const { samples, select, stages, tests } = flags;
+  if (select === 'tests' && tests === false)
     throw new GauntletError('BAD_INPUT', '--select tests: contradicts --no-tests');
-  let skipped = 0;
+  const unjudged = new Map<string, number>(); // how many problems, by the reason
+  const addUnjudged = (reason: string): unknown => unjudged.set(reason, (unjudged.get(reason) ?? 0) + 1);
   const skip = (id: string, reason: string): void => {
-    skipped++;
+    addUnjudged(SKIPPED);
     output.note(`skipped ${id}: ${reason}`);
   };
   const tasks = await readSource(source, flags, skip);
   const programs: ProgramEvent[] = [];
-  const [staged, written] = [
-    { answers: 0, cut: 0 },
-    { answers: 0, cut: 0 },
-  ];
   await withSolver(named, flags, output, async (opened, _, signal) => {
-    const { tests = opened.config.testsPerTurn } = flags;
-    const changes = { ...(stages && { stages }), ...(tests !== false && { testsPerTurn: tests }) };
-    const solver = { ...opened, config: { ...opened.config, ...changes } };
-    const { fitting, unfit } = await partByFit(tasks, {
-      readers: { generator: solver.generator },
-      config: solver.config,
-    });
+    const chosen = { ...(stages && { stages }), ...(typeof tests === 'number' && { testsPerTurn: tests }) };
+    const solver = { ...opened, config: { ...opened.config, ...chosen } };
+    const { generator, config } = solver;
+    const { fitting, unfit } = await partByFit(tasks, { readers: { generator }, config });
     for (const { id, reason } of unfit) skip(id, reason);
     if (fitting.length === 0)
       throw new GauntletError('BAD_INPUT', `${source}: the model can read none of its problems`);
     const progress = openProgress(fitting.length, output);
-    const writes = flags.tests === undefined ? undefined : flags.tests !== false;
+    const writes = typeof tests === 'number' ? true : tests;
     const options = { samples, temperature: defaultTemperature(samples), tests: writes, trustBaseline: false, signal };
+    let [answers, cut] = [0, 0];
     try {
-      for await (const event of solveTasks(solver, fitting, { ...options, onTokens: progress.onTokens })) {
+      for await (const event of solveTasks(solver, fitting, { ...options, onTokens: progress.add })) {
         if (event.event === 'program') programs.push(event);
-        else if (event.event === 'stage') addAnswers(staged, 1, Number(event.truncated));
-        else addAnswers(written, event.answers, event.truncated);
+        if (event.event === 'stage') {
+          answers++;
+          cut += Number(event.truncated);
+        }
         if (event.event !== 'program' || select === 'all' || event.selected) print(event);
-        if (event.event === 'program' && event.sample === samples - 1) progress.onProblem();
+        if (event.event !== 'program' || event.sample > 0) continue;
+        progress.add(0, 1);
+        if (event.unjudged !== undefined) addUnjudged(event.unjudged);
       }
     } finally {
       progress.stop();
     }
-    const { maxNewTokens, maxTestTokens } = solver.config.sampling;
-    noteCut(staged, `answers were cut off after ${maxNewTokens} tokens`);
-    noteCut(written, `answers with tests were cut off after ${maxTestTokens} tokens`);
+    if (cut > 0) output.note(`${cut} of ${answers} answers were cut off after ${config.sampling.maxNewTokens} tokens`);
   });
-  function noteCut({ answers, cut }: Answers, what: string): void {
-    if (cut > 0) output.note(`${cut} of ${answers} ${what}`);
-  }
   function print(event: SolveEvent): void {
     if (event.event === 'program' || output.json) output.result(event, () => textOf(event), !process.stdout.isTTY);
     else output.note(textOf(event));
   }
+  const idsOf = (rows: ProgramEvent[]): Set<string> => new Set(rows.map(({ problemId }) => problemId));
+  const solved = (rows: ProgramEvent[]): number => idsOf(rows.filter(({ passed, tests }) => passed === tests)).size;
   const measured = programs.filter(({ tests }) => tests > 0);
-  const solvedBy = (rows: ProgramEvent[]): number => idsOf(rows.filter(({ passed, tests }) => passed === tests)).size;
-  const total = counted(idsOf(programs).size + skipped, 'problem');
+  const problems = counted(idsOf(programs).size + (unjudged.get(SKIPPED) ?? 0), 'problem');
   if (samples > 1 && measured.length > 0) {
     const { pass1, passN } = meanPassAtK(measured);
     output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
-    const selected = solvedBy(measured.filter(({ selected }) => selected));
-    if (written.answers > 0) output.note(`${selected} of ${total} solved by the selected programs`);
+    const selected = solved(measured.filter(({ selected }) => selected));
+    if (tests !== false) output.note(`${selected} of ${problems} solved by the selected programs`);
   }
-  const head = measured.length > 0 ? `${solvedBy(measured)} of ${total} solved` : `${total}, none judged`;
-  output.note([head, ...unjudgedIn(programs, skipped)].join('; '));
+  const head = measured.length > 0 ? `${solved(measured)} of ${problems} solved` : `no test judged the ${problems}`;
+  output.note([head, ...[...unjudged].map(([reason, count]) => `${count} not judged: ${reason}`)].join('; '));
 }
 
-const idsOf = (rows: readonly ProgramEvent[]): Set<string> => new Set(rows.map(({ problemId }) => problemId));
-
-/** How many problems were not judged, by the reason. */
-function unjudgedIn(programs: readonly ProgramEvent[], skipped: number): string[] {
-  const byReason = groupBy(
-    programs.filter(({ unjudged }) => unjudged !== undefined),
-    ({ unjudged }) => unjudged!,
-  );
-  const reasons = [...byReason].map(([reason, rows]) => `${idsOf(rows).size} not judged: ${reason}`);
-  return [...reasons, ...(skipped > 0 ? [`${skipped} skipped`] : [])];
-}
-
-/** Shows tokens per second and the problems that are done: a bar, or without a terminal a line now and then. */
+/** Shows tokens per second and how many problems are done: as a bar, or without a terminal as a line now and then. */
 function openProgress(total: number, output: Output) {
   const bar = openRowBar(total, 'problems');
   const started = performance.now();
-  let [done, tokens, next] = [0, 0, FIRST_NOTE_MS];
-  const show = (): void => {
+  let [tokens, done, next] = [0, 0, FIRST_NOTE_MS];
+  const add = (sampled: number, problems = 0): void => {
+    tokens += sampled;
+    done += problems;
     const ms = performance.now() - started;
     const speed = `${Math.round((1000 * tokens) / ms)} tokens/s`;
     bar.update(done, speed);
@@ -131,35 +116,16 @@ function openProgress(total: number, output: Output) {
     next = ms + NOTE_EVERY_MS;
     output.note(`${done} of ${counted(total, 'problem')} done, ${speed}`);
   };
-  return {
-    onTokens(sampled: number): void {
-      tokens += sampled;
-      show();
-    },
-    onProblem(): void {
-      done++;
-      show();
-    },
-    stop: bar.stop,
-  };
-}
-
-interface Answers {
-  answers: number;
-  cut: number;
-}
-
-function addAnswers(to: Answers, answers: number, cut: number): void {
-  to.answers += answers;
-  to.cut += cut;
+  return { add, stop: bar.stop };
 }
 
 function textOf(event: SolveEvent): string {
   const { problemId } = event;
   if (event.event === 'program') {
     const { passed, tests, writtenPassed, writtenTests, code } = event;
-    const by = tests > 0 ? `${passed} of ${tests} baseline tests` : `${writtenPassed} of ${writtenTests} written tests`;
-    return `# ${visible(problemId)}: ${by} pass\n${code}\n`;
+    const byWritten = writtenTests > 0 ? `${writtenPassed} of ${writtenTests} written tests pass` : 'not judged';
+    const verdict = tests > 0 ? `${passed} of ${tests} baseline tests pass` : byWritten;
+    return `# ${visible(problemId)}: ${verdict}\n${code}\n`;
   }
   const head = (title: string): string => paint('cyan', `${problemId} · ${title}`, process.stderr);
   if (event.event === 'stage') {
