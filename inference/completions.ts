@@ -101,7 +101,6 @@ export function parseRequest(text: string, model: string, samples: number): Comp
       temperature: request.temperature ?? defaultTemperature(count),
       seed: request.seed ?? undefined,
       maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
-      tests: true,
       trustBaseline: true,
     },
   };

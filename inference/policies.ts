@@ -19,7 +19,10 @@ export interface Solver extends Record<Role, Policy> {
   sandbox: Sandbox;
 }
 
-/** @throws GauntletError */
+/**
+ * Public models write only the code, and tests without expected values: models of this size know no answers.
+ * @throws GauntletError
+ */
 export async function openSolver(
   deps: Deps,
   input: Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments' | 'quantization'>,
@@ -34,7 +37,11 @@ export async function openSolver(
       if (digest !== undefined) imported.set(digest, await adapter(digest));
     return { engine, chat, adapterOf: (stage) => imported.get(frozen[stage] ?? own ?? '') };
   };
-  const { config } = chosen;
+  const isPublic = input.checkpoint === undefined && chosen.config.preset === 'custom';
+  const { discriminator } = chosen.config;
+  const config: RunConfig = isPublic
+    ? { ...chosen.config, stages: [5], discriminator: { ...discriminator, expected: 'reference' } }
+    : chosen.config;
   const sandbox = await deps.sandbox(config);
   return { config, sandbox, generator: await policy('generator'), discriminator: await policy('discriminator') };
 }

@@ -1,6 +1,6 @@
 // The discriminator writes tests, and a program is chosen by them. Nobody knows the correct answers here, so the expected value
 // of a test counts as it is written. A test without one expects the answer that wins the programs' vote, as in training.
-import { parseTests, runPrograms } from '../chains/judge/judging.js';
+import { readTests, runPrograms } from '../chains/judge/judging.js';
 import { askOracle } from '../chains/judge/oracle.js';
 import {
   sampleByAdapter,
@@ -9,14 +9,18 @@ import {
   testPrompt,
   trainingTemperature,
 } from '../chains/sample/sampling.js';
+import { GauntletError } from '../core/base/errors.js';
 import { deriveKey, extendKey } from '../core/base/random.js';
 import { formatArguments, formatValue } from '../core/parse/format.js';
+import { type RejectionReason, unusableTests } from '../core/parse/salvage.js';
 import { countPassed } from '../core/rewards/rule.js';
-import { inputKey } from '../core/rewards/suite.js';
+import { type GivenTest, inputKey } from '../core/rewards/suite.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
 import type { Verdict } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
+import { examineProblem } from '../sandbox/healthGate.js';
+import { sourceTestsOf } from '../sandbox/judgeSuites.js';
 import type { Solver } from './policies.js';
 
 /** A test, and the chain and stage that it was written for. */
@@ -35,24 +39,33 @@ export interface TestReport {
   verdicts: Verdict[]; // one verdict per sample's program; empty if no answer has enough votes
 }
 
+/** How many tests cannot be read, by the reason; 'missing': fewer tests were written than requested. */
+export type Unreadable = Partial<Record<RejectionReason | 'missing', number>>;
+
 export interface Written {
   tests: WrittenTest[]; // without duplicates
-  unreadable: number;
-  tokens: number; // how many were sampled
+  unreadable: Unreadable;
   turns: SampledTurn[];
 }
 
-/** The discriminator writes tests for every stage of every chain. */
+/** A problem and its chains. */
+export interface Attempt {
+  task: Problem;
+  chains: readonly Chain[];
+}
+
+/** The discriminator writes tests for every stage of every chain, all at once. @returns tests by problem */
 export async function writeTests(
   { config, discriminator }: Pick<Solver, 'config' | 'discriminator'>,
-  task: Problem,
-  chains: readonly Chain[],
+  attempts: readonly Attempt[],
   seed: number,
-  signal: AbortSignal | undefined,
-): Promise<Written> {
+  scope: Parameters<typeof sampleTurns>[0],
+): Promise<Written[]> {
   const key = deriveKey(seed, 'discriminator', 'solve');
-  const jobs = chains.flatMap(({ sample, turns }) => turns.map(({ stage }) => ({ sample, stage, turns })));
-  const rows = jobs.map(({ sample, stage, turns }) => ({
+  const jobs = attempts.flatMap(({ task, chains }) =>
+    chains.flatMap(({ sample, turns }) => turns.map(({ stage }) => ({ task, sample, stage, turns }))),
+  );
+  const rows = jobs.map(({ task, sample, stage, turns }) => ({
     turns: [],
     prompt: testPrompt(discriminator.chat, config, task, turns, stage),
     key: extendKey(key, task.id, stage, sample),
@@ -63,20 +76,56 @@ export async function writeTests(
     ...samplingFilters(config),
   };
   const adapters = jobs.map(({ stage }) => discriminator.adapterOf(stage));
-  const { turns, tokens } = await sampleByAdapter(rows, adapters, (own, adapter) =>
-    sampleTurns({ signal, heartbeat: () => undefined }, discriminator, own, { adapter, ...options }),
+  const { turns } = await sampleByAdapter(rows, adapters, (own, adapter) =>
+    sampleTurns(scope, discriminator, own, { adapter, ...options }),
   );
-  const tests = new Map<string, WrittenTest>();
-  let unreadable = 0;
-  for (const [i, { sample, stage }] of jobs.entries()) {
-    const parsed = parseTests(turns[i]!.text, task, config);
-    unreadable += parsed.lost;
-    for (const test of parsed.tests) {
-      const id = `${inputKey(test.args)} ${JSON.stringify(test.expected)}`;
-      if (!tests.has(id)) tests.set(id, { sample, stage, ...test });
+  return attempts.map(({ task }) => {
+    const tests = new Map<string, WrittenTest>();
+    const unreadable: Unreadable = {};
+    const add = (reason: keyof Unreadable, count: number): void => {
+      if (count > 0 && reason !== 'over-limit') unreadable[reason] = (unreadable[reason] ?? 0) + count;
+    };
+    const own = jobs.flatMap((job, i) => (job.task === task ? [{ ...job, turn: turns[i]! }] : []));
+    for (const { sample, stage, turn } of own) {
+      const read = readTests(turn.text, task, config);
+      for (const { reason } of read.rejected) add(reason, 1);
+      add('missing', unusableTests(read, config.testsPerTurn) - unusableTests(read, 0));
+      for (const test of read.tests) {
+        const id = `${inputKey(test.args)} ${JSON.stringify(test.expected)}`;
+        if (!tests.has(id)) tests.set(id, { sample, stage, ...test });
+      }
     }
+    return { tests: [...tests.values()], unreadable, turns: own.map(({ turn }) => turn) };
+  });
+}
+
+/**
+ * The tests that come with a problem: with values, with inputs that its reference answers, and of its test source. If there is no
+ * reference, a program that does nothing shows which tests the source has.
+ * @returns also why there are no tests, if there are none
+ */
+export async function ownTests(
+  { config, sandbox }: Pick<Solver, 'config' | 'sandbox'>,
+  task: Problem,
+  signal?: AbortSignal,
+): Promise<{ tests: GivenTest[]; unjudged?: string }> {
+  const { referenceSolution: reference, baselineTests, inputs, testSource, entry } = task;
+  const { limits } = config;
+  if (inputs !== undefined) {
+    const found = await examineProblem(task, sandbox, { limits, signal });
+    if ('problem' in found) return { tests: found.problem.baselineTests, unjudged: 'no tests' };
+    return { tests: baselineTests, unjudged: `its reference: ${found.reason}` };
   }
-  return { tests: [...tests.values()], unreadable, tokens, turns };
+  const code = reference ?? `def ${entry.split('.')[0]}(*args, **named): pass`;
+  try {
+    const sources = await sourceTestsOf(sandbox, [{ ...task, referenceSolution: code }], limits, { signal });
+    const found = (sources.get(task.id) ?? []).filter(({ isValid }) => isValid || reference === undefined);
+    const unjudged = testSource === undefined ? 'no tests' : 'no usable test in its test source';
+    return { tests: [...baselineTests, ...found.map(({ name }) => ({ source: name }))], unjudged };
+  } catch (error) {
+    if (!(error instanceof GauntletError) || error.code !== 'SANDBOX_UNAVAILABLE') throw error;
+    return { tests: baselineTests, unjudged: error.message }; // this sandbox has no pytest
+  }
 }
 
 /** The results of one sample's program. */
@@ -88,6 +137,7 @@ interface JudgedProgram {
 
 /**
  * Runs every program on the baseline tests and on all written tests.
+ * @param own the tests of the problem; default: its baseline tests
  * @param trusted whether the weight of a program's vote depends on the baseline tests that it passes
  */
 export async function judgeSamples(
@@ -95,7 +145,11 @@ export async function judgeSamples(
   task: Problem,
   programs: readonly string[],
   written: readonly WrittenTest[],
-  { trusted, signal }: { trusted: boolean; signal?: AbortSignal | undefined },
+  {
+    trusted,
+    signal,
+    own = task.baselineTests,
+  }: { trusted: boolean; signal?: AbortSignal | undefined; own?: readonly GivenTest[] },
 ): Promise<{ programs: JudgedProgram[]; tests: TestReport[] }> {
   const voting = { ...task, ...(!trusted && { baselineTests: [] }) };
   const asked = [{ problem: voting, turns: [{ tests: written }], programs, votes: true }];
@@ -108,16 +162,16 @@ export async function judgeSamples(
   const expected = written.map((test, t) => (test.expected === undefined ? answers[t] : test.expected));
   const suiteOf = (values: (Value | undefined)[]): TestCase[] =>
     values.flatMap((value, t) => (value === undefined ? [] : [{ args: written[t]!.args, expected: value }]));
-  const suites = [task.baselineTests, suiteOf(expected), suiteOf(answers)];
+  const suites = [own, suiteOf(expected), suiteOf(answers)];
   const jobs = suites.map((tests) => ({ problem: task, programs, tests }));
   const { runs } = await runPrograms(sandbox, config.limits, jobs, { signal });
-  const [baseline, onWritten, onVoted] = runs.map((own) => own.map(({ verdicts }) => verdicts));
+  const [baseline, onWritten, onVoted] = runs.map((of) => of.map(({ verdicts }) => verdicts));
   let judged = 0;
-  const tests = written.map(({ sample, stage, args, expected: own }, t): TestReport => {
+  const tests = written.map(({ sample, stage, args, expected: written }, t): TestReport => {
     const call = `${task.entry}${formatArguments(args)}`;
     const place = expected[t] === undefined ? undefined : judged++;
     const verdicts = place === undefined ? [] : onWritten!.map((of) => of[place]!);
-    return { sample, stage, call, expected: own === undefined ? null : formatValue(own), verdicts };
+    return { sample, stage, call, expected: written === undefined ? null : formatValue(written), verdicts };
   });
   const counts = programs.map((_, p) => ({
     baseline: countPassed(baseline![p]!),

@@ -1,4 +1,4 @@
-// Solves one problem with the models of a checkpoint, in this process: a chain of stages for each sample, tests of the
+// Solves problems with the models of a checkpoint, in this process: a chain of stages for each sample, tests of the
 // discriminator for every stage, and the programs' results on them. Prompts, random keys and parsers are those of
 // training. Results are events, passed on as soon as there are any.
 import { codeOf } from '../chains/chainLists.js';
@@ -10,20 +10,30 @@ import { STAGE_SPECS } from '../core/prompts/stages.js';
 import type { Chain, SampledTurn, Stage } from '../core/schema/chain.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Solver } from './policies.js';
-import { bestProgram, judgeSamples, type TestReport, writeTests } from './selection.js';
+import {
+  type Attempt,
+  bestProgram,
+  judgeSamples,
+  ownTests,
+  type TestReport,
+  type Unreadable,
+  type Written,
+  writeTests,
+} from './selection.js';
 
 export interface SolveOptions {
   samples: number;
   temperature: number; // 0: greedy
   seed?: number | undefined; // default: the seed of the run
   maxTokens?: number | undefined; // the most tokens of one chain
-  tests: boolean; // whether the discriminator writes tests
+  tests?: boolean | undefined; // whether the discriminator writes tests; default: if they can have verdicts
   /** Whether baseline tests select the program, before the discriminator's tests. False if baseline tests measure the program. */
   trustBaseline: boolean;
   signal?: AbortSignal;
+  onTokens?: (tokens: number) => void; // called while the model samples, also with 0
 }
 
-/** The events of solving. `seconds` is the time of all samples together, because they are sampled at once. */
+/** The events of solving. `seconds` is the time of everything that was sampled at once, also of other problems. */
 export type SolveEvent = StageEvent | TestsEvent | ProgramEvent;
 
 export interface StageEvent {
@@ -44,8 +54,7 @@ export interface TestsEvent {
   problemId: string;
   tests: TestReport[];
   unreadable: number;
-  answers: number;
-  truncated: number; // how many answers are cut
+  reasons: Unreadable;
   tokens: number;
   seconds: number; // time to write and to run the tests
 }
@@ -56,8 +65,9 @@ export interface ProgramEvent {
   problemId: string;
   sample: number;
   code: string; // '' if the chain has none
-  passed: number; // how many baseline tests it passes
-  tests: number; // how many baseline tests there are
+  passed: number; // how many tests of the problem it passes
+  tests: number; // how many tests the problem has
+  unjudged?: string | undefined; // why there are none
   writtenPassed: number; // how many tests of the discriminator it passes
   writtenTests: number; // how many of these tests ran
   selected: boolean; // the best program, exactly one of the samples
@@ -70,22 +80,49 @@ export const defaultTemperature = (samples: number): number => (samples > 1 ? 0.
 export function solveTask(solver: Solver, task: Problem, options: SolveOptions): AsyncGenerator<SolveEvent> {
   const misfit = misfitOf({ generator: solver.generator }, solver.config, task);
   if (misfit !== undefined) throw new GauntletError('BAD_INPUT', `${task.id}: ${misfit}`);
-  return eventsOf(solver, task, options);
+  return solveBatch(solver, [task], options);
 }
 
-async function* eventsOf(solver: Solver, task: Problem, options: SolveOptions): AsyncGenerator<SolveEvent> {
+/** The most programs that are sampled at once. It bounds the memory, and how long the first program takes. */
+const MOST_PROGRAMS = 32;
+
+/**
+ * Solves problems that the model can read, several at once. The programs are those of one by one, because each row has its own random
+ * key. The events of a problem follow each other.
+ */
+export async function* solveTasks(
+  solver: Solver,
+  tasks: readonly Problem[],
+  options: Omit<SolveOptions, 'maxTokens'>,
+): AsyncGenerator<SolveEvent> {
+  const size = Math.max(1, Math.floor(MOST_PROGRAMS / options.samples));
+  for (let done = 0; done < tasks.length; done += size)
+    yield* solveBatch(solver, tasks.slice(done, done + size), options);
+}
+
+async function* solveBatch(
+  solver: Solver,
+  tasks: readonly Problem[],
+  options: SolveOptions,
+): AsyncGenerator<SolveEvent> {
   const { config, generator } = solver;
-  const { signal, samples, temperature, seed = config.seed } = options;
+  const { signal, samples, temperature, seed = config.seed, onTokens } = options;
+  const heartbeat = (progress: unknown): void => onTokens?.((progress as { tokens: number }).tokens);
+  const scope = { signal, heartbeat };
   const key = deriveKey(seed, 'solve');
-  let chains = Array.from({ length: samples }, (_, sample): Chain => ({ problemId: task.id, sample, turns: [] }));
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  let chains = tasks.flatMap(({ id }) =>
+    Array.from({ length: samples }, (_, sample): Chain => ({ problemId: id, sample, turns: [] })),
+  );
+  const held: StageEvent[] = []; // until the problems before it are done
   let budget = options.maxTokens ?? Number.POSITIVE_INFINITY;
   for (const stage of config.stages) {
     if (budget <= 0) break;
     const started = performance.now();
     const { turns } = await sampleTurns(
-      { signal, heartbeat: () => undefined },
+      scope,
       generator,
-      stageRows({ config, chat: generator.chat }, () => task, chains, stage, key),
+      stageRows({ config, chat: generator.chat }, (id) => byId.get(id)!, chains, stage, key),
       {
         adapter: generator.adapterOf(stage),
         temperature,
@@ -94,47 +131,72 @@ async function* eventsOf(solver: Solver, task: Problem, options: SolveOptions): 
       },
     );
     budget -= Math.max(...turns.map(({ answerTokens }) => answerTokens.length));
+    const seconds = (performance.now() - started) / 1000;
+    const events = chains.map((chain, i) => stageEvent(chain, stage, turns[i]!, seconds));
     chains = chains.map((chain, i) => ({ ...chain, turns: [...chain.turns, { stage, ...turns[i]! }] }));
-    const seconds = (performance.now() - started) / 1000;
-    for (const [sample, turn] of turns.entries()) yield stageEvent(task, stage, sample, turn, seconds);
+    if (tasks.length === 1) yield* events;
+    else held.push(...events);
   }
+  const attempts = tasks.map((task) => ({ task, chains: chains.filter(({ problemId }) => problemId === task.id) }));
   const started = performance.now();
-  const written = options.tests
-    ? await writeTests(solver, task, chains, seed, signal)
-    : { tests: [], unreadable: 0, tokens: 0, turns: [] };
-  const programs = chains.map((chain) => codeOf(chain, task, config));
-  const trusted = options.trustBaseline;
-  const judged = await judgeSamples(solver, task, programs, written.tests, { trusted, signal });
-  if (options.tests) {
-    const { unreadable, tokens, turns } = written;
-    const seconds = (performance.now() - started) / 1000;
-    const truncated = turns.filter((turn) => turn.truncated).length;
-    const found = { tests: judged.tests, unreadable, answers: turns.length, truncated };
-    yield { event: 'tests', problemId: task.id, ...found, tokens, seconds };
+  // inputs without expected values need a vote of several programs
+  const { tests = samples > 1 || config.discriminator.expected === 'model' } = options;
+  const written = tests ? await writeTests(solver, attempts, seed, scope) : [];
+  const seconds = (performance.now() - started) / 1000;
+  for (const [t, attempt] of attempts.entries()) {
+    yield* held.filter(({ problemId }) => problemId === attempt.task.id);
+    yield* judged(solver, attempt, written[t], seconds, options);
+  }
+}
+
+/** @param writing the seconds in which the tests of all problems were written */
+async function* judged(
+  solver: Solver,
+  { task, chains }: Attempt,
+  written: Written | undefined,
+  writing: number,
+  { trustBaseline: trusted, signal }: SolveOptions,
+): AsyncGenerator<SolveEvent> {
+  const started = performance.now();
+  const programs = chains.map((chain) => codeOf(chain, task, solver.config));
+  const own = await ownTests(solver, task, signal);
+  const found = await judgeSamples(solver, task, programs, written?.tests ?? [], { trusted, signal, own: own.tests });
+  if (written) {
+    const { unreadable: reasons, turns } = written;
+    yield {
+      event: 'tests',
+      problemId: task.id,
+      tests: found.tests,
+      unreadable: Object.values(reasons).reduce((sum, count) => sum + count, 0),
+      reasons,
+      tokens: turns.reduce((sum, { answerTokens }) => sum + answerTokens.length, 0),
+      seconds: writing + (performance.now() - started) / 1000,
+    };
   }
   const best = bestProgram(
-    judged.programs.map(({ baseline, written, agreement }, sample) => {
+    found.programs.map(({ baseline, written, agreement }, sample) => {
       return [Number(programs[sample] !== ''), trusted ? baseline : 0, written, agreement];
     }),
   );
-  const writtenTests = judged.tests.filter(({ verdicts }) => verdicts.length > 0).length;
+  const writtenTests = found.tests.filter(({ verdicts }) => verdicts.length > 0).length;
   for (const [sample, code] of programs.entries())
     yield {
       event: 'program',
       problemId: task.id,
       sample,
       code,
-      passed: judged.programs[sample]!.baseline,
-      tests: task.baselineTests.length,
-      writtenPassed: judged.programs[sample]!.written,
+      passed: found.programs[sample]!.baseline,
+      tests: own.tests.length,
+      ...(own.tests.length === 0 && { unjudged: own.unjudged }),
+      writtenPassed: found.programs[sample]!.written,
       writtenTests,
       selected: sample === best,
     };
 }
 
-const stageEvent = (task: Problem, stage: Stage, sample: number, turn: SampledTurn, seconds: number): StageEvent => ({
+const stageEvent = ({ problemId, sample }: Chain, stage: Stage, turn: SampledTurn, seconds: number): StageEvent => ({
   event: 'stage',
-  problemId: task.id,
+  problemId,
   sample,
   stage,
   title: STAGE_SPECS[stage].title,

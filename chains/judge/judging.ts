@@ -1,7 +1,7 @@
 // Runs programs in the sandbox and judges them. No process that holds a program receives an expected value or a test.
 import { nameOf } from '../../core/parse/asserts.js';
 import { salvageInputs } from '../../core/parse/inputs.js';
-import { salvageTests, unusableTests } from '../../core/parse/salvage.js';
+import { type RejectedTest, salvageTests, unusableTests } from '../../core/parse/salvage.js';
 import { fixedArity, parseSignature, type Signature } from '../../core/parse/signature.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { assembleSuite, type GivenTest, givenTests, type SuiteTest, testKey } from '../../core/rewards/suite.js';
@@ -117,21 +117,31 @@ function signatureOf(problem: Called): Signature | undefined {
   return signatures.get(problem);
 }
 
-/** The tests in an answer of the discriminator. */
+/** The tests in an answer of the discriminator, and how many are lost. */
 export function parseTests(text: string, problem: Called, config: RunConfig): { tests: ParsedTest[]; lost: number } {
+  const read = readTests(text, problem, config);
+  return { tests: read.tests, lost: unusableTests(read, config.testsPerTurn) };
+}
+
+/** The tests in an answer of the discriminator, and why others cannot be read. */
+export function readTests(
+  text: string,
+  problem: Called,
+  config: RunConfig,
+): { tests: ParsedTest[]; rejected: Pick<RejectedTest, 'reason'>[] } {
   const { testsPerTurn, discriminator, prompts } = config;
   const style = problem.calling?.style ?? 'call';
   const signature = style === 'call' ? signatureOf(problem) : undefined; // others do not pass arguments to a function
   const arity = style === 'call' ? signature && fixedArity(signature) : style === 'stdio' ? 1 : 2;
   const options = { entry: problem.entry, limit: testsPerTurn, signature, arity };
   if (discriminator.expected === 'reference' && prompts === 'instruct') {
-    const { inputs, malformed } = salvageInputs(text, options);
-    return { tests: inputs.map((args) => ({ args })), lost: Math.max(malformed, testsPerTurn - inputs.length) };
+    const { inputs, rejected } = salvageInputs(text, options);
+    return { tests: inputs.map((args) => ({ args })), rejected };
   }
   const salvage = salvageTests(text, options);
   // the shipped model always writes whole tests
-  const tests = discriminator.expected === 'model' ? salvage.tests : salvage.tests.map(({ args }) => ({ args }));
-  return { tests, lost: unusableTests(salvage, testsPerTurn) };
+  if (discriminator.expected === 'model') return salvage;
+  return { tests: salvage.tests.map(({ args }) => ({ args })), rejected: salvage.rejected };
 }
 
 /** Measurements use the reference if the problem has one. Rewards use it only if the run allows it. */

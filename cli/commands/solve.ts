@@ -1,99 +1,131 @@
-// `gauntlet solve`: programs for problems of your own, from a checkpoint or a base model. Stages and tests appear as soon
-// as they are written, on standard error; programs go to standard output.
+// `gauntlet solve`: programs for problems of your own, from a checkpoint or a base model. Several problems are solved at once.
+// Stages and tests go to standard error, programs to standard output, as soon as a problem is solved.
 import { type Command, Option } from 'commander';
+import { partByFit } from '../../chains/sample/problemFit.js';
 import { GauntletError } from '../../core/base/errors.js';
 import { visible } from '../../core/base/visible.js';
-import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTask } from '../../inference/solver.js';
+import type { Stage } from '../../core/schema/chain.js';
+import { defaultTemperature, type ProgramEvent, type SolveEvent, solveTasks } from '../../inference/solver.js';
 import { integer } from '../input/options.js';
 import { PROBLEM_SOURCE, type ReadingFlags, readSource, withReading } from '../input/problemSource.js';
+import { stagesOption } from '../input/stages.js';
 import { meanPassAtK, type SolvingFlags, withPolicy, withSolver } from '../run/solving.js';
-import { counted, createOutput, paint, percent } from '../terminal/output.js';
+import { counted, createOutput, type Output, paint, percent } from '../terminal/output.js';
+import { openRowBar } from '../terminal/rowBar.js';
 
 const SELECT_HELP = "print all programs, or of each problem the one that passes most of the model's tests";
+const SKIPPED = 'skipped';
+const FIRST_NOTE_MS = 5_000;
+const NOTE_EVERY_MS = 30_000;
 
-type Flags = SolvingFlags & ReadingFlags & { samples: number; select: 'all' | 'tests'; tests: boolean };
+type Flags = SolvingFlags &
+  ReadingFlags & { samples: number; select: 'all' | 'tests'; stages?: Stage[]; tests?: number | false };
 
 export function addSolve(program: Command): void {
   const command = program
     .command('solve')
-    .description('write programs for problems, and show the stages and tests while they are written')
+    .description('write programs for problems, several at once, and show their stages and tests')
     .argument(
       '<problems>',
       `${PROBLEM_SOURCE}; - is standard input; or built-in problems: tiny, nested, steps, steps:3`,
     )
     .option('-n, --samples <n>', 'programs per problem', integer(1), 1)
     .addOption(new Option('--select <which>', SELECT_HELP).choices(['all', 'tests']).default('all'))
-    .option('--no-tests', 'let the model write no tests');
+    .addOption(stagesOption("those of the checkpoint's run; 5 of a public model"))
+    .option(
+      '--tests <n>',
+      'tests that the model writes for each stage (default: as many as in training)',
+      integer(1, 5),
+    )
+    .option('--no-tests', 'let the model write no tests; the default of a public model with one program');
   withPolicy(withReading(command), 'event: stage, tests or program').action(solve);
 }
 
 async function solve(source: string, named: string | undefined, flags: Flags): Promise<void> {
   const output = createOutput(flags.json);
-  const { samples, select, tests } = flags;
-  if (select === 'tests' && !tests) throw new GauntletError('BAD_INPUT', '--select tests: contradicts --no-tests');
-  const tasks = await readSource(source, flags, (id, reason) => output.note(`skipped ${id}: ${reason}`));
+  const { samples, select, stages, tests } = flags;
+  if (select === 'tests' && tests === false)
+    throw new GauntletError('BAD_INPUT', '--select tests: contradicts --no-tests');
+  const unjudged = new Map<string, number>(); // how many problems, by the reason
+  const addUnjudged = (reason: string): unknown => unjudged.set(reason, (unjudged.get(reason) ?? 0) + 1);
+  const skip = (id: string, reason: string): void => {
+    addUnjudged(SKIPPED);
+    output.note(`skipped ${id}: ${reason}`);
+  };
+  const tasks = await readSource(source, flags, skip);
   const programs: ProgramEvent[] = [];
-  const [stages, written] = [
-    { answers: 0, cut: 0 },
-    { answers: 0, cut: 0 },
-  ];
-  await withSolver(named, flags, output, async (solver, _, signal) => {
-    const options = { samples, temperature: defaultTemperature(samples), tests, trustBaseline: false, signal };
-    for (const task of tasks) {
-      try {
-        for await (const event of solveTask(solver, task, options)) {
-          if (event.event === 'program') programs.push(event);
-          else if (event.event === 'stage') addAnswers(stages, 1, Number(event.truncated));
-          else addAnswers(written, event.answers, event.truncated);
-          if (event.event !== 'program' || select === 'all' || event.selected) print(event);
-        }
-      } catch (error) {
-        if (!(error instanceof GauntletError) || error.code !== 'BAD_INPUT' || tasks.length === 1) throw error;
-        output.note(`skipped ${error.message}`);
-      }
-    }
-    const { maxNewTokens, maxTestTokens } = solver.config.sampling;
-    noteCut(stages, `answers were cut off (sampling.maxNewTokens is ${maxNewTokens})`);
-    noteCut(written, `answers with tests were cut off (sampling.maxTestTokens is ${maxTestTokens})`);
-    if (programs.length === 0)
+  await withSolver(named, flags, output, async (opened, _, signal) => {
+    const chosen = { ...(stages && { stages }), ...(typeof tests === 'number' && { testsPerTurn: tests }) };
+    const solver = { ...opened, config: { ...opened.config, ...chosen } };
+    const { generator, config } = solver;
+    const { fitting, unfit } = await partByFit(tasks, { readers: { generator }, config });
+    for (const { id, reason } of unfit) skip(id, reason);
+    if (fitting.length === 0)
       throw new GauntletError('BAD_INPUT', `${source}: the model can read none of its problems`);
+    const progress = openProgress(fitting.length, output);
+    const writes = typeof tests === 'number' ? true : tests;
+    const options = { samples, temperature: defaultTemperature(samples), tests: writes, trustBaseline: false, signal };
+    let [answers, cut] = [0, 0];
+    try {
+      for await (const event of solveTasks(solver, fitting, { ...options, onTokens: progress.add })) {
+        if (event.event === 'program') programs.push(event);
+        if (event.event === 'stage') {
+          answers++;
+          cut += Number(event.truncated);
+        }
+        if (event.event !== 'program' || select === 'all' || event.selected) print(event);
+        if (event.event !== 'program' || event.sample > 0) continue;
+        progress.add(0, 1);
+        if (event.unjudged !== undefined) addUnjudged(event.unjudged);
+      }
+    } finally {
+      progress.stop();
+    }
+    if (cut > 0) output.note(`${cut} of ${answers} answers were cut off after ${config.sampling.maxNewTokens} tokens`);
   });
-  function noteCut({ answers, cut }: Answers, what: string): void {
-    if (cut > 0) output.note(`${cut} of ${answers} ${what}`);
-  }
   function print(event: SolveEvent): void {
     if (event.event === 'program' || output.json) output.result(event, () => textOf(event), !process.stdout.isTTY);
     else output.note(textOf(event));
   }
+  const idsOf = (rows: ProgramEvent[]): Set<string> => new Set(rows.map(({ problemId }) => problemId));
+  const solved = (rows: ProgramEvent[]): number => idsOf(rows.filter(({ passed, tests }) => passed === tests)).size;
   const measured = programs.filter(({ tests }) => tests > 0);
-  if (measured.length === 0) return;
-  const solved = (rows: ProgramEvent[]): number =>
-    new Set(rows.filter(({ passed, tests }) => passed === tests).map(({ problemId }) => problemId)).size;
-  const problems = counted(new Set(measured.map(({ problemId }) => problemId)).size, 'problem');
-  output.note(`${solved(measured)} of ${problems} solved`);
-  if (samples === 1) return;
-  const { pass1, passN } = meanPassAtK(measured);
-  output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
-  const selected = solved(measured.filter(({ selected }) => selected));
-  if (tests) output.note(`${selected} of ${problems} solved by the selected programs`);
+  const problems = counted(idsOf(programs).size + (unjudged.get(SKIPPED) ?? 0), 'problem');
+  if (samples > 1 && measured.length > 0) {
+    const { pass1, passN } = meanPassAtK(measured);
+    output.note(`pass@1 ${percent(pass1)}, pass@${samples} ${percent(passN)}`);
+    const selected = solved(measured.filter(({ selected }) => selected));
+    if (tests !== false) output.note(`${selected} of ${problems} solved by the selected programs`);
+  }
+  const head = measured.length > 0 ? `${solved(measured)} of ${problems} solved` : `no test judged the ${problems}`;
+  output.note([head, ...[...unjudged].map(([reason, count]) => `${count} not judged: ${reason}`)].join('; '));
 }
 
-interface Answers {
-  answers: number;
-  cut: number;
-}
-
-function addAnswers(to: Answers, answers: number, cut: number): void {
-  to.answers += answers;
-  to.cut += cut;
+/** Shows tokens per second and how many problems are done: as a bar, or without a terminal as a line now and then. */
+function openProgress(total: number, output: Output) {
+  const bar = openRowBar(total, 'problems');
+  const started = performance.now();
+  let [tokens, done, next] = [0, 0, FIRST_NOTE_MS];
+  const add = (sampled: number, problems = 0): void => {
+    tokens += sampled;
+    done += problems;
+    const ms = performance.now() - started;
+    const speed = `${Math.round((1000 * tokens) / ms)} tokens/s`;
+    bar.update(done, speed);
+    if (process.stderr.isTTY || ms < next) return;
+    next = ms + NOTE_EVERY_MS;
+    output.note(`${done} of ${counted(total, 'problem')} done, ${speed}`);
+  };
+  return { add, stop: bar.stop };
 }
 
 function textOf(event: SolveEvent): string {
   const { problemId } = event;
   if (event.event === 'program') {
     const { passed, tests, writtenPassed, writtenTests, code } = event;
-    const by = tests > 0 ? `${passed} of ${tests} baseline tests` : `${writtenPassed} of ${writtenTests} written tests`;
-    return `# ${visible(problemId)}: ${by} pass\n${code}\n`;
+    const byWritten = writtenTests > 0 ? `${writtenPassed} of ${writtenTests} written tests pass` : 'not judged';
+    const verdict = tests > 0 ? `${passed} of ${tests} baseline tests pass` : byWritten;
+    return `# ${visible(problemId)}: ${verdict}\n${code}\n`;
   }
   const head = (title: string): string => paint('cyan', `${problemId} · ${title}`, process.stderr);
   if (event.event === 'stage') {
@@ -105,7 +137,8 @@ function textOf(event: SolveEvent): string {
     const wanted = expected === null ? '' : ` == ${expected}`;
     return `  stage ${stage}  ${call}${wanted}  ${verdicts.join(' ') || 'no verdict'}`;
   });
-  const unreadable = event.unreadable > 0 ? [`  ${event.unreadable} unreadable`] : [];
+  const reasons = Object.entries(event.reasons).map(([reason, count]) => `${count} ${reason}`);
+  const unreadable = reasons.length > 0 ? [`  ${event.unreadable} unreadable: ${reasons.join(', ')}`] : [];
   return [`${head('tests')} (${spent(event.seconds)})`, ...lines, ...unreadable, ''].join('\n');
 }
 

@@ -2,23 +2,17 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { STAGES, type Stage } from '../../core/schema/chain.js';
 
-/** '5', '1-5' or '1,3,5'. The last stage is 5, the code. */
+/** Reads 5, 1-5 or 1,3,5. The last stage is 5, the code. */
 function readStages(text: string): Stage[] {
-  const stages = text.split(',').flatMap((part) => {
-    const [, from, to = from] = /^([1-5])(?:-([1-5]))?$/.exec(part.trim()) ?? [];
-    if (from === undefined || to! < from) throw notStages();
-    return STAGES.filter((stage) => stage >= Number(from) && stage <= Number(to));
-  });
-  const isRising = stages.every((stage, i) => i === 0 || stage > stages[i - 1]!);
-  if (isRising && stages.at(-1) === 5) return stages;
-  throw notStages();
+  const [, from, to] = /^([1-5])-([1-5])$/.exec(text)?.map(Number) ?? [];
+  const named = from === undefined ? text.split(',').map(Number) : STAGES.filter((s) => s >= from && s <= to!);
+  const stages = STAGES.filter((stage) => named.includes(stage));
+  if (stages.at(-1) === 5 && stages.join() === named.join()) return stages;
+  throw new InvalidArgumentError('It is not 5, 1-5, or a rising list that ends with 5, the code, such as 1,3,5.');
 }
-
-const notStages = (): InvalidArgumentError =>
-  new InvalidArgumentError('It is not 5, 1-5, or a rising list that ends with 5, the code, such as 1,3,5.');
 
 /** @param byDefault the stages without this option */
 export const stagesOption = (byDefault: string): Option =>
-  new Option('--stages <stages>', `stages to write: 5 is the code alone, 1-5 all (default: ${byDefault})`).argParser(
+  new Option('--stages <stages>', `stages to write, e.g. 5 (the code alone) or 1-5 (default: ${byDefault})`).argParser(
     readStages,
   );

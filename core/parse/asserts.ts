@@ -15,13 +15,14 @@ export class SalvageProblem extends Error {
   }
 }
 
-/** The result of `read`; undefined if the text that `read` parses is no literal or no assert. */
-export function attempt<T>(read: () => T): T | undefined {
+/** The result of `read`; undefined if the text that `read` parses is no literal or no assert. `refused` is told the reason. */
+export function attempt<T>(read: () => T, refused?: (reason: SalvageReason) => void): T | undefined {
   try {
     return read();
   } catch (error) {
-    if (error instanceof SalvageProblem || error instanceof LiteralProblem) return undefined;
-    throw error;
+    if (!(error instanceof SalvageProblem || error instanceof LiteralProblem)) throw error;
+    refused?.(error.reason);
+    return undefined;
   }
 }
 

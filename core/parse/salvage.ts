@@ -62,7 +62,10 @@ export function salvageTests(text: string, options: SalvageOptions): Salvage {
  * The number of a sample's tests that count as invalid without being judged: malformed and missing tests. If missing tests did
  * not count, one safe test would be worth more than an honest attempt at all of them.
  */
-export function unusableTests(salvage: Salvage, requested: number): number {
+export function unusableTests(
+  salvage: { tests: readonly unknown[]; rejected: readonly Pick<RejectedTest, 'reason'>[] },
+  requested: number,
+): number {
   const malformed = salvage.rejected.filter(({ reason }) => reason !== 'over-limit').length;
   return Math.max(malformed, requested - salvage.tests.length, 0);
 }

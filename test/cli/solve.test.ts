@@ -38,7 +38,7 @@ describe('solving with the shipped model', function () {
     assert.match(out, /^# tested: \d of 2 baseline tests pass\ndef solve\(nums\):\n[^#]*$/);
     for (const line of [/^tested · sample 4 · stage 1 · informal reasoning \(\d+\.\d s\)$/m, /^tested · tests \(/m])
       assert.match(err, line);
-    assert.match(err, /pass@4 .*\n\d of 1 problem solved by the selected programs\n$/);
+    assert.match(err, /pass@4 .*\n\d of 1 problem solved by the selected programs\n\d of 1 problem solved\n$/);
   });
 
   it('reads a folder of problem files, also without tests and solutions, and prints every event as JSON', async () => {
@@ -56,6 +56,7 @@ describe('solving with the shipped model', function () {
       .map((line) => JSON.parse(line) as SolveEvent);
     assert.equal(code, 0);
     assert.match(err, /skipped long: the prompt has \d+ tokens, the model reads fewer than 512/);
+    assert.match(err, /[01] of 3 problems solved; 1 not judged: skipped; 1 not judged: no tests\n$/);
     assert.deepEqual(
       events.map(({ problemId, event }) => `${problemId} ${event}`),
       ['even', 'tested'].flatMap((id) =>
@@ -70,6 +71,30 @@ describe('solving with the shipped model', function () {
     assert.ok(programs.every(({ code, writtenTests }) => code.startsWith('def solve(nums):') && writtenTests > 0));
     const expected = programs[0]!.code; // solves the same problem with another id, greedily
     assert.equal(programs[1]!.code, expected);
+  });
+
+  it('writes the stages that --stages names, and as many tests as --tests says', async () => {
+    const folder = await temporaryFolder({ 'a.json': JSON.stringify(EVEN) });
+    const cases: [options: string[], stages: string, err: RegExp][] = [
+      [['--stages', '5', '--no-tests'], '5', /no test judged the 1 problem; 1 not judged: no tests\n$/],
+      [['--stages', '1,3,4,5', '--tests', '1'], '1345', /no test judged the 1 problem;/],
+    ];
+    for (const [options, stages, message] of cases) {
+      const { out, err } = await inProcess('solve', folder, '--json', ...options, ...store);
+      const events = out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as SolveEvent);
+      assert.equal(events.flatMap((event) => (event.event === 'stage' ? event.stage : [])).join(''), stages);
+      assert.match(err, message);
+      for (const event of events)
+        if (event.event === 'tests') assert.ok(event.tests.length + event.unreadable <= 4, 'one test for each stage');
+    }
+    for (const wrong of ['4', '1-4', '5,1', '5-1', '1-5,5', '6', '']) {
+      const { code, err } = await inProcess('solve', folder, '--stages', wrong, ...store);
+      assert.equal(code, 2, wrong);
+      assert.match(err, /--stages .* It is not 5, 1-5, or a rising list that ends with 5/);
+    }
   });
 
   it('fails if the model can read none of the problems', async () => {

@@ -3,11 +3,22 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
+import { GauntletError } from '../../core/base/errors.js';
+import type { Problem } from '../../core/schema/problem.js';
+import { shippedModelPath } from '../../data/paths.js';
+import { loadProblems } from '../../data/problems.js';
 import { openSolver, type Solver } from '../../inference/policies.js';
 import { bestProgram, judgeSamples, type Score, type WrittenTest } from '../../inference/selection.js';
-import { type ProgramEvent, type SolveEvent, type SolveOptions, solveTask } from '../../inference/solver.js';
+import {
+  type ProgramEvent,
+  type SolveEvent,
+  type SolveOptions,
+  solveTask,
+  solveTasks,
+} from '../../inference/solver.js';
 import { taskOfMessage } from '../../inference/tasks.js';
 import { ROOT } from '../../infra/root.mjs';
+import { openEngine } from '../../ml/engine/ortEngine.js';
 import { addProblem, addProblems, type Doubles, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline, solve } from '../support/runs.js';
 
@@ -58,6 +69,123 @@ describe('the solver in one process', () => {
       found.map(({ problemId, sample, code, passed, tests }) => ({ problemId, sample, code, passed, tests })),
       expected,
     );
+  });
+
+  const withoutSeconds = (events: SolveEvent[]) => events.map((event) => ({ ...event, seconds: 0 }));
+  async function together(tasks: Problem[], options: Partial<SolveOptions>): Promise<SolveEvent[]> {
+    const events: SolveEvent[] = [];
+    for await (const event of solveTasks(solver, tasks, { ...OPTIONS, ...options })) events.push(event);
+    return events;
+  }
+
+  it('solves many problems at once with the same events as one by one, and bounds a call of the model', async () => {
+    const tasks = addProblems(30, 25);
+    const rows: number[] = [];
+    const generate = world.engine.generate.bind(world.engine);
+    world.engine.generate = (asked, options) => {
+      rows.push(asked.length);
+      return generate(asked, options);
+    };
+    for (const sampling of [{}, { samples: 3, temperature: 0.8 }, { samples: 40, temperature: 0.8, tests: false }]) {
+      const some = sampling.samples === 40 ? tasks.slice(0, 2) : tasks;
+      rows.length = 0;
+      const found = await together(some, sampling);
+      const { samples = 1 } = sampling;
+      assert.ok(Math.max(...rows) <= 5 * Math.max(32, samples), 'the tests of five stages are the largest call');
+      const calls = rows.length;
+      const single: SolveEvent[] = [];
+      for (const task of some) single.push(...(await eventsOf(task, sampling)));
+      assert.deepEqual(withoutSeconds(found), withoutSeconds(single));
+      if (samples < 32) assert.ok(calls * 8 < rows.length - calls, `${calls} calls instead of ${rows.length - calls}`);
+    }
+  });
+
+  it('solves problems of the shipped model at once with the same bytes as one by one', async () => {
+    const engine = await openEngine(shippedModelPath('tiny'), { workers: 1 });
+    try {
+      solver = await openSolver({ ...world.deps, engine: async () => engine }, {});
+      const tasks = (await loadProblems('tiny')).test.slice(0, 5);
+      for (const sampling of [{}, { samples: 2, temperature: 0.8 }]) {
+        const single: SolveEvent[] = [];
+        for (const task of tasks) single.push(...(await eventsOf(task, sampling)));
+        assert.deepEqual(withoutSeconds(await together(tasks, sampling)), withoutSeconds(single));
+      }
+    } finally {
+      await engine.close();
+    }
+  }).timeout(60_000);
+
+  it('judges by the test source and by inputs that the reference answers, and says why it cannot judge', async () => {
+    const { referenceSolution, ...plain } = { ...addProblem(30), baselineTests: [], hiddenTests: [] };
+    const source = { testSource: 'assert solve(0) == 30\nassert solve(1) == 31', testStyle: 'assert' as const };
+    const wrong = { ...source, testSource: `${source.testSource}\nassert solve(1) == 32` };
+    const inputs = { baseline: [[0], [4], [5]], hidden: [] };
+    const cases: [Problem, passed: number, tests: number, unjudged?: RegExp][] = [
+      [plain, 0, 0, /^no tests$/],
+      [{ ...plain, ...source }, 2, 2],
+      [{ ...plain, ...wrong }, 2, 3], // nothing tells which of the tests is wrong
+      [{ ...plain, ...wrong, referenceSolution }, 2, 2],
+      [{ ...addProblem(30), ...source }, 4, 4],
+      [{ ...plain, ...source, testSource: 'x = 1' }, 0, 0, /^no usable test in its test source$/],
+      [{ ...plain, inputs, referenceSolution }, 3, 3],
+      [{ ...plain, inputs, referenceSolution: 'while True' }, 0, 0, /reference/],
+    ];
+    const good = async (task: Problem): Promise<ProgramEvent> => programsIn(await eventsOf(task))[0]!;
+    for (const [task, passed, tests, why] of cases) {
+      const found = await good(task);
+      assert.deepEqual(
+        [found.passed, found.tests, typeof found.unjudged],
+        [passed, tests, why ? 'string' : 'undefined'],
+      );
+      if (why) assert.match(found.unjudged!, why);
+    }
+    world.sandbox.runTests = async () => {
+      throw new GauntletError('SANDBOX_UNAVAILABLE', 'there is no pytest');
+    };
+    const found = await good({ ...plain, ...source });
+    assert.deepEqual([found.tests, found.unjudged], [0, 'there is no pytest']);
+  });
+
+  it('says why tests are unreadable', async () => {
+    const cases: [text: string, reasons: object][] = [
+      ['((1,), 31)\n((2,), 32)', {}],
+      ['((1,), 31)', { missing: 1 }],
+      ['((1,), 31)\n((2,), x)\n((2, 3), 4)\n((5,', { 'not-literal': 1, arity: 1, truncated: 1 }],
+      ['((1,), 31)\n((2,), 32)\n((3,), 33)', {}],
+      ['', { missing: 2 }],
+    ];
+    for (const [text, reasons] of cases) {
+      const generate = world.engine.generate.bind(world.engine);
+      world.engine.generate = async (rows, options) => {
+        const isWriter = world.engine.decode(rows[0]!.prompt).startsWith('<disc>');
+        if (!isWriter) return generate(rows, options);
+        return rows.map(() => ({ tokens: [...world.engine.encode(text), 0], finished: true }));
+      };
+      solver.config.stages = [5];
+      const found = (await eventsOf()).find((event) => event.event === 'tests')!;
+      const unreadable = Object.values(reasons).reduce((sum: number, count) => sum + Number(count), 0);
+      assert.deepEqual([found.reasons, found.unreadable], [reasons, unreadable]);
+    }
+  });
+
+  it('lets public models write the code alone, and tests only if a vote can judge them', async () => {
+    assert.deepEqual([solver.config.stages.length, solver.config.discriminator.expected], [5, 'model']);
+    const { encode } = world.engine;
+    world.engine.encode = (text) => (text === '<gen>' ? [...text].map((char) => char.charCodeAt(0)) : encode(text));
+    solver = await openSolver(world.deps, {});
+    assert.deepEqual([solver.config.stages, solver.config.discriminator.expected], [[5], 'reference']);
+    const namesOf = async (options: Partial<SolveOptions>) =>
+      (await eventsOf(addProblem(30), options)).map(({ event }) => event);
+    const automatic = { tests: undefined };
+    assert.deepEqual(await namesOf(automatic), ['stage', 'program']);
+    assert.deepEqual(await namesOf({ tests: true }), ['stage', 'tests', 'program']);
+    assert.deepEqual(await namesOf({ ...automatic, samples: 2, temperature: 0.8 }), [
+      'stage',
+      'stage',
+      'tests',
+      'program',
+      'program',
+    ]);
   });
 
   it('uses the adapters of a checkpoint, even with a separate adapter for each stage', async () => {
