@@ -20,7 +20,7 @@ import type {
   evaluateCheckpoint,
 } from '../../workflows/evaluateCheckpoint.js';
 import { samplesOf } from '../export/samples.js';
-import { type ChosenModel, chooseModel, type ModelFlags, type ModelInput, withModel } from '../input/modelOptions.js';
+import { type ChosenModel, chooseModel, type ModelFlags, withModel } from '../input/modelOptions.js';
 import { integer, jsonOption, number } from '../input/options.js';
 import {
   noteProblems,
@@ -108,10 +108,13 @@ export function addEvaluate(program: Command): void {
   });
 }
 
-type Chosen = Omit<ChosenModel, 'input'> & { input: ModelInput & { untrained?: boolean } };
-
 /** 'base' is the model of the checkpoint, with the settings of its run. */
-async function chooseOther(store: Store, { input, name }: ChosenModel, flags: Flags, against: string): Promise<Chosen> {
+async function chooseOther(
+  store: Store,
+  { input, name }: ChosenModel,
+  flags: Flags,
+  against: string,
+): Promise<ChosenModel> {
   if (against !== 'base') return chooseModel(store, undefined, { ...flags, model: against });
   if (input.checkpoint) return { input: { ...input, untrained: true }, name: 'base' };
   throw new GauntletError('BAD_INPUT', `--against base: ${name} is not trained; name a checkpoint or another model`);
@@ -119,7 +122,7 @@ async function chooseOther(store: Store, { input, name }: ChosenModel, flags: Fl
 
 async function inputOf(
   store: Store,
-  chosen: readonly Chosen[],
+  chosen: readonly ChosenModel[],
   { problems, split, limit, samples, temperature, stages, tests, ...reading }: Flags,
   note: Output['note'],
 ): Promise<EvaluateCheckpointInput & { source: string }> {
