@@ -115,7 +115,11 @@ async function chooseOther(
   flags: Flags,
   against: string,
 ): Promise<ChosenModel> {
-  if (against !== 'base') return chooseModel(store, undefined, { ...flags, model: against });
+  if (against !== 'base') {
+    const other = await chooseModel(store, undefined, { ...flags, model: against, quantize: undefined });
+    if (flags.quantize && !other.input.checkpoint) other.input.quantization = flags.quantize; // a checkpoint keeps its weights
+    return other;
+  }
   if (input.checkpoint) return { input: { ...input, untrained: true }, name: 'base' };
   throw new GauntletError('BAD_INPUT', `--against base: ${name} is not trained; name a checkpoint or another model`);
 }
