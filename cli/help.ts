@@ -39,6 +39,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   evaluate: [
     'evaluate',
     'evaluate demo-seed-0/best --against base',
+    'evaluate --model Qwen/Qwen2.5-Coder-0.5B-Instruct --problems humaneval.jsonl --temperature 0',
     'evaluate mine/best --against other/best --problems humaneval.jsonl --samples 10',
   ],
   show: ['show', 'show demo-seed-0/latest --limit 3', 'show --model tiny'],

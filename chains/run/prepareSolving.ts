@@ -5,7 +5,7 @@ import { RandomStream } from '../../core/base/random.js';
 import { merged } from '../../core/config/objects.js';
 import { resolveConfig } from '../../core/config/presets.js';
 import { knowsMarkers } from '../../core/prompts/prompts.js';
-import type { Role } from '../../core/schema/chain.js';
+import type { Role, Stage } from '../../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
 import { isBuiltIn } from '../../core/schema/problem.js';
 import type { BaseRef, RunRef, SamplingPolicy } from '../../core/schema/runRef.js';
@@ -81,7 +81,8 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   const given = await solvingConfig(scope, input, loaded);
   const engine = await deps.engine(given.model, given.engine);
   const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not suit these models
-  const fitting = isPublic ? await solvingConfig(scope, publicModel(input), undefined) : given;
+  const stages = input.stages ?? (input.measures ? ([5] satisfies Stage[]) : undefined); // a measured public model writes only code
+  const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom', stages }, undefined) : given;
   const config = withModelDefaults(fitting, engine.info);
   if (isPublic && input.measures) config.discriminator = { ...config.discriminator, expected: 'reference' }; // as in the presets
   const base = async (role: Role): Promise<BaseRef> => {
@@ -110,13 +111,6 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
     discriminator: await policy('discriminator'),
   };
 }
-
-/** The input for a public model: if it is measured, it writes only the code, unless the input has stages. */
-const publicModel = ({ stages, ...input }: PrepareSolvingInput): PrepareSolvingInput => ({
-  ...input,
-  preset: 'custom',
-  stages: stages ?? (input.measures ? [5] : undefined),
-});
 
 /** An adapter fits only the weights that it was trained on. @throws GauntletError BAD_MODEL */
 function checkBase({ metadata }: Checkpoint, config: RunConfig, role: Role, digest: string): void {

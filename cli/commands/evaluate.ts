@@ -20,7 +20,7 @@ import type {
   evaluateCheckpoint,
 } from '../../workflows/evaluateCheckpoint.js';
 import { samplesOf } from '../export/samples.js';
-import { type ChosenModel, chooseModel, type ModelFlags, type ModelInput, withModel } from '../input/modelOptions.js';
+import { type ChosenModel, chooseModel, type ModelFlags, withModel } from '../input/modelOptions.js';
 import { integer, jsonOption, number } from '../input/options.js';
 import {
   noteProblems,
@@ -108,18 +108,25 @@ export function addEvaluate(program: Command): void {
   });
 }
 
-type Chosen = Omit<ChosenModel, 'input'> & { input: ModelInput & { untrained?: boolean } };
-
 /** 'base' is the model of the checkpoint, with the settings of its run. */
-async function chooseOther(store: Store, { input, name }: ChosenModel, flags: Flags, against: string): Promise<Chosen> {
-  if (against !== 'base') return chooseModel(store, undefined, { ...flags, model: against });
+async function chooseOther(
+  store: Store,
+  { input, name }: ChosenModel,
+  flags: Flags,
+  against: string,
+): Promise<ChosenModel> {
+  if (against !== 'base') {
+    const other = await chooseModel(store, undefined, { ...flags, model: against, quantize: undefined });
+    if (flags.quantize && !other.input.checkpoint) other.input.quantization = flags.quantize; // a checkpoint keeps its weights
+    return other;
+  }
   if (input.checkpoint) return { input: { ...input, untrained: true }, name: 'base' };
   throw new GauntletError('BAD_INPUT', `--against base: ${name} is not trained; name a checkpoint or another model`);
 }
 
 async function inputOf(
   store: Store,
-  chosen: readonly Chosen[],
+  chosen: readonly ChosenModel[],
   { problems, split, limit, samples, temperature, stages, tests, ...reading }: Flags,
   note: Output['note'],
 ): Promise<EvaluateCheckpointInput & { source: string }> {

@@ -2,15 +2,13 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { GauntletError } from '../../core/base/errors.js';
-import { checkpointNameSchema } from '../../core/schema/checkpoint.js';
 import type { SolveProblemsInput } from '../../core/schema/solving.js';
 import { localModelFolder, portableName } from '../../data/modelFolder.js';
 import { isFamily } from '../../data/paths.js';
-import type { Device } from '../../ml/engine/engine.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import type { Store } from '../../store/store.js';
 import { checkModel, readTemplateArguments } from './config.js';
-import { CHECKPOINT, chooseCheckpoint } from './naming.js';
+import { CHECKPOINT, chooseCheckpoint, isCheckpointName } from './naming.js';
 import {
   deviceOption,
   type Quantization,
@@ -24,7 +22,6 @@ export interface ModelFlags {
   model?: string;
   quantize?: Quantization;
   templateArgument: string[];
-  device?: Device;
 }
 
 const MODEL =
@@ -41,11 +38,8 @@ export const withModel = (command: Command): Command =>
     .addOption(sandboxOption("the run's; for a model docker, or wasm for shipped models if Docker is missing"))
     .addOption(deviceOption());
 
-/** The part of an input that says which model, and with which adapters. */
-export type ModelInput = Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments' | 'quantization'>;
-
 export interface ChosenModel {
-  input: ModelInput;
+  input: Pick<SolveProblemsInput, 'checkpoint' | 'untrained' | 'model' | 'templateArguments' | 'quantization'>;
   name: string; // RUN/NAME, or the name of the model
 }
 
@@ -79,7 +73,6 @@ export async function chooseModel(
 async function isModel(store: Store, text: string): Promise<boolean> {
   if (isFamily(text)) return true;
   const [run, name = 'best', ...rest] = text.split('/');
-  const isName = name === 'best' || name === 'latest' || checkpointNameSchema.safeParse(name).success;
-  if (rest.length > 0 || !isName || /\.gguf$/i.test(text)) return true;
+  if (rest.length > 0 || !isCheckpointName(name) || /\.gguf$/i.test(text)) return true;
   return !(await store.listRuns()).includes(run!) && localModelFolder(text) !== undefined;
 }

@@ -32,11 +32,13 @@ export interface CheckpointId {
   name: string; // 'best', 'latest' or the checkpoint's own name
 }
 
+export const isCheckpointName = (name: string): boolean =>
+  name === 'best' || name === 'latest' || checkpointNameSchema.safeParse(name).success;
+
 /** @param text RUN or RUN/NAME; absent: the best checkpoint of the run that was started last */
 export async function chooseCheckpoint(store: Store, text?: string): Promise<CheckpointId> {
   const [run, name = 'best', ...rest] = text?.split('/') ?? [];
-  const isName = name === 'best' || name === 'latest' || checkpointNameSchema.safeParse(name).success;
-  if (run === '' || !isName || rest.length > 0)
+  if (run === '' || !isCheckpointName(name) || rest.length > 0)
     throw new GauntletError('BAD_INPUT', `checkpoint '${text}': write ${FORMS}`);
   return { runId: await chooseRun(store, run), name };
 }

@@ -55,7 +55,7 @@ function check(line: string): void {
   let operands = 0;
   for (let i = 0; i < rest.length && !/^[|>]/.test(rest[i]!); i++) {
     const word = rest[i]!;
-    const option = command.options.find(({ long, short }) => long === word || short === word);
+    const option = command.options.find(({ long, short, hidden }) => !hidden && (long === word || short === word));
     if (option === undefined && word !== '--help') assert.ok(!word.startsWith('-'), `'${line}': no option ${word}`);
     if (option === undefined && word !== '--help') operands++;
     if (option?.required) i++; // skips the value of the option
@@ -82,7 +82,7 @@ describe('the help texts', () => {
       const { code, out } = await inProcess(...name.split(' '), '--help');
       assert.equal(code, EXIT.ok);
       assert.ok(out.includes(`Usage: gauntlet ${name} `), out);
-      for (const option of command.options)
+      for (const option of command.options.filter(({ hidden }) => !hidden))
         assert.ok(out.includes(option.flags), `${option.flags} in the help of ${name}`);
       assert.ok(
         command.options.some(({ long }) => long === '--json'),

@@ -54,7 +54,7 @@ function section(name: string, command: Command): string {
   });
   const rows = [
     ...command.registeredArguments.map((argument) => [argument.name(), help.argumentDescription(argument)]),
-    ...command.options.map((option) => [option.flags, help.optionDescription(option)]),
+    ...command.options.filter(({ hidden }) => !hidden).map((option) => [option.flags, help.optionDescription(option)]),
   ];
   const table = ['| | |', '|---|---|', ...rows.map(([term, text]) => `| \`${term}\` | ${cell(text ?? '')} |`)];
   const lines = [`## \`gauntlet ${name}${operands.join('')}\``, '', sentence(command.description())];
