@@ -41,6 +41,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'evaluate demo-seed-0/best --against base',
     'evaluate mine/best --against other/best --problems humaneval.jsonl --samples 10',
   ],
+  compare: ['compare plain-1 plain-2 plain-3', 'compare bold-1 bold-2 bold-3 --against plain-1 plain-2 plain-3'],
   show: ['show', 'show demo-seed-0/latest --limit 3', 'show --base tiny'],
   solve: [
     'solve problems.json',

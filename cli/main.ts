@@ -7,6 +7,7 @@ import { exceptThisMachine } from '../infra/proxy.js';
 import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';
 import { addCheckpoints } from './commands/checkpoints.js';
+import { addCompare } from './commands/compare.js';
 import { addConfig } from './commands/config.js';
 import { addControl } from './commands/control.js';
 import { addDashboard } from './commands/dashboard.js';
@@ -42,7 +43,18 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
   ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
   [
     'Use the results:',
-    [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
+    [
+      addDashboard,
+      addReport,
+      addExport,
+      addReplay,
+      addCheckpoints,
+      addEvaluate,
+      addCompare,
+      addShow,
+      addSolve,
+      addServe,
+    ],
   ],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor, addSetup]],
   ['Tools:', [addModel, addProblems, addSandbox, addConfig]],

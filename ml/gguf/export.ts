@@ -66,7 +66,10 @@ function typeOf(shape: readonly number[], type: ExportType): ExportType {
 function modelMetadata({ model: { path, config } }: MergedModel, name: string): Map<string, MetadataValue> {
   const { modelType } = ARCHITECTURES.find((a) => a.name === config.architecture)!;
   if (modelType === 'qwen3' && config.biases.length > 0)
-    throw new GauntletError('BAD_MODEL', `${path}: llama.cpp has no Qwen3 with biases; use --format safetensors`);
+    throw new GauntletError(
+      'BAD_MODEL',
+      `${path}: llama.cpp has no Qwen3 with biases; use --format safetensors: solve and serve open such a folder with --model`,
+    );
   const fields: [string, MetadataValue][] = [
     [KEYS.hidden_size, config.hidden],
     [KEYS.num_hidden_layers, config.layers],

@@ -20,7 +20,10 @@ interface TokenizerJson {
 export function tokenizerMetadata({ path, config, eosTokens }: ModelFiles): Map<string, MetadataValue> {
   const where = join(path, 'tokenizer.json');
   const fail = (what: string): never => {
-    throw new GauntletError('BAD_MODEL', `${where}: ${what}; use --format safetensors`);
+    throw new GauntletError(
+      'BAD_MODEL',
+      `${where}: ${what}; use --format safetensors: solve and serve open such a folder with --model`,
+    );
   };
   const { model, normalizer, pre_tokenizer, added_tokens } = readJson(where) as unknown as TokenizerJson;
   if (model?.type !== 'BPE' || !model.vocab || !Array.isArray(model.merges))

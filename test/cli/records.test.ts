@@ -50,7 +50,7 @@ describe('gauntlet checkpoints', () => {
     const { out } = await checkpoints('list');
     assert.deepEqual(rowsOf(out).slice(1), [
       ['checkpoint_stage_0_epoch_0', '0', '0.100', '70.0 %', '72.0 %', '60.0 %'],
-      ['checkpoint_stage_1_epoch_1', '4', '0.400', '70.0 %', '72.0 %', '60.0 %'],
+      ['checkpoint_stage_1_epoch_1 (best) (latest)', '4', '0.400', '70.0 %', '72.0 %', '60.0 %'],
     ]);
     const json = JSON.parse((await checkpoints('list', '--json')).out) as { name: string }[];
     assert.deepEqual(
