@@ -40,21 +40,10 @@ import { printError } from './terminal/output.js';
 
 /** The groups of commands, in the order of --help. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
-  ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
+  ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule, addCompare]],
   [
     'Use the results:',
-    [
-      addDashboard,
-      addReport,
-      addExport,
-      addReplay,
-      addCheckpoints,
-      addEvaluate,
-      addCompare,
-      addShow,
-      addSolve,
-      addServe,
-    ],
+    [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
   ],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor, addSetup]],
   ['Tools:', [addModel, addProblems, addSandbox, addConfig]],

@@ -28,26 +28,22 @@ export async function modelFolder(model: string, onProgress?: (progress: Downloa
   if (folder !== undefined) refuseGguf(folder);
   if (folder !== undefined) return folder;
   const [, owner, name, revision = 'main'] = HUB_ID.exec(model) ?? [];
-  if (owner === undefined)
-    throw new GauntletError(
-      'BAD_MODEL',
-      `${model}: no such ${isGguf(model) ? 'file' : 'folder; name one with --model'}`,
-    );
+  const what = isGguf(model) ? 'file' : 'folder; name one with --model';
+  if (owner === undefined) throw new GauntletError('BAD_MODEL', `${model}: no such ${what}`);
   if (isOffline()) throw offline('model', model);
   return downloadModel(`${owner}/${name}`, revision, onProgress);
 }
 
 /** Names the command that makes a model folder of a GGUF file, or of the one in a folder without a model. */
 function refuseGguf(path: string): void {
-  const isFolder = statSync(path).isDirectory();
-  const names = isFolder && !existsSync(join(path, 'config.json')) ? readdirSync(path) : [];
-  const file = isFolder ? names.filter((name) => isGguf(name)).map((name) => join(path, name))[0] : path;
-  if (file === undefined || !isGguf(file)) return;
+  const isOpened = statSync(path).isDirectory() && !existsSync(join(path, 'config.json'));
+  const file = (isOpened ? readdirSync(path).map((name) => join(path, name)) : [path]).find(isGguf);
+  if (file === undefined || statSync(file).isDirectory()) return;
   const way = `npx gauntlet model import ${file} --out FOLDER`;
   throw new GauntletError('BAD_MODEL', `${file}: a GGUF file; make a model folder of it with: ${way}`);
 }
 
-const isGguf = (name: string): boolean => /\.gguf$/i.test(name);
+const isGguf = (path: string): boolean => /\.gguf$/i.test(path);
 
 /** The commit of a folder in the hub's cache. */
 export const commitOf = (folder: string): string | undefined =>

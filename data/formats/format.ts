@@ -132,11 +132,7 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: 
 /** Whether one of two names has all words of the other, such as `tests` and `baseline_tests`. */
 function areNear(a: string, b: string): boolean {
   const words = (name: string) =>
-    name
-      .replace(/([a-z])(?=[A-Z])/g, '$1_')
-      .toLowerCase()
-      .replace(/s(?=_|$)/g, '')
-      .split('_');
+    (name.match(/[A-Z]?[a-z\d]+/g) ?? [name]).map((word) => word.toLowerCase().replace(/s$/, ''));
   const [one, other] = [words(a), words(b)];
   return one.every((word) => other.includes(word)) || other.every((word) => one.includes(word));
 }
