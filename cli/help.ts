@@ -42,6 +42,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'evaluate --model Qwen/Qwen2.5-Coder-0.5B-Instruct --problems humaneval.jsonl --temperature 0',
     'evaluate mine/best --against other/best --problems humaneval.jsonl --samples 10',
   ],
+  compare: ['compare plain-1 plain-2 plain-3', 'compare bold-1 bold-2 bold-3 --against plain-1 plain-2 plain-3'],
   show: ['show', 'show demo-seed-0/latest --limit 3', 'show --model tiny'],
   solve: [
     'solve problems.json',

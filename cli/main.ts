@@ -7,6 +7,7 @@ import { exceptThisMachine } from '../infra/proxy.js';
 import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';
 import { addCheckpoints } from './commands/checkpoints.js';
+import { addCompare } from './commands/compare.js';
 import { addConfig } from './commands/config.js';
 import { addControl } from './commands/control.js';
 import { addDashboard } from './commands/dashboard.js';
@@ -39,7 +40,7 @@ import { printError } from './terminal/output.js';
 
 /** The groups of commands, in the order of --help. */
 const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
-  ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule]],
+  ['Train:', [addDemo, addTrain, addStatus, addResume, addControl, addFork, addSchedule, addCompare]],
   [
     'Use the results:',
     [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],

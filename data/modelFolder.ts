@@ -1,6 +1,6 @@
 // The folder of a model that a person names: a shipped model, a folder, or an id of the Hugging Face hub. The files of an
 // id come from the hub's cache on this machine; those that are missing are downloaded.
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GauntletError } from '../core/base/errors.js';
 import { type DownloadProgress, downloadModel, offline } from './hub/download.js';
@@ -25,12 +25,25 @@ export function localModelFolder(model: string): string | undefined {
 /** @throws GauntletError BAD_MODEL, which says what the user can do; HUB_FAULT if a retry may help */
 export async function modelFolder(model: string, onProgress?: (progress: DownloadProgress) => void): Promise<string> {
   const folder = localModelFolder(model);
+  if (folder !== undefined) refuseGguf(folder);
   if (folder !== undefined) return folder;
   const [, owner, name, revision = 'main'] = HUB_ID.exec(model) ?? [];
-  if (owner === undefined) throw new GauntletError('BAD_MODEL', `${model}: no such folder; name one with --model`);
+  const what = isGguf(model) ? 'file' : 'folder; name one with --model';
+  if (owner === undefined) throw new GauntletError('BAD_MODEL', `${model}: no such ${what}`);
   if (isOffline()) throw offline('model', model);
   return downloadModel(`${owner}/${name}`, revision, onProgress);
 }
+
+/** Names the command that makes a model folder of a GGUF file, or of the one in a folder without a model. */
+function refuseGguf(path: string): void {
+  const isOpened = statSync(path).isDirectory() && !existsSync(join(path, 'config.json'));
+  const file = (isOpened ? readdirSync(path).map((name) => join(path, name)) : [path]).find(isGguf);
+  if (file === undefined || statSync(file).isDirectory()) return;
+  const way = `npx gauntlet model import ${file} --out FOLDER`;
+  throw new GauntletError('BAD_MODEL', `${file}: a GGUF file; make a model folder of it with: ${way}`);
+}
+
+const isGguf = (path: string): boolean => /\.gguf$/i.test(path);
 
 /** The commit of a folder in the hub's cache. */
 export const commitOf = (folder: string): string | undefined =>

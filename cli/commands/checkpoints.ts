@@ -1,6 +1,6 @@
 // `gauntlet checkpoints`: lists the checkpoints of a run, verifies one and prints its folder, or exports one.
 import type { Command } from 'commander';
-import { listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
+import { bestCheckpoint, listCheckpoints, loadCheckpoint } from '../../store/checkpoints.js';
 import { openStore } from '../../store/openStore.js';
 import type { Store } from '../../store/store.js';
 import { CHECKPOINT, chooseCheckpoint, chooseRun, RUN } from '../input/naming.js';
@@ -18,10 +18,11 @@ export function addCheckpoints(program: Command): void {
     const checkpoints = await listCheckpoints(store, run);
     createOutput(flags.json).result(checkpoints, () => {
       if (checkpoints.length === 0) return `run '${run}' has no checkpoint yet`;
+      const [best, latest] = [bestCheckpoint(checkpoints), checkpoints.at(-1)].map((one) => one?.name);
       return tableText(
         ['checkpoint', 'step', 'score', 'pass rate', 'greedy', 'valid tests'],
         checkpoints.map(({ name, step, score, validation }) => [
-          name,
+          [name, ...(name === best ? ['(best)'] : []), ...(name === latest ? ['(latest)'] : [])].join(' '),
           step,
           score.toFixed(3),
           percent(validation.passRate),

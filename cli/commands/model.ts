@@ -9,7 +9,7 @@ import { GROUP_SIZE, type Quantization } from '../../ml/hf/packed.js';
 import { layoutSize, loraLayout } from '../../ml/nn/layout.js';
 import { integer, jsonOption, type Quantization as Quantize, quantizeOption } from '../input/options.js';
 import { provideModel } from '../input/provideModel.js';
-import { counted, createOutput, sizeText } from '../terminal/output.js';
+import { counted, createOutput, note, sizeText } from '../terminal/output.js';
 
 interface InspectFlags {
   model: string;
@@ -60,7 +60,11 @@ function addImport(group: Command): void {
     .addOption(jsonOption())
     .action((file: string, { out, dtype, tokenizer, json }: ImportFlags) => {
       const type = dtype.toUpperCase() as ImportOptions['dtype'];
-      const { tensors, types } = importGguf(file, out, { dtype: type, tokenizer });
+      const onWrite: ImportOptions['onWrite'] = ({ parameters, head, bytes }) => {
+        const apart = `, ${count(head)} of them in output.weight, which this file has beside the embeddings`;
+        note(`writing ${count(parameters)} parameters${head > 0 ? apart : ''}: ${sizeText(bytes)} in ${dtype}`);
+      };
+      const { tensors, types } = importGguf(file, out, { dtype: type, tokenizer, onWrite });
       createOutput(json).result(
         { out, tensors, types, dtype },
         () => `${out}: ${tensors} tensors of type ${types.join(', ')}`,

@@ -96,7 +96,9 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
   }
   for (const id of await store.listRuns()) {
     if (runs.has(id)) continue;
-    runs.set(id, { id, status: STORED, finished: (await store.runFileUsedAt(id, RESULT)) !== undefined });
+    const finished = (await store.runFileUsedAt(id, RESULT)) !== undefined;
+    const [started] = (await environmentsOf(store, id)).map(({ at }) => at).sort(); // file times change when a store is copied
+    runs.set(id, { id, status: STORED, started, finished });
   }
   return [...runs.values()];
 }

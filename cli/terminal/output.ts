@@ -164,11 +164,14 @@ function deepestCause(error: unknown): unknown {
   return current;
 }
 
-/** Renders rows below a header. */
+/** Renders rows below a header. A column in which no row has a value is left out. */
 export function tableText(head: string[], rows: (string | number)[][]): string {
   const cyan = (title: string): string => styleText('cyan', title, { stream: process.stdout }); // the table measures its width
-  const table = new Table({ head: head.map(cyan), style: { head: [], border: [] } });
-  table.push(...rows.map((cells) => cells.map((cell) => visible(String(cell)).replace(/[\n\t]/g, ' '))));
+  const isShown = (_: unknown, i: number): boolean => rows.length === 0 || rows.some((cells) => cells[i] !== '–');
+  const table = new Table({ head: head.filter(isShown).map(cyan), style: { head: [], border: [], compact: true } });
+  table.push(
+    ...rows.map((cells) => cells.filter(isShown).map((cell) => visible(String(cell)).replace(/[\n\t]/g, ' '))),
+  );
   return table.toString().replaceAll(ESCAPE, COLOUR);
 }
 

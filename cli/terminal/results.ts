@@ -2,7 +2,7 @@
 import type { RunResult } from '../../core/schema/run.js';
 import { duration, percent, tableText } from './output.js';
 
-const ROWS = [
+export const RATES = [
   ['pass rate (sampled)', 'passRate'],
   ['pass rate (greedy)', 'greedyPassRate'],
   ['test validity', 'testValidity'],
@@ -11,7 +11,7 @@ const ROWS = [
 
 export function resultTable(result: RunResult): string {
   const { warmStart } = result;
-  const rows = ROWS.map(([label, key]) => {
+  const rows = RATES.map(([label, key]) => {
     const [before, after] = [result.before[key], result.after[key]];
     const known = before !== undefined && after !== undefined;
     const points = known ? tenths(after) - tenths(before) : 0; // the difference between the figures as they are shown

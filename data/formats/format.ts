@@ -122,7 +122,19 @@ export function parseFields<T extends z.ZodType>(schema: T, json: unknown, at?: 
   if (at !== undefined) throw new UnusableRecord(`field \`${at}\`: ${issue.message}`);
   if (field === '') throw new UnusableRecord('is not a problem: an object is expected');
   const missing = issue.path.length === 1 && !Object.hasOwn(fields as object, field);
-  throw new UnusableRecord(missing ? `missing field \`${field}\`` : `field \`${field}\`: ${issue.message}`);
+  const known = schema instanceof z.ZodObject ? schema.shape : {};
+  const near =
+    missing && Object.keys(Object(fields)).find((name) => !Object.hasOwn(known, name) && areNear(name, field));
+  const rename = near ? `: is it \`${near}\`? Rename that field, or name all columns with --map` : '';
+  throw new UnusableRecord(missing ? `missing field \`${field}\`${rename}` : `field \`${field}\`: ${issue.message}`);
+}
+
+/** Whether one of two names has all words of the other, such as `tests` and `baseline_tests`. */
+function areNear(a: string, b: string): boolean {
+  const words = (name: string) =>
+    (name.match(/[A-Z]?[a-z\d]+/g) ?? [name]).map((word) => word.toLowerCase().replace(/s$/, ''));
+  const [one, other] = [words(a), words(b)];
+  return one.every((word) => other.includes(word)) || other.every((word) => one.includes(word));
 }
 
 /** The fields of a record, with the solution of --references in `field`. Problems that a model only solves need none. */

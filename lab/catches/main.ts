@@ -3,10 +3,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
+import { meanOf } from '../../core/evaluation/seeds.js';
 import type { Split } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
 import { FLAG, LabError, readFlags, TEXT } from '../flags.js';
-import { meanOf } from '../statistics.js';
 import { CONTROLS } from './controls.js';
 import { FROZEN, type FrozenFamily } from './frozen.js';
 import { measureAllPrograms } from './generator/main.js';

@@ -1,6 +1,7 @@
 // The tables of docs/adversary.md, computed from the records.
+
+import { type Mean, meanOf } from '../../core/evaluation/seeds.js';
 import type { Split } from '../../core/schema/problem.js';
-import { type Mean, meanOf } from '../statistics.js';
 import { between, table } from '../table.js';
 import { inputsIn, type Market, secondsOf, shareAt, tokensOf } from './costs.js';
 import { FLAWS_OF, FROZEN, type FrozenFamily, STRATA_OF } from './frozen.js';

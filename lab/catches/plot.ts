@@ -1,5 +1,5 @@
 // Draws the picture of docs/adversary.md: the catches of every arm at each cost, with one panel for each stratum.
-import { meanOf } from '../statistics.js';
+import { meanOf } from '../../core/evaluation/seeds.js';
 import { colourStyle, FONT, fill, stroke } from '../svg.js';
 import { type Market, secondsOf, shareAt, tokensOf } from './costs.js';
 import { type FrozenFamily, STRATA_OF } from './frozen.js';

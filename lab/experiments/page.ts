@@ -1,6 +1,6 @@
 // The tables of docs/evidence.md, computed from the records.
 import type { MetricName } from '../../core/evaluation/metrics.js';
-import { type Mean, meanOf, pairedDifference } from '../statistics.js';
+import { type Mean, meanOf, pairedDifference } from '../../core/evaluation/seeds.js';
 import { between, table } from '../table.js';
 import { ARMS, FAMILIES } from './arms.js';
 import { plotOf } from './plot.js';

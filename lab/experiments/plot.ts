@@ -1,6 +1,6 @@
 // Draws the plot of docs/evidence.md: the pass@1 of every arm with its 95 % interval, next to the method.
 
-import { type Mean, meanOf } from '../statistics.js';
+import { type Mean, meanOf } from '../../core/evaluation/seeds.js';
 import { type Colour, colourStyle, FONT, fill, stroke } from '../svg.js';
 import { ARMS, type Family } from './arms.js';
 import type { ExperimentRecord } from './records.js';

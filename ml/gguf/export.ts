@@ -8,7 +8,7 @@ import { ropeDivisors } from '../nn/rope.js';
 import { BLOCKS } from './blocks.js';
 import { encode } from './encode.js';
 import { tokenizerMetadata } from './exportTokenizer.js';
-import { ggufName, isTurned, KEYS, ROPE_FACTORS, turn } from './names.js';
+import { ggufName, isTurned, KEYS, OTHER_FORMAT, ROPE_FACTORS, turn } from './names.js';
 import { ggufHeader, type MetadataValue, padding } from './write.js';
 
 export const EXPORT_TYPES = ['F32', 'F16', 'Q8_0'] as const;
@@ -66,7 +66,7 @@ function typeOf(shape: readonly number[], type: ExportType): ExportType {
 function modelMetadata({ model: { path, config } }: MergedModel, name: string): Map<string, MetadataValue> {
   const { modelType } = ARCHITECTURES.find((a) => a.name === config.architecture)!;
   if (modelType === 'qwen3' && config.biases.length > 0)
-    throw new GauntletError('BAD_MODEL', `${path}: llama.cpp has no Qwen3 with biases; use --format safetensors`);
+    throw new GauntletError('BAD_MODEL', `${path}: llama.cpp has no Qwen3 with biases; ${OTHER_FORMAT}`);
   const fields: [string, MetadataValue][] = [
     [KEYS.hidden_size, config.hidden],
     [KEYS.num_hidden_layers, config.layers],

@@ -5,7 +5,7 @@ import { GauntletError } from '../../core/base/errors.js';
 import { templateSource, tokenText } from '../hf/chat.js';
 import type { ModelFiles } from '../hf/model.js';
 import { readJson } from '../hf/tokenizer.js';
-import { SPECIAL_TOKENS, TOKEN } from './names.js';
+import { OTHER_FORMAT, SPECIAL_TOKENS, TOKEN } from './names.js';
 import { RULES } from './tokenizer.js';
 import type { MetadataValue } from './write.js';
 
@@ -20,7 +20,7 @@ interface TokenizerJson {
 export function tokenizerMetadata({ path, config, eosTokens }: ModelFiles): Map<string, MetadataValue> {
   const where = join(path, 'tokenizer.json');
   const fail = (what: string): never => {
-    throw new GauntletError('BAD_MODEL', `${where}: ${what}; use --format safetensors`);
+    throw new GauntletError('BAD_MODEL', `${where}: ${what}; ${OTHER_FORMAT}`);
   };
   const { model, normalizer, pre_tokenizer, added_tokens } = readJson(where) as unknown as TokenizerJson;
   if (model?.type !== 'BPE' || !model.vocab || !Array.isArray(model.merges))

@@ -7,7 +7,7 @@ import { parseModelConfig } from '../hf/config.js';
 import { readWhole, withFile, writeAll } from '../hf/files.js';
 import { DTYPE_NAMES, safetensorsHeader } from '../hf/safetensors.js';
 import { ARCHITECTURES } from '../nn/architectures/index.js';
-import { parameterLayout, rowsOf } from '../nn/layout.js';
+import { elements, parameterLayout, rowsOf } from '../nn/layout.js';
 import { ropeDivisors } from '../nn/rope.js';
 import { encode } from './encode.js';
 import { GgufFile, type GgufValue } from './file.js';
@@ -16,6 +16,8 @@ import { tokenizerOf } from './tokenizer.js';
 
 export interface ImportOptions {
   dtype: 'F32' | 'BF16'; // the type of the written weights; F32 keeps every bit of quantized weights
+  /** Called before weights are written. `head` counts parameters of an output layer that is not the embedding. */
+  onWrite?: (sizes: { parameters: number; head: number; bytes: number }) => void;
   tokenizer?: string; // folder whose tokenizer files replace those of the GGUF file
 }
 
@@ -40,7 +42,7 @@ export function importGguf(path: string, out: string, options: ImportOptions): {
     mkdirSync(temporary, { recursive: true });
     const endTokens = writeTokenizer(file, temporary, options.tokenizer);
     writeJson(join(temporary, 'config.json'), { ...config, ...endTokens, torch_dtype: DTYPE_NAMES[options.dtype] });
-    writeWeights(file, join(temporary, 'model.safetensors'), config, options.dtype);
+    writeWeights(file, join(temporary, 'model.safetensors'), config, options);
     renameSync(temporary, folder); // replaces an empty folder only
     return {
       tensors: file.tensors.size,
@@ -144,7 +146,12 @@ function llama3Scaling(factors: Float32Array, theta: number, headDim: number): o
   };
 }
 
-function writeWeights(file: GgufFile, target: string, json: Record<string, unknown>, dtype: 'F32' | 'BF16'): void {
+function writeWeights(
+  file: GgufFile,
+  target: string,
+  json: Record<string, unknown>,
+  { dtype, onWrite }: ImportOptions,
+): void {
   const config = parseModelConfig(json, file.path);
   const layout = parameterLayout(config);
   const left = new Set(file.tensors.keys());
@@ -163,6 +170,9 @@ function writeWeights(file: GgufFile, target: string, json: Record<string, unkno
     throw new GauntletError('BAD_MODEL', `${file.path}: tensor ${[...left][0]} belongs to no ${config.architecture}`);
   }
   const { header, offsets } = safetensorsHeader(layout.map(({ name, shape }) => ({ name, shape, dtype })));
+  const count = (tensors: typeof layout): number => tensors.reduce((sum, { shape }) => sum + elements(shape), 0);
+  const [parameters, head] = [count(layout), count(layout.filter(({ name }) => ggufName(name) === 'output.weight'))];
+  onWrite?.({ parameters, head, bytes: header.length + parameters * (dtype === 'F32' ? 4 : 2) });
   withFile(target, 'wx', (fd) => {
     writeAll(fd, header, 0);
     for (const { name, shape } of layout) {

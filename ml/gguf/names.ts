@@ -68,3 +68,6 @@ export function turn(head: Float32Array, headDim: number, to: 'gguf' | 'transfor
   }
   return out;
 }
+
+/** What to do with a model that llama.cpp does not have. */
+export const OTHER_FORMAT = 'use --format safetensors: solve and serve open such a folder with --model';

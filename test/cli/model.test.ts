@@ -1,11 +1,12 @@
 // `gauntlet model inspect`: what it prints about a model, and the one line that it prints for bad input.
 import assert from 'node:assert/strict';
-import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { writeGiant } from '../support/giantModel.js';
 import { inProcess, removeFolders, temporaryFolder } from './support.js';
 
+const GGUF = 'test/ml/gguf/small.gguf';
 const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32';
 
 describe('gauntlet model inspect', function () {
@@ -111,5 +112,28 @@ describe('gauntlet model inspect', function () {
     await refuses([], /required option '-m, --model <folder>' not specified/);
     await refuses([...model, '--quantize', 'int2'], /'int2' is invalid\. Allowed choices are int4, int8/);
     await refuses([...model, '--rows', '0'], /'--rows <n>' argument '0' is invalid\. It is not a whole number of at/);
+  });
+
+  it('names the command that imports a GGUF file, also for a folder that has only such a file', async () => {
+    await mkdir(at('downloaded'));
+    await cp(GGUF, at('downloaded/small.Q8.GGUF'));
+    for (const [named, file] of [
+      [GGUF, GGUF],
+      [at('downloaded'), at('downloaded/small.Q8.GGUF')],
+    ] as const) {
+      const way = `a GGUF file; make a model folder of it with: npx gauntlet model import ${file} --out FOLDER [BAD_MODEL]`;
+      assert.equal((await inspect(named)).err, `error: ${file}: ${way}\n`);
+    }
+    assert.match((await inspect(at('none.gguf'))).err, /none\.gguf: no such file/);
+  });
+
+  it('says before an import how much it writes, and which parameters a table of the tied model does not count', async () => {
+    const { code, err } = await inProcess('model', 'import', GGUF, '--out', at('imported'));
+    assert.equal(code, 0, err);
+    const [, written, apart, size] = /^writing ([\d,]+) parameters(.*): ([\d.]+ kB) in f32\n$/.exec(err)!;
+    const { parameters, files, tiedEmbeddings } = JSON.parse(await found(at('imported'), '--json'));
+    assert.equal(written, parameters.toLocaleString('en'));
+    assert.equal(apart !== '', !tiedEmbeddings);
+    assert.equal(size, `${(files[0].bytes / 1e3).toFixed(1)} kB`);
   });
 });

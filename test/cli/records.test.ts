@@ -17,6 +17,7 @@ import { EXIT } from '../../cli/terminal/exitCodes.js';
 import { describeError, duration, failureOf, paint, percent, printable, tableText } from '../../cli/terminal/output.js';
 import { resultTable } from '../../cli/terminal/results.js';
 import { ERROR_CODES, GauntletError } from '../../core/base/errors.js';
+import { enterEnvironment, readEnvironments } from '../../store/environments.js';
 import { openStore } from '../../store/openStore.js';
 import { readResult } from '../../store/runs.js';
 import type { Verified } from '../../store/verify.js';
@@ -36,6 +37,21 @@ const rowsOf = (text: string): string[][] =>
         .map((cell) => cell.trim()),
     );
 
+describe('a table', () => {
+  it('has no rules between rows, and no column without a value', () => {
+    const lines = stripVTControlCharacters(
+      tableText(
+        ['a', 'b', 'c'],
+        [
+          [1, '–', '–'],
+          [2, '–', 3],
+        ],
+      ),
+    ).split('\n');
+    assert.deepEqual(lines.slice(1, 5), ['│ a │ c │', '├───┼───┤', '│ 1 │ – │', '│ 2 │ 3 │']);
+  });
+});
+
 describe('gauntlet checkpoints', () => {
   let folder: string;
   let store: Awaited<ReturnType<typeof madeRun>>['store'];
@@ -50,7 +66,7 @@ describe('gauntlet checkpoints', () => {
     const { out } = await checkpoints('list');
     assert.deepEqual(rowsOf(out).slice(1), [
       ['checkpoint_stage_0_epoch_0', '0', '0.100', '70.0 %', '72.0 %', '60.0 %'],
-      ['checkpoint_stage_1_epoch_1', '4', '0.400', '70.0 %', '72.0 %', '60.0 %'],
+      ['checkpoint_stage_1_epoch_1 (best) (latest)', '4', '0.400', '70.0 %', '72.0 %', '60.0 %'],
     ]);
     const json = JSON.parse((await checkpoints('list', '--json')).out) as { name: string }[];
     assert.deepEqual(
@@ -98,6 +114,19 @@ describe('gauntlet checkpoints', () => {
     assert.deepEqual([verified.ok, verified.findings.length, verified.findings[0]?.kind], [false, 1, 'checkpoint']);
     await store.writeRunFile('made', path, good!);
     assert.match((await verify('none')).err, /no run 'none' in .*; there are: made/);
+  });
+
+  it('shows without a server when a run started, also in a copy of its store (status)', async () => {
+    const place = await temporaryFolder();
+    for (const n of ['1', '2'])
+      await enterEnvironment(store, 'made', { part: 'sandbox', facts: { python: '3' }, details: { n } }, false);
+    const [{ at: started }, second] = (await readEnvironments(store, 'made', 'sandbox')) as [{ at: string }, object];
+    assert.ok(second);
+    await inProcess('store', 'copy', folder, place);
+    for (const where of [folder, place]) {
+      const { out, err } = await inProcess('status', '--json', '--store', where);
+      assert.deepEqual(JSON.parse(out || err), [{ id: 'made', status: 'ONLY IN THE STORE', started, finished: true }]);
+    }
   });
 
   it('accepts a file: URL like a path, and refuses other schemes in one line', async () => {

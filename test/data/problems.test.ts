@@ -149,6 +149,20 @@ describe('problem files', () => {
     assert.deepEqual((await read([program]))[0]!.baselineTests, [{ args: ['1\n'], expected: '2' }]);
   });
 
+  it('names the field of a record that a missing field was perhaps meant to be', async () => {
+    const { baseline_tests: tests, reference_solution: reference, ...rest } = record;
+    for (const [given, message] of [
+      [
+        { ...rest, tests },
+        /missing field `baseline_tests`: is it `tests`\? Rename that field, or name all columns with --map/,
+      ],
+      [{ ...rest, baselineTest: tests }, /missing field `baseline_tests`: is it `baselineTest`\?/],
+      [{ ...record, description: null, problem_description: 'x' }, /`description`: is it `problem_description`\?/],
+      [{ ...rest, hidden_tests: [], checks: tests }, /missing field `baseline_tests`$/],
+    ] as const)
+      await refuses([{ ...given, reference_solution: reference }], message);
+  });
+
   it('treats null fields as absent and accepts a number as difficulty', async () => {
     const [problem] = await read([{ ...record, title: null, hidden_tests: null, difficulty: 3 }]);
     assert.deepEqual([problem!.title, problem!.hiddenTests, problem!.difficulty], [undefined, [], '3']);

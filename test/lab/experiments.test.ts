@@ -14,11 +14,7 @@ import { unfounded } from '../../lab/experiments/prose.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../lab/experiments/records.js';
 import { configOf, digestOf } from '../../lab/experiments/run.js';
 import { asFile, problemsWithWrongReferences } from '../../lab/experiments/wrongReferences.js';
-import { meanOf, pairedDifference } from '../../lab/statistics.js';
 import { temporaryFolder } from '../infra/support.js';
-
-const near = (actual: number, expected: number): void =>
-  assert.ok(Math.abs(actual - expected) < 1e-3, `${actual} is not ${expected}`);
 
 function record(arm: string, seed: number, pass: number, over: Partial<ExperimentRecord> = {}): ExperimentRecord {
   return {
@@ -106,17 +102,6 @@ describe('the experiments', () => {
     const digest = (arm: string): string =>
       digestOf({ family: 'nested', arm, seed: 0, equal: 'updates' }, { over: {} }, 1);
     assert.equal(new Set(['method', 'gate-0', 'gate-5', 'gate-20'].map(digest)).size, 4);
-  });
-
-  it('compute intervals and paired p-values with Student’s t', () => {
-    const mean = meanOf([1, 2, 3, 4, 5]);
-    assert.equal(mean.value, 3);
-    near(mean.half, 2.776445 * Math.sqrt(0.5)); // t(0.975, 4) · s / √5 with s² = 2.5
-    const { value, p } = pairedDifference([1, 2, 3], [2, 4, 6]);
-    assert.equal(value, 2);
-    near(p, 0.07418); // t = 2 / √(1 / 3) = 3.4641, 2 degrees of freedom
-    assert.ok(Number.isNaN(meanOf([1]).half) && Number.isNaN(pairedDifference([1], [2]).p));
-    assert.equal(pairedDifference([1, 2], [1, 2]).p, 1);
   });
 
   it('keep records in the order of arms and seeds, with one record for each key', () => {

@@ -1,8 +1,8 @@
 // Computes the table of programs after training in docs/adversary.md.
 
 import { groupBy } from '../../../core/base/groups.js';
+import { type Mean, meanOf, pairedDifference } from '../../../core/evaluation/seeds.js';
 import { STRATA } from '../../families/keyhole/family.js';
-import { type Mean, meanOf, pairedDifference } from '../../statistics.js';
 import { between, table } from '../../table.js';
 import { interval } from '../page.js';
 import type { CatchRecord, ProgramsRecord } from '../records.js';

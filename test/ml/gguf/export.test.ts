@@ -201,7 +201,7 @@ describe('exporting a GGUF file', () => {
         'a word-level tokenizer',
         {},
         tokenizer((json) => ({ ...json, model: { type: 'WordLevel', vocab: {} } })),
-        /tokenizer\.json: a tokenizer of type WordLevel is not supported, only byte-level BPE; use --format safetensors/,
+        /tokenizer\.json: a tokenizer of type WordLevel is not supported, only byte-level BPE; use --format safetensors: solve and serve open such a folder with --model$/,
       ],
       [
         'an unknown rule for words',
