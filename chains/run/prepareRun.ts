@@ -3,7 +3,7 @@
 import { GauntletError } from '../../core/base/errors.js';
 import { deriveKey } from '../../core/base/random.js';
 import { resolveConfig } from '../../core/config/presets.js';
-import { knowsMarkers } from '../../core/prompts/prompts.js';
+import { checkPrompts } from '../../core/prompts/prompts.js';
 import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
 import type { Role } from '../../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
@@ -97,12 +97,7 @@ interface InitialRole {
 async function initialRole(scope: Scope, config: RunConfig, role: Role): Promise<InitialRole> {
   const model = modelOf(config, role);
   const engine = await scope.deps.engine(model, config.engine);
-  if (config.prompts === 'tiny' && !knowsMarkers(engine)) {
-    throw new GauntletError(
-      'BAD_CONFIG',
-      `prompts: 'tiny' is for the shipped model, not for ${model}: use a preset of a public model, or prompts=instruct`,
-    );
-  }
+  checkPrompts(config.prompts, model, engine);
   const key = deriveKey(config.seed, 'adapter', adapterRole(config, role));
   const adapter = engine.initAdapter(adapterShape(config), key[0]);
   const { config: adapterConfig, weights } = await writeAdapter(scope.store, engine, adapter);

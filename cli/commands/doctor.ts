@@ -10,7 +10,7 @@ import { shippedModelPath } from '../../data/paths.js';
 import { cardFault } from '../../infra/cudaPackages.js';
 import { isSupportedNode, SUPPORTED_NODE } from '../../infra/node-version.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
-import { ensureServer } from '../../infra/temporalServer.js';
+import { ensureServer, runningAddress } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import { describeGpu, findGpu } from '../../ml/device/gpuMemory.js';
 import { listProviders, resolveDevice } from '../../ml/device/providers.js';
@@ -88,7 +88,9 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
     },
     'temporal server': async () => {
       const target = temporalTarget(process.env);
-      if (target === undefined) return { required: false, detail: 'embedded, started on demand' };
+      const running = runningAddress(localFolder(store));
+      const embedded = running === undefined ? 'embedded, started on demand' : `${running}, embedded, runs now`;
+      if (target === undefined) return { required: false, detail: embedded };
       const server = await ensureServer({ storeDir: localFolder(store) }); // connects only, since a server is named
       return { required: true, detail: `${server.address} (${target.from})` };
     },

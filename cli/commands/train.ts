@@ -26,7 +26,9 @@ export function addTrain(program: Command): void {
     await withSession(flags, output, flags.watch ? 'if-none-poll' : 'none', async (session) => {
       if (session.workers !== undefined) checkRollouts(input, flags.store);
       const joined = await startOrJoin(session.client, id, input);
-      output.note(`${joined.how} run '${id}' · Temporal UI: ${session.server.uiUrl ?? session.server.address}`);
+      const { owned, uiUrl, address } = session.server;
+      const stays = !owned || flags.watch === true; // else the server ends with this command
+      output.note(`${joined.how} run '${id}'${stays ? ` · Temporal UI: ${uiUrl ?? address}` : ''}`);
       await conclude(session, joined, output, flags.watch === true);
     });
   });

@@ -26,7 +26,7 @@ export function addUp(program: Command): void {
           `web UI   ${uiUrl ?? 'see your server'}`,
           `store    ${flags.store}`,
           `ready (Ctrl-C stops it); in another terminal: ${commandLine('train --watch')}, or`,
-          '         temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first',
+          `         ${commandLine('temporal workflow start --type trainFullPipeline --task-queue gauntlet --workflow-id first')}`,
         ].join('\n'),
       ),
     );

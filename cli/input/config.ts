@@ -6,7 +6,8 @@ import { GauntletError } from '../../core/base/errors.js';
 import { isTooDeep, overflowOf } from '../../core/base/nesting.js';
 import { merged } from '../../core/config/objects.js';
 import { resolveConfig } from '../../core/config/presets.js';
-import type { RunConfigInput, TemplateArguments } from '../../core/schema/config.js';
+import { checkPrompts } from '../../core/prompts/prompts.js';
+import type { RunConfig, RunConfigInput, TemplateArguments } from '../../core/schema/config.js';
 import { portableName } from '../../data/modelFolder.js';
 import { absoluteSource } from '../../data/source.js';
 import { loadChatFormat } from '../../ml/hf/chat.js';
@@ -56,9 +57,9 @@ export async function checkInput(given: RunConfigInput): Promise<RunConfigInput>
   if (sizeOf(config) > MAX_CONFIG)
     throw new GauntletError('BAD_CONFIG', `${largest[0]}: the configuration has more than ${MAX_CONFIG} bytes`);
   const problems = await noteProblems(config.problems, note, config.reference !== 'none'); // before a model is downloaded
-  await checkModel(config.model, config.templateArguments);
+  await checkModel(config.model, config.templateArguments, config.prompts);
   const { model } = config.discriminator;
-  if (model !== null) await checkModel(model, config.templateArguments);
+  if (model !== null) await checkModel(model, config.templateArguments, config.prompts);
   return input.problems === undefined ? input : { ...input, problems };
 }
 
@@ -96,14 +97,22 @@ async function readConfigFile(path: string | undefined): Promise<Record<string, 
 
 /**
  * Downloads a model of the hub that is not here, and reads what text needs of it: config, tokenizer and chat template, no
- * weights. @throws GauntletError BAD_MODEL
+ * weights.
+ * @param prompts of a run, which must suit the model
+ * @throws GauntletError BAD_MODEL | BAD_CONFIG
  */
-export async function checkModel(model: string, templateArguments?: TemplateArguments): Promise<void> {
+export async function checkModel(
+  model: string,
+  templateArguments?: TemplateArguments,
+  prompts?: RunConfig['prompts'],
+): Promise<void> {
   const folder = await provideModel(model);
   const path = join(folder, 'config.json');
   const json = readJson(path);
   parseModelConfig(json, path);
-  const chat = loadChatFormat(folder, loadTokenizer(folder), templateArguments);
+  const tokenizer = loadTokenizer(folder);
+  if (prompts) checkPrompts(prompts, model, tokenizer);
+  const chat = loadChatFormat(folder, tokenizer, templateArguments);
   chat.openingTokens([
     { role: 'system', content: 'rules' },
     { role: 'user', content: 'task' },

@@ -1,5 +1,6 @@
 // The prompts of both roles. The generator never sees a test. The discriminator sees the problem, the signature and the
 // text of one stage. A chain is append-only: one opening, then one continuation per later stage.
+import { GauntletError } from '../base/errors.js';
 import { nameOf } from '../parse/asserts.js';
 import { extractCode } from '../parse/code.js';
 import type { Stage } from '../schema/chain.js';
@@ -144,6 +145,17 @@ const marker = (name: string): { control: string } => ({ control: `<${name}>` })
 /** Whether a model knows the markers of the style 'tiny': the shipped model, and others of its recipe. */
 export const knowsMarkers = (model: { encode(text: string): number[] }): boolean =>
   model.encode(marker('gen').control).length === 1;
+
+/** @throws GauntletError BAD_CONFIG if the prompts are those of the shipped model, and the model is another one */
+export function checkPrompts(
+  prompts: RunConfig['prompts'],
+  name: string,
+  model: Parameters<typeof knowsMarkers>[0],
+): void {
+  if (prompts !== 'tiny' || knowsMarkers(model)) return;
+  const way = 'use a preset of a public model, or prompts=instruct';
+  throw new GauntletError('BAD_CONFIG', `prompts: 'tiny' is for the shipped model, not for ${name}: ${way}`);
+}
 
 const tiny: PromptRules = {
   opening: (problem, first = 1) => [

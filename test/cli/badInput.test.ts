@@ -1,7 +1,7 @@
 // For bad input, a command prints one line, exits with code 2 and starts nothing.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
-import { cp, readdir, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
@@ -134,6 +134,16 @@ describe('command-line validation', () => {
     await refuses(['train', '--model', model, ...store], /model: no tokenizer\.json; .* \[BAD_MODEL\]/);
     await refuses(['show', '--model', model, ...store], /no tokenizer\.json/);
   });
+  it('refuses prompts of the shipped model with another model, before a server starts', async () => {
+    const model = join(await temporaryFolder({ 'm/note': '' }), 'm');
+    await cp(shippedModelPath('tiny'), model, { recursive: true });
+    const path = join(model, 'tokenizer.json');
+    await writeFile(path, (await readFile(path, 'utf8')).replaceAll('<gen>', '<other>'));
+    await refuses(
+      ['train', '--model', model, ...store],
+      /prompts: 'tiny' is for the shipped model, not for .*instruct/,
+    );
+  });
   it('refuses a preset whose model is missing, and a model folder that does not exist', async () => {
     const { code, err } = await withEnvironment(
       { HF_HUB_OFFLINE: '1' },
@@ -161,7 +171,7 @@ describe('command-line validation', () => {
     ['show --model tiny --quantize int2', 'Allowed choices are none, int8, int4.'],
     ...['evaluate --problems tiny', 'show', 'serve', 'train', 'model inspect'].map((command) => [
       `${command} --model Q4.gguf`,
-      'Q4.gguf: import this file, and then name DIR: npx gauntlet model import ',
+      'Q4.gguf: no such file',
     ]),
   ] as [string, string][])
     it(`answers '${line}' in one line`, async () => {
