@@ -110,7 +110,7 @@ describe('gauntlet model inspect', function () {
     const model = ['--model', MODEL];
     await refuses(['--model', at('nowhere')], /nowhere: no such folder; name one with --model \[BAD_MODEL\]/);
     await refuses([], /required option '-m, --model <model>' not specified/);
-    await refuses([...model, '--quantize', 'int2'], /'int2' is invalid\. Allowed choices are int4, int8/);
+    await refuses([...model, '--quantize', 'int2'], /'int2' is invalid\. Allowed choices are none, int8, int4/);
     await refuses([...model, '--rows', '0'], /'--rows <n>' argument '0' is invalid\. It is not a whole number of at/);
   });
 
