@@ -19,16 +19,13 @@ export interface Solver extends Record<Role, Policy> {
   sandbox: Sandbox;
 }
 
-/**
- * Public models write only the code, and tests without expected values: models of this size know no answers.
- * @throws GauntletError
- */
+/** @throws GauntletError */
 export async function openSolver(
   deps: Deps,
   input: Pick<SolveProblemsInput, 'checkpoint' | 'model' | 'templateArguments' | 'quantization'>,
 ): Promise<Solver> {
   const scope = openScope(deps);
-  const chosen = await choosePolicies(scope, input);
+  const chosen = await choosePolicies(scope, input, true);
   const policy = async (role: Role): Promise<Policy> => {
     const { engine, chat, adapter } = await openRole(scope, chosen.run, role);
     const { adapter: own, frozen = {} } = chosen[role];
@@ -37,11 +34,7 @@ export async function openSolver(
       if (digest !== undefined) imported.set(digest, await adapter(digest));
     return { engine, chat, adapterOf: (stage) => imported.get(frozen[stage] ?? own ?? '') };
   };
-  const isPublic = input.checkpoint === undefined && chosen.config.preset === 'custom';
-  const { discriminator } = chosen.config;
-  const config: RunConfig = isPublic
-    ? { ...chosen.config, stages: [5], discriminator: { ...discriminator, expected: 'reference' } }
-    : chosen.config;
+  const { config } = chosen;
   const sandbox = await deps.sandbox(config);
   return { config, sandbox, generator: await policy('generator'), discriminator: await policy('discriminator') };
 }

@@ -167,11 +167,11 @@ export async function judgeSamples(
   const { runs } = await runPrograms(sandbox, config.limits, jobs, { signal });
   const [baseline, onWritten, onVoted] = runs.map((of) => of.map(({ verdicts }) => verdicts));
   let judged = 0;
-  const tests = written.map(({ sample, stage, args, expected: written }, t): TestReport => {
+  const tests = written.map(({ sample, stage, args, expected: stated }, t): TestReport => {
     const call = `${task.entry}${formatArguments(args)}`;
     const place = expected[t] === undefined ? undefined : judged++;
     const verdicts = place === undefined ? [] : onWritten!.map((of) => of[place]!);
-    return { sample, stage, call, expected: written === undefined ? null : formatValue(written), verdicts };
+    return { sample, stage, call, expected: stated === undefined ? null : formatValue(stated), verdicts };
   });
   const counts = programs.map((_, p) => ({
     baseline: countPassed(baseline![p]!),

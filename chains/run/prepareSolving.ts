@@ -73,7 +73,15 @@ export interface ChosenPolicies extends Record<Role, SamplingPolicy> {
   run: Omit<RunRef, 'problems'>;
 }
 
-export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): Promise<ChosenPolicies> {
+/**
+ * @param codeAlone whether a public model writes only the code, and tests without expected values, as in the presets: models of
+ * this size know few answers
+ */
+export async function choosePolicies(
+  scope: Scope,
+  input: PrepareSolvingInput,
+  codeAlone = input.measures === true,
+): Promise<ChosenPolicies> {
   const { store, deps } = scope;
   const { checkpoint } = input;
   const loaded = checkpoint ? await loadCheckpoint(store, checkpoint.runId, checkpoint.name) : undefined;
@@ -81,10 +89,10 @@ export async function choosePolicies(scope: Scope, input: PrepareSolvingInput): 
   const given = await solvingConfig(scope, input, loaded);
   const engine = await deps.engine(given.model, given.engine);
   const isPublic = !checkpoint && input.preset === undefined && !knowsMarkers(engine); // the tiny preset does not suit these models
-  const stages = input.stages ?? (input.measures ? ([5] satisfies Stage[]) : undefined); // a measured public model writes only code
+  const stages = input.stages ?? (codeAlone ? ([5] satisfies Stage[]) : undefined);
   const fitting = isPublic ? await solvingConfig(scope, { ...input, preset: 'custom', stages }, undefined) : given;
   const config = withModelDefaults(fitting, engine.info);
-  if (isPublic && input.measures) config.discriminator = { ...config.discriminator, expected: 'reference' }; // as in the presets
+  if (isPublic && codeAlone) config.discriminator = { ...config.discriminator, expected: 'reference' };
   const base = async (role: Role): Promise<BaseRef> => {
     const model = modelOf(config, role);
     const engine = await deps.engine(model, config.engine);

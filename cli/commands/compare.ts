@@ -31,7 +31,10 @@ export function addCompare(program: Command): void {
     const other = flags.against && (await readGroup(store, flags.against));
     const pairs = [...group].flatMap(([seed, one]) => (other?.has(seed) ? [[other.get(seed)!, one] as const] : []));
     if (other && pairs.length === 0)
-      throw new GauntletError('BAD_INPUT', '--against: no run has a seed of the other runs: train pairs with one seed');
+      throw new GauntletError(
+        'BAD_INPUT',
+        '--against: the two settings have no seed in common: train both with the same seeds',
+      );
     if (other) output.note(`the settings differ in: ${differences(...pairs[0]!) || 'nothing'}`);
     const metrics = RATES.map(([label, key]) => {
       const mean = (of: Group): Mean => meanOf([...of.values()].flatMap(({ rates }) => rates[key] ?? []));

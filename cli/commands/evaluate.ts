@@ -1,4 +1,4 @@
-// `gauntlet evaluate`: all metrics of a checkpoint on held-out problems, or of a model, with intervals, and compared with another one.
+// `gauntlet evaluate`: the metrics of a checkpoint or a model on problems, with intervals, and compared with another one.
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { countAnswers } from '../../chains/sample/countAnswers.js';
@@ -160,8 +160,8 @@ export function heldOut(
 }
 
 /**
- * Measures, and records the result in the run of the checkpoint, if there is one. An evaluation that was interrupted goes on: the same input
- * has the same workflow id.
+ * Measures, and records the result in the run of the checkpoint, if there is one. An evaluation that was interrupted goes on:
+ * the same input has the same workflow id.
  */
 async function measure(
   { client, store, note }: { client: Client; store: Store; note: Output['note'] },

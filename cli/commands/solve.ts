@@ -124,7 +124,7 @@ function textOf(event: SolveEvent): string {
   if (event.event === 'program') {
     const { passed, tests, writtenPassed, writtenTests, code } = event;
     const byWritten = writtenTests > 0 ? `${writtenPassed} of ${writtenTests} written tests pass` : 'not judged';
-    const verdict = tests > 0 ? `${passed} of ${tests} baseline tests pass` : byWritten;
+    const verdict = tests > 0 ? `${passed} of ${tests} tests pass` : byWritten;
     return `# ${visible(problemId)}: ${verdict}\n${code}\n`;
   }
   const head = (title: string): string => paint('cyan', `${problemId} · ${title}`, process.stderr);

@@ -43,7 +43,10 @@ export interface ChosenModel {
   name: string; // RUN/NAME, or the name of the model
 }
 
-/** Checks the model and the checkpoint. `best` and `latest` become the name of today, since the run may go on. @throws GauntletError */
+/**
+ * Checks the model and the checkpoint. Replaces `best` and `latest` by the checkpoint that they name now: the run may go on.
+ * @throws GauntletError
+ */
 export async function chooseModel(
   store: Store,
   named: string | undefined,
