@@ -87,7 +87,9 @@ export interface Chart {
 export interface Point {
   step: number;
   value: number;
-  interval?: number; // half the width of the 95 % interval of a mean over problems
+  low?: number; // where the 95 % interval begins
+  high?: number; // where it ends
+  problems?: number; // how many problems were evaluated
 }
 
 export interface StepRow {
@@ -192,15 +194,35 @@ export interface Rewarded {
 
 /** The resource `runs/ID/problems`: every group of every step. */
 export interface ProblemHistory {
-  problems: { id: string; points: { step: number; role: Role; group: number; reward: number; good: number }[] }[];
+  problems: {
+    id: string;
+    points: { step: number; role: Role; group: number; reward: number; good: number }[];
+    change?: ProblemChange; // from the first group of programs to the last one
+  }[];
+}
+
+/** Two groups of programs on the tests that both were judged with. Absent if there is no such test. */
+export interface ProblemChange {
+  tests: number;
+  before: ProblemShare;
+  after: ProblemShare;
+}
+
+export interface ProblemShare extends Point {
+  group: number;
+  programs: number;
+  whole: number; // counts programs that pass all of these tests
 }
 
 /** The resource `runs/ID/stages`: counts over all discriminator steps, by the stage whose answer was tested. */
 export interface StageHistory {
   stages: {
     stage: number;
+    steps: [first: number, last: number];
     samples: number;
     caught: number; // counts samples with a valid test that the program fails
+    low?: number; // the 95 % interval of the share of these samples
+    high?: number;
     tests: number;
     valid: number;
   }[];
@@ -212,6 +234,7 @@ export interface DiffView {
   facts: { name: string; values: [string, string] }[]; // the inputs that differ
   charts: Chart[]; // has a chart for each line of the runs' charts, with the curves of both runs
   commonSteps: number;
+  problems: { id: string; change: ProblemChange }[]; // the last groups of programs of the common steps
   tokens?: TokenDifference; // absent if all common steps sampled the same tokens
   reward?: RewardDifference; // absent if all rewards are equal
 }

@@ -111,6 +111,7 @@ export interface JudgeEvaluationInput {
 
 export interface JudgeEvaluationOutput {
   rates: Partial<EvaluationRates>;
+  problems?: number | undefined;
   score: number;
 }
 
@@ -146,7 +147,7 @@ export const judgeEvaluation = sequence<JudgeEvaluationInput, JudgeEvaluationOut
       const measured = { rates: rates as EvaluationRates, standardErrors, ...counted, seconds };
       await call(recordMetrics, { run, metrics: { kind: 'evaluation', ...target, ...measured } });
     }
-    return { rates, score, seconds };
+    return { rates, problems: counted.problems, score, seconds };
   },
 );
 

@@ -139,6 +139,6 @@ export interface CountAnswersInput {
 }
 
 /** The fields of a step's record that describe its answers. */
-export type CountAnswersOutput = Pick<StepMetrics, 'answers' | 'warnings'>;
+export type CountAnswersOutput = Pick<StepMetrics, 'answers' | 'problems' | 'warnings'>;
 
 export const countAnswers = effect<CountAnswersInput, CountAnswersOutput>('countAnswers', { queue: 'cpu' });

@@ -15,11 +15,12 @@ export async function finishRun(context: RunContext, state: RunState): Promise<R
     policy: best.policy,
     greedy: true,
   });
-  const { rates } = await verdict;
+  const { rates, problems } = await verdict;
   // absent fields are left out, so that a run in this process returns the same object as a workflow
   const result: RunResult = {
     runId: run.runId,
     seed: config.seed,
+    ...(problems && { problems }),
     before: state.before,
     ...(state.warmStart?.rates && { warmStart: state.warmStart.rates }),
     after: rates as EvaluationRates,

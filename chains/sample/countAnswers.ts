@@ -12,8 +12,9 @@ type Input = Omit<CountAnswersInput, 'run'> & { run: Pick<RunRef, 'config'> };
 export async function countAnswers({ store }: { store: Store }, input: Input): Promise<CountAnswersOutput> {
   const config = await readConfig(store, input.run);
   const isSampled = isModel(config.discriminator.writer);
+  const chains = (await readAll(store, input.chains)).flat();
   const written: Record<Role, SampledTurn[]> = {
-    generator: (await readAll(store, input.chains)).flat().flatMap(({ turns }) => turns),
+    generator: chains.flatMap(({ turns }) => turns),
     discriminator: isSampled ? (await readAll(store, input.tests)).flatMap(({ turns }) => turns) : [],
   };
   const roles = ROLES.filter((role) => written[role].length > 0);
@@ -21,6 +22,7 @@ export async function countAnswers({ store }: { store: Store }, input: Input): P
   const warnings = counts.flatMap(([role, own]) => warningsOf(role, own, config));
   return {
     answers: Object.fromEntries(counts.map(([role, own]) => [role, sharesOf(own)])),
+    ...(chains.length > 0 && { problems: new Set(chains.map(({ problemId }) => problemId)).size }),
     ...(warnings.length > 0 && { warnings }),
   };
 }

@@ -33,7 +33,7 @@ import {
 import { stagesOption } from '../input/stages.js';
 import { notingActivities } from '../run/activityNotes.js';
 import { noteUnused, type SessionFlags, withSession, withStore } from '../run/session.js';
-import { counted, createOutput, type Output, percent, tableText } from '../terminal/output.js';
+import { counted, createOutput, interval, type Output, percent, tableText } from '../terminal/output.js';
 import { warningLine } from '../terminal/progress.js';
 import { openResults } from '../terminal/resultLines.js';
 
@@ -49,7 +49,7 @@ interface Flags extends SessionFlags, ModelFlags, ReadingFlags {
   out?: string;
 }
 
-interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, CountAnswersOutput {
+interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, Omit<CountAnswersOutput, 'problems'> {
   name: string;
   metrics: Partial<Record<MetricName, Estimate>>;
   problemResults: ProblemResult[];
@@ -181,7 +181,7 @@ async function measure(
   const problemResults = problemResultSchema.array().parse(await store.getJson(result.results));
   const metrics = Object.fromEntries(
     METRIC_NAMES.filter((metric) => input.tests !== false || !metric.startsWith('best')).flatMap((metric) => {
-      const estimated = estimate(problemResults, METRICS[metric]);
+      const estimated = estimate(problemResults, METRICS[metric], metric === 'best-of-n lift' ? -1 : 0);
       return estimated ? [[metric, estimated] as const] : [];
     }),
   );
@@ -196,7 +196,7 @@ async function measure(
     const record = { checkpoint, at, samples, temperature, tokens, metrics, results, artifacts };
     await writeEvaluation(store, input.checkpoint.runId, id, record);
   }
-  return { ...result, ...counted, name, problemResults, metrics };
+  return { ...counted, ...result, name, problemResults, metrics };
 }
 
 function compareAll(before: ProblemResult[], after: ProblemResult[]): Partial<Record<MetricName, Comparison>> {
@@ -214,7 +214,6 @@ function tableOf(
   reference: Measured | undefined,
   comparisons: Partial<Record<MetricName, Comparison>> = {},
 ): string {
-  const interval = ({ low, high }: Estimate): string => `${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)}`;
   const head = ['metric', 'value', '95 % interval', ...(reference ? [reference.name, 'difference', 'p'] : [])];
   const rows = METRIC_NAMES.flatMap((metric) => {
     const own = measured.metrics[metric];
@@ -229,5 +228,7 @@ function tableOf(
       : [];
     return [[metric, percent(own.value), interval(own), ...others]];
   });
-  return tableText(head, rows);
+  const caution =
+    'p is the noise over problems. One run each says nothing about other seeds: see gauntlet compare --help';
+  return reference ? `${tableText(head, rows)}\n${caution}` : tableText(head, rows);
 }

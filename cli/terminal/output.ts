@@ -7,6 +7,7 @@ import Table from 'cli-table3';
 import { CommanderError } from 'commander';
 import { ERROR_CODES, type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { visible, visibleJson } from '../../core/base/visible.js';
+import type { Interval } from '../../core/evaluation/intervals.js';
 import { commandLine, isInStore } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 
@@ -180,6 +181,8 @@ export const counted = (count: number, noun: string): string => `${count} ${noun
 
 export const percent = (rate: number | undefined): string =>
   rate === undefined ? '–' : `${(100 * rate).toFixed(1)} %`;
+
+export const interval = ({ low, high }: Interval): string => `${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)}`;
 
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '–';

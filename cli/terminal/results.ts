@@ -1,6 +1,7 @@
 // The before/after table of a run.
+import { shareInterval } from '../../core/evaluation/intervals.js';
 import type { RunResult } from '../../core/schema/run.js';
-import { duration, percent, tableText } from './output.js';
+import { counted, duration, interval, percent, tableText } from './output.js';
 
 export const RATES = [
   ['pass rate (sampled)', 'passRate'],
@@ -10,7 +11,7 @@ export const RATES = [
 ] as const;
 
 export function resultTable(result: RunResult): string {
-  const { warmStart } = result;
+  const { warmStart, problems } = result;
   const rows = RATES.map(([label, key]) => {
     const [before, after] = [result.before[key], result.after[key]];
     const known = before !== undefined && after !== undefined;
@@ -21,11 +22,19 @@ export function resultTable(result: RunResult): string {
       percent(before),
       ...warm,
       percent(after),
+      ...(problems ? [known && key !== 'bugCatchRate' ? interval(shareInterval(after, problems)) : '–'] : []),
       known ? `${points >= 0 ? '+' : ''}${(points / 10).toFixed(1)} points` : '–',
     ];
   });
   const table = tableText(
-    ['held-out problems', 'before', ...(warmStart ? ['warm start'] : []), 'after', 'change'],
+    [
+      problems ? counted(problems, 'held-out problem') : 'held-out problems',
+      'before',
+      ...(warmStart ? ['warm start'] : []),
+      'after',
+      ...(problems ? ['95 % interval'] : []),
+      'change',
+    ],
     rows,
   );
   const stopped = result.stopped === undefined ? '' : `\nended before its schedule: ${result.stopped}`;

@@ -1,13 +1,12 @@
 // Intervals and p-values by resampling problems (Efron 1979): problems differ more than samples of one problem.
 import { RandomStream } from '../base/random.js';
+import { type Interval, shareInterval } from './intervals.js';
 
 const DRAWS = 2000;
 const LEVEL = 0.95;
 
-export interface Estimate {
+export interface Estimate extends Interval {
   value: number;
-  low: number; // where the 95 % interval begins
-  high: number; // where it ends
 }
 
 /** Computes a figure from the results of problems; undefined if there is nothing to count. */
@@ -15,15 +14,18 @@ type MetricOf<T> = (problems: readonly T[]) => number | undefined;
 
 /** The difference `b` − `a` on the same problems. */
 export interface Comparison extends Estimate {
-  p: number; // the two-sided p-value, at least 1 / DRAWS
+  p: number; // the two-sided p-value; at least 1 / DRAWS, and that of a sign test whose problems all agree
 }
 
-/** Undefined if the metric is undefined. The interval lies between percentiles, and is the same for the same problems. */
-export function estimate<T>(problems: readonly T[], metric: MetricOf<T>): Estimate | undefined {
+/**
+ * Undefined if the metric is undefined. The interval lies between percentiles, and is the same for the same problems.
+ * @param least the lowest possible figure; the highest is 1
+ */
+export function estimate<T>(problems: readonly T[], metric: MetricOf<T>, least = 0): Estimate | undefined {
   const value = metric(problems);
   if (value === undefined) return undefined;
   const draws = resamples(problems.length).flatMap((picked) => metric(picked.map((i) => problems[i]!)) ?? []);
-  return { value, ...intervalOf(draws) };
+  return { value, ...intervalOf(draws, { value, least, count: problems.length }) };
 }
 
 /** Compares in pairs: each resample has the same problems on both sides. @throws RangeError if the problems differ */
@@ -46,7 +48,11 @@ export function compare<T extends { id: string }>(
     share((draw) => draw <= 0),
     share((draw) => draw >= 0),
   );
-  return { value, ...intervalOf(draws), p: Math.min(1, Math.max(2 * tail, 1 / DRAWS)) };
+  return {
+    value,
+    ...intervalOf(draws, { value, least: -1, count: a.length }),
+    p: Math.min(1, Math.max(2 * tail, 1 / DRAWS, 2 ** (1 - a.length))),
+  };
 }
 
 /** The latest resamples. All metrics use the same resamples of the same problems. */
@@ -59,8 +65,15 @@ function resamples(count: number): number[][] {
   return latest;
 }
 
-function intervalOf(draws: number[]): { low: number; high: number } {
+/** If all draws are equal, the interval is as wide as that of a share of 0 or 1: the next problem may be the first other one. */
+function intervalOf(
+  draws: number[],
+  { value, least, count }: { value: number; least: number; count: number },
+): Interval {
   const sorted = draws.toSorted((x, y) => x - y);
   const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))]!;
-  return { low: at((1 - LEVEL) / 2), high: at((1 + LEVEL) / 2) };
+  const [low, high] = [at((1 - LEVEL) / 2), at((1 + LEVEL) / 2)];
+  if (low < high) return { low, high };
+  const width = shareInterval(0, count).high;
+  return { low: Math.max(least, value - width), high: Math.min(1, value + width) };
 }

@@ -2,22 +2,23 @@
 
 export interface Mean {
   value: number;
-  half: number; // the width of the 95 % interval on each side; NaN for one seed
+  half: number; // the width of the 95 % interval on each side; NaN for one seed, and for seeds that are all equal
   count: number;
 }
 
 export function meanOf(values: readonly number[]): Mean {
   const count = values.length;
   const value = values.reduce((sum, x) => sum + x, 0) / count;
-  return { value, half: count > 1 ? quantile(count - 1) * standardError(values, value) : Number.NaN, count };
+  return { value, half: quantile(count - 1) * standardError(values, value) || Number.NaN, count };
 }
 
-/** The mean of `b` minus `a` over the seeds. `p` is two-sided; NaN for one seed. */
+/** The mean of `b` minus `a` over the seeds. `p` is two-sided; NaN for one seed. Equal differences get that of a sign test. */
 export function pairedDifference(a: readonly number[], b: readonly number[]): Mean & { p: number } {
   const differences = b.map((x, i) => x - a[i]!);
   const mean = meanOf(differences);
   const error = standardError(differences, mean.value);
-  const p = error === 0 ? Number(mean.value === 0) : 1 - within(Math.abs(mean.value / error), mean.count - 1);
+  const equal = mean.value === 0 ? 1 : 2 ** (1 - mean.count);
+  const p = error === 0 ? equal : 1 - within(Math.abs(mean.value / error), mean.count - 1);
   return { ...mean, p: mean.count > 1 ? p : Number.NaN };
 }
 

@@ -20,6 +20,7 @@ const standardErrorsSchema = z.record(z.string(), z.number().nonnegative()).opti
 /** Fields of steps and evaluations. Records of earlier versions have neither. */
 const answerFields = {
   answers: z.partialRecord(roleSchema, answerSharesSchema).optional(), // one entry for each role that was sampled
+  problems: z.int().positive().optional(), // how many problems the generator answered
   warnings: z.array(warningSchema).optional(), // absent if nothing needs a change
 };
 

@@ -49,6 +49,7 @@ export type RunProgress = z.infer<typeof runProgressSchema>;
 export const runResultSchema = z.strictObject({
   runId: z.string(),
   seed: z.int(),
+  problems: z.int().positive().optional(), // problems of the test split; results of 0.3.0 lack it
   before: evaluationRatesSchema,
   warmStart: evaluationRatesSchema.optional(), // after the warm start, if the run had one
   after: evaluationRatesSchema, // rates of the best checkpoint

@@ -1,4 +1,5 @@
 // Makes a chart over policy updates from every recorded number of a run, with one line per role or split.
+import { type Interval, meanShareInterval } from '../../core/evaluation/intervals.js';
 import { OUTCOME_NAMES, type Outcome } from '../../core/rewards/outcomes.js';
 import type { Role } from '../../core/schema/chain.js';
 import type { RunMetrics } from '../../core/schema/metrics.js';
@@ -14,7 +15,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'evaluation.score': 'Checkpoint score',
   'step.reward': 'Reward',
   'step.rewardStd': 'Spread of rewards',
-  'step.passRate': 'Tests passed',
+  'step.passRate': 'Tests that programs pass',
   'step.baselinePassRate': 'Given tests passed',
   'step.generatedPassRate': 'Generated tests passed',
   'step.validity': 'Valid tests',
@@ -72,8 +73,8 @@ const GROUPS: Readonly<Record<string, string>> = {
   cost: 'Cost',
 };
 
-const PERCENT = /Rate$|validity$|Validity$|uniqueInputs$|[cC]lipFraction$|truncatedFraction$/;
-const POSITION = ['step', 'stage', 'epoch'];
+const PERCENT = /(?<!learning)Rate$|validity$|Validity$|uniqueInputs$|[cC]lipFraction$|truncatedFraction$/;
+const WITHOUT_CURVE = ['step', 'stage', 'epoch', 'problems'];
 const COST = ['sampledTokens', 'tokensPerSecond', 'seconds'];
 const UPDATE = ['rows', 'learningRate'];
 
@@ -81,7 +82,7 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
   const found = new Map<string, Chart>();
   const add = (group: string, name: string, line: string, point: Point): void => {
     const id = `${group}.${name}`;
-    const percent = group === 'term' || (PERCENT.test(name) && name !== 'learningRate');
+    const percent = group === 'term' || PERCENT.test(name);
     const chart = found.get(id) ?? {
       id,
       group: GROUPS[group]!,
@@ -98,12 +99,21 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
     generator: outcomeNames(metrics, 'generator'),
     discriminator: outcomeNames(metrics, 'discriminator'),
   };
+  // the test split is evaluated at the end of a run, with a checkpoint of an earlier step
+  const stepOf = new Map(
+    metrics.flatMap((record) =>
+      record.kind === 'evaluation' && record.split === 'validation' ? [[record.checkpoint, record.step]] : [],
+    ),
+  );
   for (const record of [...metrics].sort((a, b) => a.step - b.step)) {
     const { step } = record;
     if (record.kind === 'evaluation') {
-      const { rates, score, split, standardErrors } = record;
-      for (const [name, value] of numbersOf({ ...rates, score }))
-        add('evaluation', name, split, { step, value, ...intervalOf(standardErrors?.[name]) });
+      const { rates, score, split, checkpoint, problems, standardErrors } = record;
+      for (const [name, value] of numbersOf({ ...rates, score })) {
+        const judged = name === 'bugCatchRate' ? undefined : problems; // only faulty programs can be caught
+        const interval = intervalOf(name, value, standardErrors?.[name], judged);
+        add('evaluation', name, split, { step: stepOf.get(checkpoint) ?? step, value, problems, ...interval });
+      }
     } else if (record.kind === 'supervised') {
       const { role, loss, validationLoss } = record;
       for (const [name, value] of numbersOf({ loss, validationLoss })) add('warmStart', name, role, { step, value });
@@ -115,9 +125,9 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
         for (const [name, value] of numbersOf(shares)) add('answers', name, writer, { step, value });
       for (const [name, value] of numbersOf(update)) add('update', name, role, { step, value });
       for (const [name, value] of numbersOf(record)) {
-        if (POSITION.includes(name)) continue;
+        if (WITHOUT_CURVE.includes(name)) continue;
         const group = COST.includes(name) ? 'cost' : UPDATE.includes(name) ? 'update' : 'step';
-        add(group, name, role, { step, value, ...intervalOf(standardErrors?.[name]) });
+        add(group, name, role, { step, value, ...intervalOf(name, value, standardErrors?.[name], record.groups) });
       }
     }
   }
@@ -126,9 +136,12 @@ export function charts(metrics: readonly RunMetrics[]): Chart[] {
   return [...found.values()].sort((a, b) => place(a) - place(b));
 }
 
-/** Half the width of the 95 % interval of a mean, if the mean has a normal distribution. */
-const intervalOf = (standardError: number | undefined): Pick<Point, 'interval'> =>
-  standardError === undefined ? {} : { interval: 1.96 * standardError };
+/** Only figures with a standard error, or of a single problem, are means over problems. */
+function intervalOf(name: string, value: number, error: number | undefined, problems?: number): Partial<Interval> {
+  if (error === undefined && problems !== 1) return {};
+  if (PERCENT.test(name)) return meanShareInterval(value, error, problems) ?? {};
+  return error ? { low: value - 1.96 * error, high: value + 1.96 * error } : {};
+}
 
 /** The outcomes that a role has in at least one step; a step records only those that it has. */
 function outcomeNames(metrics: readonly RunMetrics[], role: Role): Outcome[] {

@@ -6,6 +6,7 @@ import type { ObjectStore } from '../../store/objectStore.js';
 import type { Ref, Store } from '../../store/store.js';
 import type { Chart, DiffView, RewardDifference, RunView, TokenDifference } from '../api.js';
 import { charts } from './charts.js';
+import { changeOf, type History } from './history.js';
 import type { MetricsReader } from './metricsReader.js';
 import { readRunRecords, stepsOf } from './records.js';
 import { readRollouts } from './rollouts.js';
@@ -14,7 +15,12 @@ import { factsOf, fieldsOf } from './run.js';
 type Pair<T> = [T, T];
 
 /** @throws GauntletError NOT_FOUND | CORRUPT_ARTIFACT */
-export async function readDiff(store: ObjectStore, reader: MetricsReader, runs: Pair<string>): Promise<DiffView> {
+export async function readDiff(
+  store: ObjectStore,
+  reader: MetricsReader,
+  history: History,
+  runs: Pair<string>,
+): Promise<DiffView> {
   const sideOf = async (run: string): Promise<Side> => {
     const records = await readRunRecords(store, run, reader);
     const facts = [...fieldsOf(records.config), ...factsOf(records)];
@@ -27,6 +33,7 @@ export async function readDiff(store: ObjectStore, reader: MetricsReader, runs: 
     facts: differentFacts(sides),
     charts: bothCharts(sides),
     commonSteps: steps.length,
+    problems: await problemChanges(history, steps),
     tokens: await firstTokens(store, steps),
     reward: await firstReward(store, steps),
   };
@@ -71,6 +78,17 @@ function bothCharts([a, b]: Pair<Side>): Chart[] {
       title: `${chart.title}, ${line}`,
       lines: [...curveOf(a, chart.id, line, 'one'), ...curveOf(b, chart.id, line, 'two')],
     }));
+  });
+}
+
+/** Compares the last groups of programs that both runs have for a problem, on the tests of both. */
+async function problemChanges(history: History, steps: readonly Pair<StepMetrics>[]): Promise<DiffView['problems']> {
+  const before = await history.programs(steps.map(([one]) => one));
+  const after = await history.programs(steps.map(([, other]) => other));
+  return [...before].flatMap(([id, group]) => {
+    const other = after.get(id);
+    const change = other && changeOf(group, other);
+    return change ? [{ id, change }] : [];
   });
 }
 

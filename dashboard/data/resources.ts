@@ -28,7 +28,7 @@ export function openResources(files: ObjectStore): Resources {
     const [collection, run, part, step, of, group, detail, ...rest] = path.split('/').map(decoded);
     if (path === 'versions') return lister.versions();
     if (collection === 'diff' && run !== undefined && part !== undefined && step === undefined)
-      return readDiff(store, metrics, [run, part]);
+      return readDiff(store, metrics, history, [run, part]);
     if (collection !== 'runs' || rest.length > 0) throw unknown(path);
     if (run === undefined) return lister.list();
     if (part === undefined) return readRunView(store, run, metrics);

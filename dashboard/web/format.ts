@@ -1,4 +1,5 @@
 // Formats numbers and texts for readers.
+import type { Point } from '../api.js';
 
 export function decimal(value: number | undefined, digits = 3): string {
   if (value === undefined) return '–';
@@ -15,6 +16,18 @@ export const signed = (value: number): string => (value > 0 ? `+${decimal(value)
 
 export const percent = (rate: number | undefined): string =>
   rate === undefined ? '–' : `${trimmed((100 * rate).toFixed(1))} %`;
+
+/** Shows where a 95 % interval lies, or nothing if it is unknown. */
+export const intervalText = ({ low, high }: Pick<Point, 'low' | 'high'>): string =>
+  low === undefined ? '' : `${percent(low).replace(' %', '')} to ${percent(high)}`;
+
+/** Whether the difference of two rates is larger than their 95 % intervals explain (Newcombe 1998, method 10). */
+export function isBeyondNoise(one: Omit<Point, 'step'>, two: Omit<Point, 'step'>): boolean {
+  const [less, more] = one.value < two.value ? [one, two] : [two, one];
+  const upper = (less.high ?? less.value) - less.value;
+  const lower = more.value - (more.low ?? more.value);
+  return more.value - less.value > Math.hypot(upper, lower);
+}
 
 /** Shows a difference of two rates: '+12.5 points'. */
 export const points = (difference: number): string => `${signed(Math.round(1000 * difference) / 10)} points`;

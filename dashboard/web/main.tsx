@@ -41,9 +41,10 @@ function Page({ path, query }: Route) {
   if (collection === 'runs')
     return run === undefined ? <RunsPage /> : <RunPage key={run} run={run} path={rest} query={query} />;
   return (
-    <p>
-      There is no such page. <a href={link()}>First page</a>
-    </p>
+    <>
+      <p>There is no such page.</p>
+      {report ? <a href={link()}>First page</a> : <RunsPage />}
+    </>
   );
 }
 

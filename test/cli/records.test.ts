@@ -286,6 +286,9 @@ describe('the text output of a command', () => {
       ['test validity', '60.0 %', '80.0 %', '+20.0 points'],
       ['bug-catch rate', '10.0 %', '30.0 %', '+20.0 points'],
     ]);
+    const counted = rowsOf(resultTable({ ...RESULT, problems: 2, after: { ...RESULT.after, greedyPassRate: 1 } }));
+    assert.deepEqual(counted[0], ['2 held-out problems', 'before', 'after', '95 % interval', 'change']);
+    assert.equal(counted[2]![3], '34.2 to 100.0');
     assert.match(
       text,
       /best checkpoint checkpoint_stage_1_epoch_1 · training steps 4 min 31 s · seed 0\nadapters a{8}, b{8}$/,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { compare, estimate } from '../../core/evaluation/bootstrap.js';
+import { meanShareInterval, shareInterval } from '../../core/evaluation/intervals.js';
 import { METRIC_NAMES, METRICS, overlap } from '../../core/evaluation/metrics.js';
 import type { ProblemResult } from '../../core/schema/evaluation.js';
 
@@ -145,11 +146,48 @@ describe('the bootstrap of an evaluation', () => {
   });
 
   it('reports no difference between equal results', () => {
-    assert.deepEqual(compare(half, half, METRICS['pass@1']), { value: 0, low: 0, high: 0, p: 1 });
+    const { value, p } = compare(half, half, METRICS['pass@1'])!;
+    assert.deepEqual([value, p], [0, 1]);
+  });
+
+  it('gives no interval of zero width, and no small p-value, where problems do not differ', () => {
+    const [none, all] = [many(3, () => 0), many(3, () => 5)];
+    const high = shareInterval(0, 3).high;
+    const low = 1 - high;
+    assert.deepEqual(estimate(none, METRICS['pass@1']), { value: 0, low: 0, high });
+    assert.deepEqual(estimate(all, METRICS['pass@1']), { value: 1, low, high: 1 });
+    assert.deepEqual(compare(none, none, METRICS['pass@1']), { value: 0, low: -high, high, p: 1 });
+    assert.deepEqual(compare(none, all, METRICS['pass@1']), { value: 1, low, high: 1, p: 0.25 });
+    assert.deepEqual(estimate(none, METRICS['best-of-n lift'], -1), { value: 0, low: -high, high });
   });
 
   it('refuses to compare different problems', () => {
     assert.throws(() => compare(half, half.slice(1), METRICS['pass@1']), /same problems/);
     assert.throws(() => compare(half, half.toReversed(), METRICS['pass@1']), /same problems/);
+  });
+});
+
+describe("Wilson's interval of a share", () => {
+  // computed with statsmodels.stats.proportion.proportion_confint(…, method='wilson') and z = 1.96
+  const INTERVALS = [
+    [60, 60, 0.9398, 1],
+    [0, 2, 0, 0.6576],
+    [0, 1, 0, 0.7935],
+    [2, 2, 0.3424, 1],
+    [5, 10, 0.2366, 0.7634],
+  ] as const;
+  for (const [count, of, low, high] of INTERVALS)
+    it(`is ${low} to ${high} for ${count} of ${of}`, () => {
+      const interval = shareInterval(count / of, of);
+      assert.deepEqual(
+        [interval.low, interval.high].map((end) => Number(end.toFixed(4))),
+        [low, high],
+      );
+      assert.deepEqual(meanShareInterval(count / of, 0, of), interval);
+    });
+
+  it('is as wide as the standard error says', () => {
+    assert.deepEqual(meanShareInterval(0.5, 0.05, 4), shareInterval(0.5, 100));
+    assert.equal(meanShareInterval(1, 0), undefined);
   });
 });

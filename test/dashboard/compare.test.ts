@@ -62,6 +62,15 @@ describe('the comparison of two runs in the dashboard', () => {
     assert.notEqual(reward!.values![0], reward!.values![1]);
   });
 
+  it('compares problems on the tests that both runs have', async () => {
+    const { problems } = await diff('run', 'same');
+    assert.ok(problems.length > 0);
+    for (const { change } of problems) {
+      assert.ok(change.tests > 0);
+      assert.deepEqual(change.before, change.after);
+    }
+  });
+
   it('finds the first reward that differs although the tokens are equal', async () => {
     const { reward, tokens, charts } = await diff('run', 'scheme');
     assert.equal(reward!.step, 1);

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { resolveConfig } from '../../core/config/presets.js';
 import { planStage } from '../../core/run/schedule.js';
 import type { RunMetrics, StepMetrics } from '../../core/schema/metrics.js';
+import { charts } from '../../dashboard/data/charts.js';
+import { changeOf } from '../../dashboard/data/history.js';
 import { bandsOf } from '../../dashboard/data/records.js';
 
 const SCHEDULE = { discriminatorSteps: 3, generatorSteps: 3, alternatingSteps: 4 };
@@ -52,5 +54,53 @@ describe('the schedule of a run in the dashboard', () => {
       [3, 'discriminator', 16, 19, 0],
     ]);
     assert.equal(bandsOf({ config: changed, metrics }).at(-1)!.end, 34);
+  });
+});
+
+describe('the charts of a run', () => {
+  const evaluation = (split: 'validation' | 'test', step: number, checkpoint: string, passRate: number) =>
+    ({ kind: 'evaluation', split, step, checkpoint, rates: { passRate }, seconds: 1, problems: 4 }) as const;
+
+  it('draw the test split at the step of the checkpoint that was measured', () => {
+    const metrics = [
+      evaluation('validation', 0, 'base', 0.5),
+      evaluation('test', 0, 'base', 0.5),
+      evaluation('validation', 23, 'checkpoint_stage_3_epoch_1', 1),
+      evaluation('validation', 50, 'checkpoint_stage_5_epoch_4', 0.75),
+      { ...evaluation('test', 50, 'checkpoint_stage_3_epoch_1', 1), standardErrors: { passRate: 0 } },
+    ];
+    const { lines } = charts(metrics).find(({ id }) => id === 'evaluation.passRate')!;
+    const test = lines.find(({ name }) => name === 'test')!.points;
+    assert.deepEqual(
+      test.map(({ step, problems }) => [step, problems]),
+      [
+        [0, 4],
+        [23, 4],
+      ],
+    );
+    assert.ok(test[1]!.low! < 0.6 && test[1]!.high === 1, 'four of four problems are no certainty');
+    assert.equal(test[0]!.low, undefined, 'a share without a standard error has no interval');
+  });
+});
+
+describe('two groups of programs of a problem', () => {
+  const group = (step: number, passed: [number, number][]) => ({
+    ...{ problemId: 'p', stage: 5, index: 0, reward: 0, good: 0, caught: 0, tests: 0, valid: 0 },
+    ...{ step, samples: 4, whole: 3, passed },
+  });
+
+  it('are compared on the tests of both', () => {
+    const change = changeOf(
+      group(1, [
+        [7, 4],
+        [8, 0],
+      ]),
+      group(9, [
+        [7, 3],
+        [9, 0],
+      ]),
+    )!;
+    assert.deepEqual([change.tests, change.before.value, change.after.value, change.after.step], [1, 1, 0.75, 9]);
+    assert.equal(changeOf(group(1, [[7, 4]]), group(9, [[8, 4]])), undefined);
   });
 });

@@ -75,10 +75,8 @@ describe('the resources of the dashboard', () => {
       'evaluation.testValidity',
     ]) {
       const { lines } = charts.find((chart) => chart.id === id)!;
-      assert.ok(
-        lines.length > 0 && lines.every(({ points }) => points.every(({ interval }) => interval !== undefined)),
-        id,
-      );
+      const points = lines.flatMap((line) => line.points);
+      assert.ok(points.length > 0 && points.every(({ low, high }) => low! < high!), id);
     }
     for (const { id, title } of charts)
       assert.ok(!id.endsWith(`.${title}`), `TITLES in dashboard/data/charts.ts has no title for '${id}'`);
@@ -243,6 +241,10 @@ describe('the resources of the dashboard', () => {
     const points = problems.flatMap((problem) => problem.points);
     assert.equal(points.length, 4 * 4 + 2 * 3); // 4 generator steps with 4 groups, and 2 discriminator steps with 3
     assert.ok(problems.every(({ id }) => id.startsWith('add-')));
+    const { id, change } = problems.find((problem) => problem.change)!;
+    const groups = problems.find((problem) => problem.id === id)!.points.filter(({ role }) => role === 'generator');
+    assert.deepEqual([change!.before.step, change!.after.step], [groups[0]!.step, groups.at(-1)!.step]);
+    assert.ok(change!.tests > 0 && change!.before.programs === 4);
   });
 
   it('count the tests for each stage over all discriminator steps', async () => {
@@ -265,6 +267,7 @@ describe('the resources of the dashboard', () => {
       assert.deepEqual([valid, tests], [sum(({ good }) => good), sum(({ of }) => of)]);
     }
     assert.ok(stages.some(({ caught }) => caught > 0));
+    assert.ok(stages.every(({ low, high, caught, samples }) => low! <= caught / samples && high! >= caught / samples));
   });
 
   it('say how many samples of a step have each outcome, and why each sample has its reward', async () => {

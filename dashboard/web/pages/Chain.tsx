@@ -78,10 +78,10 @@ export function Chain({ of: chain }: { of: ShownChain }) {
 function Verdicts({ of: { program, stages } }: { of: ShownChain }) {
   const failed = program.tests.filter(({ verdict }) => verdict !== 'pass');
   const total = program.tests.length;
+  const isUnparsed = program.outcome === 'unparsed';
   const writerOf = ({ call, origin }: (typeof failed)[number]): string => {
     const stage = stages.find(({ turns }) => turns.some(({ tests }) => tests.some((test) => test.call === call)));
-    if (origin === 'generated')
-      return stage ? `written for stage ${stage.stage}` : 'written for another program, or changed from a written test';
+    if (origin === 'generated') return stage ? `written for stage ${stage.stage}` : 'generated elsewhere';
     return origin === 'baseline' ? 'given' : origin;
   };
   return (
@@ -89,17 +89,22 @@ function Verdicts({ of: { program, stages } }: { of: ShownChain }) {
       <h3>
         {total === 0
           ? 'The program was not run'
-          : failed.length === 0
-            ? `The program passes all ${total} tests`
-            : `The program fails ${failed.length} of ${total} tests`}
+          : isUnparsed
+            ? `The program has a syntax error, so it fails all ${total} tests`
+            : failed.length === 0
+              ? `The program passes all ${total} tests`
+              : `The program fails ${failed.length} of ${total} tests`}
       </h3>
       <ul class="tests">
-        {failed.map((test, i) => (
+        {(isUnparsed ? [] : failed).map((test, i) => (
           <li key={i}>
             <VerdictMark verdict={test.verdict} /> <TestCode test={test} /> <span class="muted">{writerOf(test)}</span>
           </li>
         ))}
       </ul>
+      {failed.some((test) => writerOf(test) === 'generated elsewhere') && !isUnparsed && (
+        <p class="muted">Generated elsewhere: written for another program, or changed from a written test.</p>
+      )}
       <Reward of={program} whose="program" />
     </section>
   );
@@ -170,7 +175,11 @@ const QUALITY: Readonly<Record<string, string>> = {
   untested: 'mixed',
 };
 
-export const outcomeClass = (outcome: string): string => QUALITY[outcome] ?? 'bad';
+/** A good outcome with a negative reward is neither good nor bad. */
+export function outcomeClass(outcome: string, reward = 0): string {
+  const quality = QUALITY[outcome] ?? 'bad';
+  return reward < 0 && quality === 'good' ? 'mixed' : quality;
+}
 
 type MarkText = [text: string, quality: string];
 

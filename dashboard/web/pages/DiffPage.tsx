@@ -1,13 +1,13 @@
 // Compares two runs: which one is better, the problems gained and lost, the first differences, the curves of both, and the
 // inputs that differ.
-import type { Chart, DiffView, ProblemHistory } from '../../api.js';
+import type { Chart, DiffView, Point } from '../../api.js';
 import { useResource } from '../data.js';
-import { decimal, percent, points, stageName, visible } from '../format.js';
+import { decimal, intervalText, percent, stageName, visible } from '../format.js';
 import { Card, Details, LongText, Show, Table } from '../parts/common.js';
 import { LineChart, MAIN_CHARTS } from '../parts/LineChart.js';
 import { link } from '../route.js';
 import { resource } from '../source.js';
-import { Change } from './ProblemsPage.js';
+import { Change, differenceOf, GroupShare } from './ProblemsPage.js';
 
 export function DiffPage({ runs }: { runs: [string, string] }) {
   const loaded = useResource<DiffView>(resource('diff', ...runs));
@@ -18,21 +18,27 @@ function Diff({ view }: { view: DiffView }) {
   const { runs, charts } = view;
   const isMain = ({ id, lines }: Chart): boolean =>
     MAIN_CHARTS.some((name) => id.startsWith(`${name}.`)) && lines.some((line) => line.points.length > 1);
+  const otherSeeds = view.facts.some(({ name }) => name === 'seed'); // then everything differs from the first step on
   return (
     <>
       <h1 class="sides">
         {titles(runs)[0]} and {titles(runs)[1]}
       </h1>
-      <div class="columns">
+      {otherSeeds ? (
         <Better view={view} />
-        <FirstDifferences view={view} />
-      </div>
+      ) : (
+        <div class="columns">
+          <Better view={view} />
+          <FirstDifferences view={view} />
+        </div>
+      )}
       <Problems view={view} />
       <Card title="Curves">
         <Curves charts={charts.filter(isMain)} />
         <Details summary={`All ${charts.length} curves`}>{() => <Curves charts={charts} />}</Details>
       </Card>
       <Inputs view={view} />
+      {otherSeeds && <Details summary="First differences">{() => <FirstDifferences view={view} />}</Details>}
     </>
   );
 }
@@ -69,21 +75,19 @@ function Better({ view: { runs, charts } }: { view: DiffView }) {
         head={['Last evaluation', ...titles(runs), 'Difference']}
         numbers={[1, 2, 3]}
         rows={rows.map(({ title, one, two }) => {
-          const noise = Math.hypot(one.interval ?? 0, two.interval ?? 0);
-          const difference = two.value - one.value;
-          return [
-            title,
-            percent(one.value),
-            percent(two.value),
-            Math.abs(difference) <= noise ? (
-              <span class="muted">{points(difference)}, within the noise</span>
-            ) : (
-              <Change of={difference} />
-            ),
-          ];
+          const shown = (rate: Point) => (
+            <>
+              {percent(rate.value)} <span class="muted">{intervalText(rate)}</span>
+            </>
+          );
+          return [title, shown(one), shown(two), <Change of={{ before: one, after: two }} />];
         })}
         empty="Rates appear when both sides have an evaluation."
       />
+      <p class="muted">
+        The noise is that over problems. One run each says nothing about other seeds:{' '}
+        <code>npx gauntlet compare --help</code>.
+      </p>
     </Card>
   );
 }
@@ -91,23 +95,9 @@ function Better({ view: { runs, charts } }: { view: DiffView }) {
 const LISTED = 15; // the length limit of a list of problems
 
 /** Compares, for each problem, the last groups of programs of the two runs. */
-function Problems({ view: { runs } }: { view: DiffView }) {
-  const histories = runs.map((run) => useResource<ProblemHistory>(resource('runs', run, 'problems')));
-  const lastOf = (i: number) =>
-    new Map(
-      histories[i]!.data?.problems.flatMap(({ id, points: all }) => {
-        const point = all.findLast(({ role }) => role === 'generator');
-        return point ? [[id, point] as const] : [];
-      }),
-    );
-  const [one, two] = [lastOf(0), lastOf(1)];
-  const both = [...one].flatMap(([id, before]) => {
-    const after = two.get(id);
-    return after === undefined ? [] : [{ id, before, after, change: after.good - before.good }];
-  });
-  const changed = both.filter(({ change }) => change !== 0).sort((a, b) => a.change - b.change);
-  const lost = changed.filter(({ change }) => change < 0);
-  const table = (title: string, rows: typeof changed) => (
+function Problems({ view: { runs, problems } }: { view: DiffView }) {
+  const sorted = problems.toSorted((a, b) => differenceOf(a.change) - differenceOf(b.change));
+  const table = (title: string, rows: typeof problems) => (
     <Card
       title={
         <>
@@ -121,11 +111,10 @@ function Problems({ view: { runs } }: { view: DiffView }) {
         numbers={[1, 2, 3]}
         rows={rows
           .slice(0, LISTED)
-          .map(({ id, before, after, change }) => [
+          .map(({ id, change }) => [
             visible(id),
-            ...[before, after].map(({ step, group, good }, i) => (
-              <a href={link('runs', runs[i]!, 'steps', step, 'groups', group)}>{percent(good)}</a>
-            )),
+            <GroupShare run={runs[0]} of={change.before} />,
+            <GroupShare run={runs[1]} of={change.after} />,
             <Change of={change} />,
           ])}
         empty="None."
@@ -134,25 +123,19 @@ function Problems({ view: { runs } }: { view: DiffView }) {
     </Card>
   );
   return (
-    <Show
-      of={{
-        error: histories.find(({ error }) => error)?.error,
-        data: histories.every(({ data }) => data) || undefined,
-      }}
-    >
-      {() => (
-        <>
-          <p class="muted">
-            {both.length} problems were sampled on both sides: the share of tests that the programs of their last group
-            pass.
-          </p>
-          <div class="columns">
-            {table('Problems lost', lost)}
-            {table('Problems gained', changed.filter(({ change }) => change > 0).reverse())}
-          </div>
-        </>
-      )}
-    </Show>
+    <>
+      <p class="muted">
+        {problems.length} problems were sampled on both sides in the common steps: the share of passed tests among those
+        that both last groups of programs had.
+      </p>
+      <div class="columns">
+        {table(
+          'Problems lost',
+          sorted.filter(({ change }) => differenceOf(change) < 0),
+        )}
+        {table('Problems gained', sorted.filter(({ change }) => differenceOf(change) > 0).reverse())}
+      </div>
+    </>
   );
 }
 

@@ -81,7 +81,7 @@ function Programs({ view, chosen }: { view: GroupView; chosen: number | undefine
                   sample {sample}
                 </a>
                 {reward !== undefined && (
-                  <span class={`mark ${outcomeClass(outcome)}`}>
+                  <span class={`mark ${outcomeClass(outcome, reward)}`}>
                     {outcome} {signed(reward)}
                   </span>
                 )}

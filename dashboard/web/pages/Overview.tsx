@@ -3,7 +3,17 @@
 import type { ComponentChildren } from 'preact';
 import type { Chart, RunEvent, RunView, StageHistory } from '../../api.js';
 import { useResource } from '../data.js';
-import { decimal, duration, grouped, percent, stageName, time, visible } from '../format.js';
+import {
+  decimal,
+  duration,
+  grouped,
+  intervalText,
+  isBeyondNoise,
+  percent,
+  stageName,
+  time,
+  visible,
+} from '../format.js';
 import { Card, Spark, Table } from '../parts/common.js';
 import { LineChart, MAIN_CHARTS } from '../parts/LineChart.js';
 import { Schedule } from '../parts/Schedule.js';
@@ -37,9 +47,10 @@ function Figures({ view }: { view: RunView }) {
     const [first, last] =
       view.rates.length > 0 && held.length > 1 ? [held[0], held.at(-1)] : [points[0], points.at(-1)];
     const where = first === held[0] && first !== undefined ? 'held-out problems' : 'validation problems';
-    const from = first === last ? '' : `from ${percent(first?.value)}, `;
+    const from = first === last ? '' : `from ${percent(first?.value)}`;
+    const note = [last && intervalText(last), from, `${last?.problems ?? ''} ${where}`].filter(Boolean).join(', ');
     return (
-      <Figure title={title} value={percent(last?.value)} note={last ? `${from}${where}` : 'after the first evaluation'}>
+      <Figure title={title} value={percent(last?.value)} note={last ? note : 'after the first evaluation'}>
         <Spark title={title} values={points.map(({ value }) => value)} colour={colour} />
       </Figure>
     );
@@ -119,7 +130,8 @@ function Curves({ view, events }: { view: RunView; events: RunEvent[] }) {
       ))}
       <p class="muted">
         Click a point to see the rollouts of its step. Drag to zoom in, double-click to see everything. A shade or a bar
-        is the 95 % interval of a mean over problems.
+        is the 95 % interval of a mean over problems. The test split is drawn at the step of the checkpoint that it
+        measures. In a step of the discriminator, the tests are passed by the programs that they attack.
       </p>
     </section>
   );
@@ -142,27 +154,32 @@ function Stages({ view }: { view: RunView }) {
   const { data } = useResource<StageHistory>(source.has(path) ? path : undefined, view.step);
   const { stages = [] } = data ?? {};
   if (stages.length === 0 && isOver(view)) return null; // the run had no discriminator steps
-  const most = Math.max(0, ...stages.map(({ caught, samples }) => caught / samples));
+  const rateOf = ({ caught, samples, low, high }: (typeof stages)[number]) => ({ value: caught / samples, low, high });
+  const [most, ...others] = stages.toSorted((a, b) => rateOf(b).value - rateOf(a).value);
+  const isClear = others.length > 0 && others.every((other) => isBeyondNoise(rateOf(most!), rateOf(other)));
   return (
     <Card title="Which stage's tests catch bugs">
       <Table
         label="Tests by stage"
-        head={['Tests for', 'Bugs caught', 'Valid tests', 'Samples']}
-        numbers={[3]}
-        rows={stages.map(({ stage, samples, caught, tests, valid }) => [
-          stageName(stage),
+        head={['Tests for', 'Bugs caught', '95 % interval', 'Valid tests', 'Samples', 'Steps']}
+        numbers={[4, 5]}
+        rows={stages.map((row) => [
+          stageName(row.stage),
           <>
-            <Bar share={caught / samples} kind="caught" />
-            {caught / samples === most && most > 0 && stages.length > 1 && <strong class="mark caught"> ★ most</strong>}
+            <Bar share={row.caught / row.samples} kind="caught" />
+            {row === most && isClear && <strong class="mark caught"> ★ most</strong>}
           </>,
-          <Bar share={tests === 0 ? 0 : valid / tests} kind="good" />,
-          grouped(samples),
+          intervalText(row),
+          <Bar share={row.tests === 0 ? 0 : row.valid / row.tests} kind="good" />,
+          grouped(row.samples),
+          row.steps[0] === row.steps[1] ? row.steps[0] : `${row.steps[0]} to ${row.steps[1]}`,
         ])}
         empty="A row for each stage appears after the first discriminator step."
       />
       <p class="muted">
         Counted over all steps that train the discriminator. A sample catches a bug if a valid test of it fails the
-        program.
+        program. {stages.length > 1 && !isClear && 'No stage is ahead beyond the noise. '}Stages are trained one after
+        the other, so a later stage also has a discriminator that was trained for longer.
       </p>
     </Card>
   );

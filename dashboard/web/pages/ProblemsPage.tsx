@@ -1,9 +1,9 @@
 // Problems over time: lists every group of every step under its problem. The problems that got worse come first.
 import { useState } from 'preact/hooks';
-import type { ProblemHistory, RunView } from '../../api.js';
+import type { GroupView, Point, ProblemHistory, ProblemShare, RunView } from '../../api.js';
 import { useResource } from '../data.js';
-import { decimal, percent, points, visible } from '../format.js';
-import { by, Card, Search, Show, Spark, Table } from '../parts/common.js';
+import { decimal, isBeyondNoise, percent, points, visible } from '../format.js';
+import { by, Card, LongText, Search, Show, Spark, Table } from '../parts/common.js';
 import { link } from '../route.js';
 import { resource } from '../source.js';
 
@@ -24,6 +24,8 @@ export function ProblemsPage({ view, shown }: { view: RunView; shown: string | u
 
 const OneProblem = ({ view: { id: run }, problem }: { view: RunView; problem: Problem }) => (
   <Card title={visible(problem.id)}>
+    <Text run={run} point={problem.points.at(-1)!} />
+    <Spark title="Tests passed" values={programShares(problem)} colour="generator" />
     <Table
       label="Groups of the problem"
       head={['Step', 'Role', 'Tests passed, or valid tests', 'Mean reward']}
@@ -38,26 +40,50 @@ const OneProblem = ({ view: { id: run }, problem }: { view: RunView; problem: Pr
   </Card>
 );
 
+function Text({ run, point: { step, group } }: { run: string; point: Problem['points'][number] }) {
+  const loaded = useResource<GroupView>(resource('runs', run, 'steps', step, 'groups', group));
+  return (
+    <Show of={loaded}>
+      {({ problem }) => <LongText label="Problem" text={`${problem.description}\n\n${problem.signature}`} />}
+    </Show>
+  );
+}
+
 const SHOWN = 500; // the number of problems in the table
 
 /** The shares of passed tests. Groups of tests are left out, because their shares of valid tests are not comparable. */
 const programShares = ({ points: all }: Problem): number[] =>
   all.filter(({ role }) => role === 'generator').map(({ good }) => good);
 
-function changeOf(problem: Problem): number | undefined {
-  const shares = programShares(problem);
-  return shares.length < 2 ? undefined : shares.at(-1)! - shares[0]!;
-}
+type Rate = Omit<Point, 'step'>;
 
-export function Change({ of: change }: { of: number | undefined }) {
+export const differenceOf = ({ before, after }: { before: Rate; after: Rate }): number => after.value - before.value;
+
+/** Shows a difference in colour, or in grey if it is within the noise. */
+export function Change({ of: change }: { of: { before: Rate; after: Rate } | undefined }) {
   if (change === undefined) return <>–</>;
-  const quality = change < 0 ? 'bad' : change > 0 ? 'good' : '';
+  const difference = differenceOf(change);
+  if (!isBeyondNoise(change.before, change.after))
+    return <span class="muted">{points(difference)}, within the noise</span>;
   return (
-    <span class={`mark ${quality}`}>
-      {change < 0 ? '▾' : change > 0 ? '▴' : ''} {points(change)}
+    <span class={`mark ${difference < 0 ? 'bad' : 'good'}`}>
+      {difference < 0 ? '▾' : '▴'} {points(difference)}
     </span>
   );
 }
+
+/** Shows the share of passed tests, the programs that it comes from, and their step. */
+export const GroupShare = ({ run, of }: { run: string; of: ProblemShare | undefined }) =>
+  of === undefined ? (
+    <>–</>
+  ) : (
+    <>
+      {percent(of.value)}{' '}
+      <a href={link('runs', run, 'steps', of.step, 'groups', of.group)}>
+        {of.whole}/{of.programs} programs, step {of.step}
+      </a>
+    </>
+  );
 
 function ProblemTable({ run, problems }: { run: string; problems: Problem[] }) {
   const [text, setText] = useState('');
@@ -68,18 +94,19 @@ function ProblemTable({ run, problems }: { run: string; problems: Problem[] }) {
       <div class="bar">
         <Search label="Filter" text={text} onText={setText} />
         <span class="muted" aria-live="polite">
-          {shown.length} of {problems.length} problems, by the share of tests that their programs pass
+          {shown.length} of {problems.length} problems, by the share of passed tests among those of the first and the
+          last group of programs; “3/4 programs” pass their whole suite
         </span>
       </div>
       <Table
         label="Problems"
-        head={['Problem', 'Change', 'At first', 'At last', 'Over time', 'Groups of tests']}
-        numbers={[1, 2, 3, 5]}
-        details={[4, 5]}
+        head={['Problem', 'Change', 'At first', 'At last', 'Common tests', 'Over time', 'Groups of tests']}
+        numbers={[1, 2, 3, 4, 6]}
+        details={[4, 5, 6]}
         sorted={{ column: 1, descending: false }}
         limit={SHOWN}
         rows={shown.map((problem) => {
-          const [shares, change] = [programShares(problem), changeOf(problem)];
+          const [shares, { change }] = [programShares(problem), problem];
           return [
             by(
               problem.id,
@@ -87,9 +114,10 @@ function ProblemTable({ run, problems }: { run: string; problems: Problem[] }) {
                 {visible(problem.id)}
               </a>,
             ),
-            by(change, <Change of={change} />),
-            by(shares[0], percent(shares[0])),
-            by(shares.at(-1), percent(shares.at(-1))),
+            by(change && differenceOf(change), <Change of={change} />),
+            by(change?.before.value, <GroupShare run={run} of={change?.before} />),
+            by(change?.after.value, <GroupShare run={run} of={change?.after} />),
+            by(change?.tests),
             by(shares.length, <Spark title="Tests passed" values={shares} colour="generator" />),
             by(problem.points.length - shares.length),
           ];

@@ -56,7 +56,8 @@ function StepBar({ step: { run, step, role, previous, next, ...shown } }: { step
         {neighbour(next, 'next step →')}
         <span class="muted">
           {stageName(shown.stage)}, {shown.phase}, epoch {shown.epoch} · mean reward {decimal(shown.reward)} · tests
-          passed {percent(shown.passRate)} · valid tests {percent(shown.validity)} · sequences trained: {shown.rows}
+          that the {role === 'generator' ? '' : 'attacked '}programs pass: {percent(shown.passRate)} · valid tests{' '}
+          {percent(shown.validity)} · sequences trained: {shown.rows}
         </span>
       </p>
     </>
@@ -180,7 +181,7 @@ function GroupRow({ view, group, isShown }: GroupRowProps) {
               <span class="muted">{sample.empty ? 'nothing to run' : `${sample.good}/${sample.of} ${what}`}</span>
             </>
           );
-          const classes = `sample ${outcomeClass(sample.outcome)} ${isShown(sample) ? '' : 'faint'}`;
+          const classes = `sample ${outcomeClass(sample.outcome, sample.reward)} ${isShown(sample) ? '' : 'faint'}`;
           return (
             <li key={sample.sample} class={classes}>
               {source.has(resource(...path)) ? (

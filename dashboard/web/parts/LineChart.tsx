@@ -32,7 +32,7 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
   const scheme = useColourScheme();
   const [spoken, setSpoken] = useState('');
   const isVisible = useVisibility(place);
-  // a page has dozens of charts, so a chart is drawn and updated only if it is on the screen or printed
+  // a page has dozens of charts, so a chart off the screen waits until the browser is idle, or prints
   const draw = (): uPlot => {
     const element = place.current!;
     plot.current ??= new uPlot(optionsOf(props, element), alignedData(props.current.chart), element);
@@ -45,7 +45,9 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
     observer.observe(element);
     window.addEventListener('beforeprint', draw);
+    const idle = window.requestIdleCallback?.(draw);
     return () => {
+      if (idle) window.cancelIdleCallback(idle);
       window.removeEventListener('beforeprint', draw);
       observer.disconnect();
       plot.current?.destroy();
@@ -110,8 +112,9 @@ const format = ({ percent: isRate }: Chart, value: number | undefined | null): s
 
 /** The value of a point and its interval. */
 function textOf(chart: Chart, point: Point | undefined): string {
-  const interval = point?.interval === undefined ? '' : ` ± ${format(chart, point.interval)}`;
-  return `${format(chart, point?.value)}${interval}`;
+  const { value, low, high } = point ?? {};
+  const interval = low === undefined ? '' : ` (${format(chart, low)} to ${format(chart, high)})`;
+  return `${format(chart, value)}${interval}`;
 }
 
 const spokenValues = (chart: Chart, step: number): string =>
@@ -206,7 +209,7 @@ const stepRange =
   };
 
 const MARGIN = 0.04; // space that keeps points at 0 % and 100 % whole
-const boundsOf = ({ value, interval = 0 }: Point): [low: number, high: number] => [value - interval, value + interval];
+const boundsOf = ({ value, low = value, high = value }: Point): [low: number, high: number] => [low, high];
 
 /** Leaves room for the intervals. Limits the axis of a rate, which uPlot would extend far beyond 100 %. */
 const valueRange =
@@ -215,7 +218,6 @@ const valueRange =
     if (chart.percent && least === most) return [0, 1];
     const ends = chart.lines.flatMap(({ points }) => points.flatMap(boundsOf));
     const [low, high] = uPlot.rangeNum(Math.min(least, ...ends), Math.max(most, ...ends), 0.1, true);
-    // an interval may extend below 0 % or above 100 %
     return chart.percent ? [Math.max(low!, -MARGIN), Math.min(high!, 1 + MARGIN)] : [low, high];
   };
 
@@ -262,7 +264,7 @@ function drawIntervals(plot: uPlot, lines: readonly Line[], colour: (name: strin
         ctx.lineTo(...at(point, 1));
       }
       ctx.stroke();
-    } else if (line.points.some(({ interval }) => interval !== undefined)) {
+    } else if (line.points.some(({ low }) => low !== undefined)) {
       ctx.globalAlpha = 0.14;
       for (const point of line.points) ctx.lineTo(...at(point, 0));
       for (const point of line.points.toReversed()) ctx.lineTo(...at(point, 1));

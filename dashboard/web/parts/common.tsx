@@ -1,6 +1,6 @@
 // Small components that all pages use.
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Loaded } from '../data.js';
 import { percent, visible } from '../format.js';
 import { link } from '../route.js';
@@ -62,13 +62,23 @@ export const Card = ({ title, children }: { title: ComponentChildren; children: 
   </section>
 );
 
-/** A region that scrolls sideways on small screens. */
+/** A region that scrolls sideways on small screens, and says so. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  const place = useRef<HTMLElement>(null);
+  const [isCut, setCut] = useState(false);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setCut(place.current!.scrollWidth > place.current!.clientWidth));
+    observer.observe(place.current!);
+    return () => observer.disconnect();
+  }, []);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-    <section class="scroll" tabIndex={0} aria-label={label}>
-      {children}
-    </section>
+    <>
+      {isCut && <p class="muted hint">More to the right: scroll sideways →</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
+      <section ref={place} class="scroll" tabIndex={0} aria-label={label}>
+        {children}
+      </section>
+    </>
   );
 }
 
