@@ -41,7 +41,7 @@ export interface Sharing<I, O> {
   /** Calls the activity itself, on one worker. */
   again(input: I): Promise<O>;
   call: Call;
-  config: Pick<RunConfig, 'ppo'>;
+  ppo?: RunConfig['ppo'] | undefined; // set if the work trains
   shards: readonly Shard[];
   /** Runs the work of all shards at the same time. */
   perShard<T>(work: (shard: Shard) => Promise<T>): Promise<T[]>;

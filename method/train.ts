@@ -123,9 +123,9 @@ export const updatePolicy = result<UpdatePolicyInput, UpdatePolicyOutput>('updat
   queue: 'gpu',
   needs: 'engine',
   /** A history has room for a limited number of shared minibatches. `updatePolicy` computes the others. */
-  async share({ again, call, perShard, shards, config }, { rows = 0, ...input }) {
+  async share({ again, call, perShard, shards, ppo }, { rows = 0, ...input }) {
     const { run, ...update } = input;
-    const count = Math.min(countMinibatches(rows, config.ppo), countSharedMinibatches(shards.length));
+    const count = Math.min(countMinibatches(rows, ppo!), countSharedMinibatches(shards.length));
     for (let minibatch = 0; minibatch < count; minibatch++) {
       const times = await perShard((shard) => call(computeGradients, { run, update, minibatch, shard }));
       const seconds = Math.max(...times.map((each) => each.seconds));

@@ -1,5 +1,6 @@
 // Measures a checkpoint or a base model on held-out problems: several chains of each problem, tests for one of them, and
 // tests for a program of the base model.
+import { compose } from '../core/base/compose.js';
 import type { Ref } from '../core/base/ref.js';
 import type { Chain, TestBatch } from '../core/schema/chain.js';
 import type { Rejected } from '../core/schema/problem.js';
@@ -12,13 +13,14 @@ import { executeSuite } from '../method/judge.js';
 import { prepareSolving } from '../method/prepare.js';
 import { generateChains, generateTests } from '../method/sample.js';
 import { unwrapFailure } from './failures.js';
-import { temporalCall } from './layers.js';
+import { shared, temporalCall } from './layers.js';
 
 /**
  * The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations, and tests
  * by the discriminator. Without a checkpoint, it measures a base model.
  */
 export interface EvaluateCheckpointInput extends SolveProblemsInput {
+  part?: number; // sample about this many programs in one activity, so that an interruption costs little; default: all
   gateOf?: string | undefined; // id of the run whose health gate says which problems to leave out; default: the run of the checkpoint
 }
 
@@ -39,6 +41,10 @@ export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
 const SAMPLES = 5; // chains of each problem
 const MUTANTS = 20; // the most mutants of each reference
 
+/** Samples problems in parts, each stored when it is done. Several workers share them. */
+const inParts = (call: Call, parts: number): Call =>
+  compose(shared(parts, (calls) => Promise.all(calls.map((sample) => sample()))))(call);
+
 export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): Promise<EvaluateCheckpointResult> {
   try {
     return await measure(temporalCall(), input);
@@ -47,14 +53,18 @@ export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): P
   }
 }
 
-export async function measure(call: Call, input: EvaluateCheckpointInput): Promise<EvaluateCheckpointResult> {
+export async function measure(
+  call: Call,
+  { part, ...input }: EvaluateCheckpointInput,
+): Promise<EvaluateCheckpointResult> {
   const { samples = SAMPLES, seed = 0, tests: writes = true, gateOf = input.checkpoint?.runId } = input;
   const prepared = await call(prepareSolving, { ...input, seed, gateOf, measures: true });
   const { run, stages, generator, discriminator, problems, skipped } = prepared;
   const temperature = input.temperature ?? prepared.temperature;
   const batch = { kind: 'solve', samples, temperature } as const;
   const chosen = { run, batch, stages, ...generator, ...(writes && { tests: { samples: 1, ...discriminator } }) };
-  const own = await call(generateChains, chosen);
+  const parts = part ? Math.ceil((problems * samples) / part) : 1;
+  const own = await inParts(call, Math.min(parts, problems))(generateChains, chosen);
   const attack = writes ? await attackOnBase() : undefined;
   const { chains, tests } = own;
   const shared = { run, per: 'problem', chains } as const;

@@ -66,15 +66,15 @@ export type RunShards = <T>(calls: (() => Promise<T>)[]) => Promise<T[]>;
  * Shards run as activities of their own, on whichever workers are free. Then the ordinary activity joins what they stored, and
  * computes what is missing. So the results are those of one worker, bit for bit, whatever happens to the workers.
  */
-export function shared(config: Pick<RunConfig, 'engine' | 'ppo'>, together: RunShards): Layer {
-  const shards = shardsOf(config.engine.shards);
+export function shared(count: number, together: RunShards, ppo?: RunConfig['ppo']): Layer {
+  const shards = shardsOf(count);
   const perShard = <T>(work: (shard: Shard) => Promise<T>): Promise<T[]> =>
     together(shards.map((shard) => () => work(shard)));
   return (next) => {
     if (shards.length === 1) return next;
     const call: Next = (activity, input, destination) => {
       const again = (own: typeof input) => next(activity, own);
-      if (activity.share) return activity.share({ call: next, again, config, shards, perShard }, input);
+      if (activity.share) return activity.share({ call: next, again, ppo, shards, perShard }, input);
       return activity.sharesParts ? activity.run!(call, input) : next(activity, input, destination);
     };
     return call;

@@ -106,4 +106,4 @@ export interface RunContext extends RunHost {
 
 /** Calls whose model work is spread over the workers that the configuration asks for. */
 export const modelCall = ({ call, runShards }: RunHost, { config }: Pick<RunState, 'config'>, step?: string): Call =>
-  shared(config, runShards)(call(step));
+  shared(config.engine.shards, runShards, config.ppo)(call(step));

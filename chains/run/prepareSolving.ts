@@ -140,6 +140,7 @@ async function solvingConfig(
   const fields = {
     problems: input.source ?? 'tiny',
     ...(input.model === undefined ? {} : { model: input.model }),
+    ...(input.prompts && { prompts: input.prompts }),
     ...(input.templateArguments && { templateArguments: input.templateArguments }),
     ...(input.seed === undefined ? {} : { seed: input.seed }),
     ...(input.quantization && { engine: { quantization: input.quantization } }),

@@ -45,10 +45,11 @@ async function openSampling(scope: Scope, input: GenerateReasoningInput) {
     maxNewTokens: config.sampling.maxNewTokens,
     ...(isTraining ? {} : samplingFilters(config)),
   };
+  const heartbeat = (details: unknown): void => scope.heartbeat({ ...(details as object), shard: input.shard });
   return {
     role,
     batchKey: deriveKey(...batchPath(input.batch, config)),
-    sample: (rows: SamplingRow[]) => sampleTurns(scope, { engine, chat, sampler }, rows, options),
+    sample: (rows: SamplingRow[]) => sampleTurns({ ...scope, heartbeat }, { engine, chat, sampler }, rows, options),
   };
 }
 

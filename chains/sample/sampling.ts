@@ -51,8 +51,9 @@ export function stagePrompt(
   stage: Stage,
 ): number[] {
   const last = turns.at(-1);
-  if (!last) return chat.openingTokens(PROMPTS[prompts].opening(problem, stage));
-  return chat.continuationTokens(PROMPTS[prompts].continuation(problem, stage), endTokenOf(last));
+  const { opening, begun, continuation } = PROMPTS[prompts];
+  if (!last) return chat.openingTokens(opening(problem, stage), begun);
+  return chat.continuationTokens(continuation(problem, stage), endTokenOf(last));
 }
 
 /** The input for sampling the next turn of each chain: its prompt and its random key. */
@@ -117,6 +118,11 @@ export async function sampleTurns(
     const whole = promptOf(turns, prompt);
     return { prompt: whole, key, ...(sampled.length > 0 ? { sampled } : {}) };
   });
+  let written = 0;
+  const onProgress = (more: number): void => {
+    written += more;
+    scope.heartbeat({ tokens: written });
+  };
   const room = ({ prompt }: GenerateRequest): boolean => prompt.length < contextLength;
   const sampled = asked.filter(room);
   const answers =
@@ -126,7 +132,7 @@ export async function sampleTurns(
           ...options,
           stopTokens: chat.endTokens(),
           signal: scope.signal,
-          onProgress: (tokens) => scope.heartbeat({ tokens }),
+          onProgress,
         });
   let next = 0;
   let tokens = 0;

@@ -45,9 +45,12 @@ interface Flags extends SessionFlags, ModelFlags, ReadingFlags {
   samples?: number;
   temperature?: number;
   stages?: Stage[];
+  prompt?: 'evalplus';
   tests?: boolean;
   out?: string;
 }
+
+const PART = 64; // programs that are sampled in one activity
 
 interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, Omit<CountAnswersOutput, 'problems'> {
   name: string;
@@ -75,6 +78,12 @@ export function addEvaluate(program: Command): void {
       number({ from: 0 }),
     )
     .addOption(stagesOption("those of the checkpoint's run; 5 of a public model"))
+    .addOption(
+      new Option(
+        '--prompt <style>',
+        'ask as EvalPlus does for its published scores, which are greedy: use it with --temperature 0',
+      ).choices(['evalplus']),
+    )
     .option('--tests', 'measure the tests of a model, too, which takes several times as long')
     .option('--no-tests', 'measure programs only; the default of a model without a checkpoint')
     .option('-o, --out <file>', 'also write the programs, as JSON lines {task_id, solution} that EvalPlus reads')
@@ -127,7 +136,7 @@ async function chooseOther(
 async function inputOf(
   store: Store,
   chosen: readonly ChosenModel[],
-  { problems, split, limit, samples, temperature, stages, tests, ...reading }: Flags,
+  { problems, split, limit, samples, temperature, stages, prompt, tests, ...reading }: Flags,
   note: Output['note'],
 ): Promise<EvaluateCheckpointInput & { source: string }> {
   const runId = chosen.find(({ input }) => input.checkpoint)?.input.checkpoint?.runId;
@@ -135,14 +144,18 @@ async function inputOf(
   const named = problems ?? config?.problems;
   if (named === undefined)
     throw new GauntletError('BAD_INPUT', `--problems: name the problems that ${chosen[0]!.name} is measured on`);
+  if (prompt && stages && stages.length > 1)
+    throw new GauntletError('BAD_INPUT', '--prompt evalplus asks for code only: leave --stages out');
   const source = await noteProblems(sourceWith(named, reading), note);
   return {
     ...heldOut(config?.problems, source, split),
     gateOf: runId, // the same problems for the model that `--against` names
     samples: samples ?? (temperature === 0 ? 1 : 5),
     limit,
+    part: PART,
     temperature: temperature ?? config?.evaluation.temperature,
     ...(stages && { stages }),
+    ...(prompt && { prompts: prompt, stages: [5] }),
     ...(!(tests ?? runId !== undefined) && { tests: false }),
   };
 }

@@ -1,9 +1,14 @@
 // Says what the activities of a workflow do while a command waits for its result.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import type { temporal } from '@temporalio/proto';
+import type { Shard } from '../../core/run/shards.js';
+import { duration } from '../terminal/output.js';
 import { describeExecution, heldActivities, heldText } from './executions.js';
 
 const EVERY_MS = 2000;
+const SPEED_EVERY_MS = 30_000; // how often the speed of sampling is noted
 const NOTED_FROM = 3; // the attempt from which on a failing activity is noted; many faults are over before
 
 const STEPS: Record<string, string> = {
@@ -35,6 +40,7 @@ async function watchActivities(watch: ActivityWatch, signal: AbortSignal): Promi
   const { client, id, note, steps = false, everyMs = EVERY_MS } = watch;
   const noted = new Set<string>();
   let step: string | undefined;
+  const speedOf = samplingSpeed();
   for (;;) {
     await sleep(everyMs, undefined, { signal });
     const execution = await describeExecution(client, id).catch(() => undefined); // the caller reports an outage
@@ -45,6 +51,8 @@ async function watchActivities(watch: ActivityWatch, signal: AbortSignal): Promi
       note(next);
       step = next;
     }
+    const speed = steps && (await sampledOf(client, pending).then(speedOf));
+    if (speed) note(`${step}: ${speed}`);
     for (const held of await heldActivities(client, execution)) {
       const key = `${execution.runId} ${held.activity?.id}`;
       if (held.paused || held.attempt < NOTED_FROM || noted.has(key)) continue;
@@ -52,4 +60,44 @@ async function watchActivities(watch: ActivityWatch, signal: AbortSignal): Promi
       note(heldText(id, held));
     }
   }
+}
+
+/** What the heartbeat of a sampling activity says. */
+interface Sampled {
+  tokens: number;
+  shard?: Shard;
+}
+
+async function sampledOf(
+  client: Client,
+  pending: readonly temporal.api.workflow.v1.IPendingActivityInfo[],
+): Promise<Sampled | undefined> {
+  const payloads = pending.find(({ heartbeatDetails }) => heartbeatDetails)?.heartbeatDetails?.payloads;
+  const details = await decodeFromPayloadsAtIndex<Sampled | null>(client.options.loadedDataConverter, 0, payloads);
+  return details && 'tokens' in details ? details : undefined;
+}
+
+/** Describes the speed and the time that is left, if the last description is old enough. The time is known after the first part. */
+export function samplingSpeed(now = Date.now): (sampled: Sampled | undefined) => string | undefined {
+  let first: { at: number; tokens: number } | undefined; // of the current part
+  let notedAt = now();
+  let begun: { at: number; index: number } | undefined; // the first part that was seen
+  let index = -1;
+  return (sampled) => {
+    if (sampled === undefined) return undefined;
+    const { tokens, shard = { index: 0, of: 1 } } = sampled;
+    const at = now();
+    if (first === undefined || shard.index !== index || tokens < first.tokens) first = { at, tokens };
+    index = shard.index;
+    begun ??= { at, index };
+    if (at - notedAt < SPEED_EVERY_MS || at === first.at) return undefined;
+    notedAt = at;
+    const done = index - begun.index;
+    const left = ((at - begun.at) / 1000 / done) * (shard.of - index);
+    return [
+      ...(shard.of > 1 ? [`part ${index + 1} of ${shard.of}`] : []),
+      `${Math.round(((tokens - first.tokens) * 1000) / (at - first.at))} tokens/s`,
+      ...(done > 0 ? [`about ${duration(left)} left`] : []),
+    ].join(', ');
+  };
 }

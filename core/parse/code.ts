@@ -34,6 +34,7 @@ const PYTHON = /^(?:i?py(?:thon)?[23]?|pycon|python-repl)?$/;
 const AROUND = /^(?:markdown|md|text)?$/;
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
 const MAIN = 'main'; // the entry of whole programs
+const EVALPLUS_END = /\n(?:```(?:\n|$)|if __name__|def main\(|print\()/; // where EvalPlus stops sampling
 const MAX_PARSED = 20_000;
 const MAX_TRIED = 20; // the most blocks or lines that are tried
 const MAX_DEPTH = 3; // blocks within blocks
@@ -49,6 +50,7 @@ interface Block {
 export function extractCode(text: string, style: PromptStyle, entry?: string): string {
   if (style === 'tiny') return text.trimEnd(); // the shipped model answers with the bare program
   const source = text.replace(/\r\n?/g, '\n');
+  if (style === 'evalplus') return source.split(EVALPLUS_END)[0]!.trimEnd(); // its prompt has opened the block
   const thought = source.lastIndexOf('</think>');
   const answer = thought < 0 ? '' : programIn(source.slice(thought + '</think>'.length), entry);
   return (answer || programIn(source, entry)).trimEnd();

@@ -39,6 +39,8 @@ export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestReq
 interface PromptRules {
   /** The conversation before the generator's first answer. By default, a chain that starts with stage 5 has no reasoning. */
   opening(problem: PromptProblem, first?: Stage, isCodeOnly?: boolean): Message[];
+  /** What the generator's first answer begins with. */
+  begun?: string;
   /** The user turn that requests the next stage of a chain. */
   continuation(problem: PromptProblem, stage: Stage): Content;
   /** A new conversation for one stage. Without `work`, the discriminator writes tests without seeing a program. */
@@ -170,4 +172,17 @@ const tiny: PromptRules = {
   ],
 };
 
-export const PROMPTS: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny };
+/** The prompts of EvalPlus, word for word (evalplus/provider/utility.py, Apache-2.0), because scores depend on them. */
+const evalplus: PromptRules = {
+  ...instruct,
+  opening: ({ description }) => [
+    {
+      role: 'user',
+      content: `Please provide a self-contained Python script that solves the following problem in a markdown code block:\n\`\`\`\n${description.trim()}\n\`\`\`\n`,
+    },
+  ],
+  begun:
+    'Below is a Python script with a self-contained function that solves the problem and passes corresponding tests:\n```python\n',
+};
+
+export const PROMPTS: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny, evalplus };

@@ -26,6 +26,9 @@ const stagesSchema = z
   );
 
 /** The stages of a chain. */
+/** `tiny` is for the shipped model. `evalplus` is the protocol of the published scores on HumanEval and MBPP, and for code only. */
+export const promptsSchema = z.enum(['tiny', 'instruct', 'evalplus']);
+
 export const chainStagesSchema = stagesSchema.refine((stages) => stages.at(-1) === 5, 'must end with 5, the code');
 
 const loraSchema = z.strictObject({
@@ -140,7 +143,7 @@ const fieldsSchema = z.strictObject({
   problems: z.string().default('tiny'), // 'tiny', 'nested' or 'steps' (built in), 'steps:3', 'steps:1-2', or a problem file
   reference: z.literal('none').optional(), // the sampled programs vote on generated tests; absent: references judge them
   healthGate: z.union([z.boolean(), z.literal('again')]).default(true), // leave out problems whose reference fails its own tests; again: ignore stored verdicts
-  prompts: z.enum(['tiny', 'instruct']).default('instruct'),
+  prompts: promptsSchema.default('instruct'),
   mode: z.enum(['two-adapters', 'unified']).default('two-adapters'), // unified: one adapter plays both roles
   stages: chainStagesSchema.default([...STAGES]),
   schedule: z

@@ -1,6 +1,6 @@
 // The input of the workflow solveProblems.
 import { z } from 'zod';
-import { chainStagesSchema, QUANTIZATIONS, templateArgumentsSchema } from './config.js';
+import { chainStagesSchema, promptsSchema, QUANTIZATIONS, templateArgumentsSchema } from './config.js';
 import { SPLITS } from './problem.js';
 
 export const solveProblemsInputSchema = z.strictObject({
@@ -11,6 +11,7 @@ export const solveProblemsInputSchema = z.strictObject({
   model: z.string().optional(),
   quantization: z.enum(QUANTIZATIONS).optional(), // of the weights; default: the preset's or the run's
   stages: chainStagesSchema.optional(), // the stages of a chain; default: the preset's or the run's
+  prompts: promptsSchema.optional(), // default: the preset's or the run's
   templateArguments: templateArgumentsSchema.optional(), // default: the preset's or the run's
   /** Absent: the base model. `name`: 'best', 'latest' or a checkpoint's name. */
   checkpoint: z.strictObject({ runId: z.string(), name: z.string() }).optional(),

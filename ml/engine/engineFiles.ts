@@ -48,7 +48,7 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
       return format;
     };
     return {
-      openingTokens: (messages) => open().openingTokens(messages),
+      openingTokens: (messages, begun) => open().openingTokens(messages, begun),
       continuationTokens: (content, endToken) => open().continuationTokens(content, endToken),
       endTokens: () => open().endTokens(this.model.eosTokens),
       answerTokens: (text) => open().answerTokens(text, open().endTokens(this.model.eosTokens)),

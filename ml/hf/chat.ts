@@ -42,8 +42,8 @@ export class ChatFormat {
     }
   }
 
-  openingTokens(messages: ChatMessage[]): number[] {
-    return this.tokenizer.encodeProtected(this.render(messages));
+  openingTokens(messages: ChatMessage[], begun = ''): number[] {
+    return this.tokenizer.encodeProtected(`${this.render(messages)}${this.tokenizer.protect(begun)}`);
   }
 
   /**

@@ -30,6 +30,27 @@ describe('the evaluation of a checkpoint', () => {
     assert.equal(rate(trained), results.reduce((sum, { solved }) => sum + solved, 0) / 36);
   });
 
+  it('gives the same programs in parts, and repeats only the part that was interrupted', async () => {
+    const input = { checkpoint, samples: 2, temperature: 1 };
+    const whole = await measure(acts, input);
+    const sampled: unknown[] = [];
+    const failing: Activities = {
+      ...acts,
+      async sampleChains(given) {
+        sampled.push(given.shard);
+        if (sampled.length === 3) throw new Error('killed');
+        return acts.sampleChains(given);
+      },
+    };
+    await assert.rejects(measure(failing, { ...input, part: 4 }), /killed/);
+    const { results, artifacts } = await measure(acts, { ...input, part: 4 });
+    assert.deepEqual([results, artifacts.chains], [whole.results, whole.artifacts.chains]);
+    assert.deepEqual(
+      sampled,
+      [0, 1, 2].map((index) => ({ index, of: 3 })),
+    );
+  });
+
   it('draws a limited number of problems at random', async () => {
     const { results } = await measure(acts, { checkpoint, samples: 1, limit: 3 });
     const ids = (await world.deps.store.getJson(results)).map(({ id }) => id);

@@ -148,7 +148,7 @@ describe('a run whose batches are divided into shards', () => {
     assert.equal(countSharedMinibatches(shards), 5);
     const { ppo } = resolveConfig(config);
     const host = localHost(callOf(watching));
-    const call = sharing({ engine: { shards } as never, ppo }, host.runShards)(host.call());
+    const call = sharing(shards, host.runShards, ppo)(host.call());
     const calm = await trained(await world(), config);
     assert.deepEqual(await trained(worlds[0]!, config, watching, { call: () => call }), calm);
     assert.equal(Math.max(...shared), 4);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
-import { notingActivities } from '../../cli/run/activityNotes.js';
+import { notingActivities, samplingSpeed } from '../../cli/run/activityNotes.js';
 
 interface Pending {
   id: string;
@@ -73,5 +73,30 @@ describe('notingActivities', () => {
   it('passes the failure of the work on', async () => {
     const watch = { client: {} as Client, id: 'run', note: assert.fail };
     await assert.rejects(notingActivities(Promise.reject(new Error('the run failed')), watch), /the run failed/);
+  });
+});
+
+describe('the speed of sampling', () => {
+  it('is noted every half minute, with the time that is left after the first part', () => {
+    let now = 0;
+    const speed = samplingSpeed(() => now);
+    const at = (seconds: number, index: number, tokens: number) => {
+      now = 1000 * seconds;
+      return speed({ tokens, shard: { index, of: 3 } });
+    };
+    const lines = [at(0, 0, 0), at(10, 0, 1000), at(40, 0, 4000), at(60, 0, 6000), at(62, 1, 100), at(90, 1, 2900)];
+    assert.deepEqual(lines, [
+      ...[undefined, undefined, 'part 1 of 3, 100 tokens/s', undefined, undefined],
+      'part 2 of 3, 100 tokens/s, about 3 min 00 s left',
+    ]);
+    assert.equal(speed(undefined), undefined);
+  });
+
+  it('is that of the whole work if it has no parts', () => {
+    let now = 0;
+    const speed = samplingSpeed(() => now);
+    speed({ tokens: 5 });
+    now = 50_000;
+    assert.equal(speed({ tokens: 5005 }), '100 tokens/s');
   });
 });

@@ -16,6 +16,18 @@ describe('extractCode', () => {
     assert.equal(extractCode(answer, 'instruct'), PROGRAM);
   });
 
+  it('ends an answer where EvalPlus stops sampling', () => {
+    const program = 'def f(x):\n    return x';
+    for (const rest of [
+      '\n```',
+      '\n```\nThis works:\n```python\nf(1)\n```',
+      "\nif __name__ == '__main__':\n    f(1)",
+      '\nprint(f(1))',
+      '',
+    ])
+      assert.equal(extractCode(program + rest, 'evalplus', 'f'), program, rest);
+  });
+
   it('accepts an unclosed block', () => {
     assert.equal(extractCode(`\`\`\`python\n${PROGRAM}`, 'instruct'), PROGRAM);
   });

@@ -31,6 +31,21 @@ describe('the stages of a chain', () => {
   });
 });
 
+describe('the prompts of EvalPlus', () => {
+  it('are those of its provider for chat models', () => {
+    const { opening, begun } = PROMPTS.evalplus;
+    const [message, ...others] = opening(problem, 5);
+    const [ask, work] = textOf(message!.content).split(/(?<=:\n)/);
+    assert.deepEqual([message!.role, others.length], ['user', 0]);
+    assert.equal(
+      ask,
+      'Please provide a self-contained Python script that solves the following problem in a markdown code block:\n',
+    );
+    assert.equal(work, `\`\`\`\n${problem.description}\n\`\`\`\n`);
+    assert.match(begun!, /^Below is a Python script .* passes corresponding tests:\n```python\n$/);
+  });
+});
+
 describe('instruct prompts', () => {
   it('show the generator the problem, the signature and one stage at a time', () => {
     const opening = PROMPTS.instruct.opening(problem);

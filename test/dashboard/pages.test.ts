@@ -135,7 +135,7 @@ describe(`the pages in a browser${skipped}`, () => {
   it("say on the overview which stage's tests catch most bugs, and how the run is doing", async () => {
     await page.goto(`${dashboard.url}#/runs/run`);
     const stages = page.getByRole('region', { name: 'Tests by stage' });
-    await stages.getByRole('row', { name: /^stage 5 [\d.]+ % .*[\d.]+ % \d+$/ }).waitFor();
+    await stages.getByRole('row', { name: /^stage 5 [\d.]+ % .*[\d.]+ to [\d.]+ % [\d.]+ % \d+ \d+/ }).waitFor();
     assert.equal(await page.locator('.tiles .figure').count(), 6);
     await page.getByText('No alarm, no warning and no failure so far.').waitFor();
     const [band, plot] = [page.locator('.schedule'), page.locator('.plot .u-over').first()];
@@ -154,6 +154,7 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.getByRole('heading', { name: /^Problems lost \d+$/ }).waitFor();
     await page.getByRole('heading', { name: /^Problems gained \d+$/ }).waitFor();
     await page.getByRole('heading', { name: 'Which is better' }).waitFor();
+    await page.getByText('First differences').click(); // folded: two seeds differ from the first step on
     await page.getByRole('heading', { name: 'Tokens: step 1, discriminator' }).waitFor();
     const inputs = page.getByRole('region', { name: 'Inputs that differ' }).getByRole('row', { name: /^seed / });
     assert.deepEqual(await inputs.getByRole('cell').allTextContents(), ['3', '1']);

@@ -2,7 +2,7 @@
 // inputs that differ.
 import type { Chart, DiffView, Point } from '../../api.js';
 import { useResource } from '../data.js';
-import { decimal, intervalText, percent, stageName, visible } from '../format.js';
+import { decimal, intervalText, isBeyondNoise, percent, stageName, visible } from '../format.js';
 import { Card, Details, LongText, Show, Table } from '../parts/common.js';
 import { LineChart, MAIN_CHARTS } from '../parts/LineChart.js';
 import { link } from '../route.js';
@@ -80,7 +80,13 @@ function Better({ view: { runs, charts } }: { view: DiffView }) {
               {percent(rate.value)} <span class="muted">{intervalText(rate)}</span>
             </>
           );
-          return [title, shown(one), shown(two), <Change of={{ before: one, after: two }} />];
+          const difference = (
+            <>
+              <Change of={{ before: one, after: two }} />
+              {!isBeyondNoise(one, two) && <span class="noise">, within the noise</span>}
+            </>
+          );
+          return [title, shown(one), shown(two), difference];
         })}
         empty="Rates appear when both sides have an evaluation."
       />
@@ -126,7 +132,8 @@ function Problems({ view: { runs, problems } }: { view: DiffView }) {
     <>
       <p class="muted">
         {problems.length} problems were sampled on both sides in the common steps: the share of passed tests among those
-        that both last groups of programs had.
+        that both last groups of programs had. 3/4: three of four programs pass their whole suite. Grey: within the
+        noise.
       </p>
       <div class="columns">
         {table(

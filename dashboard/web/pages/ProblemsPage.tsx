@@ -63,8 +63,7 @@ export const differenceOf = ({ before, after }: { before: Rate; after: Rate }): 
 export function Change({ of: change }: { of: { before: Rate; after: Rate } | undefined }) {
   if (change === undefined) return <>–</>;
   const difference = differenceOf(change);
-  if (!isBeyondNoise(change.before, change.after))
-    return <span class="muted">{points(difference)}, within the noise</span>;
+  if (!isBeyondNoise(change.before, change.after)) return <span class="noise">{points(difference)}</span>;
   return (
     <span class={`mark ${difference < 0 ? 'bad' : 'good'}`}>
       {difference < 0 ? '▾' : '▴'} {points(difference)}
@@ -80,7 +79,7 @@ export const GroupShare = ({ run, of }: { run: string; of: ProblemShare | undefi
     <>
       {percent(of.value)}{' '}
       <a href={link('runs', run, 'steps', of.step, 'groups', of.group)}>
-        {of.whole}/{of.programs} programs, step {of.step}
+        {of.whole}/{of.programs}, step {of.step}
       </a>
     </>
   );
@@ -95,7 +94,7 @@ function ProblemTable({ run, problems }: { run: string; problems: Problem[] }) {
         <Search label="Filter" text={text} onText={setText} />
         <span class="muted" aria-live="polite">
           {shown.length} of {problems.length} problems, by the share of passed tests among those of the first and the
-          last group of programs; “3/4 programs” pass their whole suite
+          last group of programs; 3/4: three of four programs pass their whole suite. Grey: within the noise
         </span>
       </div>
       <Table

@@ -67,8 +67,9 @@ export function Scroll({ label, children }: { label: string; children: Component
   const place = useRef<HTMLElement>(null);
   const [isCut, setCut] = useState(false);
   useEffect(() => {
-    const observer = new ResizeObserver(() => setCut(place.current!.scrollWidth > place.current!.clientWidth));
-    observer.observe(place.current!);
+    const element = place.current!;
+    const observer = new ResizeObserver(() => setCut(element.scrollWidth > element.clientWidth));
+    observer.observe(element);
     return () => observer.disconnect();
   }, []);
   return (
