@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { GauntletError } from '../../core/base/errors.js';
 import { type RecordedWarning, recordedWarnings, warningText } from '../../core/run/answerShares.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
+import type { RunProgress } from '../../core/schema/run.js';
 import { readEnvironments } from '../../store/environments.js';
 import { openStore } from '../../store/openStore.js';
 import { RESULT, readMetrics } from '../../store/runs.js';
@@ -11,11 +12,13 @@ import type { Store } from '../../store/store.js';
 import { jsonOption } from '../input/options.js';
 import { heldText, inWords } from '../run/executions.js';
 import { hasServer, type Session, type SessionFlags, withSession, withStore } from '../run/session.js';
-import { heldState, type RunStatus, STORED, statusOfRun } from '../run/status.js';
+import { heldState, needOf, type RunStatus, STORED, statusOfRun } from '../run/status.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { createOutput, tableText } from '../terminal/output.js';
-import { attentionOf, progressLine, warningLine, warningsIn } from '../terminal/progress.js';
+import { attentionOf, progressLine, reasonText, warningLine, warningsIn, wayAfter } from '../terminal/progress.js';
 import { resultTable } from '../terminal/results.js';
+
+const REASON = 60; // the most characters of a reason in the list; the status of the run has the rest
 
 export function addStatus(program: Command): void {
   const command = program
@@ -79,6 +82,7 @@ interface ListedRun {
   status: string;
   started?: string;
   finished?: boolean; // only set for a run that only the store knows
+  attention?: Pick<RunProgress, 'state' | 'failure'>; // only set for a run that waits or has failed
 }
 
 async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
@@ -90,29 +94,39 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
       later.started = started; // the list is latest first: this execution was continued or started again
       continue;
     }
+    const attention = await attentionIn(store, run.workflowId, run.status.name);
     const held = heldState(run);
     const status = held === undefined ? run.status.name : `RUNNING (${held})`;
-    runs.set(run.workflowId, { id: run.workflowId, status, started });
+    runs.set(run.workflowId, { id: run.workflowId, status, started, ...attention });
   }
   for (const id of await store.listRuns()) {
     if (runs.has(id)) continue;
     const finished = (await store.runFileUsedAt(id, RESULT)) !== undefined;
     const [started] = (await environmentsOf(store, id)).map(({ at }) => at).sort(); // file times change when a store is copied
-    runs.set(id, { id, status: STORED, started, finished });
+    const attention = finished ? {} : await attentionIn(store, id, STORED);
+    runs.set(id, { id, status: STORED, started, finished, ...attention });
   }
   return [...runs.values()];
+}
+
+async function attentionIn(store: Store, id: string, status: string): Promise<Pick<ListedRun, 'attention'>> {
+  const need = await needOf(store, id, status);
+  return need === undefined ? {} : { attention: { state: need.state, failure: need.failure } };
 }
 
 function runTable(runs: ListedRun[]): string {
   if (runs.length === 0) return `no runs yet: start one with ${commandLine('train --watch')}`;
   return tableText(
-    ['run', 'status', 'started'],
-    runs.map(({ id, status, started, finished }) => {
-      const end = finished === undefined ? '' : finished ? ', finished' : ', not finished';
-      return [id, `${inWords(status)}${end}`, started === undefined ? '–' : localTime(started)];
+    ['run', 'status', 'started', 'reason'],
+    runs.map(({ id, status, started, finished, attention }) => {
+      const end = finished === undefined ? '' : `, ${finished ? 'finished' : (attention?.state ?? 'not finished')}`;
+      const reason = attention?.failure ? shortened(reasonText(attention.failure)) : '–';
+      return [id, `${inWords(status)}${end}`, started === undefined ? '–' : localTime(started), reason];
     }),
   );
 }
+
+const shortened = (text: string): string => (text.length > REASON ? `${text.slice(0, REASON)}…` : text);
 
 /** Returns a time such as '2026-11-22 18:25:30' in the time zone of this machine. */
 const localTime = (time: string): string => new Date(time).toLocaleString('sv-SE');
@@ -124,16 +138,16 @@ function statusText({ warnings = [], ...status }: RunStatus): string {
   return [stateText(status), ...lines, ...stored].join('\n');
 }
 
-function stateText({ id, status, held = [], steps, progress, result, failure }: RunStatus): string {
-  const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (steps done: ${steps})`}`;
-  const resume = `continue with: ${commandLine(`resume ${id} --watch`)}`;
+function stateText({ id, status, held = [], steps, progress, attention: need, result, failure }: RunStatus): string {
+  const state = steps === undefined ? '' : `${need ? `, ${need.state}` : ''} (steps done: ${steps})`;
+  const head = `${id}: ${inWords(status)}${state}`;
+  const code = need?.failure?.code ?? /\[(\w+)\]$/.exec(failure ?? '')?.[1];
+  const way = wayAfter('continue with', id, need?.state === 'waiting' ? undefined : code, ' --watch');
   if (result !== undefined) return `${head}\n${resultTable(result)}`;
-  if (failure !== undefined) {
-    const corrected = `start it with a corrected configuration: ${commandLine(`train ${id} …`)}`; // resume would fail again
-    return `${head}\n${failure}\n${failure.endsWith('[BAD_CONFIG]') ? corrected : resume}`;
-  }
-  if (steps !== undefined) return `${head}\n${resume}`;
-  const attention = progress && attentionOf(progress);
+  if (failure !== undefined) return `${head}\n${failure}\n${way}`;
+  if (steps !== undefined) return [head, ...(need?.failure ? [reasonText(need.failure)] : []), way].join('\n');
+  const shown = progress ?? need;
+  const attention = shown && attentionOf(shown);
   return [
     head,
     ...(progress ? [progressLine(progress)] : []),

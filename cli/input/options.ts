@@ -5,6 +5,7 @@ import { GauntletError } from '../../core/base/errors.js';
 import { PRESET_NAMES } from '../../core/config/presets.js';
 import { DEVICES, QUANTIZATIONS, type RunConfig, SANDBOXES } from '../../core/schema/config.js';
 import type { Device } from '../../ml/engine/engine.js';
+import { isUrl } from '../run/onWaiting.js';
 import { PROBLEM_SOURCE, type ReadingFlags, withReading } from './problemSource.js';
 
 export function integer(least = 0, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -58,6 +59,17 @@ export const metricsOption = (): Option =>
   new Option('--metrics <address>', 'serve metrics for Prometheus at HOST:PORT; HOST defaults to 127.0.0.1').argParser(
     bindAddress,
   );
+
+/** A URL, or a command of the shell. */
+export const onWaitingOption = (): Option =>
+  new Option(
+    '--on-waiting <hook>',
+    'called when a run waits for a decision or fails: a URL, which gets JSON, or a shell command',
+  ).argParser((hook: string) => {
+    if (hook.trim() === '') throw new InvalidArgumentError('It is empty.');
+    if (!isUrl(hook) || URL.canParse(hook)) return hook;
+    throw new InvalidArgumentError('It is not a URL.');
+  });
 
 /** HOST is an IP address, because the server of the metrics resolves no names. */
 function bindAddress(text: string): string {

@@ -6,6 +6,7 @@ import type { MetricsReader } from './metricsReader.js';
 import { lastRecord, readRunRecords, summarise } from './records.js';
 
 const FRESH_MS = 2000;
+const NOTHING = '0 0'; // the version of a run without a record
 const UNREADABLE = { at: 0, version: 'unreadable' };
 
 export class RunLister {
@@ -42,7 +43,14 @@ export class RunLister {
 
   private async lastRecords(): Promise<[id: string, { at: number; version: string }][]> {
     const ids = await this.store.listRuns();
-    return inParallel(ids, async (id) => [id, await lastRecord(this.store, id).catch(() => UNREADABLE)]);
+    const all = await inParallel(
+      ids,
+      async (id): Promise<[string, { at: number; version: string }]> => [
+        id,
+        await lastRecord(this.store, id).catch(() => UNREADABLE),
+      ],
+    );
+    return all.filter(([, { version }]) => version !== NOTHING); // a run that failed before it was prepared
   }
 
   /** Lists a damaged run with its problem, because it must not hide the other runs. */
