@@ -11,16 +11,7 @@ import { kindOfRow, memoKey, memoRecordSchema, recordKey } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { checkRecord, DIGESTS, listRecords } from './records.js';
 import { digestsInBytes } from './references.js';
-import {
-  ATTENTION,
-  isRunRecord,
-  MANIFEST,
-  readAttention,
-  readEvaluations,
-  readMetrics,
-  readResult,
-  readRun,
-} from './runs.js';
+import { ATTENTION, isRunRecord, MANIFEST, readEvaluations, readMetrics, readResult, readRun } from './runs.js';
 import type { Digest } from './store.js';
 
 export interface Finding {
@@ -64,6 +55,7 @@ class Verifier {
 
   async run(runId: string): Promise<void> {
     this.checked.runs++;
+    if ((await this.store.listRunFiles(runId, '')).join() === ATTENTION) return; // it failed before it was prepared
     const before = this.findings.length;
     await this.reporting(runId, () => this.records(runId));
     if (this.findings.length === before) await this.contents(runId);
@@ -100,7 +92,7 @@ class Verifier {
   }
 
   private async records(runId: string): Promise<void> {
-    const all = (await listRecords(this.store, runId, '')).filter((path) => path !== ATTENTION);
+    const all = await listRecords(this.store, runId, '');
     const resumed = `\`gauntlet resume ${runId}\` writes it again`;
     if (all.length > 0 && !all.includes(MANIFEST)) this.inRun(runId, MANIFEST, 'is missing', resumed);
     for (const path of all.filter((one) => isRunRecord(one) || isMetadataPath(one))) {
@@ -120,8 +112,6 @@ class Verifier {
   /** Parses the records and follows the digests in the manifest. */
   private async contents(runId: string): Promise<void> {
     await this.reporting(runId, async () => {
-      const wasPrepared = (await this.store.readRunFile(runId, MANIFEST)) !== undefined;
-      if (!wasPrepared && (await readAttention(this.store, runId))) return; // the run failed before it had records
       const { dataDigest } = await readRun(this.store, runId);
       await this.follow([dataDigest], `the manifest of run ${runId}`);
       await readMetrics(this.store, runId);

@@ -1,9 +1,9 @@
 // What a worker does when a run begins or ends to need a person.
 import type { InjectedSinks } from '@temporalio/worker';
-import type { RunProgress } from '../core/schema/run.js';
-import { needsPerson, type RunSinks } from '../core/temporal/sinks.js';
+import { needsPerson, type RunProgress } from '../core/schema/run.js';
 import { writeAttention } from '../store/runs.js';
 import type { Store } from '../store/store.js';
+import type { RunSinks } from '../workflows/progress.js';
 import type { Logger } from './logger.js';
 
 /** Writes the need to the store and passes it on. The workflow does not wait for that, because a store may not answer. */

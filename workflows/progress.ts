@@ -10,12 +10,13 @@ import {
 } from '@temporalio/workflow';
 import type { RequestQueue } from '../core/run/control.js';
 import { progressDetails } from '../core/run/progressDetails.js';
-import type { RunProgress } from '../core/schema/run.js';
+import { needsPerson, type RunProgress } from '../core/schema/run.js';
 import { SEARCH_ATTRIBUTES, type SearchAttribute } from '../core/temporal/searchAttributes.js';
-import { needsPerson, type RunSinks } from '../core/temporal/sinks.js';
 import type { ProgressUpdate } from './runState.js';
 
 const progressQuery = defineQuery<RunProgress>('progress');
+/** What a run tells its worker, outside of its history. */
+export type RunSinks = { attention: { tell(progress: RunProgress): void } };
 const { attention } = proxySinks<RunSinks>();
 
 /** Holds the progress of a run and shows every change of it. */

@@ -82,7 +82,7 @@ interface ListedRun {
   status: string;
   started?: string;
   finished?: boolean; // only set for a run that only the store knows
-  attention?: Pick<RunProgress, 'state' | 'failure'>; // only set for a run that waits or has failed
+  attention?: RunProgress; // only set for a run that waits or has failed
 }
 
 async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
@@ -94,24 +94,19 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
       later.started = started; // the list is latest first: this execution was continued or started again
       continue;
     }
-    const attention = await attentionIn(store, run.workflowId, run.status.name);
+    const attention = await needOf(store, run.workflowId, run.status.name);
     const held = heldState(run);
     const status = held === undefined ? run.status.name : `RUNNING (${held})`;
-    runs.set(run.workflowId, { id: run.workflowId, status, started, ...attention });
+    runs.set(run.workflowId, { id: run.workflowId, status, started, attention });
   }
   for (const id of await store.listRuns()) {
     if (runs.has(id)) continue;
     const finished = (await store.runFileUsedAt(id, RESULT)) !== undefined;
     const [started] = (await environmentsOf(store, id)).map(({ at }) => at).sort(); // file times change when a store is copied
-    const attention = finished ? {} : await attentionIn(store, id, STORED);
-    runs.set(id, { id, status: STORED, started, finished, ...attention });
+    const attention = finished ? undefined : await needOf(store, id, STORED);
+    runs.set(id, { id, status: STORED, started, finished, attention });
   }
   return [...runs.values()];
-}
-
-async function attentionIn(store: Store, id: string, status: string): Promise<Pick<ListedRun, 'attention'>> {
-  const need = await needOf(store, id, status);
-  return need === undefined ? {} : { attention: { state: need.state, failure: need.failure } };
 }
 
 function runTable(runs: ListedRun[]): string {

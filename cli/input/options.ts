@@ -55,13 +55,13 @@ export const deviceOption = (byDefault = 'cpu'): Option =>
     .choices(DEVICES)
     .env('GAUNTLET_DEVICE');
 
-export const metricsOption = (): Option =>
+const metricsOption = (): Option =>
   new Option('--metrics <address>', 'serve metrics for Prometheus at HOST:PORT; HOST defaults to 127.0.0.1').argParser(
     bindAddress,
   );
 
 /** A URL, or a command of the shell. */
-export const onWaitingOption = (): Option =>
+const onWaitingOption = (): Option =>
   new Option(
     '--on-waiting <hook>',
     'called when a run waits for a decision or fails: a URL, which gets JSON, or a shell command',
@@ -79,6 +79,15 @@ function bindAddress(text: string): string {
   if (isAddress && Number(port) > 0 && Number(port) < 65536) return `${host}:${Number(port)}`;
   throw new InvalidArgumentError('It is not PORT or HOST:PORT with an IP address, e.g. 9464 or 0.0.0.0:9464.');
 }
+
+/** The options of commands that run workers until Ctrl-C. */
+export const withServing = (command: Command): Command =>
+  command
+    .addOption(sandboxOption(OF_RUN))
+    .addOption(deviceOption(OF_RUN))
+    .addOption(metricsOption())
+    .addOption(onWaitingOption())
+    .addOption(jsonOption());
 
 const repeatable = (flags: string, description: string): Option =>
   new Option(flags, `${description}; repeatable`)

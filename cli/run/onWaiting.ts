@@ -1,14 +1,11 @@
 // What `up` and `worker` do when a run waits for a decision or fails: a line in the terminal, and the hook of --on-waiting.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { RunProgress } from '../../core/schema/run.js';
 import { proxiedFetch } from '../../infra/proxy.js';
-import type { Output } from '../terminal/output.js';
-import { attentionOf, commandAfter, reasonText, warningLine } from '../terminal/progress.js';
+import { describeError, type Output } from '../terminal/output.js';
+import { attentionOf, commandAfter, type Needing, reasonText, warningLine } from '../terminal/progress.js';
 
 const LIMIT_MS = 10_000; // the longest time of one call of the hook
-
-type Needing = Pick<RunProgress, 'runId' | 'state' | 'failure'>;
 
 export const needText = (run: Needing): string =>
   `run '${run.runId}' ${run.state === 'failed' ? 'has failed' : 'waits for a decision'}: ${attentionOf(run)}`;
@@ -21,8 +18,8 @@ export function tellNeed({ note }: Pick<Output, 'note'>, hook?: string): (run: N
     const call = (): Promise<void> => (isUrl(hook) ? post(hook, factsOf(run)) : execute(hook, factsOf(run)));
     await call()
       .catch(call)
-      .catch((error: Error) =>
-        note(warningLine(`the hook of --on-waiting failed for run '${run.runId}': ${error.message}`)),
+      .catch((error: unknown) =>
+        note(warningLine(`the hook of --on-waiting failed for run '${run.runId}': ${describeError(error)}`)),
       );
   };
 }
@@ -44,8 +41,6 @@ async function post(url: string, facts: object): Promise<void> {
     body: JSON.stringify(facts),
     redirect: 'error',
     signal: AbortSignal.timeout(LIMIT_MS),
-  }).catch((error: Error) => {
-    throw error.cause instanceof Error ? error.cause : error;
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`the server answers ${response.status}`);

@@ -12,11 +12,7 @@ type History = temporal.api.history.v1.IHistory;
 /** The first line of the determinism error; undefined if the history replays. */
 export async function replayError(history: History, workflowId: string): Promise<string | undefined> {
   installRuntime(createLogger('fatal'));
-  const options = {
-    workflowBundle: { codePath: await workflowBundle() },
-    dataConverter: dataConverter(process.env),
-    sinks: { attention: { tell: { fn: () => undefined } } },
-  };
+  const options = { workflowBundle: { codePath: await workflowBundle() }, dataConverter: dataConverter(process.env) };
   try {
     await Worker.runReplayHistory(options, history, workflowId);
     return undefined;

@@ -6,6 +6,8 @@ import { duration, percent } from './output.js';
 
 const WINDOW = 12; // the number of recent steps that the estimate uses: later stages are slower, and replayed steps take no time
 
+export type Needing = Pick<RunProgress, 'runId' | 'state' | 'failure' | 'requested'>;
+
 export const reasonText = ({ activity, code, message }: RunFailure): string =>
   `${activity} failed: ${code}: ${message}`;
 
@@ -18,12 +20,7 @@ export const wayAfter = (words: string, ...failed: Parameters<typeof commandAfte
   `${isFinal(failed[1]) ? 'start another run with a corrected configuration' : words}: ${commandAfter(...failed)}`;
 
 /** Says what a run waits for and how to continue it; undefined if it waits for nobody. */
-export function attentionOf({
-  runId,
-  state,
-  failure,
-  requested,
-}: Pick<RunProgress, 'runId' | 'state' | 'failure' | 'requested'>): string | undefined {
+export function attentionOf({ runId, state, failure, requested }: Needing): string | undefined {
   if (failure !== undefined && state === 'failed')
     return `${reasonText(failure)}; ${wayAfter('try again with', runId, failure.code)}`;
   if (failure !== undefined) {
