@@ -1,28 +1,32 @@
 // What a worker does when a run begins or ends to need a person.
-import type { InjectedSinks } from '@temporalio/worker';
-import { needsPerson, type RunProgress } from '../core/schema/run.js';
+import { type InjectedSinks, Runtime } from '@temporalio/worker';
+import type { RunProgress } from '../core/schema/run.js';
 import { writeAttention } from '../store/runs.js';
 import type { Store } from '../store/store.js';
 import type { RunSinks } from '../workflows/progress.js';
 import type { Logger } from './logger.js';
 
-/** Writes the need to the store and passes it on. The workflow does not wait for that, because a store may not answer. */
+/** Shows the need as a metric, passes it on, and writes it to the store. The workflow waits for none of that. */
 export function attentionSinks(
   store: Store,
   log: Logger,
-  onAttention: (progress: RunProgress) => void = () => undefined,
+  onAttention: (need: RunProgress) => void = () => undefined,
 ): InjectedSinks<RunSinks> {
+  const help = 'A run waits for a decision (0 or 1)';
+  const gauge = Runtime.instance().metricMeter.createGauge('gauntlet_run_waiting', 'int', undefined, help);
+  const measured = new Set<string>(); // the runs that have waited: others have no series
   let written = Promise.resolve(); // one write after the other, because a run may go on at once
-  const tell = (progress: RunProgress): void => {
-    const { runId: run, state, failure } = progress;
-    const need = needsPerson(progress) ? progress : undefined;
+  const tell = (run: string, need: RunProgress | undefined): void => {
+    const waits = need?.state === 'waiting';
+    if (waits) measured.add(run);
+    if (measured.has(run)) gauge.set(Number(waits), { run });
     if (need) {
-      log.warn({ run, ...failure }, `the run is ${state}`);
+      log.warn({ run, ...need.failure }, `the run is ${need.state}`);
       onAttention(need);
     }
     written = written
       .then(() => writeAttention(store, run, need))
       .catch((error: Error) => log.warn({ run }, `attention.json cannot be written: ${error.message}`));
   };
-  return { attention: { tell: { fn: (_, progress) => tell(progress), callDuringReplay: false } } };
+  return { attention: { tell: { fn: ({ workflowId }, need) => tell(workflowId, need), callDuringReplay: false } } };
 }

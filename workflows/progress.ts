@@ -10,13 +10,13 @@ import {
 } from '@temporalio/workflow';
 import type { RequestQueue } from '../core/run/control.js';
 import { progressDetails } from '../core/run/progressDetails.js';
-import { needsPerson, type RunProgress } from '../core/schema/run.js';
+import type { RunProgress } from '../core/schema/run.js';
 import { SEARCH_ATTRIBUTES, type SearchAttribute } from '../core/temporal/searchAttributes.js';
 import type { ProgressUpdate } from './runState.js';
 
 const progressQuery = defineQuery<RunProgress>('progress');
-/** What a run tells its worker, outside of its history. */
-export type RunSinks = { attention: { tell(progress: RunProgress): void } };
+/** A run tells its worker, outside of its history, that it waits for a decision or has failed. Undefined: no longer. */
+export type RunSinks = { attention: { tell(need: RunProgress | undefined): void } };
 const { attention } = proxySinks<RunSinks>();
 
 /** Holds the progress of a run and shows every change of it. */
@@ -54,12 +54,12 @@ export class RunMonitor {
     });
   }
 
-  /** Tells the worker whether the run needs a person. The history does not record that, so a replay tells nothing. */
   private tell(): void {
-    const need = needsPerson(this.progress) ? this.progress.state : 'nothing';
+    const { state } = this.progress;
+    const need = state === 'waiting' || state === 'failed' ? state : 'nothing';
     if (need === this.told || workflowInfo().unsafe.isReplaying) return;
     this.told = need;
-    attention.tell(this.progress);
+    attention.tell(need === 'nothing' ? undefined : this.progress);
   }
 }
 

@@ -18,8 +18,6 @@ import { createOutput, tableText } from '../terminal/output.js';
 import { attentionOf, progressLine, reasonText, warningLine, warningsIn, wayAfter } from '../terminal/progress.js';
 import { resultTable } from '../terminal/results.js';
 
-const REASON = 60; // the most characters of a reason in the list; the status of the run has the rest
-
 export function addStatus(program: Command): void {
   const command = program
     .command('status')
@@ -115,13 +113,11 @@ function runTable(runs: ListedRun[]): string {
     ['run', 'status', 'started', 'reason'],
     runs.map(({ id, status, started, finished, attention }) => {
       const end = finished === undefined ? '' : `, ${finished ? 'finished' : (attention?.state ?? 'not finished')}`;
-      const reason = attention?.failure ? shortened(reasonText(attention.failure)) : '–';
+      const reason = attention?.failure ? reasonText(attention.failure).replace(/(?<=^.{60}).+/s, '…') : '–';
       return [id, `${inWords(status)}${end}`, started === undefined ? '–' : localTime(started), reason];
     }),
   );
 }
-
-const shortened = (text: string): string => (text.length > REASON ? `${text.slice(0, REASON)}…` : text);
 
 /** Returns a time such as '2026-11-22 18:25:30' in the time zone of this machine. */
 const localTime = (time: string): string => new Date(time).toLocaleString('sv-SE');

@@ -60,16 +60,13 @@ const metricsOption = (): Option =>
     bindAddress,
   );
 
-/** A URL, or a command of the shell. */
 const onWaitingOption = (): Option =>
-  new Option(
-    '--on-waiting <hook>',
-    'called when a run waits for a decision or fails: a URL, which gets JSON, or a shell command',
-  ).argParser((hook: string) => {
-    if (hook.trim() === '') throw new InvalidArgumentError('It is empty.');
-    if (!isUrl(hook) || URL.canParse(hook)) return hook;
-    throw new InvalidArgumentError('It is not a URL.');
-  });
+  new Option('--on-waiting <hook>', 'URL or shell command to call when a run waits for a decision or fails').argParser(
+    (hook: string) => {
+      if (hook.trim() !== '' && (!isUrl(hook) || URL.canParse(hook))) return hook;
+      throw new InvalidArgumentError('It is neither a URL nor a command.');
+    },
+  );
 
 /** HOST is an IP address, because the server of the metrics resolves no names. */
 function bindAddress(text: string): string {

@@ -48,11 +48,8 @@ async function post(url: string, facts: object): Promise<void> {
 
 /** The facts are variables of the environment, because their text comes from elsewhere and a shell must not read it. */
 async function execute(command: string, facts: Record<string, string>): Promise<void> {
-  const own = Object.entries(facts).map(([name, value]) => [
-    `GAUNTLET_${name.toUpperCase()}`,
-    value.replaceAll('\0', ''),
-  ]);
-  const env = { ...process.env, ...Object.fromEntries(own) };
+  const env = { ...process.env };
+  for (const [name, value] of Object.entries(facts)) env[`GAUNTLET_${name.toUpperCase()}`] = value.replaceAll('\0', '');
   const child = spawn(command, { shell: true, detached: true, env, stdio: ['ignore', 'ignore', 'inherit'] });
   const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), LIMIT_MS);
   const [code, signal] = await once(child, 'exit').finally(() => clearTimeout(timer));

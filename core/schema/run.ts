@@ -23,9 +23,6 @@ const runFailureSchema = z.strictObject({
 });
 export type RunFailure = z.infer<typeof runFailureSchema>;
 
-/** Whether the run waits for a decision, or has failed. */
-export const needsPerson = ({ state }: RunProgress): boolean => state === 'waiting' || state === 'failed';
-
 /** Whether a resumed run would fail again, because it keeps its configuration. */
 export const isFinal = (code?: string): boolean => code === 'BAD_CONFIG' || code === 'RUN_EXISTS';
 
