@@ -55,7 +55,8 @@ class Verifier {
 
   async run(runId: string): Promise<void> {
     this.checked.runs++;
-    if ((await this.store.listRunFiles(runId, '')).join() === ATTENTION) return; // it failed before it was prepared
+    const files = await this.store.listRunFiles(runId, '').catch(() => []); // a fault is reported below
+    if (files.join() === ATTENTION) return; // the run failed before it was prepared
     const before = this.findings.length;
     await this.reporting(runId, () => this.records(runId));
     if (this.findings.length === before) await this.contents(runId);

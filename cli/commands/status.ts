@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { GauntletError } from '../../core/base/errors.js';
 import { type RecordedWarning, recordedWarnings, warningText } from '../../core/run/answerShares.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
-import type { RunProgress } from '../../core/schema/run.js';
 import { readEnvironments } from '../../store/environments.js';
 import { openStore } from '../../store/openStore.js';
 import { RESULT, readMetrics } from '../../store/runs.js';
@@ -80,7 +79,7 @@ interface ListedRun {
   status: string;
   started?: string;
   finished?: boolean; // only set for a run that only the store knows
-  attention?: RunProgress; // only set for a run that waits or has failed
+  attention?: RunStatus['attention']; // only set for a run that waits or has failed
 }
 
 async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
